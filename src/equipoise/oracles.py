@@ -1,0 +1,239 @@
+"""Oracles: Best_h, from the costs of the cells to a classifier (section 3.1).
+
+An oracle holds the rows. The game sends it one signed cost per cell and gets back a classifier
+and its selected share of each cell; nothing of size n goes either way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from inspect import Parameter, signature
+from typing import Any
+
+import narwhals.stable.v1 as nw
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import issparse
+from sklearn import config_context
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.dummy import DummyClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _num_samples, has_fit_parameter
+
+from equipoise.cells import Array, Cells
+from equipoise.saddle_point import Response
+
+
+class RefitOracle:
+    """The paper's oracle: fit a clone of the learner to relabelled, reweighted examples.
+
+    With d_i the signed cost of the cell of example i, the label is 1 where d_i < 0 and the weight
+    is |d_i| times the example's own, scaled to mean one so that the learner's regularisation
+    keeps its meaning.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Takes ``fit(X, y, sample_weight)`` with labels 0 and 1; see `weight_parameter`.
+    X : table of n rows
+        Handed to the learner as it is.
+    cells : Cells
+    """
+
+    exact = False
+
+    def __init__(self, estimator: Any, X: Any, cells: Cells) -> None:
+        self.estimator, self.X, self.cells = estimator, X, cells
+        self._weight_parameter = weight_parameter(estimator)
+
+    def best_response(self, costs: Array) -> Response:
+        """Fit the learner for these costs."""
+        label, weight = self.relabel(costs)
+        used = label if weight is None else label[weight > 0]
+        if used.size == 0 or used.min() == used.max():
+            classifier = _constant(int(used[0]) if used.size else 0)
+        else:
+            with config_context(enable_metadata_routing=False):
+                classifier = clone(self.estimator).fit(
+                    self.X, label, **{self._weight_parameter: weight}
+                )
+        return Response(classifier, self.cells.sum(binary_predictions(classifier, self.X)))
+
+    def relabel(self, costs: Array) -> tuple[NDArray[np.int64], Array]:
+        """Return the labels and weights of the weighted classification problem (section 3.1)."""
+        label = self.cells.spread((costs < 0).astype(np.int64))
+        weight = self.cells.spread(np.abs(costs))
+        if self.cells.weight is not None:
+            weight *= self.cells.weight
+        mean = weight.mean()
+        if mean > 0:
+            weight /= mean
+        return label, weight
+
+
+class ExactOracle:
+    """A short list of classifiers, searched in full: a true argmin over H.
+
+    Parameters
+    ----------
+    classifiers : sequence
+        The members of H.
+    s : array of shape (P, C)
+        The selected shares of each.
+    """
+
+    exact = True
+
+    def __init__(self, classifiers: Sequence[Any], s: ArrayLike) -> None:
+        self.classifiers, self.s = list(classifiers), np.asarray(s, dtype=float)
+        if len(self.classifiers) != len(self.s):
+            raise ValueError(
+                f"got {len(self.classifiers)} classifiers but shares of {len(self.s)}."
+            )
+
+    @classmethod
+    def from_predictions(
+        cls, predictions: ArrayLike, cells: Cells, classifiers: Sequence[Any] | None = None
+    ) -> ExactOracle:
+        """Make one from predictions of shape (P, n); without classifiers, their row numbers."""
+        predictions = np.atleast_2d(np.asarray(predictions))
+        names = range(len(predictions)) if classifiers is None else classifiers
+        return cls(names, [cells.sum(h) for h in predictions])
+
+    def best_response(self, costs: Array) -> Response:
+        """Return the classifier of least cost."""
+        best = int(np.argmin(self.s @ costs))
+        return Response(self.classifiers[best], self.s[best])
+
+
+class ResampledClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """Gives sample weights to a learner that takes none, by drawing examples in their proportion.
+
+    ``fit`` draws, with replacement, as many rows as there are and trains the learner on these.
+    The draw adds noise that true weights would not; a larger ``factor`` lowers it.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any learner with ``fit(X, y)`` and ``predict``.
+    factor : float, default=1.0
+        Rows drawn, as a multiple of the rows given.
+    random_state : int, RandomState or None, default=0
+        Source of the draw. Fixed by default, so that equal weights draw equal rows.
+
+    Examples
+    --------
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> X, y = [[0.0], [1.0], [1.0]], [0, 0, 1]
+    >>> knn = ResampledClassifier(KNeighborsClassifier(1))
+    >>> knn.fit(X, y, sample_weight=[1, 0, 1]).predict([[0.1], [0.9]])
+    array([0, 1])
+    """
+
+    def __init__(self, estimator: Any, factor: float = 1.0, random_state: Any = 0) -> None:
+        self.estimator = estimator
+        self.factor = factor
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> ResampledClassifier:
+        """Draw rows in proportion to their weights and train the learner on them."""
+        n = _num_samples(X)
+        weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
+        # Systematic sampling: each row is drawn its expected number of times, rounded up or down.
+        start = check_random_state(self.random_state).uniform()
+        size = max(round(self.factor * n), 1)
+        ticks = (start + np.arange(size)) / size * weight.sum()
+        rows = np.minimum(np.searchsorted(np.cumsum(weight), ticks, side="right"), n - 1)
+        y = np.asarray(y)
+        self.estimator_ = clone(self.estimator).fit(take_rows(X, rows), y[rows])
+        self.classes_ = getattr(self.estimator_, "classes_", np.unique(y))
+        return self
+
+    def predict(self, X: Any) -> NDArray:
+        """Predict with the trained learner."""
+        return self.estimator_.predict(X)
+
+
+def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
+    """Return some rows of an array, sparse matrix or data frame, as the same kind of thing."""
+    native = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(native, nw.DataFrame):
+        return native[rows, :].to_native()
+    return X.tocsr()[rows] if issparse(X) else np.asarray(X)[rows]
+
+
+def binary_predictions(classifier: Any, X: Any) -> NDArray:
+    """Return the predictions of a classifier trained on labels 0 and 1, checked to be these."""
+    h = np.asarray(classifier.predict(X))
+    if h.ndim == 2 and h.shape[1] == 1:
+        h = h[:, 0]
+    if h.dtype != bool and (h.ndim != 1 or not np.array_equal(h, h.astype(bool))):
+        seen = np.unique(h)
+        shown = ", ".join(map(str, seen[:4])) + (", ..." if len(seen) > 4 else "")
+        raise ValueError(
+            f"{type(classifier).__name__}.predict returned an array of shape {h.shape} with values "
+            f"{shown}; expected one 0 or 1 per row. equipoise needs a classifier, not a "
+            "regressor or a model of scores."
+        )
+    return h
+
+
+def weight_parameter(estimator: Any) -> str:
+    """Return the name under which ``estimator.fit`` takes weights; an error if it takes none.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> weight_parameter(make_pipeline(StandardScaler(), LogisticRegression()))
+    'logisticregression__sample_weight'
+    """
+    if not (callable(getattr(estimator, "fit", None)) and hasattr(estimator, "predict")):
+        raise TypeError(
+            f"estimator is {estimator!r}; expected a classifier object with fit and predict."
+        )
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        return f"{name}__{weight_parameter(last)}"
+    if has_fit_parameter(estimator, "sample_weight"):
+        return "sample_weight"
+    takes_any = any(
+        p.kind is Parameter.VAR_KEYWORD for p in signature(estimator.fit).parameters.values()
+    )
+    if takes_any and hasattr(estimator, "estimator"):  # GridSearchCV and its kind pass it on
+        return weight_parameter(estimator.estimator)
+    raise TypeError(
+        f"{type(estimator).__name__}.fit takes no sample_weight, which the reduction needs. "
+        f"Wrap it: ResampledClassifier({type(estimator).__name__}(...)) trains it on examples "
+        "drawn in proportion to their weights."
+    )
+
+
+def _constant(label: int) -> DummyClassifier:
+    return DummyClassifier(strategy="constant", constant=label).fit(np.zeros((2, 1)), [0, 1])
+
+
+class _Relabelled:
+    """A fitted classifier of the user's, whose labels are translated to 0 and 1."""
+
+    def __init__(self, classifier: Any, classes: NDArray) -> None:
+        self.classifier, self.classes = classifier, classes
+
+    def predict(self, X: Any) -> NDArray:
+        predicted = np.asarray(self.classifier.predict(X))
+        if strange := set(np.unique(predicted).tolist()) - set(self.classes.tolist()):
+            raise ValueError(
+                f"candidate {type(self.classifier).__name__} predicts {sorted(map(str, strange))}, "
+                f"which y does not contain; expected {self.classes.tolist()}."
+            )
+        return predicted == self.classes[1]
+
+
+def candidate_oracle(
+    candidates: Sequence[Any], X: Any, cells: Cells, classes: NDArray
+) -> ExactOracle:
+    """Return the exact oracle over a list of fitted classifiers."""
+    if not candidates:
+        raise ValueError("estimator is an empty list; expected one or more fitted classifiers.")
+    members = [_Relabelled(candidate, classes) for candidate in candidates]
+    return ExactOracle.from_predictions([m.predict(X) for m in members], cells, members)

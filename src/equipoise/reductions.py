@@ -1,0 +1,406 @@
+"""The reductions as scikit-learn estimators (section 3): the face of the package."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from equipoise import theory
+from equipoise._validation import read_examples, read_integer, read_positive
+from equipoise.cells import Array, Cells
+from equipoise.certificate import Certificate
+from equipoise.constraints import Constraint, Moments
+from equipoise.exceptions import InfeasibleWarning
+from equipoise.lagrangian import Costs, Lagrangian, Loss
+from equipoise.oracles import RefitOracle, candidate_oracle, weight_parameter
+from equipoise.randomized import RandomizedClassifier
+from equipoise.saddle_point import (
+    Oracle,
+    Play,
+    Pool,
+    column_generation,
+    exponentiated_gradient,
+    play_out,
+    polished,
+)
+
+#: Default gap, as a multiple of n^(-1/2): well below the sampling error of the error rate.
+_NU_SCALE = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Equation (4) for one data set: all that an algorithm needs to know of it."""
+
+    cells: Cells
+    moments: Moments
+    lagrangian: Lagrangian
+    oracle: Oracle
+    classes: NDArray
+    nu: float
+
+
+class Reduction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """What the reductions share: reading the data and stating the problem."""
+
+    estimator: Any
+    constraint: Constraint
+    objective: Costs | Loss | None
+    nu: float | None
+    slack: float | None
+
+    def _problem(
+        self, X: Any, y: Any, sensitive_features: Any, control_features: Any, sample_weight: Any
+    ) -> Problem:
+        """Check everything that can be checked before the first fit."""
+        if not isinstance(self.constraint, Constraint):
+            raise TypeError(
+                f"constraint is {self.constraint!r}; expected a Constraint such as "
+                "DemographicParity(eps=0.02)."
+            )
+        if not isinstance(self.estimator, (list, tuple)):
+            weight_parameter(self.estimator)
+        cells, classes = read_examples(X, y, sensitive_features, control_features, sample_weight)
+        nu = _NU_SCALE / np.sqrt(cells.n_effective)
+        if self.nu is not None:
+            nu = read_positive(self.nu, "nu")
+        moments = self.constraint.moments(cells)
+        lagrangian = Lagrangian.from_moments(
+            moments, cells, self.objective, B=self._resolve_B(cells)
+        )
+        if self.slack is not None:
+            constant = read_positive(self.slack, "slack")
+            lagrangian = lagrangian.relaxed(theory.slack(moments, constant))
+        oracle: Oracle
+        if isinstance(self.estimator, (list, tuple)):
+            oracle = candidate_oracle(self.estimator, X, cells, classes)
+        else:
+            oracle = RefitOracle(self.estimator, X, cells)
+        return Problem(cells, moments, lagrangian, oracle, classes, nu)
+
+    def _resolve_B(self, cells: Cells) -> float:
+        return np.inf
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        if not isinstance(self.estimator, (list, tuple)):
+            tags.input_tags = get_tags(self.estimator).input_tags
+        return tags
+
+    def _check_features(self, X: Any, *, reset: bool) -> None:
+        validate_data(self, X, reset=reset, skip_check_array=True)
+
+
+class _SaddlePointClassifier(Reduction):
+    """A reduction that returns a randomized classifier: the consumer of Plays."""
+
+    B: float | None
+    max_iter: int
+    callback: Callable[[Play], object] | None
+    random_state: int | None
+    verbose: bool | int
+
+    def _plays(self, problem: Problem, pool: Pool) -> Iterator[Play]:
+        """Return the algorithm, ready to play."""
+        raise TypeError(f"{type(self).__name__} has no algorithm.")
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        control_features: Any = None,
+        sample_weight: Any = None,
+    ) -> Self:
+        """Find the randomized classifier of least error within the constraints.
+
+        Parameters
+        ----------
+        X : table of n rows
+            Array, sparse matrix or data frame (pandas, Polars, Arrow); handed to the learner as
+            it comes.
+        y : array-like of shape (n,)
+            Two labels of any kind; the second in sorted order is the favourable "1".
+        sensitive_features : array-like or data frame of n rows
+            The groups. Of several columns, every combination that occurs is a group. Needed here
+            only, never for predictions.
+        control_features : array-like or data frame of n rows, optional
+            The constraint holds within each of their values separately.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the examples, in the error and in the constraints alike.
+        """
+        max_iter = read_integer(self.max_iter, "max_iter", least=1)
+        problem = self._problem(X, y, sensitive_features, control_features, sample_weight)
+        pool = Pool()
+        stopped = False
+
+        def watch(play: Play) -> bool:
+            nonlocal stopped
+            if self.verbose:
+                print(_progress(play), flush=True)
+            stopped = self.callback is not None and self.callback(play) is True
+            return stopped
+
+        last = play_out(self._plays(problem, pool), max_iter, watch)
+        certificate = Certificate.from_play(
+            last, problem.lagrangian, pool.s, nu=problem.nu, exact=problem.oracle.exact
+        )
+        self._check_features(X, reset=True)
+        self.classifier_ = RandomizedClassifier(
+            pool.classifiers, last.weights, problem.classes, _salt(self.random_state)
+        )
+        self.certificate_ = certificate
+        self.classes_ = problem.classes
+        self.nu_, self.B_ = problem.nu, problem.lagrangian.B
+        self.n_iter_, self.n_calls_ = last.iteration, last.n_calls
+        if not stopped:
+            _warn(certificate, max_iter)
+        return self
+
+    def predict(self, X: Any, *, key: Any = None, random_state: Any = None) -> NDArray:
+        """Decide for each row; the same person always gets the same decision.
+
+        See `RandomizedClassifier.predict` for ``key`` and ``random_state``.
+        """
+        check_is_fitted(self)
+        self._check_features(X, reset=False)
+        return self.classifier_.predict(X, key=key, random_state=random_state)
+
+    def predict_pmf(self, X: Any) -> Array:
+        """Return the probability of deciding either way, over the draw of a member: (n, 2)."""
+        check_is_fitted(self)
+        self._check_features(X, reset=False)
+        return self.classifier_.predict_pmf(X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the expected accuracy, over the draw of a member."""
+        check_is_fitted(self)
+        self._check_features(X, reset=False)
+        return self.classifier_.score(X, y, sample_weight)
+
+
+class FairClassifier(_SaddlePointClassifier):
+    """The most accurate classifier within fairness constraints, with proof: use this one.
+
+    Solves ``min err(Q) subject to M mu(Q) <= c`` over randomized classifiers Q by column
+    generation: a handful of weighted fits of the learner, mixed by a linear program.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any learner with ``fit(X, y, sample_weight)`` and ``predict``, Pipelines included; it is
+        cloned and sees the labels 0 and 1. Or a list of fitted classifiers: then nothing is
+        trained, and the best mixture of these is found.
+    constraint : Constraint
+        For example ``DemographicParity(eps=0.02)``.
+    objective : Costs or callable, optional
+        What to minimise; the error rate by default. ``Costs(false_positive=..,
+        false_negative=..)``, or a function of (sensitive values, label, prediction) with values in
+        [0, 1].
+    nu : float, optional
+        The gap at which to stop; by default ``0.1 / sqrt(n)``, see ``nu_``.
+    B : float, optional
+        Bound on the multipliers. By default there is none: the constraints are hard, and met on
+        the training data whenever the learner can. With a finite B they may be exceeded by
+        ``(1 + 2 nu) / B``, as in the paper.
+    slack : float, optional
+        C' of Assumption 1: loosens the bound of each constraint by what sampling alone may do to
+        it, ``C' sum_j |M_kj| / sqrt(n_j)``. See `equipoise.theory`.
+    max_iter : int, default=100
+        The most rounds to play.
+    callback : callable, optional
+        Called with every `Play`; return True to stop with what was found.
+    random_state : int or None, default=0
+        Salt of the draws in ``predict``. None draws a salt at ``fit``.
+    verbose : bool, default=False
+        Print a line for every round.
+
+    Attributes
+    ----------
+    classifier_ : RandomizedClassifier
+        Q. Holds at most K + 1 members and no training data.
+    certificate_ : Certificate
+        What was proven: error, violation, lower and upper value, gap, shadow prices.
+    classes_ : array of two labels
+    nu_, B_ : float
+        The gap asked for and the bound on the multipliers, as resolved.
+    n_iter_, n_calls_ : int
+        Rounds played, and calls of the learner.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from equipoise import DemographicParity, FairClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> A = rng.integers(0, 2, 2000)
+    >>> X = np.column_stack([A + rng.normal(size=2000), rng.normal(size=2000)])
+    >>> y = (X.sum(axis=1) + rng.normal(size=2000) > 0.5).astype(int)
+    >>> clf = FairClassifier(LogisticRegression(), DemographicParity(eps=0.02))
+    >>> clf.fit(X, y, sensitive_features=A).certificate_.feasible
+    True
+    >>> selected = clf.predict_pmf(X)[:, 1]
+    >>> bool(abs(selected[A == 1].mean() - selected.mean()) <= 0.02 + 1e-6)
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        constraint: Constraint,
+        *,
+        objective: Costs | Loss | None = None,
+        nu: float | None = None,
+        B: float | None = None,
+        slack: float | None = None,
+        max_iter: int = 100,
+        callback: Callable[[Play], object] | None = None,
+        random_state: int | None = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.estimator = estimator
+        self.constraint = constraint
+        self.objective = objective
+        self.nu = nu
+        self.B = B
+        self.slack = slack
+        self.max_iter = max_iter
+        self.callback = callback
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _resolve_B(self, cells: Cells) -> float:
+        return np.inf if self.B is None else read_positive(self.B, "B")
+
+    def _plays(self, problem: Problem, pool: Pool) -> Iterator[Play]:
+        return column_generation(problem.lagrangian, problem.oracle, pool, nu=problem.nu)
+
+
+class ExponentiatedGradient(_SaddlePointClassifier):
+    """Algorithm 1 of the paper: exponentiated gradient against best responses.
+
+    `FairClassifier` gets the same result with a fraction of the fits. This class is for those who
+    want the algorithm of the paper, step by step.
+
+    Parameters
+    ----------
+    estimator, constraint, objective, nu, slack, callback, random_state, verbose
+        As for `FairClassifier`.
+    B : float, optional
+        Bound on the multipliers; by default ``sqrt(n)``, the order of Theorem 3.
+    eta : float, "theory" or None, default=None
+        The step. "theory" is Theorem 1's, ``nu / (2 rho^2 B)``, for which its bound on the number
+        of iterations holds; None adapts the step to the violations seen.
+    polish : bool, default=True
+        Mix the classifiers found by a linear program instead of averaging them. False gives the
+        algorithm exactly as printed.
+    max_iter : int, default=200
+        The most rounds to play.
+
+    Attributes
+    ----------
+    classifier_, certificate_, classes_, nu_, B_, n_iter_, n_calls_
+        As for `FairClassifier`.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from equipoise import EqualizedOdds, ExponentiatedGradient
+    >>> rng = np.random.default_rng(0)
+    >>> A = rng.integers(0, 2, 1000)
+    >>> X = np.column_stack([A + rng.normal(size=1000), rng.normal(size=1000)])
+    >>> y = (X.sum(axis=1) + rng.normal(size=1000) > 0.5).astype(int)
+    >>> eg = ExponentiatedGradient(LogisticRegression(), EqualizedOdds(eps=0.02))
+    >>> eg.fit(X, y, sensitive_features=A).certificate_.violation < 0.01
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        constraint: Constraint,
+        *,
+        objective: Costs | Loss | None = None,
+        nu: float | None = None,
+        B: float | None = None,
+        eta: float | str | None = None,
+        polish: bool = True,
+        slack: float | None = None,
+        max_iter: int = 200,
+        callback: Callable[[Play], object] | None = None,
+        random_state: int | None = 0,
+        verbose: bool = False,
+    ) -> None:
+        self.estimator = estimator
+        self.constraint = constraint
+        self.objective = objective
+        self.nu = nu
+        self.B = B
+        self.eta = eta
+        self.polish = polish
+        self.slack = slack
+        self.max_iter = max_iter
+        self.callback = callback
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _resolve_B(self, cells: Cells) -> float:
+        return np.sqrt(cells.n_effective) if self.B is None else read_positive(self.B, "B")
+
+    def _resolve_eta(self, problem: Problem) -> float | None:
+        if self.eta == "theory":
+            rho = theory.rho(problem.lagrangian, problem.cells)
+            return theory.eta(problem.nu, rho, problem.lagrangian.B)
+        if isinstance(self.eta, str):
+            raise ValueError(f"eta is {self.eta!r}; expected a number > 0, 'theory' or None.")
+        return None if self.eta is None else read_positive(self.eta, "eta")
+
+    def _plays(self, problem: Problem, pool: Pool) -> Iterator[Play]:
+        game, oracle, nu = problem.lagrangian, problem.oracle, problem.nu
+        plays = exponentiated_gradient(
+            game, oracle, pool, nu=nu, eta=self._resolve_eta(problem), always_check=not self.polish
+        )
+        return polished(plays, game, oracle, pool, nu=nu) if self.polish else plays
+
+
+def _salt(random_state: int | None) -> int:
+    if random_state is None:
+        return int(np.random.default_rng().integers(2**32))
+    return read_integer(random_state, "random_state", least=0)
+
+
+def _progress(play: Play) -> str:
+    gap = "not met yet" if np.isinf(play.gap) else f"{play.gap:.6f}"
+    return (
+        f"[{play.stage}] round {play.iteration}: {play.n_calls} fits, error {play.error:.4f}, "
+        f"violation {play.violation:.4f}, gap {gap}"
+    )
+
+
+def _warn(certificate: Certificate, max_iter: int) -> None:
+    if not certificate.is_optimal():
+        warnings.warn(
+            f"stopped after max_iter={max_iter} rounds at a gap of {certificate.gap:.3g}, above "
+            f"nu={certificate.nu:.3g}. Raise max_iter, or accept a larger nu.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    if certificate.least_slack > 0:
+        warnings.warn(
+            "the constraints cannot be met with this learner: every bound was loosened by "
+            f"{certificate.least_slack:.4g}, the least that can. In conflict: "
+            f"{'; '.join(map(str, certificate.conflict))}. Loosen these, or use a more flexible "
+            "learner.",
+            InfeasibleWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,354 @@
+"""Finding the saddle point of L: Algorithm 1, and column generation over a pool of classifiers.
+
+The algorithms are generators of `Play`: each does one round, yields where the game stands, and
+returns once neither player can gain more than ``nu``. Progress, early stopping and history live
+in the consumer, `play_out`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from scipy.optimize import linprog
+from scipy.special import softmax
+
+from equipoise.cells import Array
+from equipoise.lagrangian import TOLERANCE, Lagrangian
+
+#: Column generation asks half-way between the best multipliers so far and those of the LP.
+_TOWARDS_LP = 0.5
+#: Multipliers start within this l1 norm, which grows by this factor, up to this limit, before
+#: feasibility is put to the test.
+_FIRST_PENALTY, _PENALTY_GROWTH, _PENALTY_LIMIT = 1.0, 4.0, 64.0
+#: A learner that is not exact is also asked at these multiples of the final multipliers.
+_PROBES = (1.0, 2.0)
+
+
+class Response(NamedTuple):
+    """What an oracle answers: a classifier, and its selected share of each cell."""
+
+    classifier: Any
+    s: Array
+
+
+class Oracle(Protocol):
+    """Best_h: from the signed cost of predicting 1 in each cell to a classifier of least cost."""
+
+    #: Whether the answer is a true minimiser over the class H (else the learner's best effort).
+    exact: bool
+
+    def best_response(self, costs: Array) -> Response:
+        """Return a classifier that makes the costs of those it selects as low as it can."""
+        ...
+
+
+class Pool:
+    """The classifiers found so far, each known by its selected shares s(h).
+
+    A pool knows no bound and no constraint: the same one serves them all.
+    """
+
+    def __init__(self) -> None:
+        self.classifiers: list[Any] = []
+        self.n_calls = 0
+        self._shares: list[Array] = []
+        self._asked: dict[bytes, int] = {}
+
+    @property
+    def s(self) -> Array:
+        """Selected shares of all classifiers, shape (P, C)."""
+        return np.array(self._shares)
+
+    def __len__(self) -> int:
+        return len(self.classifiers)
+
+    def ask(self, oracle: Oracle, costs: Array) -> int:
+        """Return the number of the oracle's classifier for these costs, asking at most once."""
+        # Only the ratios of the costs matter to a learner.
+        key = np.round(costs / max(np.abs(costs).max(), 1e-300), 12).tobytes()
+        if key not in self._asked:
+            self.n_calls += 1
+            self._asked[key] = self.add(*oracle.best_response(costs))
+        return self._asked[key]
+
+    def add(self, classifier: Any, s: Array) -> int:
+        """Add a classifier unless one with the same shares is there; return its number."""
+        for number, known in enumerate(self._shares):
+            if np.allclose(known, s, rtol=0, atol=1e-13):
+                return number
+        self.classifiers.append(classifier)
+        self._shares.append(s)
+        return len(self) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Play:
+    """One round of the game: the randomized classifier Q, the multipliers, and what is proven.
+
+    Attributes
+    ----------
+    iteration, n_calls : int
+        Rounds played and calls of the learner so far.
+    weights : array of shape (P,)
+        Q, as weights of the classifiers in the pool.
+    lam : array of shape (K,)
+        The multipliers.
+    error, violation : float
+        err(Q), and by how much the worst constraint is exceeded.
+    lower, upper : float
+        No classifier does better than ``lower``; Q itself does no worse than ``upper``.
+    gap : float
+        nu_t: how much either player could still gain.
+    stage : "optimality" or "feasibility"
+        Whether error is being minimised, or first the violation alone.
+    least_slack : float
+        Loosening of every bound without which the constraints cannot be met.
+    conflict : tuple of int
+        If there is such a slack, numbers of constraints that contradict each other.
+    """
+
+    iteration: int
+    n_calls: int
+    weights: Array = field(repr=False)
+    lam: Array = field(repr=False)
+    error: float
+    violation: float
+    lower: float
+    upper: float
+    gap: float
+    stage: str = "optimality"
+    least_slack: float = 0.0
+    conflict: tuple[int, ...] = ()
+
+
+def play_out(
+    plays: Iterable[Play],
+    max_iter: int,
+    watch: Callable[[Play], object] | None = None,
+) -> Play:
+    """Consume an algorithm; stop after ``max_iter`` rounds, or when ``watch`` returns True."""
+    for play in plays:
+        stop = watch(play) if watch is not None else False
+        if play.iteration >= max_iter or stop is True:
+            break
+    return play
+
+
+class Mixture(NamedTuple):
+    """Solution of the LP over a pool: weights, multipliers, and what it had to exceed."""
+
+    weights: Array
+    lam: Array
+    slack: float
+
+
+def best_mixture(lagrangian: Lagrangian, s: Array) -> Mixture:
+    """Least err(Q) + B z over mixtures Q with gamma(Q) <= c + z, with the LP's own duals.
+
+    This is (P) restricted to the classifiers ``s``, and |lambda|_1 <= B. With an infinite B the
+    constraints are hard, and some mixture must meet them. The simplex method returns a vertex, so
+    at most K + 1 classifiers have weight.
+    """
+    hard = not np.isfinite(lagrangian.B)
+    n, K = len(s), lagrangian.n_constraints
+    excess = (lagrangian.gamma(s) - lagrangian.c).T
+    solution = linprog(
+        np.append(lagrangian.error(s), 0.0 if hard else lagrangian.B),
+        A_ub=np.column_stack([excess, np.full(K, -1.0)]),
+        b_ub=np.zeros(K),
+        A_eq=np.append(np.ones(n), 0.0)[None, :],
+        b_eq=[1.0],
+        bounds=[(0, None)] * n + [(0, TOLERANCE / 2 if hard else None)],
+        method="highs-ds",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )
+    if solution.x is None:
+        raise RuntimeError(
+            f"the linear program over {n} classifiers and {K} constraints failed: "
+            f"{solution.message} Check the constraint for extreme coefficients."
+        )
+    weights = np.where(solution.x[:n] > 1e-12, solution.x[:n], 0.0)
+    return Mixture(
+        weights / weights.sum(), np.maximum(-solution.ineqlin.marginals, 0.0), solution.x[n]
+    )
+
+
+def exponentiated_gradient(
+    lagrangian: Lagrangian,
+    oracle: Oracle,
+    pool: Pool,
+    *,
+    nu: float,
+    eta: float | None = None,
+    always_check: bool = False,
+) -> Iterator[Play]:
+    """Algorithm 1, as printed.
+
+    Parameters
+    ----------
+    eta : float, optional
+        The step. By default ``sqrt(log(K+1) / sum of max|r_t|^2)`` over the rewards r_t seen: the
+        best step of Theorem 1 with what happened in place of its worst case rho.
+    always_check : bool, default=False
+        Ask Best_h at the average multipliers in every round, as printed. Otherwise only in the
+        rounds that the classifiers known already do not rule out as the last; nothing else
+        changes.
+    """
+    K, B = lagrangian.n_constraints, lagrangian.B
+    theta, lam_sum, s_sum = np.zeros(K), np.zeros(K), 0.0
+    rewards = 0.0
+    times: list[int] = []
+    for t in count(1):
+        lam = B * softmax(np.append(theta, 0.0))[:K]
+        h = pool.ask(oracle, lagrangian.costs(lam))
+        times.append(h)
+        s_sum, lam_sum = s_sum + pool.s[h], lam_sum + lam
+        average, lam_average = s_sum / t, lam_sum / t
+        value = float(lagrangian.value(average, lam_average))
+        upper = lagrangian.upper(average)
+
+        def lower() -> float:
+            return float(lagrangian.value(pool.s, lam_average).min())  # noqa: B023
+
+        if always_check or max(value - lower(), upper - value) <= nu:
+            pool.ask(oracle, lagrangian.costs(lam_average))
+        gap = max(value - lower(), upper - value)
+        yield Play(
+            iteration=t,
+            n_calls=pool.n_calls,
+            weights=np.bincount(times, minlength=len(pool)) / t,
+            lam=lam_average,
+            error=float(lagrangian.error(average)),
+            violation=float(lagrangian.violation(average)),
+            lower=lower(),
+            upper=upper,
+            gap=gap,
+        )
+        if gap <= nu:
+            return
+        reward = lagrangian.gamma(pool.s[h]) - lagrangian.c
+        rewards += float(np.abs(reward).max(initial=0.0)) ** 2
+        step = eta if eta is not None else np.sqrt(np.log(K + 1) / max(rewards, 1e-300))
+        theta = theta + step * reward
+
+
+def polished(
+    plays: Iterable[Play], lagrangian: Lagrangian, oracle: Oracle, pool: Pool, *, nu: float
+) -> Iterator[Play]:
+    """Replace Q in every Play by the best mixture of the classifiers found, and stop on its gap.
+
+    Whenever the pool has grown, the LP's multipliers are put to the oracle as well, which proves
+    the gap or finds one more classifier.
+    """
+    lams, size = [np.zeros(lagrangian.n_constraints)], 0
+    pool.ask(oracle, lagrangian.costs(lams[0]))
+    for play in plays:
+        lams.append(play.lam)
+        if len(pool) > size:
+            size = len(pool)
+            lams.append(best_mixture(lagrangian, pool.s).lam)
+            pool.ask(oracle, lagrangian.costs(lams[-1]))
+        mixture = best_mixture(lagrangian, pool.s)
+        lower, _ = lagrangian.lower(pool.s, np.array(lams))
+        step = _describe(lagrangian, pool, mixture, lower, play.iteration)
+        yield step
+        if step.gap <= nu:
+            return
+
+
+def column_generation(
+    lagrangian: Lagrangian, oracle: Oracle, pool: Pool, *, nu: float
+) -> Iterator[Play]:
+    """Grow the pool where the LP over it still has something to gain, until its gap is ``nu``.
+
+    Each round solves the LP over the pool and asks the oracle half-way between the best
+    multipliers so far and the LP's ("in-out"): either the answer cuts the LP's multipliers off,
+    or the lower value rises by half the gap. An infinite B means hard constraints. Multipliers
+    then start small and are given more room only while the constraints are not met; if that does
+    not suffice, the game is first played for the violation alone, which either meets the
+    constraints or proves the least slack that does, and goes on with the bounds so loosened.
+    """
+    game, room = lagrangian, min(lagrangian.B, _FIRST_PENALTY)
+    relaxation: dict[str, Any] = {}
+    lams = [np.zeros(game.n_constraints)]
+    pool.ask(oracle, game.costs(lams[0]))
+    rounds, explored_at = count(1), np.inf
+    while True:
+        roomy = replace(game, B=room)
+        mixture = best_mixture(roomy, pool.s)
+        lower, centre = roomy.lower(pool.s, np.array(lams))
+        upper = roomy.upper(mixture.weights @ pool.s)
+        closed, unmet = upper - lower <= nu, mixture.slack > TOLERANCE
+        if closed and unmet and room < min(game.B, _PENALTY_LIMIT):
+            room = min(room * _PENALTY_GROWTH, game.B)
+            continue
+        if closed and unmet and room < game.B:
+            slack, conflict = yield from _least_slack(game, oracle, pool, nu=nu, rounds=rounds)
+            if slack > 0:
+                relaxation = {"least_slack": slack, "conflict": conflict}
+            game, room = game.relaxed(slack), np.inf
+            continue
+        if closed and not oracle.exact and upper < explored_at - nu and mixture.lam.any():
+            explored_at = upper
+            for factor in _PROBES:
+                lams.append(factor * mixture.lam)
+                pool.ask(oracle, game.costs(lams[-1]))
+            continue
+        yield _describe(game, pool, mixture, lower, next(rounds), **relaxation)
+        if closed:
+            return
+        lams.append(centre + _TOWARDS_LP * (mixture.lam - centre))
+        pool.ask(oracle, game.costs(lams[-1]))
+
+
+def _least_slack(
+    lagrangian: Lagrangian, oracle: Oracle, pool: Pool, *, nu: float, rounds: Iterator[int]
+) -> Generator[Play, None, tuple[float, tuple[int, ...]]]:
+    """Play for the violation alone.
+
+    Return how much every bound must be loosened (0: feasible), and the constraints that force it:
+    those with a multiplier, which no classifier found can meet together with less.
+    """
+    game = lagrangian.feasibility()
+    lams: list[Array] = []
+    while True:
+        mixture = best_mixture(game, pool.s)
+        if mixture.slack <= TOLERANCE:
+            return 0.0, ()
+        centre = mixture.lam
+        if lams:
+            lower, centre = game.lower(pool.s, np.array(lams))
+            play = _describe(game, pool, mixture, lower, next(rounds), stage="feasibility")
+            yield replace(play, error=float(lagrangian.error(mixture.weights @ pool.s)))
+            if mixture.slack - lower <= nu / 10:
+                return mixture.slack, tuple(np.flatnonzero(mixture.lam > TOLERANCE).tolist())
+        lams.append(centre + _TOWARDS_LP * (mixture.lam - centre))
+        pool.ask(oracle, game.costs(lams[-1]))
+
+
+def _describe(
+    lagrangian: Lagrangian,
+    pool: Pool,
+    mixture: Mixture,
+    lower: float,
+    iteration: int,
+    **more: Any,
+) -> Play:
+    s = mixture.weights @ pool.s
+    upper = lagrangian.upper(s)
+    return Play(
+        iteration=iteration,
+        n_calls=pool.n_calls,
+        weights=mixture.weights,
+        lam=mixture.lam,
+        error=float(lagrangian.error(s)),
+        violation=float(lagrangian.violation(s)),
+        lower=lower,
+        upper=upper,
+        gap=max(upper - lower, 0.0),
+        **more,
+    )
