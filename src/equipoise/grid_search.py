@@ -22,12 +22,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from equipoise._validation import read_integer, read_positive
 from equipoise.cells import Array
+from equipoise.column_generation import column_generation
 from equipoise.constraints import Constraint
 from equipoise.exceptions import InfeasibleWarning
 from equipoise.lagrangian import TOLERANCE, Costs, Lagrangian, Loss
 from equipoise.oracles import binary_predictions
 from equipoise.reductions import Problem, Reduction
-from equipoise.saddle_point import Pool, Response, column_generation, play_out
+from equipoise.saddle_point import Pool, Response, play_out
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,6 +18,7 @@ from equipoise import theory
 from equipoise._validation import read_examples, read_integer, read_positive
 from equipoise.cells import Array, Cells
 from equipoise.certificate import Certificate
+from equipoise.column_generation import column_generation
 from equipoise.constraints import Constraint, Moments
 from equipoise.exceptions import InfeasibleWarning
 from equipoise.lagrangian import Costs, Lagrangian, Loss
@@ -27,7 +28,6 @@ from equipoise.saddle_point import (
     Oracle,
     Play,
     Pool,
-    column_generation,
     exponentiated_gradient,
     play_out,
     polished,

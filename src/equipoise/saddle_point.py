@@ -1,14 +1,14 @@
-"""Finding the saddle point of L: Algorithm 1, and column generation over a pool of classifiers.
+"""The saddle point of L: what the players know, the LP over a pool, and Algorithm 1.
 
-The algorithms are generators of `Play`: each does one round, yields where the game stands, and
-returns once neither player can gain more than ``nu``. Progress, early stopping and history live
-in the consumer, `play_out`.
+The algorithms, here and in `equipoise.column_generation`, are generators of `Play`: each does one
+round, yields where the game stands, and returns once neither player can gain more than ``nu``.
+Progress, early stopping and history live in the consumer, `play_out`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, NamedTuple, Protocol
 
@@ -18,14 +18,6 @@ from scipy.special import softmax
 
 from equipoise.cells import Array
 from equipoise.lagrangian import TOLERANCE, Lagrangian
-
-#: Column generation asks half-way between the best multipliers so far and those of the LP.
-_TOWARDS_LP = 0.5
-#: Multipliers start within this l1 norm, which grows by this factor, up to this limit, before
-#: feasibility is put to the test.
-_FIRST_PENALTY, _PENALTY_GROWTH, _PENALTY_LIMIT = 1.0, 4.0, 64.0
-#: A learner that is not exact is also asked at these multiples of the final multipliers.
-_PROBES = (1.0, 2.0)
 
 
 class Response(NamedTuple):
@@ -46,13 +38,27 @@ class Oracle(Protocol):
         ...
 
 
+Respond = Callable[[Oracle, list[Array]], Iterable[Response]]
+
+
+def _one_by_one(oracle: Oracle, costs: list[Array]) -> Iterator[Response]:
+    return (oracle.best_response(c) for c in costs)
+
+
 class Pool:
     """The classifiers found so far, each known by its selected shares s(h).
 
     A pool knows no bound and no constraint: the same one serves them all.
+
+    Parameters
+    ----------
+    respond : callable, optional
+        Puts a list of costs to an oracle and yields its responses in order; by default one after
+        the other.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, respond: Respond | None = None) -> None:
+        self._respond = respond or _one_by_one
         self.classifiers: list[Any] = []
         self.n_calls = 0
         self._shares: list[Array] = []
@@ -66,14 +72,15 @@ class Pool:
     def __len__(self) -> int:
         return len(self.classifiers)
 
-    def ask(self, oracle: Oracle, costs: Array) -> int:
-        """Return the number of the oracle's classifier for these costs, asking at most once."""
+    def ask(self, oracle: Oracle, *costs: Array) -> list[int]:
+        """Return the numbers of the oracle's classifiers for these costs, asking only once each."""
         # Only the ratios of the costs matter to a learner.
-        key = np.round(costs / max(np.abs(costs).max(), 1e-300), 12).tobytes()
-        if key not in self._asked:
+        keys = [np.round(c / max(np.abs(c).max(), 1e-300), 12).tobytes() for c in costs]
+        new = {key: c for key, c in zip(keys, costs, strict=True) if key not in self._asked}
+        for key, response in zip(new, self._respond(oracle, list(new.values())), strict=True):
             self.n_calls += 1
-            self._asked[key] = self.add(*oracle.best_response(costs))
-        return self._asked[key]
+            self._asked[key] = self.add(*response)
+        return [self._asked[key] for key in keys]
 
     def add(self, classifier: Any, s: Array) -> int:
         """Add a classifier unless one with the same shares is there; return its number."""
@@ -204,7 +211,7 @@ def exponentiated_gradient(
     times: list[int] = []
     for t in count(1):
         lam = B * softmax(np.append(theta, 0.0))[:K]
-        h = pool.ask(oracle, lagrangian.costs(lam))
+        (h,) = pool.ask(oracle, lagrangian.costs(lam))
         times.append(h)
         s_sum, lam_sum = s_sum + pool.s[h], lam_sum + lam
         average, lam_average = s_sum / t, lam_sum / t
@@ -254,83 +261,13 @@ def polished(
             pool.ask(oracle, lagrangian.costs(lams[-1]))
         mixture = best_mixture(lagrangian, pool.s)
         lower, _ = lagrangian.lower(pool.s, np.array(lams))
-        step = _describe(lagrangian, pool, mixture, lower, play.iteration)
+        step = describe(lagrangian, pool, mixture, lower, play.iteration)
         yield step
         if step.gap <= nu:
             return
 
 
-def column_generation(
-    lagrangian: Lagrangian, oracle: Oracle, pool: Pool, *, nu: float
-) -> Iterator[Play]:
-    """Grow the pool where the LP over it still has something to gain, until its gap is ``nu``.
-
-    Each round solves the LP over the pool and asks the oracle half-way between the best
-    multipliers so far and the LP's ("in-out"): either the answer cuts the LP's multipliers off,
-    or the lower value rises by half the gap. An infinite B means hard constraints. Multipliers
-    then start small and are given more room only while the constraints are not met; if that does
-    not suffice, the game is first played for the violation alone, which either meets the
-    constraints or proves the least slack that does, and goes on with the bounds so loosened.
-    """
-    game, room = lagrangian, min(lagrangian.B, _FIRST_PENALTY)
-    relaxation: dict[str, Any] = {}
-    lams = [np.zeros(game.n_constraints)]
-    pool.ask(oracle, game.costs(lams[0]))
-    rounds, explored_at = count(1), np.inf
-    while True:
-        roomy = replace(game, B=room)
-        mixture = best_mixture(roomy, pool.s)
-        lower, centre = roomy.lower(pool.s, np.array(lams))
-        upper = roomy.upper(mixture.weights @ pool.s)
-        closed, unmet = upper - lower <= nu, mixture.slack > TOLERANCE
-        if closed and unmet and room < min(game.B, _PENALTY_LIMIT):
-            room = min(room * _PENALTY_GROWTH, game.B)
-            continue
-        if closed and unmet and room < game.B:
-            slack, conflict = yield from _least_slack(game, oracle, pool, nu=nu, rounds=rounds)
-            if slack > 0:
-                relaxation = {"least_slack": slack, "conflict": conflict}
-            game, room = game.relaxed(slack), np.inf
-            continue
-        if closed and not oracle.exact and upper < explored_at - nu and mixture.lam.any():
-            explored_at = upper
-            for factor in _PROBES:
-                lams.append(factor * mixture.lam)
-                pool.ask(oracle, game.costs(lams[-1]))
-            continue
-        yield _describe(game, pool, mixture, lower, next(rounds), **relaxation)
-        if closed:
-            return
-        lams.append(centre + _TOWARDS_LP * (mixture.lam - centre))
-        pool.ask(oracle, game.costs(lams[-1]))
-
-
-def _least_slack(
-    lagrangian: Lagrangian, oracle: Oracle, pool: Pool, *, nu: float, rounds: Iterator[int]
-) -> Generator[Play, None, tuple[float, tuple[int, ...]]]:
-    """Play for the violation alone.
-
-    Return how much every bound must be loosened (0: feasible), and the constraints that force it:
-    those with a multiplier, which no classifier found can meet together with less.
-    """
-    game = lagrangian.feasibility()
-    lams: list[Array] = []
-    while True:
-        mixture = best_mixture(game, pool.s)
-        if mixture.slack <= TOLERANCE:
-            return 0.0, ()
-        centre = mixture.lam
-        if lams:
-            lower, centre = game.lower(pool.s, np.array(lams))
-            play = _describe(game, pool, mixture, lower, next(rounds), stage="feasibility")
-            yield replace(play, error=float(lagrangian.error(mixture.weights @ pool.s)))
-            if mixture.slack - lower <= nu / 10:
-                return mixture.slack, tuple(np.flatnonzero(mixture.lam > TOLERANCE).tolist())
-        lams.append(centre + _TOWARDS_LP * (mixture.lam - centre))
-        pool.ask(oracle, game.costs(lams[-1]))
-
-
-def _describe(
+def describe(
     lagrangian: Lagrangian,
     pool: Pool,
     mixture: Mixture,
@@ -338,6 +275,7 @@ def _describe(
     iteration: int,
     **more: Any,
 ) -> Play:
+    """Return the Play of a mixture of the pool; ``more`` are further fields of it."""
     s = mixture.weights @ pool.s
     upper = lagrangian.upper(s)
     return Play(

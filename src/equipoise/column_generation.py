@@ -1,0 +1,160 @@
+"""Column generation: the saddle points of many bounds, from one pool of classifiers.
+
+A best response does not depend on the bounds c, so a classifier found for one bound serves all,
+and so does every lower value: ``min over h of err(h) + lambda . gamma(h)`` is asked once, and
+``lambda . c`` is subtracted for each bound. A whole accuracy-fairness frontier costs little more
+than its hardest point; a single bound is a frontier of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import count
+from typing import NamedTuple
+
+import numpy as np
+
+from equipoise.cells import Array
+from equipoise.lagrangian import TOLERANCE, Lagrangian
+from equipoise.saddle_point import Oracle, Play, Pool, best_mixture, describe
+
+#: Queries go this far from the best multipliers so far towards those of the LP.
+_TOWARDS_LP = 0.5
+#: Multipliers start within this l1 norm, which grows by this factor, up to this limit, before
+#: feasibility is put to the test.
+_FIRST_ROOM, _ROOM_GROWTH, _ROOM_LIMIT = 1.0, 4.0, 64.0
+#: A learner that is not exact is also asked at these multiples of the final multipliers.
+_PROBES = (1.0, 2.0)
+
+
+class Query(NamedTuple):
+    """Multipliers to put to the oracle, and the costs that stand for them."""
+
+    stage: str
+    lam: Array
+    costs: Array
+
+
+def column_generation(
+    lagrangian: Lagrangian, oracle: Oracle, pool: Pool, *, nu: float
+) -> Iterator[Play]:
+    """Grow the pool where the LP over it still has something to gain, until its gap is ``nu``.
+
+    Each round solves the LP over the pool and asks the oracle half-way between the best
+    multipliers so far and the LP's ("in-out"): either the answer cuts the LP's multipliers off,
+    or the lower value rises by half the gap. An infinite B means hard constraints. Multipliers
+    then start small and are given more room only while the constraints are not met; if that does
+    not suffice, the game is first played for the violation alone, which either meets the
+    constraints or proves the least slack that does, and goes on with the bounds so loosened.
+    """
+    for plays in frontier([lagrangian], oracle, pool, nu=nu):
+        yield plays[0]
+
+
+def frontier(
+    games: Sequence[Lagrangian], oracle: Oracle, pool: Pool, *, nu: float, batch: int = 1
+) -> Iterator[list[Play]]:
+    """Play games that differ in their bounds c only, all at once; yield a Play for each.
+
+    Every round asks for the ``batch`` bounds whose gaps are largest. When all gaps are closed, an
+    oracle that is not exact is tried at further multipliers: where it finds something better, the
+    game goes on.
+    """
+    start = np.zeros(games[0].n_constraints)
+    asked: dict[str, list[Array]] = {"optimality": [start], "feasibility": []}
+    pool.ask(oracle, games[0].costs(start))
+    bounds = [_Bound(game) for game in games]
+    for iteration in count(1):
+        for bound in bounds:
+            bound.update(pool, asked, nu)
+        pending = sorted((b for b in bounds if b.query is not None), key=lambda b: -b.gap)
+        queries = [b.query for b in pending[:batch] if b.query is not None]
+        if not pending and not oracle.exact:
+            queries = [query for bound in bounds for query in bound.probes(nu)]
+        if pending or not queries:
+            yield [bound.play(pool, iteration) for bound in bounds]
+        if not queries:
+            return
+        for query in queries:
+            asked[query.stage].append(query.lam)
+        pool.ask(oracle, *(query.costs for query in queries))
+
+
+class _Bound:
+    """Where the game stands for one bound, and what to ask next."""
+
+    def __init__(self, game: Lagrangian) -> None:
+        self.game = game
+        self.room = min(game.B, _FIRST_ROOM)
+        self.stage = "optimality"
+        self.least_slack = 0.0
+        self.conflict: tuple[int, ...] = ()
+        self.query: Query | None = None
+        self._explored_at = np.inf
+
+    @property
+    def _stage_game(self) -> Lagrangian:
+        if self.stage == "feasibility":
+            return self.game.feasibility()
+        return replace(self.game, B=self.room)
+
+    def update(self, pool: Pool, asked: dict[str, list[Array]], nu: float) -> None:
+        """Solve the LP over the pool, and decide what to ask next, if anything."""
+        while True:
+            stage, game = self.stage, self._stage_game
+            self.mixture = best_mixture(game, pool.s)
+            self.lower, centre = -np.inf, self.mixture.lam
+            if asked[stage]:
+                self.lower, centre = game.lower(pool.s, np.array(asked[stage]))
+            self.upper = game.upper(self.mixture.weights @ pool.s)
+            self.gap = self.upper - self.lower
+            if not self._moves_on(nu):
+                break
+        self.query = None
+        if self.gap > nu:
+            lam = centre + _TOWARDS_LP * (self.mixture.lam - centre)
+            self.query = Query(stage, lam, game.costs(lam))
+
+    def _moves_on(self, nu: float) -> bool:
+        """Change the room or the stage when the present one has told all it can."""
+        unmet = self.mixture.slack > TOLERANCE
+        if self.stage == "feasibility":
+            if unmet and self.gap > nu / 10:
+                return False
+            if unmet:
+                self.least_slack = self.mixture.slack
+                self.conflict = tuple(np.flatnonzero(self.mixture.lam > TOLERANCE).tolist())
+            self.game = self.game.relaxed(self.least_slack)
+            self.stage, self.room = "optimality", np.inf
+            return True
+        if self.gap > nu or not unmet or self.room >= self.game.B:
+            return False
+        if self.room < _ROOM_LIMIT:
+            self.room = min(self.room * _ROOM_GROWTH, self.game.B)
+        else:
+            self.stage = "feasibility"
+        return True
+
+    def probes(self, nu: float) -> list[Query]:
+        """Return further multipliers to try, if the bound has gained since the last time."""
+        lam = self.mixture.lam
+        if self.upper > self._explored_at - nu or not lam.any():
+            return []
+        self._explored_at = self.upper
+        return [
+            Query("optimality", factor * lam, self.game.costs(factor * lam)) for factor in _PROBES
+        ]
+
+    def play(self, pool: Pool, iteration: int) -> Play:
+        """Return the state as a Play."""
+        return describe(
+            self.game,
+            pool,
+            self.mixture,
+            self.lower,
+            iteration,
+            stage=self.stage,
+            least_slack=self.least_slack,
+            conflict=self.conflict,
+        )
