@@ -6,6 +6,7 @@ what to do.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -15,6 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, column_or_1d
 
 from equipoise.cells import Array, Cells, factorize
+from equipoise.exceptions import EmptyCellWarning
 
 _ROUTING_HELP = (
     "Pass fit(X, y, sensitive_features=A). Inside a Pipeline or a search, enable scikit-learn's "
@@ -39,26 +41,36 @@ def read_examples(
         control = read_columns(control_features, n, "control_features", "stratum")
     weight = read_weights(sample_weight, n)
     if weight is not None and not 0 < weight[label == 1].sum() < weight.sum():
-        raise ValueError("all the weight is on one class; give both classes some weight.")
+        raise ValueError(
+            f"sample_weight is zero wherever y is {_other_class(label, classes, weight)!r}; "
+            "expected two classes with some weight. Give both classes some weight."
+        )
     return Cells.from_columns(label, sensitive, control, weight), classes
+
+
+def _other_class(label: NDArray[np.int8], classes: NDArray, weight: Array) -> Any:
+    return classes.tolist()[0 if weight[label == 1].any() else 1]
 
 
 def read_labels(y: Any, n: int) -> tuple[NDArray[np.int8], NDArray]:
     """Return labels as 0 and 1, and the two classes these stand for, in sorted order."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
-    y = column_or_1d(_to_numpy(y), warn=True)
+    if n == 0:
+        raise ValueError("Found array with 0 sample(s) while a minimum of 2 is required.")
+    y = column_or_1d(to_array(y, "y"), warn=True)
     _check_length(len(y), n, "y")
-    _check_missing(y, "y")
+    _check_missing(y, "y", "Drop these rows.")
     if y.dtype.kind in "fc":
         check_classification_targets(y)
     codes, classes = factorize(y)
     if len(classes) == 1:
         raise ValueError(
-            f"y has only one class, {classes[0]!r}; expected two. There is nothing to classify."
+            f"y has only one class, {classes.tolist()[0]!r}; expected two. There is nothing to "
+            "classify."
         )
     if len(classes) > 2:
-        shown = ", ".join(map(repr, classes[:4])) + (", ..." if len(classes) > 4 else "")
+        shown = ", ".join(map(repr, classes[:4].tolist())) + (", ..." if len(classes) > 4 else "")
         raise ValueError(
             f"Only binary classification is supported. y has {len(classes)} classes ({shown}); "
             "expected two. Make the decision binary, for example y == value."
@@ -70,18 +82,29 @@ def read_columns(columns: Any, n: int, name: str, default: str) -> dict[str, NDA
     """Return the columns of an array, series or frame of any kind, by name."""
     native = nw.from_native(columns, eager_only=True, allow_series=True, pass_through=True)
     if isinstance(native, nw.DataFrame):
-        found = {str(column): native[column].to_numpy() for column in native.columns}
+        series = dict(zip(map(str, native.columns), native.iter_columns(), strict=True))
     elif isinstance(native, nw.Series):
-        found = {str(native.name or default): native.to_numpy()}
-    elif isinstance(columns, dict):
-        found = {str(column): _to_numpy(values) for column, values in columns.items()}
+        series = {str(native.name or default): native}
     else:
-        found = _split_array(_to_numpy(columns), name, default)
+        series = {}
+    if series:
+        found = {column: values.to_numpy() for column, values in series.items()}
+    elif isinstance(columns, dict):
+        found = {str(column): to_array(values, name) for column, values in columns.items()}
+    else:
+        found = _split_array(to_array(columns, name), name, default)
     if not found:
         raise ValueError(f"{name} has no column; expected one or more.")
     for column, values in found.items():
+        if values.ndim != 1:
+            raise ValueError(
+                f"{name} {column!r} has {values.ndim} dimensions; expected one value per row."
+            )
         _check_length(len(values), n, name)
-        _check_missing(values, f"{name} {column!r}" if len(found) > 1 else name)
+        called = f"{name} {column!r}" if len(found) > 1 else name
+        _check_missing(values, called, "Drop these rows, or make 'unknown' a group.")
+        if column in series:
+            _warn_unused(series[column], called)
     return found
 
 
@@ -95,16 +118,45 @@ def _split_array(array: NDArray, name: str, default: str) -> dict[str, NDArray]:
     raise ValueError(f"{name} has {array.ndim} dimensions; expected one value or row per example.")
 
 
+def _warn_unused(series: Any, name: str) -> None:
+    """Name the groups that a categorical column declares but nobody belongs to."""
+    # The categories of a Polars Categorical are those of the whole process: they declare nothing.
+    if series.dtype == nw.Categorical and series.implementation.is_polars():
+        return
+    if series.dtype not in (nw.Categorical, nw.Enum):
+        return
+    present = set(series.unique().to_list())
+    if unused := [c for c in series.cat.get_categories().to_list() if c not in present]:
+        warnings.warn(
+            f"{name} declares {', '.join(map(repr, unused))} but nobody in the data belongs to it. "
+            "Its rate cannot be measured, so it is left unconstrained; drop unused categories if "
+            "this is meant.",
+            EmptyCellWarning,
+            stacklevel=2,
+        )
+
+
 def read_weights(sample_weight: Any, n: int) -> Array | None:
     """Return weights as floats, or None when all examples weigh the same."""
     if sample_weight is None:
         return None
     if np.isscalar(sample_weight):
         sample_weight = np.full(n, sample_weight)
-    weight = column_or_1d(_to_numpy(sample_weight)).astype(float)
+    weight = to_array(sample_weight, "sample_weight")
+    if weight.ndim == 2 and weight.shape[1] == 1:
+        weight = weight[:, 0]
+    if weight.ndim != 1:
+        raise ValueError(
+            f"sample_weight has shape {weight.shape}; expected one number for each row of X."
+        )
     _check_length(len(weight), n, "sample_weight")
-    if not np.isfinite(weight).all():
-        raise ValueError("sample_weight contains NaN or infinity; expected finite numbers >= 0.")
+    _check_missing(weight, "sample_weight", "Expected finite numbers >= 0; drop these rows.")
+    try:
+        weight = weight.astype(float, copy=False)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"sample_weight holds values such as {weight[0]!r}; expected numbers >= 0."
+        ) from None
     if (weight < 0).any():
         raise ValueError(
             f"sample_weight contains negative values (the least is {weight.min()}); expected "
@@ -112,6 +164,8 @@ def read_weights(sample_weight: Any, n: int) -> Array | None:
         )
     if not weight.any():
         raise ValueError("sample_weight is zero everywhere; give some examples a weight.")
+    if not np.isfinite(weight.sum()):
+        raise ValueError("the sum of sample_weight is not finite; scale the weights down.")
     return None if weight.min() == weight.max() else weight
 
 
@@ -119,6 +173,8 @@ def read_positive(value: Any, name: str) -> float:
     """Return a parameter that must be a positive number."""
     if not isinstance(value, (int, float, np.number)) or isinstance(value, bool) or not value > 0:
         raise ValueError(f"{name} is {value!r}; expected a number > 0, or None for the default.")
+    if not np.isfinite(value):
+        raise ValueError(f"{name} is {value!r}; expected a finite number, or None for the default.")
     return float(value)
 
 
@@ -129,11 +185,36 @@ def read_integer(value: Any, name: str, least: int) -> int:
     return int(value)
 
 
-def _to_numpy(values: Any) -> NDArray:
+def to_array(values: Any, name: str) -> NDArray:
+    """Return an array of the values, in which what was missing is still recognisably missing.
+
+    >>> to_array(["a", float("nan"), 1], "y").tolist()
+    ['a', nan, 1]
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        values = values.tolist()  # masked entries become None
     array = np.asarray(values)
-    if array.dtype.kind == "O" and array.ndim == 0:
-        raise ValueError(f"expected one value per example, got {type(values).__name__}.")
+    # NumPy turns numbers, NaN among them, into strings when a list also holds strings.
+    if array.dtype.kind == "T" or (array.dtype.kind == "U" and isinstance(values, (list, tuple))):
+        array = np.asarray(values, dtype=object)
+    if array.ndim == 0:
+        raise ValueError(
+            f"{name} is of type {type(values).__name__}; expected one value for each row of X, as "
+            "an array, a list, a series or a data frame."
+        )
     return array
+
+
+def is_missing(value: Any) -> bool:
+    """Whether one value is None, NaN, NaT or pandas.NA.
+
+    >>> [is_missing(value) for value in (None, float("nan"), np.datetime64("NaT"), 0, "")]
+    [True, True, True, False, False]
+    """
+    if value is None:
+        return True
+    differs = value != value  # only NaN and NaT do; pandas.NA does not say
+    return differs is not False and (type(value).__name__ == "NAType" or bool(differs))
 
 
 def _check_length(length: int, n: int, name: str) -> None:
@@ -144,22 +225,31 @@ def _check_length(length: int, n: int, name: str) -> None:
         )
 
 
-def _check_missing(values: NDArray, name: str) -> None:
+def _check_missing(values: NDArray, name: str, advice: str) -> None:
     if values.dtype.kind in "fc":
         missing = ~np.isfinite(values)
     elif values.dtype.kind in "mM":
         missing = np.isnat(values)
     elif values.dtype.kind == "O":
-        # Only the distinct values are inspected; NaN is the one value that differs from itself.
-        distinct = set(values.tolist()) if values.ndim == 1 else set(values.ravel().tolist())
-        if not any(value is None or value != value or str(value) == "<NA>" for value in distinct):
+        # Distinct values are few, and looked at first.
+        if not any(map(is_missing, _distinct(values, name))):
             return
-        missing = np.array([v is None or v != v or str(v) == "<NA>" for v in values.ravel()])
+        missing = np.array([is_missing(value) for value in values.ravel()])
     else:
         return
     if missing.any():
         at = int(np.flatnonzero(missing)[0])
         raise ValueError(
             f"Input {name} contains NaN, None or infinity: {int(missing.sum())} of {len(values)} "
-            f"entries, the first in row {at}. Drop these rows, or make 'unknown' a group."
+            f"entries, the first in row {at}. {advice}"
         )
+
+
+def _distinct(values: NDArray, name: str) -> set:
+    try:
+        return set(values.ravel().tolist())
+    except TypeError as error:
+        raise ValueError(
+            f"{name} holds values that cannot be compared ({error}); expected strings, numbers or "
+            "dates."
+        ) from None

@@ -128,8 +128,11 @@ class GridSearch(Reduction):
 
         The parameters are those of `FairClassifier.fit`.
         """
-        if self.tradeoff is not None and not 0 <= self.tradeoff <= 1:
-            raise ValueError(f"tradeoff is {self.tradeoff!r}; expected a number from 0 to 1.")
+        tradeoff = self.tradeoff
+        if tradeoff is not None and not (
+            isinstance(tradeoff, (int, float, np.number)) and 0 <= tradeoff <= 1
+        ):
+            raise ValueError(f"tradeoff is {tradeoff!r}; expected a number from 0 to 1, or None.")
         problem = self._problem(X, y, sensitive_features, control_features, sample_weight)
         if isinstance(self.grid, str):
             candidates = self._from_saddle_point(problem)
@@ -143,7 +146,8 @@ class GridSearch(Reduction):
 
     def use(self, index: int) -> Self:
         """Make the candidate of this number the one that predicts."""
-        self.best_index_ = index
+        check_is_fitted(self, "candidates_")
+        self.best_index_ = range(len(self.candidates_))[index]
         self.best_estimator_ = self.candidates_[index].classifier
         return self
 
@@ -169,11 +173,13 @@ class GridSearch(Reduction):
             )
         else:
             lams = np.atleast_2d(np.asarray(self.grid, dtype=float))
-            if lams.shape[1] != game.n_constraints or (lams < 0).any():
+            if lams.ndim != 2 or lams.shape[1] != game.n_constraints or not lams.size:
                 raise ValueError(
                     f"grid has shape {lams.shape}; expected (m, {game.n_constraints}), one "
                     "multiplier >= 0 for each constraint."
                 )
+            if not (np.isfinite(lams) & (lams >= 0)).all():
+                raise ValueError("grid holds negative or NaN multipliers; expected numbers >= 0.")
         responses = Parallel(n_jobs=self.n_jobs)(
             delayed(problem.oracle.best_response)(game.costs(lam)) for lam in lams
         )

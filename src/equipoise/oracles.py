@@ -15,7 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn import config_context
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    clone,
+    is_regressor,
+)
 from sklearn.dummy import DummyClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
@@ -55,9 +61,8 @@ class RefitOracle:
             classifier = _constant(int(used[0]) if used.size else 0)
         else:
             with config_context(enable_metadata_routing=False):
-                classifier = clone(self.estimator).fit(
-                    self.X, label, **{self._weight_parameter: weight}
-                )
+                classifier = clone(self.estimator, safe=False)
+                classifier.fit(self.X, label, **{self._weight_parameter: weight})
         return Response(classifier, self.cells.sum(binary_predictions(classifier, self.X)))
 
     def relabel(self, costs: Array) -> tuple[NDArray[np.int64], Array]:
@@ -160,7 +165,7 @@ def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
     native = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(native, nw.DataFrame):
         return native[rows, :].to_native()
-    return X.tocsr()[rows] if issparse(X) else np.asarray(X)[rows]
+    return X.tocsr()[rows].asformat(X.format) if issparse(X) else np.asarray(X)[rows]
 
 
 def binary_predictions(classifier: Any, X: Any) -> NDArray:
@@ -188,9 +193,16 @@ def weight_parameter(estimator: Any) -> str:
     >>> weight_parameter(make_pipeline(StandardScaler(), LogisticRegression()))
     'logisticregression__sample_weight'
     """
-    if not (callable(getattr(estimator, "fit", None)) and hasattr(estimator, "predict")):
+    if isinstance(estimator, type) or not (
+        callable(getattr(estimator, "fit", None)) and hasattr(estimator, "predict")
+    ):
         raise TypeError(
             f"estimator is {estimator!r}; expected a classifier object with fit and predict."
+        )
+    if _is_regressor(estimator):
+        raise TypeError(
+            f"estimator is {type(estimator).__name__}, a regressor, whose predictions are not the "
+            "two labels; expected a classifier."
         )
     if isinstance(estimator, Pipeline):
         name, last = estimator.steps[-1]
@@ -202,11 +214,22 @@ def weight_parameter(estimator: Any) -> str:
     )
     if takes_any and hasattr(estimator, "estimator"):  # GridSearchCV and its kind pass it on
         return weight_parameter(estimator.estimator)
+    if takes_any and hasattr(estimator, "estimators"):  # votes and stacks give it to all alike
+        names = {weight_parameter(e) for _, e in estimator.estimators if e != "drop"}
+        if names == {"sample_weight"}:
+            return "sample_weight"
     raise TypeError(
         f"{type(estimator).__name__}.fit takes no sample_weight, which the reduction needs. "
         f"Wrap it: ResampledClassifier({type(estimator).__name__}(...)) trains it on examples "
         "drawn in proportion to their weights."
     )
+
+
+def _is_regressor(estimator: Any) -> bool:
+    try:
+        return is_regressor(estimator)
+    except AttributeError:  # a learner of the user's own need not know scikit-learn's tags
+        return False
 
 
 def _constant(label: int) -> DummyClassifier:

@@ -1,21 +1,19 @@
-"""The randomized classifier Q (appendix A), and how its dice are made reproducible."""
+"""The randomized classifier Q (appendix A): draw a member, follow its decision."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from hashlib import blake2b
 from typing import Any
 
-import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
-from sklearn.metrics import accuracy_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples
 
-from equipoise.cells import Array, factorize
+from equipoise._validation import read_weights, to_array
+from equipoise.cells import Array
 from equipoise.oracles import binary_predictions, take_rows
+from equipoise.row_hash import hash_uniform
 
 
 class RandomizedClassifier:
@@ -23,6 +21,7 @@ class RandomizedClassifier:
 
     The draw is a hash of the person's row (or of a key such as a customer number), salted with
     ``random_state``: the same person gets the same decision in every batch, order and process.
+    People whose rows are equal in every value share a draw; a key tells them apart.
 
     Parameters
     ----------
@@ -33,7 +32,8 @@ class RandomizedClassifier:
     classes : array-like of two labels, default=(0, 1)
         What the predictions 0 and 1 stand for.
     random_state : int, default=0
-        The salt. Another salt is another, equally valid, set of draws.
+        The salt. Another salt is another, equally valid, set of draws. Models that decide on the
+        same people with the same salt share their luck; give each its own if that matters.
 
     Examples
     --------
@@ -73,7 +73,11 @@ class RandomizedClassifier:
         return f"<RandomizedClassifier: {len(self.members)} members ({kinds})>"
 
     def predict(
-        self, X: Any, *, key: Any = None, random_state: int | np.random.Generator | None = None
+        self,
+        X: Any,
+        *,
+        key: Any = None,
+        random_state: int | np.random.Generator | np.random.RandomState | None = None,
     ) -> NDArray:
         """Decide for each row, following one member drawn from Q.
 
@@ -82,9 +86,14 @@ class RandomizedClassifier:
         X : table of n rows
         key : array-like of shape (n,) or table of n rows, optional
             What to hash instead of the row: whatever identifies the person.
-        random_state : int or Generator, optional
+        random_state : int, Generator or RandomState, optional
             Draw afresh from this source instead of hashing.
         """
+        if key is not None and random_state is not None:
+            raise ValueError(
+                "got both key and random_state; pass key for the same decision every time, or "
+                "random_state for a fresh draw."
+            )
         n = _num_samples(X)
         if random_state is not None:
             uniform = _fresh(random_state, n)
@@ -113,93 +122,19 @@ class RandomizedClassifier:
         selected = np.clip(selected, 0.0, 1.0)
         return np.column_stack([1.0 - selected, selected])
 
-    def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the expected accuracy, over the draw of a member."""
-        y = np.asarray(y)
-        return float(
-            sum(
-                weight
-                * accuracy_score(
-                    y,
-                    self.classes_[binary_predictions(m, X).astype(int)],
-                    sample_weight=sample_weight,
-                )
-                for m, weight in zip(self.members, self.weights, strict=True)
+        pmf, y = self.predict_pmf(X), to_array(y, "y")
+        if y.shape != (len(pmf),):
+            raise ValueError(
+                f"y has shape {y.shape}; expected one label for each of {len(pmf)} rows."
             )
-        )
+        right = np.where(y == self.classes_[0], pmf[:, 0], 0.0)
+        right = np.where(y == self.classes_[1], pmf[:, 1], right)
+        return float(np.average(right, weights=read_weights(sample_weight, len(y))))
 
 
-def hash_uniform(rows: Any, salt: int = 0) -> Array:
-    """Hash each row to a number in [0, 1) that looks uniform and depends on its values only.
-
-    Equal values hash equally whether they come in an array, a sparse matrix or a data frame,
-    as integers or floats.
-
-    >>> import scipy.sparse
-    >>> X = np.array([[0, 1.5], [2, 0]])
-    >>> bool((hash_uniform(X) == hash_uniform(scipy.sparse.csr_array(X))).all())
-    True
-    >>> bool((hash_uniform(X) == hash_uniform(X, salt=1)).any())
-    False
-    """
-    total = np.zeros(_num_samples(rows), dtype=np.uint64)
-    with np.errstate(over="ignore"):
-        if issparse(rows):
-            entries = rows.tocoo()
-            entries.sum_duplicates()
-            np.add.at(total, entries.row, _mix(_bits(entries.data) + _position(entries.col)))
-        else:
-            for number, column in enumerate(_columns(rows)):
-                bits = _bits(column)
-                total += np.where(bits == 0, np.uint64(0), _mix(bits + _position(np.array(number))))
-        mixed = _mix(total + _position(np.array(_number(salt))))
-    return np.ldexp((mixed >> np.uint64(11)).astype(float), -53)
-
-
-def _columns(rows: Any) -> Any:
-    native = nw.from_native(rows, eager_only=True, allow_series=True, pass_through=True)
-    if isinstance(native, nw.DataFrame):
-        return (column.to_numpy() for column in native.iter_columns())
-    if isinstance(native, nw.Series):
-        return (native.to_numpy(),)
-    rows = np.asarray(rows)
-    return (rows,) if rows.ndim == 1 else rows.reshape(len(rows), -1).T
-
-
-def _bits(values: NDArray) -> NDArray[np.uint64]:
-    """64 bits that stand for a value; zero stands for 0, as absent from a sparse matrix."""
-    if values.dtype.kind in "biuf":
-        number = np.asarray(values, dtype=np.float64) + 0.0  # -0.0 becomes 0.0
-        bits = np.where(np.isnan(number), np.float64("nan"), number).view(np.uint64)
-        if values.dtype.kind in "iu" and values.dtype.itemsize == 8:  # beyond a double's precision
-            bits = np.where(np.abs(number) < 2.0**53, bits, values.astype(np.uint64))
-        return bits
-    if values.dtype.kind in "mM":
-        return values.astype(np.int64).view(np.uint64)
-    codes, distinct = factorize(values)
-    return np.array([_number(value) for value in distinct], dtype=np.uint64)[codes]
-
-
-def _number(value: Any) -> int:
-    if value is None or value != value:
-        value = float("nan")
-    if isinstance(value, (bool, int, float, np.number)):
-        return int(_bits(np.atleast_1d(np.asarray(value)))[0])
-    return int.from_bytes(blake2b(str(value).encode(), digest_size=8).digest(), "little")
-
-
-def _position(number: NDArray) -> NDArray[np.uint64]:
-    return _mix(number.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15))
-
-
-def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Scramble 64 bits (the finaliser of splitmix64: Steele, Lea and Flood, 2014)."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
-
-
-def _fresh(random_state: int | np.random.Generator, n: int) -> Array:
+def _fresh(random_state: Any, n: int) -> Array:
     if isinstance(random_state, np.random.Generator):
         return random_state.random(n)
     return check_random_state(random_state).random_sample(n)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -94,7 +95,9 @@ class Reduction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         if not isinstance(self.estimator, (list, tuple)):
-            tags.input_tags = get_tags(self.estimator).input_tags
+            # A learner of the user's own need not know scikit-learn's tags.
+            with suppress(AttributeError):
+                tags.input_tags = get_tags(self.estimator).input_tags
         return tags
 
     def _check_features(self, X: Any, *, reset: bool) -> None:
@@ -141,6 +144,9 @@ class _SaddlePointClassifier(Reduction):
             Weights of the examples, in the error and in the constraints alike.
         """
         max_iter = read_integer(self.max_iter, "max_iter", least=1)
+        salt = _salt(self.random_state)
+        if self.callback is not None and not callable(self.callback):
+            raise TypeError(f"callback is {self.callback!r}; expected a function of a Play.")
         problem = self._problem(X, y, sensitive_features, control_features, sample_weight)
         pool = Pool()
         stopped = False
@@ -149,7 +155,8 @@ class _SaddlePointClassifier(Reduction):
             nonlocal stopped
             if self.verbose:
                 print(_progress(play), flush=True)
-            stopped = self.callback is not None and self.callback(play) is True
+            answer = self.callback(play) if self.callback is not None else None
+            stopped = isinstance(answer, (bool, np.bool_)) and bool(answer)
             return stopped
 
         last = play_out(self._plays(problem, pool), max_iter, watch)
@@ -158,7 +165,7 @@ class _SaddlePointClassifier(Reduction):
         )
         self._check_features(X, reset=True)
         self.classifier_ = RandomizedClassifier(
-            pool.classifiers, last.weights, problem.classes, _salt(self.random_state)
+            pool.classifiers, last.weights, problem.classes, salt
         )
         self.certificate_ = certificate
         self.classes_ = problem.classes
@@ -280,7 +287,7 @@ class FairClassifier(_SaddlePointClassifier):
         self.verbose = verbose
 
     def _resolve_B(self, cells: Cells) -> float:
-        return np.inf if self.B is None else read_positive(self.B, "B")
+        return np.inf if self.B in (None, np.inf) else read_positive(self.B, "B")
 
     def _plays(self, problem: Problem, pool: Pool) -> Iterator[Play]:
         return column_generation(problem.lagrangian, problem.oracle, pool, nu=problem.nu)
