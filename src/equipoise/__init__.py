@@ -4,12 +4,14 @@ An implementation, in full, of Agarwal, Beygelzimer, Dudík, Langford and Wallac
 Approach to Fair Classification" (ICML 2018), and some steps beyond it.
 """
 
+from equipoise.catalogue import DemographicParity, EqualizedOdds
 from equipoise.cells import Cells
 from equipoise.certificate import Certificate
-from equipoise.constraints import Constraint, DemographicParity, EqualizedOdds, Moments
+from equipoise.constraints import Constraint
 from equipoise.exceptions import EmptyCellWarning, EquipoiseWarning, InfeasibleWarning
 from equipoise.grid_search import GridSearch
 from equipoise.lagrangian import Costs, Lagrangian
+from equipoise.moments import Moments
 from equipoise.oracles import ExactOracle, RefitOracle, ResampledClassifier
 from equipoise.randomized import RandomizedClassifier
 from equipoise.reductions import ExponentiatedGradient, FairClassifier

@@ -2,6 +2,7 @@
 
 UserWarning
 └── EquipoiseWarning
+    ├── SmallGroupWarning    a group is too small to be constrained by itself
     ├── EmptyCellWarning     nobody is in a group or cell, so a constraint on it was left out
     └── InfeasibleWarning    no classifier that the learner can find meets the constraints
 """
@@ -15,6 +16,10 @@ class EquipoiseWarning(UserWarning):
 
 class EmptyCellWarning(EquipoiseWarning):
     """Nobody is in a group or cell, so the constraint on it was left out."""
+
+
+class SmallGroupWarning(EquipoiseWarning):
+    """A group has fewer examples than asked for, and was merged with others or left out."""
 
 
 class InfeasibleWarning(EquipoiseWarning):

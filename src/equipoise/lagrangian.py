@@ -7,85 +7,18 @@ everything here is affine in ``s`` (appendix A).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from equipoise.cells import Array, Cells
-from equipoise.constraints import Moments, Row
+from equipoise.cells import Array, Cells, Mask
+from equipoise.moments import Moments, Row
+from equipoise.objectives import Costs, Loss, Objective, loss_table
+
+__all__ = ["TOLERANCE", "Costs", "Lagrangian", "Loss", "Objective", "loss_table"]
 
 #: A constraint counts as met when it is exceeded by no more than this (what the LP can promise).
 TOLERANCE = 1e-8
-
-#: g_err: (sensitive values of a cell, label, prediction) -> loss in [0, 1].
-Loss = Callable[[dict, int, int], float]
-
-
-@dataclass(frozen=True)
-class Costs:
-    """Objective: the mean cost of wrong decisions; with both costs 1, the error rate.
-
-    Parameters
-    ----------
-    false_positive, false_negative : float >= 0, default=1
-        What it costs to select somebody with label 0, and not to select somebody with label 1.
-
-    Examples
-    --------
-    >>> Costs(false_negative=5)  # turning down a good applicant is five times as bad
-    Costs(false_positive=1.0, false_negative=5)
-    """
-
-    false_positive: float = 1.0
-    false_negative: float = 1.0
-
-    def __post_init__(self) -> None:
-        for name in ("false_positive", "false_negative"):
-            value = getattr(self, name)
-            if not np.isfinite(value) or value < 0:
-                raise ValueError(f"{name} cost is {value!r}; expected a finite number >= 0.")
-        if self.false_positive == self.false_negative == 0:
-            raise ValueError("both costs are 0: every classifier would be optimal.")
-
-    def table(self, cells: Cells) -> Array:
-        """g_err in every cell (rows) for prediction 0 and 1 (columns)."""
-        costs = np.array([[0.0, self.false_positive], [self.false_negative, 0.0]])
-        return costs[cells.label]
-
-
-def loss_table(loss: Costs | Loss | None, cells: Cells) -> Array:
-    """Tabulate g_err(A, Y, prediction) over the cells, shape (C, 2).
-
-    >>> cells = Cells.from_columns([0, 1], {"sex": ["F", "M"]})
-    >>> loss_table(None, cells).tolist()
-    [[0.0, 1.0], [1.0, 0.0]]
-    >>> loss_table(lambda a, y, h: (h != y) * (1.0 if a["sex"] == "F" else 0.5), cells).tolist()
-    [[0.0, 1.0], [0.5, 0.0]]
-    """
-    if loss is None or isinstance(loss, Costs):
-        return (loss or Costs()).table(cells)
-    if not callable(loss):
-        raise TypeError(
-            f"objective is {loss!r}; expected None (the error rate), Costs(...), or a function "
-            "(sensitive, label, prediction) -> loss in [0, 1]."
-        )
-    table = np.array(
-        [
-            [
-                loss({k: v[cell] for k, v in cells.sensitive.items()}, int(cells.label[cell]), h)
-                for h in (0, 1)
-            ]
-            for cell in range(cells.n_cells)
-        ],
-        dtype=float,
-    )
-    if not np.all((table >= 0) & (table <= 1)):
-        raise ValueError(
-            f"the objective returned values from {table.min()} to {table.max()}; expected losses "
-            "in [0, 1]. Divide by the largest loss."
-        )
-    return table
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +37,9 @@ class Lagrangian:
         Bound on the l1 norm of lambda; infinite for hard constraints.
     rows : tuple of Row
         The K constraints, in words.
+    elastic : mask of shape (K,), or None
+        Constraints without a bound of their own: the largest of them is to be made least, before
+        the error is.
     """
 
     error_offset: float
@@ -113,21 +49,27 @@ class Lagrangian:
     c: Array
     B: float = np.inf
     rows: tuple[Row, ...] = field(default=(), repr=False)
+    elastic: Mask | None = field(default=None, repr=False)
 
     @classmethod
     def from_moments(
-        cls, moments: Moments, cells: Cells, loss: Costs | Loss | None = None, B: float = np.inf
+        cls,
+        moments: Moments,
+        cells: Cells,
+        loss: Objective | Loss | None = None,
+        B: float = np.inf,
     ) -> Lagrangian:
         """Bring the error and M mu(h) - c into the same table of cells."""
-        g = loss_table(loss, cells)
+        error_offset, error_slope = cells.total(loss_table(loss, cells))
         return cls(
-            error_offset=float(cells.mass @ g[:, 0]),
-            error_slope=g[:, 1] - g[:, 0],
+            error_offset=error_offset,
+            error_slope=error_slope,
             gamma_offset=moments.M @ moments.offset,
             gamma_slope=moments.M @ moments.U,
             c=moments.c,
             B=B,
             rows=moments.rows,
+            elastic=moments.elastic,
         )
 
     @property

@@ -7,6 +7,7 @@ and its selected share of each cell; nothing of size n goes either way.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from inspect import Parameter, signature
 from typing import Any
 
@@ -24,9 +25,10 @@ from sklearn.base import (
 )
 from sklearn.dummy import DummyClassifier
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import _num_samples, has_fit_parameter
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
 
+from equipoise._validation import check_features, read_positive, read_target, read_weights
 from equipoise.cells import Array, Cells
 from equipoise.saddle_point import Response
 
@@ -67,10 +69,7 @@ class RefitOracle:
 
     def relabel(self, costs: Array) -> tuple[NDArray[np.int64], Array]:
         """Return the labels and weights of the weighted classification problem (section 3.1)."""
-        label = self.cells.spread((costs < 0).astype(np.int64))
-        weight = self.cells.spread(np.abs(costs))
-        if self.cells.weight is not None:
-            weight *= self.cells.weight
+        label, weight = self.cells.relabel(costs)
         mean = weight.mean()
         if mean > 0:
             weight /= mean
@@ -144,20 +143,37 @@ class ResampledClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> ResampledClassifier:
         """Draw rows in proportion to their weights and train the learner on them."""
         n = _num_samples(X)
-        weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-        # Systematic sampling: each row is drawn its expected number of times, rounded up or down.
-        start = check_random_state(self.random_state).uniform()
-        size = max(round(self.factor * n), 1)
-        ticks = (start + np.arange(size)) / size * weight.sum()
-        rows = np.minimum(np.searchsorted(np.cumsum(weight), ticks, side="right"), n - 1)
-        y = np.asarray(y)
-        self.estimator_ = clone(self.estimator).fit(take_rows(X, rows), y[rows])
-        self.classes_ = getattr(self.estimator_, "classes_", np.unique(y))
+        y = read_target(y, n)
+        rows = self._draw(read_weights(sample_weight, n), n)
+        learner = clone(self.estimator, safe=False)
+        drawn = y[rows]
+        if (drawn == drawn[0]).all():  # many learners refuse to learn from one class
+            learner = DummyClassifier(strategy="most_frequent")
+        learner.fit(take_rows(X, rows), drawn)
+        check_features(self, X, reset=True)
+        self.estimator_ = learner
+        self.classes_ = np.unique(y)
         return self
+
+    def _draw(self, weight: Array | None, n: int) -> NDArray[np.intp]:
+        """Systematic sampling: each row its expected number of times, rounded up or down."""
+        size = max(round(read_positive(self.factor, "factor") * n), 1)
+        total = np.cumsum(np.ones(n) if weight is None else weight)
+        start = check_random_state(self.random_state).uniform()
+        ticks = (start + np.arange(size)) / size * total[-1]
+        return np.minimum(np.searchsorted(total, ticks, side="right"), n - 1)
 
     def predict(self, X: Any) -> NDArray:
         """Predict with the trained learner."""
+        check_is_fitted(self)
+        check_features(self, X, reset=False)
         return self.estimator_.predict(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        with suppress(AttributeError):
+            tags.input_tags = get_tags(self.estimator).input_tags
+        return tags
 
 
 def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
