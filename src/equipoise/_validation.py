@@ -13,7 +13,7 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _num_samples, column_or_1d
+from sklearn.utils.validation import _num_samples, column_or_1d, validate_data
 
 from equipoise.cells import Array, Cells, factorize
 from equipoise.exceptions import EmptyCellWarning
@@ -54,15 +54,7 @@ def _other_class(label: NDArray[np.int8], classes: NDArray, weight: Array) -> An
 
 def read_labels(y: Any, n: int) -> tuple[NDArray[np.int8], NDArray]:
     """Return labels as 0 and 1, and the two classes these stand for, in sorted order."""
-    if y is None:
-        raise ValueError("requires y to be passed, but the target y is None")
-    if n == 0:
-        raise ValueError("Found array with 0 sample(s) while a minimum of 2 is required.")
-    y = column_or_1d(to_array(y, "y"), warn=True)
-    _check_length(len(y), n, "y")
-    _check_missing(y, "y", "Drop these rows.")
-    if y.dtype.kind in "fc":
-        check_classification_targets(y)
+    y = read_target(y, n)
     codes, classes = factorize(y)
     if len(classes) == 1:
         raise ValueError(
@@ -76,6 +68,20 @@ def read_labels(y: Any, n: int) -> tuple[NDArray[np.int8], NDArray]:
             "expected two. Make the decision binary, for example y == value."
         )
     return codes.astype(np.int8), classes
+
+
+def read_target(y: Any, n: int) -> NDArray:
+    """Return the labels as they came, one for each of ``n`` rows and none of them missing."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    if n == 0:
+        raise ValueError("Found array with 0 sample(s) while a minimum of 2 is required.")
+    y = column_or_1d(to_array(y, "y"), warn=True)
+    _check_length(len(y), n, "y")
+    _check_missing(y, "y", "Drop these rows.")
+    if y.dtype.kind in "fc":
+        check_classification_targets(y)
+    return y
 
 
 def read_columns(columns: Any, n: int, name: str, default: str) -> dict[str, NDArray]:
@@ -215,6 +221,16 @@ def is_missing(value: Any) -> bool:
         return True
     differs = value != value  # only NaN and NaT do; pandas.NA does not say
     return differs is not False and (type(value).__name__ == "NAType" or bool(differs))
+
+
+def check_features(estimator: Any, X: Any, *, reset: bool) -> None:
+    """Remember the number and names of the features (``reset``), or compare with those."""
+    if not reset and hasattr(estimator, "n_features_in_") and len(getattr(X, "shape", "..")) == 1:
+        raise ValueError(
+            f"X has one dimension; expected rows of {estimator.n_features_in_} features. Reshape "
+            "your data: X.reshape(1, -1) if it is a single row."
+        )
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
 
 
 def _check_length(length: int, n: int, name: str) -> None:

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import get_tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from equipoise import theory
-from equipoise._validation import read_examples, read_integer, read_positive
+from equipoise._validation import check_features, read_examples, read_integer, read_positive
 from equipoise.cells import Array, Cells
 from equipoise.certificate import Certificate
 from equipoise.column_generation import column_generation
@@ -101,7 +101,7 @@ class Reduction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return tags
 
     def _check_features(self, X: Any, *, reset: bool) -> None:
-        validate_data(self, X, reset=reset, skip_check_array=True)
+        check_features(self, X, reset=reset)
 
 
 class _SaddlePointClassifier(Reduction):
