@@ -1,0 +1,76 @@
+"""Cells handle rows in blocks, and number values without sorting them: the results are the same."""
+
+import numpy as np
+import pytest
+
+from equipoise.cells import Cells, factorize
+
+N = 3 * (1 << 16) + 17  # three whole blocks and a part
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.array([3, -2, 3, 7, -2]),
+        np.array([True, False, True]),
+        np.array([-128, 127, 0], dtype=np.int8),
+        np.array([2**63 + 5, 2**63 + 1, 2**63 + 5], dtype=np.uint64),
+        np.array([10**12, 0, 5, 10**12]),
+        np.array([0.5, -1.0, 0.5, 2.0]),
+        np.array(["2020-01-02", "2019-05-01", "2020-01-02"], dtype="datetime64[D]"),
+        np.array(["b", "a", "longer", "b"]),
+        np.array(["b", "a", "b"], dtype=object),
+        np.array([], dtype=np.int64),
+        np.random.default_rng(0).integers(-50, 300, N),
+        np.random.default_rng(1).normal(size=N).round(1),
+        np.array(["x", "yy", "z"])[np.random.default_rng(2).integers(0, 3, N)],
+    ],
+    ids=lambda values: f"{values.dtype}-{len(values)}",
+)
+def test_factorize_equals_sorting(values):
+    codes, distinct = factorize(values)
+    expected, inverse = np.unique(values, return_inverse=True)
+    np.testing.assert_array_equal(codes, inverse)
+    np.testing.assert_array_equal(distinct, expected)
+    assert distinct.dtype == values.dtype or distinct.dtype == object
+
+
+def test_factorize_orders_mixed_types():
+    codes, distinct = factorize(np.array([1, "a", None, 1], dtype=object))
+    assert distinct[codes].tolist() == [1, "a", None, 1]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sum_and_spread_over_many_blocks(weighted):
+    rng = np.random.default_rng(3)
+    label, group, stratum = rng.integers(0, 2, N), rng.integers(0, 5, N), rng.integers(0, 3, N)
+    weight = rng.random(N) if weighted else None
+    cells = Cells.from_columns(label, {"group": group}, {"stratum": stratum}, weight)
+    own = np.ones(N) if weight is None else weight
+    h, table = rng.random(N), rng.normal(size=cells.n_cells)
+    selected, spread = cells.sum(h), cells.spread(table)
+    for cell in range(cells.n_cells):
+        rows = (label == cells.label[cell]) & (group == cells.sensitive["group"][cell])
+        rows &= stratum == cells.control["stratum"][cell]
+        assert rows.sum() == cells.count[cell] > 0
+        assert cells.mass[cell] == pytest.approx(own[rows].sum() / own.sum(), rel=1e-12)
+        assert selected[cell] == pytest.approx((own * h)[rows].sum() / own.sum(), rel=1e-12)
+        assert (spread[rows] == table[cell]).all()
+
+
+def test_many_combinations_are_numbered_alike():
+    rng = np.random.default_rng(4)
+    columns = {name: rng.integers(0, 3000, 2000) for name in ("one", "two")}  # 18 million at most
+    label = rng.integers(0, 2, 2000)
+    cells = Cells.from_columns(label, columns)
+    for name, values in columns.items():
+        np.testing.assert_array_equal(cells.spread(cells.sensitive[name]), values)
+    np.testing.assert_array_equal(cells.spread(cells.label), label)
+
+
+def test_wrong_sizes_are_refused():
+    cells = Cells.from_columns([0, 1, 1], {"sex": ["F", "F", "M"]})
+    with pytest.raises(ValueError, match=r"shape \(4,\) for 3 examples"):
+        cells.sum([0, 1, 1, 0])
+    with pytest.raises(ValueError, match="table of 2 rows"):
+        cells.spread([1.0, 2.0])
