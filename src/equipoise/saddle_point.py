@@ -254,7 +254,7 @@ def polished(
     lams, size = [np.zeros(lagrangian.n_constraints)], 0
     pool.ask(oracle, lagrangian.costs(lams[0]))
     for play in plays:
-        lams.append(play.lam)
+        # The averages play.lam would prove nothing: their best response may not be in the pool.
         if len(pool) > size:
             size = len(pool)
             lams.append(best_mixture(lagrangian, pool.s).lam)
