@@ -145,13 +145,14 @@ class Cells:
         """Return the labels and weights of the weighted classification problem (section 3.1).
 
         An example is to be labelled 1 where predicting 1 costs less than predicting 0; its weight
-        is the difference times its own.
+        is the difference times its own. Weights are scaled to mean one, so that a learner's
+        regularisation keeps its meaning.
         """
-        label = self.spread((costs < 0).astype(np.int64))
-        weight = self.spread(np.abs(costs))
+        mean = self.mass @ np.abs(costs) * (1.0 if self.weight is None else self.weight.mean())
+        weight = self.spread(np.abs(costs) / (mean if mean > 0 else 1.0))
         if self.weight is not None:
             weight *= self.weight
-        return label, weight
+        return self.spread((costs < 0).astype(np.int64)), weight
 
     def average(self, event: Mask, g: Array | str) -> tuple[float, Array]:
         """Return E[g | event] as an offset and a slope: offset + slope . s(h).

@@ -99,7 +99,11 @@ class LayeredCells(Cells):
     def relabel(self, costs: Array) -> tuple[NDArray[np.int64], Array]:
         """Return the labels and weights of the weighted classification problem (section 3.1)."""
         each = self.signed_costs(costs)
-        return (each < 0).astype(np.int64), np.abs(each)
+        label, weight = (each < 0).astype(np.int64), np.abs(each)
+        mean = weight.mean()
+        if mean > 0:
+            weight /= mean
+        return label, weight
 
     def average(self, event: Mask, g: Array | str) -> tuple[float, Array]:
         """Return E[g | event] as an offset and a slope; ``g`` may be the name of a utility."""
