@@ -1,0 +1,51 @@
+"""Metrics: rates by group, the disparities between them, and how sure one can be of both.
+
+Every function takes decisions (labels) or the probabilities of a randomized classifier,
+``predict_pmf(X)[:, 1]``. Names and values are those of ``fairlearn.metrics`` where both exist.
+"""
+
+from equipoise.metrics._disparities import (
+    demographic_parity_difference,
+    demographic_parity_ratio,
+    demographic_parity_violation,
+    equal_opportunity_difference,
+    equal_opportunity_ratio,
+    equalized_odds_difference,
+    equalized_odds_ratio,
+    equalized_odds_violation,
+)
+from equipoise.metrics._intervals import Interval, confidence_interval
+from equipoise.metrics._rates import (
+    accuracy_score,
+    error_rate,
+    false_negative_rate,
+    false_positive_rate,
+    selection_rate,
+    true_negative_rate,
+    true_positive_rate,
+)
+from equipoise.metrics._scorers import make_scorer
+from equipoise.metrics._table import GroupTable, group_table
+
+__all__ = [
+    "demographic_parity_violation",
+    "equalized_odds_violation",
+    "demographic_parity_difference",
+    "demographic_parity_ratio",
+    "equalized_odds_difference",
+    "equalized_odds_ratio",
+    "equal_opportunity_difference",
+    "equal_opportunity_ratio",
+    "selection_rate",
+    "true_positive_rate",
+    "false_positive_rate",
+    "true_negative_rate",
+    "false_negative_rate",
+    "error_rate",
+    "accuracy_score",
+    "group_table",
+    "GroupTable",
+    "confidence_interval",
+    "Interval",
+    "make_scorer",
+]

@@ -1,0 +1,171 @@
+"""The group table: every rate for every group, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.cells import Mask
+from equipoise.metrics._audit import Audit
+from equipoise.metrics._intervals import Kind, rate_intervals, resample
+from equipoise.metrics._rates import (
+    BASE_RATE,
+    ERROR_RATE,
+    FALSE_POSITIVE_RATE,
+    SELECTION_RATE,
+    TRUE_POSITIVE_RATE,
+)
+
+_COLUMNS = (BASE_RATE, SELECTION_RATE, TRUE_POSITIVE_RATE, FALSE_POSITIVE_RATE, ERROR_RATE)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupTable:
+    """Rates by group.
+
+    Attributes
+    ----------
+    groups : tuple
+        What each row is about: ``"overall"``, a value, or a tuple of values.
+    features : tuple of str
+        The sensitive features that the values belong to, joined by " x "; empty for everybody.
+    columns : dict from name to array
+        ``count``, ``base_rate``, ``selection_rate``, ``true_positive_rate``,
+        ``false_positive_rate``, ``error_rate``; with intervals each rate has ``.._low`` and
+        ``.._high`` beside it. NaN where a group has nobody with the label.
+    """
+
+    groups: tuple[Hashable, ...]
+    features: tuple[str, ...]
+    columns: dict[str, NDArray[Any]]
+
+    def __getitem__(self, column: str) -> NDArray[Any]:
+        return self.columns[column]
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def row(self, group: Hashable, feature: str | None = None) -> dict[str, Any]:
+        """Return the row of one group by column name; say of which feature if several have it."""
+        found = [
+            at
+            for at, row in enumerate(zip(self.features, self.groups, strict=True))
+            if row[1] == group and feature in (None, row[0])
+        ]
+        if len(found) != 1:
+            raise KeyError(
+                f"{len(found)} rows are called {group!r} (feature={feature!r}); the groups are "
+                f"{', '.join(map(repr, self.groups))}, of the features "
+                f"{', '.join(map(repr, dict.fromkeys(self.features)))}."
+            )
+        return {name: values[found[0]].item() for name, values in self.columns.items()}
+
+    def to_pandas(self) -> Any:
+        """Return a data frame, indexed by feature and group; needs pandas."""
+        import pandas as pd
+
+        index = pd.MultiIndex.from_arrays(
+            [self.features, list(map(_text, self.groups))], names=["feature", "group"]
+        )
+        return pd.DataFrame(self.columns, index=index)
+
+    def __str__(self) -> str:
+        shown = [name for name in self.columns if not name.endswith(("_low", "_high"))]
+        names = [_text(group) for group in self.groups]
+        width = max(map(len, [*names, "group"]))
+        lines = [f"{'group':<{width}}  " + "  ".join(f"{name:>20}" for name in shown)]
+        for at, name in enumerate(names):
+            lines.append(f"{name:<{width}}  " + "  ".join(self._cell(c, at) for c in shown))
+        return "\n".join(line.rstrip() for line in lines)
+
+    def _cell(self, column: str, at: int) -> str:
+        value = self.columns[column][at]
+        if column == "count":
+            return f"{value:>20,}"
+        if f"{column}_low" not in self.columns:
+            return f"{value:>20.4f}"
+        low, high = self.columns[f"{column}_low"][at], self.columns[f"{column}_high"][at]
+        return f"{value:.3f} [{low:.3f}, {high:.3f}]"
+
+
+def _text(group: Hashable) -> str:
+    return ", ".join(map(str, group)) if isinstance(group, tuple) else str(group)
+
+
+def group_table(
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any,
+    groups: Literal["intersections", "margins", "both"] = "both",
+    sample_weight: Any = None,
+    pos_label: Any = None,
+    interval: Kind | None = None,
+    level: float = 0.95,
+    n_draws: int = 1000,
+    random_state: int | np.random.Generator = 0,
+) -> GroupTable:
+    """Return size, base rate, selection rate, TPR, FPR and error of everybody and of every group.
+
+    Parameters
+    ----------
+    y_true, y_pred, sample_weight, pos_label
+        See `selection_rate`: labels, or probabilities of a randomized classifier.
+    sensitive_features : array-like or data frame of n rows
+        One or several columns.
+    groups : "intersections", "margins" or "both", default="both"
+        The combinations of all columns, the values of each column by itself, or these and those.
+    interval : "analytic" or "bootstrap", optional
+        Add an interval to every rate, see `confidence_interval`. Each holds by itself.
+    level, n_draws, random_state
+        See `confidence_interval`.
+
+    Examples
+    --------
+    >>> y_true, y_pred = [0, 1, 1, 0, 1], [0, 1, 1, 0, 0.5]
+    >>> table = group_table(y_true, y_pred, sensitive_features=list("aabbb"))
+    >>> table.groups
+    ('overall', 'a', 'b')
+    >>> table["selection_rate"].tolist()
+    [0.5, 0.5, 0.5]
+    >>> table.row("b")["true_positive_rate"]
+    0.75
+    """
+    audit = Audit.read(y_true, y_pred, sensitive_features, None, sample_weight, pos_label)
+    rows = list(_rows(audit, groups))
+    masks = np.array([mask for _, _, mask in rows])
+    columns: dict[str, NDArray[Any]] = {"count": masks @ audit.cells.count}
+    draws = None if interval is None else resample(audit, interval, n_draws, random_state)
+    for rate in _COLUMNS:
+        if interval is None:
+            columns[rate.name] = rate.of(audit, masks, audit.mass, audit.selected)
+        else:
+            value, low, high = rate_intervals(audit, rate, masks, level, draws)
+            columns |= {rate.name: value, f"{rate.name}_low": low, f"{rate.name}_high": high}
+    return GroupTable(
+        tuple(group for _, group, _ in rows), tuple(name for name, _, _ in rows), columns
+    )
+
+
+def _rows(audit: Audit, groups: str) -> Iterator[tuple[str, Hashable, Mask]]:
+    if groups not in ("intersections", "margins", "both"):
+        raise ValueError(f"groups is {groups!r}; expected 'intersections', 'margins' or 'both'.")
+    yield "", "overall", np.ones(audit.cells.n_cells, dtype=bool)
+    names = tuple(audit.cells.sensitive)
+    sizes = {"intersections": [len(names)], "margins": [1]}.get(groups, [1, len(names)])
+    for size in dict.fromkeys(sizes):
+        for on in combinations(names, size):
+            for group, mask in audit.groups(on).items():
+                yield " x ".join(on), _plain(group), mask
+
+
+def _plain(group: Any) -> Hashable:
+    """Return Python's own values, which compare without surprises."""
+    if isinstance(group, tuple):
+        return tuple(map(_plain, group))
+    return group.item() if isinstance(group, np.generic) else group
