@@ -1,0 +1,26 @@
+"""Fixtures that several test files share."""
+
+from __future__ import annotations
+
+import pytest
+import sklearn
+from people import People, SpyLearner, make_people
+
+
+@pytest.fixture(scope="session")
+def people() -> People:
+    """400 people in two groups, of which the second is selected far more often."""
+    return make_people()
+
+
+@pytest.fixture
+def spy() -> type[SpyLearner]:
+    """Return a learner class that remembers what it was fitted to."""
+    return SpyLearner.fresh()
+
+
+@pytest.fixture
+def routing():
+    """Switch scikit-learn's metadata routing on."""
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
