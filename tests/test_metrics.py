@@ -226,13 +226,10 @@ def test_group_table_against_raw_arrays(randomized):
     assert table.features == ("", *["race"] * 3, *["sex"] * 2, *["race x sex"] * 6)
     error = np.where(y == 1, 1 - h, h)
     for feature, group in zip(table.features, table.groups, strict=True):
-        where = {
-            "": np.ones(len(y), bool),
-            "race": group == A,
-            "sex": group == sex,
-            "race x sex": [group == pair for pair in zip(A.tolist(), sex, strict=True)],
-        }[feature]
-        where = np.asarray(where)
+        if feature == "race x sex":
+            where = (group[0] == A) & (group[1] == sex)
+        else:
+            where = group == groups[feature] if feature else np.ones(len(y), bool)
         row = table.row(group, feature)
         assert row["count"] == where.sum()
         assert row["base_rate"] == pytest.approx(mean(y, where, w))
