@@ -128,9 +128,10 @@ class Cells:
                 f"got predictions of shape {h.shape} for {len(self.code)} examples; expected one "
                 "for each example."
             )
-        weight = h if self.weight is None else self.weight * h
-        total = len(self.code) if self.weight is None else self.weight.sum()
-        return _bincount(self.code, self.n_cells, weight) / total
+        if self.weight is not None:
+            return _bincount(self.code, self.n_cells, self.weight * h) / self.weight.sum()
+        add_up = _count_selected if h.dtype == bool else _bincount
+        return add_up(self.code, self.n_cells, h) / len(h)
 
     def spread(self, table: ArrayLike) -> NDArray:
         """Give every example the entry of its cell: the adjoint of `sum`."""
@@ -235,7 +236,7 @@ def factorize(values: ArrayLike) -> tuple[NDArray[np.integer], NDArray]:
         return _factorize_objects(values)
     if values.dtype.kind in "biu" and values.size:
         low, high = int(values.min()), int(values.max())
-        if high - low < max(len(values), 256) and high < 1 << 63:
+        if high - low < _BLOCK and high < 1 << 63:
             return _factorize_range(values, low, high - low + 1)
     distinct = np.unique(values)
     codes = np.empty(len(values), dtype=np.min_scalar_type(len(distinct)))
@@ -246,15 +247,10 @@ def factorize(values: ArrayLike) -> tuple[NDArray[np.integer], NDArray]:
 
 def _factorize_range(values: NDArray, low: int, size: int) -> tuple[NDArray, NDArray]:
     """Factorize whole numbers from a short range by counting, which needs no sorting."""
-    counts = np.zeros(size, dtype=np.int64)
+    codes = np.empty(len(values), dtype=np.min_scalar_type(size))
     for rows in _blocks(len(values)):
-        counts += np.bincount(values[rows].astype(np.int64) - low, minlength=size)
-    present = np.flatnonzero(counts)
-    rank = np.zeros(size, dtype=np.min_scalar_type(len(present)))
-    rank[present] = np.arange(len(present))
-    codes = np.empty(len(values), dtype=rank.dtype)
-    for rows in _blocks(len(values)):
-        codes[rows] = rank[values[rows].astype(np.int64) - low]
+        codes[rows] = values[rows].astype(np.int64, copy=False) - low
+    codes, present = _renumber(codes, size)
     return codes, (present + low).astype(values.dtype)
 
 
@@ -287,10 +283,18 @@ def _number(
     for column, size in zip(codes[1:], sizes[1:], strict=True):
         combined *= size
         combined += column.astype(combined.dtype, copy=False)
-    present = np.flatnonzero(_bincount(combined, n_combinations))
-    renumber = np.zeros(n_combinations, dtype=np.min_scalar_type(len(present)))
-    renumber[present] = np.arange(len(present))
-    return _look_up(renumber, combined), np.unravel_index(present, sizes)
+    code, present = _renumber(combined, n_combinations)
+    return code, np.unravel_index(present, sizes)
+
+
+def _renumber(codes: NDArray, size: int) -> tuple[NDArray, NDArray[np.intp]]:
+    """Number the codes that occur, out of ``size``; also return which these are."""
+    present = np.flatnonzero(_bincount(codes, size))
+    if len(present) == size:
+        return codes, present
+    rank = np.zeros(size, dtype=np.min_scalar_type(len(present)))
+    rank[present] = np.arange(len(present))
+    return _look_up(rank, codes), present
 
 
 def _blocks(n: int) -> Iterator[slice]:
@@ -298,11 +302,23 @@ def _blocks(n: int) -> Iterator[slice]:
 
 
 def _bincount(code: NDArray, size: int, weights: NDArray | None = None) -> Array:
+    if size > _BLOCK:
+        return np.bincount(code, weights=weights, minlength=size)
     total = np.zeros(size)
     for rows in _blocks(len(code)):
         block = None if weights is None else weights[rows]
         total += np.bincount(code[rows], weights=block, minlength=size)
     return total
+
+
+def _count_selected(code: NDArray, size: int, h: Mask) -> Array:
+    """Count the rows of each code that ``h`` selects: faster than adding up weights."""
+    total = np.zeros(2 * size)
+    for rows in _blocks(len(code)):
+        # Those selected are counted in a second set of cells.
+        key = np.multiply(h[rows], size, dtype=np.min_scalar_type(2 * size))
+        total += np.bincount(np.add(key, code[rows], out=key), minlength=2 * size)
+    return total[size:]
 
 
 def _look_up(table: NDArray, code: NDArray) -> NDArray:

@@ -178,8 +178,8 @@ def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
     return X.tocsr()[rows].asformat(X.format) if issparse(X) else np.asarray(X)[rows]
 
 
-def binary_predictions(classifier: Any, X: Any) -> NDArray:
-    """Return the predictions of a classifier trained on labels 0 and 1, checked to be these."""
+def binary_predictions(classifier: Any, X: Any) -> NDArray[np.bool_]:
+    """Return whom a classifier trained on labels 0 and 1 selects, its predictions checked."""
     h = np.asarray(classifier.predict(X))
     if h.ndim == 2 and h.shape[1] == 1:
         h = h[:, 0]
@@ -191,7 +191,7 @@ def binary_predictions(classifier: Any, X: Any) -> NDArray:
             f"{shown}; expected one 0 or 1 per row. equipoise needs a classifier, not a "
             "regressor or a model of scores."
         )
-    return h
+    return h.astype(bool, copy=False)
 
 
 def _is_binary(h: NDArray) -> bool:
