@@ -24,6 +24,8 @@ from sklearn.base import (
     is_regressor,
 )
 from sklearn.dummy import DummyClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection._search import BaseSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
@@ -209,9 +211,9 @@ def weight_parameter(estimator: Any) -> str:
     >>> weight_parameter(make_pipeline(StandardScaler(), LogisticRegression()))
     'logisticregression__sample_weight'
     """
-    if isinstance(estimator, type) or not (
-        callable(getattr(estimator, "fit", None)) and hasattr(estimator, "predict")
-    ):
+    # Stacks show their predict only once fitted; their class has it from the start.
+    predicts = hasattr(estimator, "predict") or hasattr(type(estimator), "predict")
+    if isinstance(estimator, type) or not (predicts and hasattr(estimator, "fit")):
         raise TypeError(
             f"estimator is {estimator!r}; expected a classifier object with fit and predict."
         )
@@ -228,7 +230,7 @@ def weight_parameter(estimator: Any) -> str:
     takes_any = any(
         p.kind is Parameter.VAR_KEYWORD for p in signature(estimator.fit).parameters.values()
     )
-    if takes_any and hasattr(estimator, "estimator"):  # GridSearchCV and its kind pass it on
+    if takes_any and hasattr(estimator, "estimator") and _passes_on(estimator):
         return weight_parameter(estimator.estimator)
     if takes_any and hasattr(estimator, "estimators"):  # votes and stacks give it to all alike
         names = {weight_parameter(e) for _, e in estimator.estimators if e != "drop"}
@@ -239,6 +241,12 @@ def weight_parameter(estimator: Any) -> str:
         f"Wrap it: ResampledClassifier({type(estimator).__name__}(...)) trains it on examples "
         "drawn in proportion to their weights."
     )
+
+
+def _passes_on(estimator: Any) -> bool:
+    """Whether a wrapper hands fit parameters to what it wraps, without metadata routing."""
+    foreign = not type(estimator).__module__.startswith("sklearn.")
+    return foreign or isinstance(estimator, (BaseSearchCV, FrozenEstimator))
 
 
 def _is_regressor(estimator: Any) -> bool:
