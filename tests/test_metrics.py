@@ -6,7 +6,6 @@ import itertools
 
 import numpy as np
 import pytest
-import sklearn
 from scipy.stats import binomtest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, recall_score, zero_one_loss
@@ -459,12 +458,6 @@ def test_bad_intervals(change, message):
 
 
 # Scorers
-
-
-@pytest.fixture
-def routing():
-    with sklearn.config_context(enable_metadata_routing=True):
-        yield
 
 
 @pytest.fixture(scope="module")

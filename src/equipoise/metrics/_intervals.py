@@ -20,7 +20,7 @@ Kind = Literal["analytic", "bootstrap"]
 Draws = tuple[Array, Array]
 
 #: Draws from the normal distribution that give the quantile of the largest of several deviations.
-_N_NORMAL = 20_000
+_N_NORMAL = 10_000
 _CHUNK = 1 << 22
 
 
