@@ -4,15 +4,44 @@ An implementation, in full, of Agarwal, Beygelzimer, Dudík, Langford and Wallac
 Approach to Fair Classification" (ICML 2018), and some steps beyond it.
 """
 
-from equipoise.catalogue import DemographicParity, EqualizedOdds
+from equipoise.bounds import (
+    BoundedGroupError,
+    BoundedGroupLoss,
+    MinimaxGroupError,
+    SelectionRate,
+    TreatmentEquality,
+)
+from equipoise.catalogue import (
+    AccuracyEquality,
+    Calibration,
+    DemographicParity,
+    EqualizedOdds,
+    EqualOpportunity,
+    ErrorRateBalance,
+    ErrorRateParity,
+    FalseNegativeRateParity,
+    FalsePositiveRateParity,
+    FourFifthsRule,
+    PredictiveParity,
+    TruePositiveRateParity,
+    UtilityParity,
+)
 from equipoise.cells import Cells
 from equipoise.certificate import Certificate
 from equipoise.constraints import Constraint
-from equipoise.exceptions import EmptyCellWarning, EquipoiseWarning, InfeasibleWarning
+from equipoise.exceptions import (
+    EmptyCellWarning,
+    EquipoiseWarning,
+    InfeasibleWarning,
+    SmallGroupWarning,
+)
+from equipoise.expressions import rate
 from equipoise.grid_search import GridSearch
-from equipoise.lagrangian import Costs, Lagrangian
+from equipoise.lagrangian import Lagrangian
 from equipoise.moments import Moments
+from equipoise.objectives import BalancedError, Costs
 from equipoise.oracles import ExactOracle, RefitOracle, ResampledClassifier
+from equipoise.probabilities import Probabilities
 from equipoise.randomized import RandomizedClassifier
 from equipoise.reductions import ExponentiatedGradient, FairClassifier
 from equipoise.saddle_point import Oracle, Play, Pool
@@ -29,7 +58,26 @@ __all__ = [
     "Constraint",
     "DemographicParity",
     "EqualizedOdds",
+    "EqualOpportunity",
+    "TruePositiveRateParity",
+    "FalsePositiveRateParity",
+    "FalseNegativeRateParity",
+    "ErrorRateBalance",
+    "AccuracyEquality",
+    "ErrorRateParity",
+    "TreatmentEquality",
+    "BoundedGroupError",
+    "BoundedGroupLoss",
+    "MinimaxGroupError",
+    "FourFifthsRule",
+    "SelectionRate",
+    "UtilityParity",
+    "PredictiveParity",
+    "Calibration",
+    "rate",
+    "Probabilities",
     "Costs",
+    "BalancedError",
     "Cells",
     "Moments",
     "Lagrangian",
@@ -40,5 +88,6 @@ __all__ = [
     "Play",
     "EquipoiseWarning",
     "EmptyCellWarning",
+    "SmallGroupWarning",
     "InfeasibleWarning",
 ]

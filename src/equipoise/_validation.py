@@ -17,6 +17,8 @@ from sklearn.utils.validation import _num_samples, column_or_1d, validate_data
 
 from equipoise.cells import Array, Cells, factorize
 from equipoise.exceptions import EmptyCellWarning
+from equipoise.layers import layered, soft_cells
+from equipoise.probabilities import split_probabilities
 
 _ROUTING_HELP = (
     "Pass fit(X, y, sensitive_features=A). Inside a Pipeline or a search, enable scikit-learn's "
@@ -26,7 +28,13 @@ _ROUTING_HELP = (
 
 
 def read_examples(
-    X: Any, y: Any, sensitive_features: Any, control_features: Any, sample_weight: Any
+    X: Any,
+    y: Any,
+    sensitive_features: Any,
+    control_features: Any,
+    sample_weight: Any,
+    utilities: Any = None,
+    weights: str = "both",
 ) -> tuple[Cells, NDArray]:
     """Check the arguments of fit; return the cells and the two classes."""
     n = _num_samples(X)
@@ -35,7 +43,10 @@ def read_examples(
         raise ValueError(
             f"sensitive_features is missing: there is nothing to be fair about. {_ROUTING_HELP}"
         )
-    sensitive = read_columns(sensitive_features, n, "sensitive_features", "group")
+    known, uncertain = split_probabilities(sensitive_features)
+    sensitive = {}
+    if known is not None:
+        sensitive = read_columns(known, n, "sensitive_features", "group")
     control = {}
     if control_features is not None:
         control = read_columns(control_features, n, "control_features", "stratum")
@@ -45,7 +56,34 @@ def read_examples(
             f"sample_weight is zero wherever y is {_other_class(label, classes, weight)!r}; "
             "expected two classes with some weight. Give both classes some weight."
         )
-    return Cells.from_columns(label, sensitive, control, weight), classes
+    given = {} if utilities is None else read_utilities(utilities, n)
+    membership = None
+    if uncertain is None:
+        cells = Cells.from_columns(label, sensitive, control, weight)
+    else:
+        _check_length(len(uncertain), n, "sensitive_features")
+        cells, membership = soft_cells(label, sensitive, uncertain, control, weight)
+    return layered(cells, weights=weights, utilities=given, membership=membership), classes
+
+
+def read_utilities(utilities: Any, n: int) -> dict[str, Array]:
+    """Return utilities by name, each of shape (n, 2): values under prediction 0 and 1."""
+    columns = read_columns(utilities, n, "utilities", "utility")
+    found: dict[str, Array] = {}
+    for column in columns:
+        name, _, prediction = column.rpartition("_")
+        if prediction not in ("0", "1") or f"{name}_{1 - int(prediction)}" not in columns:
+            raise ValueError(
+                f"utilities has a column {column!r} without its partner; expected two columns for "
+                "each utility, such as profit_0 and profit_1: the values under prediction 0 and 1."
+            )
+        found[name] = np.column_stack([columns[f"{name}_0"], columns[f"{name}_1"]]).astype(float)
+        if not ((found[name] >= 0) & (found[name] <= 1)).all():
+            raise ValueError(
+                f"utility {name!r} has values from {found[name].min()} to {found[name].max()}; "
+                "expected numbers in [0, 1]. Shift and scale it."
+            )
+    return found
 
 
 def _other_class(label: NDArray[np.int8], classes: NDArray, weight: Array) -> Any:

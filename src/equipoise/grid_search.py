@@ -50,7 +50,7 @@ class GridSearch(Reduction):
 
     Parameters
     ----------
-    estimator, constraint, objective, nu, slack
+    estimator, constraint, objective, nu, slack, weights
         As for `FairClassifier`.
     grid_size : int, default=21
         About how many points the grid has in all; rounded so that it is symmetric and contains
@@ -102,6 +102,7 @@ class GridSearch(Reduction):
         tradeoff: float | None = None,
         nu: float | None = None,
         slack: float | None = None,
+        weights: str = "both",
         n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
@@ -113,6 +114,7 @@ class GridSearch(Reduction):
         self.tradeoff = tradeoff
         self.nu = nu
         self.slack = slack
+        self.weights = weights
         self.n_jobs = n_jobs
 
     def fit(
@@ -123,6 +125,7 @@ class GridSearch(Reduction):
         sensitive_features: Any = None,
         control_features: Any = None,
         sample_weight: Any = None,
+        utilities: Any = None,
     ) -> Self:
         """Fit the learner for every point of the grid and select one classifier.
 
@@ -133,7 +136,9 @@ class GridSearch(Reduction):
             isinstance(tradeoff, (int, float, np.number)) and 0 <= tradeoff <= 1
         ):
             raise ValueError(f"tradeoff is {tradeoff!r}; expected a number from 0 to 1, or None.")
-        problem = self._problem(X, y, sensitive_features, control_features, sample_weight)
+        problem = self._problem(
+            X, y, sensitive_features, control_features, sample_weight, utilities
+        )
         if isinstance(self.grid, str):
             candidates = self._from_saddle_point(problem)
         else:

@@ -7,9 +7,11 @@ everything here is affine in ``s`` (appendix A).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from equipoise.cells import Array, Cells, Mask
 from equipoise.moments import Moments, Row
@@ -128,3 +130,15 @@ class Lagrangian:
     def relaxed(self, slack: Array | float) -> Lagrangian:
         """Return the same game with every bound loosened by ``slack``."""
         return replace(self, c=self.c + slack)
+
+    def only(self, rows: Sequence[int] | NDArray[np.intp]) -> Lagrangian:
+        """Return the game with these constraints alone."""
+        at = np.asarray(rows, dtype=int)
+        return replace(
+            self,
+            gamma_offset=self.gamma_offset[at],
+            gamma_slope=self.gamma_slope[at],
+            c=self.c[at],
+            rows=tuple(self.rows[k] for k in at) if self.rows else (),
+            elastic=None if self.elastic is None else self.elastic[at],
+        )

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from equipoise.cells import Array, Cells, Mask
+from equipoise.probabilities import Probabilities
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,9 +183,7 @@ def layered(
 def soft_cells(
     label: NDArray,
     sensitive: Mapping[str, NDArray],
-    name: str,
-    groups: NDArray,
-    probability: Array,
+    uncertain: Probabilities,
     control: Mapping[str, NDArray] | None = None,
     weight: Array | None = None,
 ) -> tuple[Cells, csr_array]:
@@ -195,15 +194,17 @@ def soft_cells(
     label : array of shape (n,)
     sensitive : mapping from column name to array of shape (n,)
         Sensitive features that are known.
-    name, groups, probability : str, array of shape (G,), array of shape (n, G)
-        The uncertain feature: its name, its values, and the probability of each.
+    uncertain : Probabilities
+        The sensitive feature that is known by probability.
     """
+    probability = uncertain.values
     n = len(probability)
     row, group = np.nonzero(probability)
     # Every example stands once in each group that it may belong to, with that probability.
     spelled = Cells.from_columns(
         np.asarray(label)[row],
-        {name: groups[group]} | {key: values[row] for key, values in sensitive.items()},
+        {uncertain.name: uncertain.groups[group]}
+        | {key: values[row] for key, values in sensitive.items()},
         {key: values[row] for key, values in (control or {}).items()},
     )
     part = probability[row, group]

@@ -75,6 +75,26 @@ class Probabilities:
         return f"<Probabilities of {self.name}: {shown} for {len(self)} people>"
 
 
+def split_probabilities(sensitive_features: Any) -> tuple[Any, Probabilities | None]:
+    """Return the sensitive features that are known, if any, and the one that is not, if any."""
+    if isinstance(sensitive_features, Probabilities):
+        return None, sensitive_features
+    if not isinstance(sensitive_features, dict):
+        return sensitive_features, None
+    known = {k: v for k, v in sensitive_features.items() if not isinstance(v, Probabilities)}
+    uncertain = [(k, v) for k, v in sensitive_features.items() if isinstance(v, Probabilities)]
+    if len(uncertain) > 1:
+        raise ValueError(
+            f"sensitive_features {', '.join(repr(k) for k, _ in uncertain)} are all given as "
+            "Probabilities; expected one. Give the probabilities of their combinations instead: "
+            "those of each alone do not determine them."
+        )
+    if not uncertain:
+        return sensitive_features, None
+    name, table = uncertain[0]
+    return known or None, Probabilities(table.values, table.groups, str(name))
+
+
 def _names(groups: Any) -> NDArray:
     names = np.empty(len(list(groups)), dtype=object)
     names[:] = list(groups)

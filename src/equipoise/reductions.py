@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -19,10 +19,12 @@ from equipoise import theory
 from equipoise._validation import check_features, read_examples, read_integer, read_positive
 from equipoise.cells import Array, Cells
 from equipoise.certificate import Certificate
-from equipoise.column_generation import column_generation
+from equipoise.conflicts import explain
 from equipoise.constraints import Constraint, Moments
 from equipoise.exceptions import InfeasibleWarning
-from equipoise.lagrangian import Costs, Lagrangian, Loss
+from equipoise.lagrangian import Lagrangian
+from equipoise.objectives import Loss, Objective, loss_table
+from equipoise.open_parameters import settle
 from equipoise.oracles import RefitOracle, candidate_oracle, weight_parameter
 from equipoise.randomized import RandomizedClassifier
 from equipoise.saddle_point import (
@@ -33,6 +35,7 @@ from equipoise.saddle_point import (
     play_out,
     polished,
 )
+from equipoise.slack import play_hard
 
 #: Default gap, as a multiple of n^(-1/2): well below the sampling error of the error rate.
 _NU_SCALE = 0.1
@@ -48,6 +51,8 @@ class Problem:
     oracle: Oracle
     classes: NDArray
     nu: float
+    constraint: Constraint
+    pool: Pool = field(default_factory=Pool)
 
 
 class Reduction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -55,12 +60,21 @@ class Reduction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     estimator: Any
     constraint: Constraint
-    objective: Costs | Loss | None
+    objective: Objective | Loss | None
     nu: float | None
     slack: float | None
+    weights: str
+    #: Whether bounds that must be found first (`MinimaxGroupError`) are within its powers.
+    _finds_levels = False
 
     def _problem(
-        self, X: Any, y: Any, sensitive_features: Any, control_features: Any, sample_weight: Any
+        self,
+        X: Any,
+        y: Any,
+        sensitive_features: Any,
+        control_features: Any,
+        sample_weight: Any,
+        utilities: Any = None,
     ) -> Problem:
         """Check everything that can be checked before the first fit."""
         if not isinstance(self.constraint, Constraint):
@@ -70,23 +84,40 @@ class Reduction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             )
         if not isinstance(self.estimator, (list, tuple)):
             weight_parameter(self.estimator)
-        cells, classes = read_examples(X, y, sensitive_features, control_features, sample_weight)
+        cells, classes = read_examples(
+            X, y, sensitive_features, control_features, sample_weight, utilities, self.weights
+        )
         nu = _NU_SCALE / np.sqrt(cells.n_effective)
         if self.nu is not None:
             nu = read_positive(self.nu, "nu")
-        moments = self.constraint.moments(cells)
+        constraint, pool = self.constraint, Pool()
+        if not constraint.is_open:  # compiled before any work, so that its errors come first
+            moments, lagrangian = self._game(constraint, cells)
+        oracle: Oracle
+        if isinstance(self.estimator, (list, tuple)):
+            oracle = candidate_oracle(self.estimator, X, cells, classes)
+        else:
+            oracle = RefitOracle(self.estimator, X, cells)
+        if constraint.is_open:
+            pool.ask(oracle, cells.total(loss_table(self.objective, cells))[1])
+            constraint = settle(constraint, lambda c: self._game(c, cells)[1], pool.s)
+            moments, lagrangian = self._game(constraint, cells)
+        return Problem(cells, moments, lagrangian, oracle, classes, nu, constraint, pool)
+
+    def _game(self, constraint: Constraint, cells: Cells) -> tuple[Moments, Lagrangian]:
+        moments = constraint.moments(cells)
+        if moments.elastic is not None and not self._finds_levels:
+            raise TypeError(
+                f"{type(self).__name__} cannot make a worst group's error least: "
+                f"{constraint!r} has no bound. Use FairClassifier, or BoundedGroupError(bound=...)."
+            )
         lagrangian = Lagrangian.from_moments(
             moments, cells, self.objective, B=self._resolve_B(cells)
         )
         if self.slack is not None:
             constant = read_positive(self.slack, "slack")
             lagrangian = lagrangian.relaxed(theory.slack(moments, constant))
-        oracle: Oracle
-        if isinstance(self.estimator, (list, tuple)):
-            oracle = candidate_oracle(self.estimator, X, cells, classes)
-        else:
-            oracle = RefitOracle(self.estimator, X, cells)
-        return Problem(cells, moments, lagrangian, oracle, classes, nu)
+        return moments, lagrangian
 
     def _resolve_B(self, cells: Cells) -> float:
         return np.inf
@@ -125,6 +156,7 @@ class _SaddlePointClassifier(Reduction):
         sensitive_features: Any = None,
         control_features: Any = None,
         sample_weight: Any = None,
+        utilities: Any = None,
     ) -> Self:
         """Find the randomized classifier of least error within the constraints.
 
@@ -136,19 +168,27 @@ class _SaddlePointClassifier(Reduction):
         y : array-like of shape (n,)
             Two labels of any kind; the second in sorted order is the favourable "1".
         sensitive_features : array-like or data frame of n rows
-            The groups. Of several columns, every combination that occurs is a group. Needed here
-            only, never for predictions.
+            The groups. Of several columns, every combination that occurs is a group, unless the
+            constraint says otherwise. `Probabilities` where the groups are not known for sure.
+            Needed here only, never for predictions.
         control_features : array-like or data frame of n rows, optional
             The constraint holds within each of their values separately.
         sample_weight : array-like of shape (n,), optional
-            Weights of the examples, in the error and in the constraints alike.
+            Weights of the examples, in the error and in the constraints alike, or in the error
+            only, see ``weights``.
+        utilities : array-like or data frame of n rows, optional
+            What each person gets out of either decision, in [0, 1], for constraints on such a
+            utility: two columns, the values under prediction 0 and 1. In a frame with columns
+            ``profit_0`` and ``profit_1`` the utility is called "profit"; in an array, "utility".
         """
         max_iter = read_integer(self.max_iter, "max_iter", least=1)
         salt = _salt(self.random_state)
         if self.callback is not None and not callable(self.callback):
             raise TypeError(f"callback is {self.callback!r}; expected a function of a Play.")
-        problem = self._problem(X, y, sensitive_features, control_features, sample_weight)
-        pool = Pool()
+        problem = self._problem(
+            X, y, sensitive_features, control_features, sample_weight, utilities
+        )
+        pool = problem.pool
         stopped = False
 
         def watch(play: Play) -> bool:
@@ -160,20 +200,29 @@ class _SaddlePointClassifier(Reduction):
             return stopped
 
         last = play_out(self._plays(problem, pool), max_iter, watch)
-        certificate = Certificate.from_play(
-            last, problem.lagrangian, pool.s, nu=problem.nu, exact=problem.oracle.exact
-        )
+        if self.constraint.is_open and not stopped:
+            problem = self._settled(problem, pool)
+            last = play_out(_later(self._plays(problem, pool), last.iteration), max_iter, watch)
+        certificate = _certify(problem, pool, last)
         self._check_features(X, reset=True)
         self.classifier_ = RandomizedClassifier(
-            pool.classifiers, last.weights, problem.classes, salt
+            pool.classifiers[: len(last.weights)], last.weights, problem.classes, salt
         )
         self.certificate_ = certificate
+        self.constraint_ = problem.constraint
         self.classes_ = problem.classes
         self.nu_, self.B_ = problem.nu, problem.lagrangian.B
-        self.n_iter_, self.n_calls_ = last.iteration, last.n_calls
+        self.n_iter_, self.n_calls_ = last.iteration, pool.n_calls
         if not stopped:
             _warn(certificate, max_iter)
         return self
+
+    def _settled(self, problem: Problem, pool: Pool) -> Problem:
+        """Choose open parameters anew, now that the pool is grown."""
+        cells = problem.cells
+        constraint = settle(self.constraint, lambda c: self._game(c, cells)[1], pool.s)
+        moments, lagrangian = self._game(constraint, cells)
+        return replace(problem, constraint=constraint, moments=moments, lagrangian=lagrangian)
 
     def predict(self, X: Any, *, key: Any = None, random_state: Any = None) -> NDArray:
         """Decide for each row; the same person always gets the same decision.
@@ -211,10 +260,10 @@ class FairClassifier(_SaddlePointClassifier):
         trained, and the best mixture of these is found.
     constraint : Constraint
         For example ``DemographicParity(eps=0.02)``.
-    objective : Costs or callable, optional
+    objective : Costs, BalancedError or callable, optional
         What to minimise; the error rate by default. ``Costs(false_positive=..,
-        false_negative=..)``, or a function of (sensitive values, label, prediction) with values in
-        [0, 1].
+        false_negative=..)``, also by group; `BalancedError`; or a function of (sensitive values,
+        label, prediction) with values in [0, 1].
     nu : float, optional
         The gap at which to stop; by default ``0.1 / sqrt(n)``, see ``nu_``.
     B : float, optional
@@ -224,6 +273,12 @@ class FairClassifier(_SaddlePointClassifier):
     slack : float, optional
         C' of Assumption 1: loosens the bound of each constraint by what sampling alone may do to
         it, ``C' sum_j |M_kj| / sqrt(n_j)``. See `equipoise.theory`.
+    weights : {"both", "error"}, default="both"
+        Whether sample weights enter the error and the constraints, or the error only: then rates
+        of groups count heads.
+    relax : {"uniform", "total"}, default="uniform"
+        What to do with constraints that cannot be met: loosen every bound by the same amount, or
+        each by its own, with the least sum.
     max_iter : int, default=100
         The most rounds to play.
     callback : callable, optional
@@ -239,6 +294,8 @@ class FairClassifier(_SaddlePointClassifier):
         Q. Holds at most K + 1 members and no training data.
     certificate_ : Certificate
         What was proven: error, violation, lower and upper value, gap, shadow prices.
+    constraint_ : Constraint
+        The constraint, with parameters that were to be found (such as tau) filled in.
     classes_ : array of two labels
     nu_, B_ : float
         The gap asked for and the bound on the multipliers, as resolved.
@@ -266,10 +323,12 @@ class FairClassifier(_SaddlePointClassifier):
         estimator: Any,
         constraint: Constraint,
         *,
-        objective: Costs | Loss | None = None,
+        objective: Objective | Loss | None = None,
         nu: float | None = None,
         B: float | None = None,
         slack: float | None = None,
+        weights: str = "both",
+        relax: str = "uniform",
         max_iter: int = 100,
         callback: Callable[[Play], object] | None = None,
         random_state: int | None = 0,
@@ -281,16 +340,22 @@ class FairClassifier(_SaddlePointClassifier):
         self.nu = nu
         self.B = B
         self.slack = slack
+        self.weights = weights
+        self.relax = relax
         self.max_iter = max_iter
         self.callback = callback
         self.random_state = random_state
         self.verbose = verbose
 
+    _finds_levels = True
+
     def _resolve_B(self, cells: Cells) -> float:
         return np.inf if self.B in (None, np.inf) else read_positive(self.B, "B")
 
     def _plays(self, problem: Problem, pool: Pool) -> Iterator[Play]:
-        return column_generation(problem.lagrangian, problem.oracle, pool, nu=problem.nu)
+        return play_hard(
+            problem.lagrangian, problem.oracle, pool, nu=problem.nu, relax=self.relax
+        )
 
 
 class ExponentiatedGradient(_SaddlePointClassifier):
@@ -301,7 +366,7 @@ class ExponentiatedGradient(_SaddlePointClassifier):
 
     Parameters
     ----------
-    estimator, constraint, objective, nu, slack, callback, random_state, verbose
+    estimator, constraint, objective, nu, slack, weights, callback, random_state, verbose
         As for `FairClassifier`.
     B : float, optional
         Bound on the multipliers; by default ``sqrt(n)``, the order of Theorem 3.
@@ -316,7 +381,7 @@ class ExponentiatedGradient(_SaddlePointClassifier):
 
     Attributes
     ----------
-    classifier_, certificate_, classes_, nu_, B_, n_iter_, n_calls_
+    classifier_, certificate_, constraint_, classes_, nu_, B_, n_iter_, n_calls_
         As for `FairClassifier`.
 
     Examples
@@ -337,12 +402,13 @@ class ExponentiatedGradient(_SaddlePointClassifier):
         estimator: Any,
         constraint: Constraint,
         *,
-        objective: Costs | Loss | None = None,
+        objective: Objective | Loss | None = None,
         nu: float | None = None,
         B: float | None = None,
         eta: float | str | None = None,
         polish: bool = True,
         slack: float | None = None,
+        weights: str = "both",
         max_iter: int = 200,
         callback: Callable[[Play], object] | None = None,
         random_state: int | None = 0,
@@ -356,6 +422,7 @@ class ExponentiatedGradient(_SaddlePointClassifier):
         self.eta = eta
         self.polish = polish
         self.slack = slack
+        self.weights = weights
         self.max_iter = max_iter
         self.callback = callback
         self.random_state = random_state
@@ -378,6 +445,25 @@ class ExponentiatedGradient(_SaddlePointClassifier):
             game, oracle, pool, nu=nu, eta=self._resolve_eta(problem), always_check=not self.polish
         )
         return polished(plays, game, oracle, pool, nu=nu) if self.polish else plays
+
+
+def _later(plays: Iterator[Play], iteration: int) -> Iterator[Play]:
+    return (replace(play, iteration=iteration + play.iteration) for play in plays)
+
+
+def _certify(problem: Problem, pool: Pool, last: Play) -> Certificate:
+    game, conflict = problem.lagrangian, None
+    if last.least_slack > 0:
+        conflict = explain(game, problem.oracle, pool, problem.cells, nu=problem.nu)
+    return Certificate.from_play(
+        replace(last, n_calls=pool.n_calls),
+        game,
+        pool.s,
+        nu=problem.nu,
+        exact=problem.oracle.exact,
+        conflict=conflict,
+        mass=problem.cells.mass,
+    )
 
 
 def _salt(random_state: int | None) -> int:
@@ -406,8 +492,12 @@ def _warn(certificate: Certificate, max_iter: int) -> None:
         warnings.warn(
             "the constraints cannot be met with this learner: every bound was loosened by "
             f"{certificate.least_slack:.4g}, the least that can. In conflict: "
-            f"{'; '.join(map(str, certificate.conflict))}. Loosen these, or use a more flexible "
-            "learner.",
+            f"{'; '.join(map(str, certificate.conflict))}. Loosen these"
+            + (
+                ", or use a more flexible learner."
+                if certificate.possible
+                else ": no decisions at all can meet them."
+            ),
             InfeasibleWarning,
             stacklevel=3,
         )

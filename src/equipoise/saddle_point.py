@@ -45,6 +45,11 @@ def _one_by_one(oracle: Oracle, costs: list[Array]) -> Iterator[Response]:
     return (oracle.best_response(c) for c in costs)
 
 
+def _key(costs: Array) -> bytes:
+    # Only the ratios of the costs matter to a learner; adding 0.0 makes -0.0 the same as 0.0.
+    return (np.round(costs / max(np.abs(costs).max(), 1e-300), 12) + 0.0).tobytes()
+
+
 class Pool:
     """The classifiers found so far, each known by its selected shares s(h).
 
@@ -74,13 +79,16 @@ class Pool:
 
     def ask(self, oracle: Oracle, *costs: Array) -> list[int]:
         """Return the numbers of the oracle's classifiers for these costs, asking only once each."""
-        # Only the ratios of the costs matter to a learner.
-        keys = [np.round(c / max(np.abs(c).max(), 1e-300), 12).tobytes() for c in costs]
+        keys = [_key(c) for c in costs]
         new = {key: c for key, c in zip(keys, costs, strict=True) if key not in self._asked}
         for key, response in zip(new, self._respond(oracle, list(new.values())), strict=True):
             self.n_calls += 1
             self._asked[key] = self.add(*response)
         return [self._asked[key] for key in keys]
+
+    def knows(self, costs: Array) -> bool:
+        """Whether the oracle was asked for these costs already."""
+        return _key(costs) in self._asked
 
     def add(self, classifier: Any, s: Array) -> int:
         """Add a classifier unless one with the same shares is there; return its number."""
@@ -110,12 +118,16 @@ class Play:
         No classifier does better than ``lower``; Q itself does no worse than ``upper``.
     gap : float
         nu_t: how much either player could still gain.
-    stage : "optimality" or "feasibility"
-        Whether error is being minimised, or first the violation alone.
+    stage : "optimality", "feasibility" or "minimax"
+        Whether error is being minimised, or first the violation, or a largest rate, alone.
     least_slack : float
         Loosening of every bound without which the constraints cannot be met.
     conflict : tuple of int
         If there is such a slack, numbers of constraints that contradict each other.
+    loosening : array of shape (K,)
+        By how much each bound is loosened in this Play, for want of a classifier that meets it.
+    level : pair of float, or None
+        Where a largest rate had to be made least: its lower and its upper value.
     """
 
     iteration: int
@@ -130,6 +142,8 @@ class Play:
     stage: str = "optimality"
     least_slack: float = 0.0
     conflict: tuple[int, ...] = ()
+    loosening: Array | float = field(default=0.0, repr=False)
+    level: tuple[float, float] | None = None
 
 
 def play_out(
@@ -160,19 +174,26 @@ def best_mixture(lagrangian: Lagrangian, s: Array) -> Mixture:
     constraints are hard, and some mixture must meet them. The simplex method returns a vertex, so
     at most K + 1 classifiers have weight.
     """
+    if len(s) == 1:
+        lam = lagrangian.best_lambda(s[0])
+        return Mixture(np.ones(1), lam, float(lagrangian.violation(s[0])))
     hard = not np.isfinite(lagrangian.B)
     n, K = len(s), lagrangian.n_constraints
     excess = (lagrangian.gamma(s) - lagrangian.c).T
-    solution = linprog(
-        np.append(lagrangian.error(s), 0.0 if hard else lagrangian.B),
-        A_ub=np.column_stack([excess, np.full(K, -1.0)]),
-        b_ub=np.zeros(K),
-        A_eq=np.append(np.ones(n), 0.0)[None, :],
-        b_eq=[1.0],
-        bounds=[(0, None)] * n + [(0, TOLERANCE / 2 if hard else None)],
-        method="highs-ds",
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-    )
+    # Hard constraints are met as they are if that can be, else within half the tolerance.
+    for most in (0.0, TOLERANCE / 2) if hard else (None,):
+        solution = linprog(
+            np.append(lagrangian.error(s), 0.0 if hard else lagrangian.B),
+            A_ub=np.column_stack([excess, np.full(K, -1.0)]),
+            b_ub=np.zeros(K),
+            A_eq=np.append(np.ones(n), 0.0)[None, :],
+            b_eq=[1.0],
+            bounds=[(0, None)] * n + [(0, most)],
+            method="highs-ds",
+            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+        )
+        if solution.x is not None:
+            break
     if solution.x is None:
         raise RuntimeError(
             f"the linear program over {n} classifiers and {K} constraints failed: "
@@ -276,12 +297,14 @@ def describe(
     **more: Any,
 ) -> Play:
     """Return the Play of a mixture of the pool; ``more`` are further fields of it."""
-    s = mixture.weights @ pool.s
+    # A mixture may be older than the newest classifiers, which then have no weight in it.
+    weights = np.pad(mixture.weights, (0, len(pool) - len(mixture.weights)))
+    s = weights @ pool.s
     upper = lagrangian.upper(s)
     return Play(
         iteration=iteration,
         n_calls=pool.n_calls,
-        weights=mixture.weights,
+        weights=weights,
         lam=mixture.lam,
         error=float(lagrangian.error(s)),
         violation=float(lagrangian.violation(s)),
