@@ -289,9 +289,12 @@ def _number(
 
 def _renumber(codes: NDArray, size: int) -> tuple[NDArray, NDArray[np.intp]]:
     """Number the codes that occur, out of ``size``; also return which these are."""
-    present = np.flatnonzero(_bincount(codes, size))
-    if len(present) == size:
-        return codes, present
+    seen = np.zeros(size, dtype=bool)
+    for rows in _blocks(len(codes)):
+        seen[codes[rows]] = True
+        if seen.all():
+            return codes, np.arange(size)
+    present = np.flatnonzero(seen)
     rank = np.zeros(size, dtype=np.min_scalar_type(len(present)))
     rank[present] = np.arange(len(present))
     return _look_up(rank, codes), present
