@@ -8,8 +8,12 @@ printed formulas over raw arrays, written out here.
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Iterator
 from dataclasses import replace
+from importlib import import_module
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -34,6 +38,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from equipoise import (
     Cells,
+    Costs,
     DemographicParity,
     EqualizedOdds,
     ExponentiatedGradient,
@@ -198,8 +203,17 @@ def test_rho_is_the_maximum_over_every_classifier_at_all(notion: str) -> None:
     weight = np.array([1.0, 2, 0.5, 1, 3, 1, 1, 0.25])
     problem = FiniteProblem(y, group, every_classifier(8), notion, 0.2, weight)
     game = game_of(problem)
-    expected = np.abs(problem.gamma() - 0.2).max()
-    assert theory.rho(game.lagrangian, game.cells) == pytest.approx(expected, abs=1e-12)
+    expected = np.abs(problem.gamma() - 0.2).max(axis=0)
+    assert theory.rho(game.lagrangian, game.cells) == pytest.approx(expected.max(), abs=1e-12)
+    for k, row in enumerate(paper_order(problem, game.moments.rows)):
+        alone = replace(  # on its own, so that neither sign hides behind the other
+            game.lagrangian,
+            gamma_offset=game.lagrangian.gamma_offset[[row]],
+            gamma_slope=game.lagrangian.gamma_slope[[row]],
+            c=np.array([-0.2]),
+        )
+        highest = np.abs(problem.gamma()[:, k] + 0.2).max()
+        assert theory.rho(alone, game.cells) == pytest.approx(highest, abs=1e-12)
 
 
 # --- appendix A ----------------------------------------------------------------------------------
@@ -254,6 +268,23 @@ def test_equation_5_cost_sensitive_is_weighted_classification(seed: int) -> None
     cost_sensitive = (problem.w * np.where(H == 1, C1, C0)).sum(axis=1)
     weighted = (W * (H != Y)).sum(axis=1) * printed_W.sum() / W.sum()
     assert np.ptp(cost_sensitive - weighted) < 1e-9
+
+
+# --- equation (2): deterministic classifiers -----------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_equation_2_least_error_within_the_constraints_among_the_candidates(seed: int) -> None:
+    problem = replace(random_problem(seed, notion="DP", n_groups=2), eps=0.2)
+    grid = fit(GridSearch(listed(problem), constraint_of(problem), grid_size=31), problem)
+    numbers = [candidate.classifier.classifier.number for candidate in grid.candidates_]
+    error, excess = problem.error()[numbers], problem.gamma()[numbers].max(axis=1) - problem.eps
+    assert [c.error for c in grid.candidates_] == pytest.approx(error, abs=1e-12)
+    within = excess <= 1e-9
+    assert within.any()
+    assert excess[grid.best_index_] <= 1e-9
+    assert error[grid.best_index_] == pytest.approx(error[within].min(), abs=1e-12)
+    assert grid.predict(problem.H.T).tolist() == problem.H[numbers[grid.best_index_]].tolist()
 
 
 # --- section 3.2: the saddle point ---------------------------------------------------------------
@@ -418,6 +449,55 @@ def test_theorem_1_iteration_count_with_the_step_of_the_theory(notion: str) -> N
     assert theory.eta(nu, rho, B) == pytest.approx(nu / (2 * rho**2 * B))
 
 
+@pytest.mark.parametrize("eta", [0.05, 0.5])
+@pytest.mark.parametrize("seed", range(4))
+def test_equations_7_to_18_the_regret_and_what_follows(seed: int, eta: float) -> None:
+    problem, B = random_problem(seed), 1.5
+    error, reward = problem.error(), problem.gamma() - problem.eps
+    rho, K = np.abs(reward).max(), len(problem.keys)
+    corners = np.vstack([np.zeros(K), B * np.eye(K)])  # of Lambda; (9) is linear in lambda
+    for T, (hs, lams) in enumerate(best_responses(problem, B, eta, rounds=40), start=1):
+        zeta = B * math.log(K + 1) / eta + eta * rho**2 * B * T
+        earned = sum(lam @ reward[h] for h, lam in zip(hs, lams, strict=True))
+        assert (corners @ reward[hs].sum(axis=0)).max() <= earned + zeta + 1e-9  # (9)
+        assert (lams[-1] > 0).all()
+        assert lams[-1].sum() < B  # the rest of B is on the coordinate K+1 of lambda'
+        Q, lam = np.bincount(hs, minlength=len(error)) / T, np.mean(lams, axis=0)
+        value = Q @ (error + reward @ lam)
+        best_of_lambda = (Q @ error + corners @ (Q @ reward)).max()
+        assert value >= best_of_lambda - zeta / T - 1e-9  # (13)
+        assert value <= (error + reward @ lam).min() + zeta / T + 1e-9  # (18)
+
+
+def test_erratum_equation_15_rests_on_lambda_t_not_on_its_average() -> None:
+    # "by the optimality of h_t with respect to lambda-hat_t": h_t answers lambda_t. To the average
+    # it is no best response in general.
+    off_average = 0.0
+    for seed in range(4):
+        problem = random_problem(seed)
+        for hs, lams in best_responses(problem, B=1.5, eta=0.5, rounds=40):
+            own, average = problem.lagrangian(lams[-1]), problem.lagrangian(np.mean(lams, axis=0))
+            assert own[hs[-1]] <= own.min() + 1e-9
+            off_average = max(off_average, average[hs[-1]] - average.min())
+    assert off_average > 0.01
+
+
+def best_responses(
+    problem: FiniteProblem, B: float, eta: float, rounds: int
+) -> Iterator[tuple[list[int], list[np.ndarray]]]:
+    """Play Algorithm 1; yield all h_t, as numbers in the list, and all lambda_t so far."""
+    game, pool = game_of(problem, B), Pool()
+    order = paper_order(problem, game.moments.rows)
+    hs: list[int] = []
+    lams: list[np.ndarray] = []
+    plays = exponentiated_gradient(game.lagrangian, game.oracle, pool, nu=1e-9, eta=eta)
+    for t, play in zip(range(1, rounds + 1), plays, strict=False):
+        times = weights_in_list(problem, pool.classifiers, t * play.weights)
+        hs.append(int(np.argmax(times - np.bincount(hs, minlength=len(times)))))
+        lams.append(t * play.lam[order] - np.sum(lams, axis=0))
+        yield hs, lams
+
+
 def test_theorem_1_best_step_for_a_given_t() -> None:
     rho, B, K, t = 1.7, 3.0, 8, 500
     best = math.sqrt(math.log(K + 1)) / (rho * math.sqrt(t))
@@ -482,6 +562,18 @@ def test_lemma_3_empirical_fairness_violation(saddle_points: list[SaddlePoint]) 
     assert violated  # a finite B does let constraints be exceeded
 
 
+def test_lemma_3_takes_the_largest_cost_where_it_exceeds_one() -> None:
+    # The 1 in (1 + 2 nu) / B bounds err(Q) - err(Q-hat); errors beyond [0, 1] are not the paper's.
+    y = group = np.repeat([0, 1], 20)
+    noisy = np.where(np.arange(40) % 10 == 0, 1 - y, y)
+    H = np.array([noisy, np.zeros(40, dtype=int), np.ones(40, dtype=int)])
+    problem, cost, B, nu = FiniteProblem(y, group, H, "DP", 0.0), 5.0, 3.0, 1e-3
+    costs = Costs(false_positive=cost, false_negative=cost)
+    clf = FairClassifier(listed(problem), constraint_of(problem), objective=costs, B=B, nu=nu)
+    violation = problem.gamma(fit(clf, problem).predict_pmf(H.T)[:, 1]).max()
+    assert (1 + 2 * nu) / B < violation <= (cost + 2 * nu) / B
+
+
 # --- Lemmas 4 to 6 -------------------------------------------------------------------------------
 
 
@@ -508,6 +600,21 @@ def test_rademacher_complexity_of_a_list() -> None:
     )
     assert worst <= theory.list_complexity(size) / math.sqrt(n)
     assert worst > 0.2 * theory.list_complexity(size) / math.sqrt(n)
+
+
+def test_equation_21_complexity_of_what_is_averaged() -> None:
+    # R_n(F) <= 1 / sqrt(n) + R_n(H) for f_h = g(x, a, y, h(x)), sample by sample, all signs.
+    rng = np.random.default_rng(1)
+    n, size = 9, 5
+    signs = 2 * every_classifier(n) - 1
+
+    def complexity(values: np.ndarray) -> float:
+        return np.abs(signs @ values.T / n).max(axis=1).mean()
+
+    for _ in range(50):
+        H, g = rng.integers(0, 2, (size, n)), rng.uniform(size=(n, 2))
+        F = np.where(H == 1, g[:, 1], g[:, 0])
+        assert complexity(F) <= 1 / math.sqrt(n) + complexity(H)
 
 
 class Population:
@@ -620,6 +727,8 @@ def test_theorem_3_parameters_and_iterations(alpha: float) -> None:
         # with this step the bound of Theorem 1 does reach nu
         gap = theory.gap_bound(iterations, chosen["eta"], rho, chosen["B"], K)
         assert gap <= chosen["nu"] * (1 + 1e-9)
+        # with twice the step, rho^-2 n^(-2 alpha) and constant one, it never would
+        assert theory.gap_bound(10**18, 2 * chosen["eta"], rho, chosen["B"], K) > chosen["nu"]
 
 
 @pytest.mark.parametrize("notion", NOTIONS)
@@ -749,3 +858,43 @@ def test_section_3_4_candidates_from_the_saddle_point_are_best_responses() -> No
         values = problem.lagrangian(candidate.lam[order])
         number = candidate.classifier.classifier.number
         assert values[number] == pytest.approx(values.min(), abs=1e-3)
+
+
+# --- docs/paper_to_code.md -----------------------------------------------------------------------
+
+DOC = Path(__file__).parents[1] / "docs" / "paper_to_code.md"
+
+
+def test_paper_to_code_names_functions_and_tests_that_exist() -> None:
+    text = DOC.read_text(encoding="utf-8")
+    code = re.findall(r"`([a-z_]+(?:\.\w+)+)`", text)
+    tests = re.findall(r"`(test_\w+\.py)::(\w+)`", text)
+    assert len(code) > 30
+    assert len(tests) > 30
+    for name in code:
+        if name.endswith((".py", ".md")):
+            continue
+        module, *attributes = name.split(".")
+        found = import_module(f"equipoise.{module}")
+        for attribute in attributes:
+            found = getattr(found, attribute, None) or found.__dataclass_fields__[attribute]
+    for file, function in tests:
+        assert f"def {function}(" in (Path(__file__).parent / file).read_text(encoding="utf-8")
+
+
+def test_paper_to_code_lists_every_numbered_statement() -> None:
+    table = DOC.read_text(encoding="utf-8")
+    numbered = {
+        "Definition": 2,
+        "Example": 8,
+        "Assumption": 1,
+        "Algorithm": 1,
+        "Theorem": 4,
+        "Lemma": 6,
+    }
+    for kind, count in numbered.items():
+        for number in range(1, count + 1):
+            assert f"| {kind} {number}" in table
+    first_cells = " ".join(re.findall(r"^\| ([^|]*)\|", table, flags=re.MULTILINE))
+    for number in range(1, 23):
+        assert f"({number})" in first_cells, f"equation ({number})"
