@@ -1,9 +1,27 @@
 """Data sets for fair classification, in the conventions of :mod:`sklearn.datasets`.
 
 A loader returns a :class:`sklearn.utils.Bunch` whose ``sensitive`` holds the sensitive features
-beside the usual ``data`` and ``target``.
+beside the usual ``data`` and ``target``. Adult is part of the package. The other data sets are
+looked for in ``data_home=`` or $EQUIPOISE_DATA, then in a cache, and downloaded from their public
+source if they are in neither. Whatever is found is verified before it is returned.
 """
 
+from equipoise.datasets._acs_income import load_acs_income
 from equipoise.datasets._adult import load_adult
+from equipoise.datasets._compas import load_compas
+from equipoise.datasets._credit_default import load_credit_default
+from equipoise.datasets._diabetes130 import load_diabetes130
+from equipoise.datasets._dutch_census import load_dutch_census
+from equipoise.datasets._german_credit import load_german_credit
+from equipoise.datasets._law_school import load_law_school
 
-__all__ = ["load_adult"]
+__all__ = [
+    "load_adult",
+    "load_compas",
+    "load_law_school",
+    "load_dutch_census",
+    "load_acs_income",
+    "load_credit_default",
+    "load_german_credit",
+    "load_diabetes130",
+]

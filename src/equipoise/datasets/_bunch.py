@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zipfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Column:
-    """Numbers, or codes into `categories` with -1 where the value is missing.
+    """Numbers, NaN where missing; dates; or codes into `categories`, -1 where missing.
 
     Examples
     --------
@@ -31,17 +31,76 @@ class Column:
     values: NDArray[Any]
     categories: NDArray[np.str_] | None = None
 
+    @classmethod
+    def from_strings(cls, strings: Sequence[str], missing: Collection[str] = ("",)) -> Column:
+        """Number the strings; categories that are all whole numbers are in their order.
+
+        >>> Column.from_strings(["10", "9", "?"], missing=["?"])
+        Column(values=array([ 1,  0, -1]), categories=array(['9', '10'], dtype='<U2'))
+        """
+        values = set(strings) - set(missing)
+        whole = all(value.isdecimal() for value in values)
+        categories = sorted(values, key=int) if whole else sorted(values)
+        code = {category: i for i, category in enumerate(categories)} | dict.fromkeys(missing, -1)
+        return cls(np.array([code[string] for string in strings]), np.array(categories, dtype=str))
+
+    def take(self, rows: NDArray[Any]) -> Column:
+        """Return some rows, without the categories that none of them has.
+
+        >>> Column(np.array([1, 0, -1]), np.array(["blue", "red"])).take(np.array([0, 2]))
+        Column(values=array([ 0, -1]), categories=array(['red'], dtype='<U4'))
+        """
+        values = self.values[rows]
+        if self.categories is None:
+            return Column(values)
+        used = np.zeros(len(self.categories) + 1, dtype=bool)  # the last is for -1, missing
+        used[values] = True
+        number = np.append(np.cumsum(used[:-1]) - 1, -1)
+        return Column(number[values], self.categories[used[:-1]])
+
+    def rename(self, names: Mapping[str, str], missing: str | None = None) -> Column:
+        """Return the column with other names for its values, and one for missing values.
+
+        Values that get the same name become one.
+
+        >>> colour = Column.from_strings(["red", "pink", "", "blue"])
+        >>> colour.rename({"pink": "red"}, missing="none").to_array().tolist()
+        ['red', 'red', 'none', 'blue']
+        """
+        assert self.categories is not None
+        new = [names.get(value, value) for value in self.categories.tolist()]
+        if missing is not None and (self.values == -1).any():
+            new.append(missing)
+        known = Column.from_strings(new)
+        if len(new) == len(self.categories):
+            known = Column(np.append(known.values, -1), known.categories)
+        return Column(known.values[self.values], known.categories)  # -1 picks the last
+
     def to_array(self) -> NDArray[Any]:
         """Return numbers, widened so that sums cannot wrap, or strings, empty where missing."""
         if self.categories is None:
+            if self.values.dtype.kind == "M":
+                return self.values.copy()
             return self.values.astype(np.result_type(self.values, np.int64))
         strings: NDArray[np.str_] = np.append(self.categories, "")[self.values]  # -1 picks the ""
         return strings
 
     def to_block(self, name: str) -> tuple[NDArray[Any], list[str]]:
-        """Return the column as a 2-D block, one-hot if categorical, and the names of the block."""
+        """Return the column as a 2-D block, one-hot if categorical, and the names of the block.
+
+        A missing number becomes the median of the known ones, and a further column marks it.
+
+        >>> block, names = Column(np.array([1.0, 2.0, np.nan, 6.0])).to_block("age")
+        >>> names, block.tolist()
+        (['age', 'age=missing'], [[1.0, 0.0], [2.0, 0.0], [2.0, 1.0], [6.0, 0.0]])
+        """
         if self.categories is None:
-            return self.values[:, np.newaxis], [name]
+            missing = np.isnan(self.values)
+            if not missing.any():
+                return self.values[:, np.newaxis], [name]
+            median = 0.0 if missing.all() else np.nanmedian(self.values)
+            filled = np.where(missing, median, self.values)
+            return np.column_stack([filled, missing]), [name, f"{name}=missing"]
         one_hot = self.values[:, np.newaxis] == np.arange(len(self.categories))
         return one_hot, [f"{name}={category}" for category in self.categories]
 
@@ -52,7 +111,10 @@ class Column:
         return _pandas().Categorical.from_codes(self.values, self.categories)
 
 
-def read_table(file: Traversable, *, columns: Sequence[str], n_rows: int) -> dict[str, Column]:
+Table = dict[str, Column]
+
+
+def read_table(file: Traversable, *, columns: Sequence[str], n_rows: int) -> Table:
     """Read an npz file in which ``name.categories``, if there, says what the codes ``name`` mean.
 
     Raises
@@ -88,7 +150,7 @@ def to_matrix(columns: Mapping[str, Column]) -> tuple[NDArray[np.float64], list[
 
 
 def to_frame(columns: Mapping[str, Column]) -> pd.DataFrame:
-    """Return columns as a data frame: integers, and categories with NaN where missing."""
+    """Return columns as a data frame: numbers, dates, and categories, with NaN where missing."""
     return _pandas().DataFrame({name: column.to_pandas() for name, column in columns.items()})
 
 
@@ -100,12 +162,14 @@ def make_bunch(
     sensitive: Mapping[str, Column],
     extra: Mapping[str, Column],
     as_frame: bool,
+    coarse: Mapping[str, Column] | None = None,
     **description: object,
 ) -> Bunch:
     """Lay a table out as arrays or as data frames.
 
     `features` and `target` name columns of `table`; `extra` are further columns to give, each under
-    its own name; `description` is passed on.
+    its own name; `coarse` stands in for features that have too many values for a one-hot block;
+    `description` is passed on.
     """
     if as_frame:
         frame = to_frame(table)
@@ -118,7 +182,8 @@ def make_bunch(
             **to_frame(extra),
             **description,
         )
-    data, feature_names = to_matrix({name: table[name] for name in features})
+    columns = dict(table) | dict(coarse or {})
+    data, feature_names = to_matrix({name: columns[name] for name in features})
     return Bunch(
         data=data,
         target=table[target].to_array(),
