@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import hashlib
 import importlib.util
 import os
@@ -52,6 +53,12 @@ def framed():
 def block(adult, name: str) -> np.ndarray:
     """Return the one-hot columns of one categorical feature."""
     return adult.data[:, [f.startswith(f"{name}=") for f in adult.feature_names]]
+
+
+def test_the_page_of_the_documentation():
+    result = doctest.testfile(str(ROOT / "docs" / "datasets.md"), module_relative=False)
+    assert result.attempted > 3
+    assert result.failed == 0
 
 
 # What it holds

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import doctest
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -41,6 +43,13 @@ def violation(y, h, A, weight, labels):
         for a in np.unique(A):
             worst = max(worst, abs(mean(h, event & (a == A), weight) - mean(h, event, weight)))
     return worst
+
+
+def test_the_page_of_the_documentation():
+    page = Path(__file__).parents[1] / "docs" / "metrics.md"
+    result = doctest.testfile(str(page), module_relative=False)
+    assert result.attempted > 10
+    assert result.failed == 0
 
 
 # Rates
@@ -251,6 +260,30 @@ def test_group_table_agrees_with_fairlearn():
     table = metrics.group_table(y, h, sensitive_features=A).to_pandas()
     np.testing.assert_allclose(table.loc["group", names], frame.by_group)
     np.testing.assert_allclose(table[names].iloc[0], frame.overall)
+
+
+def test_group_table_compares_as_a_metric_frame_does():
+    fairlearn = pytest.importorskip("fairlearn.metrics")
+    y, h, A, _ = people(3)
+    B = np.random.default_rng(103).integers(0, 2, len(y))
+    table = metrics.group_table(y, h, sensitive_features={"a": A, "b": B})
+    for groups, feature in ((A, "a"), (B, "b"), (np.column_stack([A, B]), None)):
+        frame = fairlearn.MetricFrame(
+            metrics={"error_rate": zero_one_loss, "selection_rate": fairlearn.selection_rate},
+            y_true=y,
+            y_pred=h,
+            sensitive_features=groups,
+        )
+        for name in ("error_rate", "selection_rate"):
+            assert table.overall[name] == pytest.approx(frame.overall[name])
+            for method in ("between_groups", "to_overall"):
+                keywords = {"feature": feature, "method": method}
+                expected = frame.difference(method=method)[name]
+                assert table.difference(name, **keywords) == pytest.approx(expected)
+                expected = frame.ratio(method=method)[name]
+                assert table.ratio(name, **keywords) == pytest.approx(expected)
+    with pytest.raises(ValueError, match="feature is 'c' and method 'between_groups'; expected"):
+        table.ratio("error_rate", feature="c")
 
 
 def test_group_table_layout():

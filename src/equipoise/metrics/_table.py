@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from equipoise.cells import Mask
 from equipoise.metrics._audit import Audit
+from equipoise.metrics._disparities import Method
 from equipoise.metrics._intervals import Kind, rate_intervals, resample
 from equipoise.metrics._rates import (
     BASE_RATE,
@@ -65,6 +66,43 @@ class GroupTable:
             )
         return {name: values[found[0]].item() for name, values in self.columns.items()}
 
+    @property
+    def overall(self) -> dict[str, Any]:
+        """The row of everybody."""
+        return self.row("overall")
+
+    def difference(
+        self, column: str, *, feature: str | None = None, method: Method = "between_groups"
+    ) -> float:
+        """Return the largest difference of a rate, between groups or from everybody.
+
+        ``feature`` says whose groups to compare; by default the combinations of all features.
+        """
+        rates, reference = self._rates(column, feature, method)
+        return float(np.nanmax(np.abs(rates[:, None] - reference)))
+
+    def ratio(
+        self, column: str, *, feature: str | None = None, method: Method = "between_groups"
+    ) -> float:
+        """Return the smallest ratio of a rate, between groups or to everybody's."""
+        rates, reference = self._rates(column, feature, method)
+        low, high = np.minimum(rates[:, None], reference), np.maximum(rates[:, None], reference)
+        return float(np.nanmin(np.divide(low, high, out=np.ones_like(low), where=high != 0)))
+
+    def _rates(
+        self, column: str, feature: str | None, method: Method
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        feature = self.features[-1] if feature is None else feature
+        inside = [name == feature for name in self.features]
+        if not any(inside) or method not in ("between_groups", "to_overall"):
+            known = ", ".join(map(repr, dict.fromkeys(self.features[1:])))
+            raise ValueError(
+                f"feature is {feature!r} and method {method!r}; expected one of {known}, and "
+                "'between_groups' or 'to_overall'."
+            )
+        rates = self.columns[column][inside]
+        return rates, rates if method == "between_groups" else self.columns[column][:1]
+
     def to_pandas(self) -> Any:
         """Return a data frame, indexed by feature and group; needs pandas."""
         import pandas as pd
@@ -76,19 +114,21 @@ class GroupTable:
 
     def __str__(self) -> str:
         shown = [name for name in self.columns if not name.endswith(("_low", "_high"))]
-        names = [_text(group) for group in self.groups]
-        width = max(map(len, [*names, "group"]))
-        lines = [f"{'group':<{width}}  " + "  ".join(f"{name:>20}" for name in shown)]
-        for at, name in enumerate(names):
-            lines.append(f"{name:<{width}}  " + "  ".join(self._cell(c, at) for c in shown))
-        return "\n".join(line.rstrip() for line in lines)
+        lines = [["group", *shown]]
+        for at, group in enumerate(self.groups):
+            lines.append([_text(group), *(self._cell(column, at) for column in shown)])
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return "\n".join(
+            "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])])
+            for line in lines
+        )
 
     def _cell(self, column: str, at: int) -> str:
         value = self.columns[column][at]
         if column == "count":
-            return f"{value:>20,}"
+            return f"{value:,}"
         if f"{column}_low" not in self.columns:
-            return f"{value:>20.4f}"
+            return f"{value:.4f}"
         low, high = self.columns[f"{column}_low"][at], self.columns[f"{column}_high"][at]
         return f"{value:.3f} [{low:.3f}, {high:.3f}]"
 
@@ -135,6 +175,8 @@ def group_table(
     [0.5, 0.5, 0.5]
     >>> table.row("b")["true_positive_rate"]
     0.75
+    >>> table.difference("true_positive_rate")
+    0.25
     """
     audit = Audit.read(y_true, y_pred, sensitive_features, None, sample_weight, pos_label)
     rows = list(_rows(audit, groups))
