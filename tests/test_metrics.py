@@ -15,8 +15,8 @@ from sklearn.model_selection import GridSearchCV, cross_validate
 
 from equipoise import DemographicParity, EmptyCellWarning, FairClassifier, metrics
 from equipoise.metrics._audit import Audit
-from equipoise.metrics._intervals import rate_covariance
 from equipoise.metrics._rates import ERROR_RATE, SELECTION_RATE, TRUE_POSITIVE_RATE
+from equipoise.metrics._uncertainty import rate_covariance
 
 SEEDS = range(8)
 
@@ -167,6 +167,24 @@ def test_groups_without_people_in_an_event_are_named_and_left_out():
     with pytest.warns(EmptyCellWarning, match="'c' with label 1"):
         found = metrics.equal_opportunity_difference(y, h, sensitive_features=A)
     assert found == 0
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_order_names_and_repetition_do_not_matter(seed):
+    y, h, A, w = people(seed, randomized=True)
+    order = np.random.default_rng(seed).permutation(len(y))
+    names = np.array(["z", "y", "x"])
+    times = w.astype(int)
+    for metric in (metrics.equalized_odds_violation, metrics.demographic_parity_ratio):
+        value = metric(y, h, sensitive_features=A, sample_weight=w)
+        shuffled = metric(
+            y[order], h[order], sensitive_features=names[A[order]], sample_weight=w[order]
+        )
+        repeated = metric(
+            *(np.repeat(v, times) for v in (y, h)), sensitive_features=np.repeat(A, times)
+        )
+        assert value == pytest.approx(shuffled, abs=1e-12)
+        assert value == pytest.approx(repeated, abs=1e-12)
 
 
 def test_missing_groups_are_an_error():

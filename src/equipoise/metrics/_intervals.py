@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.stats import norm
 
-from equipoise._validation import read_integer
-from equipoise.cells import Array, Mask
+from equipoise.cells import Array
 from equipoise.metrics import _disparities as disparities
 from equipoise.metrics import _rates as rates
 from equipoise.metrics._audit import Audit
-from equipoise.metrics._disparities import Comparison, Disparity, combine, compare
+from equipoise.metrics._comparison import (
+    DEMOGRAPHIC_PARITY,
+    EQUAL_OPPORTUNITY,
+    EQUALIZED_ODDS,
+    Agg,
+    Comparison,
+    Disparity,
+    Method,
+    combine,
+    compare,
+)
 from equipoise.metrics._rates import Rate
-
-Kind = Literal["analytic", "bootstrap"]
-Draws = tuple[Array, Array]
+from equipoise.metrics._uncertainty import (
+    Draws,
+    Kind,
+    effective_size,
+    rate_covariance,
+    rate_intervals,
+    resample,
+)
 
 #: Draws from the normal distribution that give the quantile of the largest of several deviations.
 _N_NORMAL = 10_000
@@ -44,34 +57,34 @@ _RATES: dict[Callable[..., float], Rate] = {
     rates.error_rate: rates.ERROR_RATE,
     rates.accuracy_score: rates.ACCURACY_SCORE,
 }
-_DISPARITIES: dict[Callable[..., float], tuple[Disparity, disparities.Method]] = {
+_DISPARITIES: dict[Callable[..., float], tuple[Disparity, Method]] = {
     disparities.demographic_parity_violation: (
-        Disparity(disparities.DEMOGRAPHIC_PARITY),
+        Disparity(DEMOGRAPHIC_PARITY),
         "to_overall",
     ),
-    disparities.equalized_odds_violation: (Disparity(disparities.EQUALIZED_ODDS), "to_overall"),
+    disparities.equalized_odds_violation: (Disparity(EQUALIZED_ODDS), "to_overall"),
     disparities.demographic_parity_difference: (
-        Disparity(disparities.DEMOGRAPHIC_PARITY),
+        Disparity(DEMOGRAPHIC_PARITY),
         "between_groups",
     ),
     disparities.demographic_parity_ratio: (
-        Disparity(disparities.DEMOGRAPHIC_PARITY, ratio=True),
+        Disparity(DEMOGRAPHIC_PARITY, ratio=True),
         "between_groups",
     ),
     disparities.equalized_odds_difference: (
-        Disparity(disparities.EQUALIZED_ODDS),
+        Disparity(EQUALIZED_ODDS),
         "between_groups",
     ),
     disparities.equalized_odds_ratio: (
-        Disparity(disparities.EQUALIZED_ODDS, ratio=True),
+        Disparity(EQUALIZED_ODDS, ratio=True),
         "between_groups",
     ),
     disparities.equal_opportunity_difference: (
-        Disparity(disparities.EQUAL_OPPORTUNITY),
+        Disparity(EQUAL_OPPORTUNITY),
         "between_groups",
     ),
     disparities.equal_opportunity_ratio: (
-        Disparity(disparities.EQUAL_OPPORTUNITY, ratio=True),
+        Disparity(EQUAL_OPPORTUNITY, ratio=True),
         "between_groups",
     ),
 }
@@ -86,8 +99,8 @@ def confidence_interval(
     control_features: Any = None,
     sample_weight: Any = None,
     pos_label: Any = None,
-    method: disparities.Method | None = None,
-    agg: disparities.Agg = "worst_case",
+    method: Method | None = None,
+    agg: Agg = "worst_case",
     kind: Kind = "analytic",
     level: float = 0.95,
     n_draws: int = 1000,
@@ -155,82 +168,10 @@ def confidence_interval(
     return Interval(float(value[0]), float(low[0]), float(high[0]))
 
 
-def resample(
-    audit: Audit, kind: Kind, n_draws: int, random_state: int | np.random.Generator
-) -> Draws | None:
-    """Return the draws of a bootstrap; None for the analytic interval."""
-    if kind == "analytic":
-        return None
-    if kind != "bootstrap":
-        raise ValueError(f"the kind of interval is {kind!r}; expected 'analytic' or 'bootstrap'.")
-    read_integer(n_draws, "n_draws", least=2)
-    return audit.draws(n_draws, np.random.default_rng(random_state))
-
-
-def rate_intervals(
-    audit: Audit, rate: Rate, masks: Mask, level: float, draws: Draws | None
-) -> tuple[Array, Array, Array]:
-    """Return the rate in each mask and the ends of its interval, mask by mask."""
-    value = rate.of(audit, masks, audit.mass, audit.selected)
-    if draws is not None:
-        drawn = rate.of(audit, masks, *draws)
-        tail = (1 - level) / 2
-        known = np.isfinite(value)
-        low, high = np.full((2, len(value)), np.nan)
-        low[known], high[known] = np.nanquantile(drawn[:, known], [tail, 1 - tail], axis=0)
-        return value, low, high
-    variance = np.diag(rate_covariance(audit, rate, masks))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        # As many independent yes-or-no answers as would have this variance.
-        n = np.where(
-            variance > 0, value * (1 - value) / variance, effective_size(audit, rate, masks)
-        )
-        return value, *wilson(value, n, level)
-
-
-def wilson(rate: Array, n: Array, level: float) -> tuple[Array, Array]:
-    """Return the ends of Wilson's interval for a proportion of ``n`` answers.
-
-    >>> low, high = wilson(np.array([0.1]), np.array([50]), 0.95)
-    >>> low.round(4), high.round(4)
-    (array([0.0435]), array([0.2136]))
-    """
-    z2 = norm.ppf((1 + level) / 2) ** 2
-    centre = (rate + z2 / (2 * n)) / (1 + z2 / n)
-    half = np.sqrt(z2 * rate * (1 - rate) / n + z2**2 / (4 * n**2)) / (1 + z2 / n)
-    return np.clip(centre - half, 0.0, 1.0), np.clip(centre + half, 0.0, 1.0)
-
-
-def effective_size(audit: Audit, rate: Rate, masks: Mask) -> Array:
-    """Return Kish's effective number of people in each mask."""
-    inside = (masks & rate.event(audit)).astype(float)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return (inside @ audit.mass) ** 2 / (inside @ audit.squares[0])
-
-
-def rate_covariance(audit: Audit, rate: Rate, masks: Mask) -> Array:
-    """Return the covariance of the rates in several masks, by linearisation: shape (R, R).
-
-    A rate is a ratio of sums, N / D; a person of weight w and utility u moves it by
-    w (u - rate) / D. Summed cell by cell, from the sums of w^2, w^2 h and w^2 h^2.
-    """
-    inside = (masks & rate.event(audit)).astype(float)
-    low, high = np.array(rate.utility)[audit.cells.label].T
-    value = rate.of(audit, masks, audit.mass, audit.selected)
-    w2, w2h, w2hh = audit.squares
-    first = w2 * low + w2h * (high - low)
-    second = w2 * low**2 + 2 * w2h * low * (high - low) + w2hh * (high - low) ** 2
-    with np.errstate(invalid="ignore", divide="ignore"):
-        scaled = inside / (inside @ audit.mass)[:, None]
-        shifted = scaled * value[:, None]
-        cross = (scaled * first) @ shifted.T
-        return (scaled * second) @ scaled.T - cross - cross.T + (shifted * w2) @ shifted.T
-
-
 def _of_disparity(
     comparisons: list[Comparison],
     ratio: bool,
-    agg: disparities.Agg,
+    agg: Agg,
     level: float,
     draws: Draws | None,
 ) -> Interval:

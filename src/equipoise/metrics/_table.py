@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from equipoise.cells import Mask
 from equipoise.metrics._audit import Audit
-from equipoise.metrics._disparities import Method
-from equipoise.metrics._intervals import Kind, rate_intervals, resample
+from equipoise.metrics._comparison import Method
 from equipoise.metrics._rates import (
     BASE_RATE,
     ERROR_RATE,
@@ -21,6 +20,7 @@ from equipoise.metrics._rates import (
     SELECTION_RATE,
     TRUE_POSITIVE_RATE,
 )
+from equipoise.metrics._uncertainty import Kind, rate_intervals, resample
 
 _COLUMNS = (BASE_RATE, SELECTION_RATE, TRUE_POSITIVE_RATE, FALSE_POSITIVE_RATE, ERROR_RATE)
 
