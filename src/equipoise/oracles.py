@@ -176,7 +176,7 @@ def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
     """Return some rows of an array, sparse matrix or data frame, as the same kind of thing."""
     native = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(native, nw.DataFrame):
-        return native[rows, :].to_native()
+        return native[rows].to_native()
     return X.tocsr()[rows].asformat(X.format) if issparse(X) else np.asarray(X)[rows]
 
 
