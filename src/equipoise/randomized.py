@@ -89,19 +89,8 @@ class RandomizedClassifier:
         random_state : int, Generator or RandomState, optional
             Draw afresh from this source instead of hashing.
         """
-        if key is not None and random_state is not None:
-            raise ValueError(
-                "got both key and random_state; pass key for the same decision every time, or "
-                "random_state for a fresh draw."
-            )
         n = _num_samples(X)
-        if random_state is not None:
-            uniform = _fresh(random_state, n)
-        else:
-            uniform = hash_uniform(X if key is None else key, salt=self.random_state)
-        if len(uniform) != n:
-            raise ValueError(f"key has {len(uniform)} entries but X has {n} rows.")
-        drawn = np.searchsorted(np.cumsum(self.weights)[:-1], uniform, side="right")
+        drawn = self._draw(X, n, key, random_state)
         decisions = np.zeros(n, dtype=np.intp)
         for number, member in enumerate(self.members):
             rows = np.flatnonzero(drawn == number)
@@ -110,6 +99,25 @@ class RandomizedClassifier:
             elif len(rows):
                 decisions[rows] = binary_predictions(member, take_rows(X, rows))
         return self.classes_[decisions]
+
+    def _draw(self, X: Any, n: int, key: Any, random_state: Any) -> NDArray[np.intp]:
+        """Draw the number of a member for each row."""
+        if key is not None and random_state is not None:
+            raise ValueError(
+                "got both key and random_state; pass key for the same decision every time, or "
+                "random_state for a fresh draw."
+            )
+        if key is None and len(self.members) == 1:  # nothing to draw
+            return np.zeros(n, dtype=np.intp)
+        if random_state is not None:
+            uniform = _fresh(random_state, n)
+        else:
+            uniform = hash_uniform(X if key is None else key, salt=self.random_state)
+        if len(uniform) != n:
+            raise ValueError(
+                f"key has {len(uniform)} entries but X has {n} rows; expected one for each row."
+            )
+        return np.searchsorted(np.cumsum(self.weights)[:-1], uniform, side="right")
 
     def predict_pmf(self, X: Any) -> Array:
         """Return the probability of deciding either way, over the draw of a member: shape (n, 2).
