@@ -21,7 +21,14 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from equipoise import DemographicParity, EmptyCellWarning, EqualizedOdds, EqualOpportunity, metrics
+from equipoise import (
+    Constraint,
+    DemographicParity,
+    EmptyCellWarning,
+    EqualizedOdds,
+    EqualOpportunity,
+    metrics,
+)
 from equipoise.baselines import Relabeling, Reweighting, ThresholdOptimizer, Unconstrained
 from equipoise.row_hash import hash_uniform
 
@@ -385,6 +392,36 @@ def test_other_constraints_work_too():
     assert max(selected) - min(selected) <= 0.1 + 1e-8
     true_positive = [h[(a == A) & (y == 1)].mean() - h[y == 1].mean() for a in range(3)]
     assert np.abs(true_positive).max() <= 0.01 + 1e-8
+
+
+def test_constraints_that_only_bad_thresholds_meet():
+    """Below the diagonal: those with label 1 selected less often than those with label 0."""
+    rng = np.random.default_rng(0)
+    y, A = rng.integers(0, 2, (2, 400))
+    score = np.clip(rng.normal(0.6 - 0.2 * y, 0.1), 0, 1)
+    X = np.column_stack([score, A])
+    upside_down = Constraint.from_moments(
+        events=[{"label": 1}, {"label": 0}], g=[[0, 1], [0, 1]], M=[[1, -1]], c=[-0.3]
+    )
+    clf = ThresholdOptimizer(Scores(), upside_down).fit(X, y, sensitive_features=A)
+    h = clf.predict_pmf(X, sensitive_features=A)[:, 1]
+    assert h[y == 1].mean() - h[y == 0].mean() == pytest.approx(-0.3)
+    with pytest.raises(ValueError, match=r"no thresholds on these scores meet .* Loosen its eps"):
+        ThresholdOptimizer(Scores(), upside_down).fit(
+            np.column_stack([1 - score, A]), y, sensitive_features=A
+        )
+
+
+def test_scores_that_almost_touch():
+    low = 0.5
+    high = np.nextafter(low, 1)
+    score = np.array([low] * 5 + [high] * 5)
+    y = (score == high).astype(int)
+    A = np.tile([0, 1], 5)
+    X = np.column_stack([score, A])
+    clf = ThresholdOptimizer(Scores(), EqualizedOdds(eps=0)).fit(X, y, sensitive_features=A)
+    assert clf.error_ == pytest.approx(0)
+    np.testing.assert_array_equal(clf.predict(X, sensitive_features=A), y)
 
 
 def test_margins_and_frozen_learners():
