@@ -15,8 +15,16 @@ from finite_problems import (
     random_problem,
 )
 from games import constraint_of, fit, game_of, key_of, listed, paper_order, weights_in_list
+from sklearn.linear_model import LogisticRegression
 
-from equipoise import ExponentiatedGradient, FairClassifier, InfeasibleWarning, Play, Pool
+from equipoise import (
+    DemographicParity,
+    ExponentiatedGradient,
+    FairClassifier,
+    InfeasibleWarning,
+    Play,
+    Pool,
+)
 from equipoise.saddle_point import best_mixture, exponentiated_gradient, play_out, polished
 
 #: What the linear programs of both sides may differ by.
@@ -114,6 +122,23 @@ def test_a_list_of_one() -> None:
     clf = fit(FairClassifier(listed(problem), constraint_of(problem)), problem)
     assert clf.certificate_.error == pytest.approx(problem.error()[0], abs=1e-12)
     assert clf.certificate_.gap == 0
+
+
+@pytest.mark.parametrize("B", [0.05, 0.5])
+@pytest.mark.parametrize("seed", range(4))
+def test_lower_never_exceeds_upper_with_a_learner_that_is_not_exact(seed: int, B: float) -> None:
+    # Multipliers beyond B bound another problem than (P); they were once asked and counted.
+    rng = np.random.default_rng(seed)
+    group = rng.integers(0, 2, 400)
+    X = np.column_stack([2 * group + rng.normal(size=400), rng.normal(size=(400, 2))])
+    y = (X[:, 0] + X[:, 1] + rng.normal(size=400) > 0.7).astype(int)
+    clf = FairClassifier(LogisticRegression(), DemographicParity(eps=0.01), B=B)
+    certificate = clf.fit(X, y, sensitive_features=group).certificate_
+    assert certificate.lower <= certificate.upper + SOLVER
+    selected = clf.predict_pmf(X)[:, 1]
+    gaps = [abs(selected[group == a].mean() - selected.mean()) for a in (0, 1)]
+    value = np.abs(selected - y).mean() + B * max(max(gaps) - 0.01, 0.0)
+    assert certificate.upper == pytest.approx(value, abs=1e-9)
 
 
 # --- Algorithm 1 ---------------------------------------------------------------------------------

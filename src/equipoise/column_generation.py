@@ -142,8 +142,11 @@ class _Bound:
         if self.upper > self._explored_at - nu or not lam.any():
             return []
         self._explored_at = self.upper
+        # Multipliers beyond B would bound another problem than (P).
         return [
-            Query("optimality", factor * lam, self.game.costs(factor * lam)) for factor in _PROBES
+            Query("optimality", factor * lam, self.game.costs(factor * lam))
+            for factor in _PROBES
+            if factor * lam.sum() <= self.game.B
         ]
 
     def play(self, pool: Pool, iteration: int) -> Play:
