@@ -272,6 +272,8 @@ class UtilityParity(Parity):
 
     ``| E[g(X,A,Y,h(X)) | A=a] - E[g(X,A,Y,h(X))] | <= eps`` for every group ``a``.
 
+    Other names: equal expected benefit, equality of outcome.
+
     Use it where what people get out of a decision is not the decision itself: a limit, a waiting
     time, a price, scaled to [0, 1].
 

@@ -89,7 +89,7 @@ class GroupConstraint(Constraint):
             inside = members & event.mask
             if not cells.population[inside].sum() > 0:
                 _warn_empty(group, event.words, self.name)
-            elif cells.count[inside].sum() < self.min_size:
+            elif self.min_size > 1 and cells.count[inside].sum() < self.min_size:
                 small[group] = inside
             else:
                 kept[group] = inside
