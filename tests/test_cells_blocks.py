@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from equipoise.cells import Cells, factorize
+from equipoise.cells import Cells
+from equipoise.codes import factorize
 
 N = 3 * (1 << 16) + 17  # three whole blocks and a part
 

@@ -11,22 +11,16 @@ so the reduction works on tables of C rows, and meets the n examples in two plac
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from equipoise.codes import add_up, count_selected, factorize, look_up, number_combinations
+
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-
-#: Above this many possible combinations cells are numbered by sorting instead of counting.
-_COUNTABLE = 1 << 22
-#: Rows are handled in blocks of this many: what a step needs on the side then stays in the
-#: processor's cache and costs no memory, however many rows there are.
-_BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,11 +73,13 @@ class Cells:
         control = control or {}
         columns = [factorize(values) for values in (*control.values(), *sensitive.values())]
         codes = (*(codes for codes, _ in columns), np.asarray(label, dtype=np.int8))
-        code, combinations = _number(codes, (*(len(values) for _, values in columns), 2))
+        code, combinations = number_combinations(
+            codes, (*(len(values) for _, values in columns), 2)
+        )
         table = [values[at] for (_, values), at in zip(columns, combinations, strict=False)]
         weight = None if weight is None else np.asarray(weight, dtype=float)
-        counts = _bincount(code, len(combinations[0]))
-        mass = counts if weight is None else _bincount(code, len(counts), weight)
+        counts = add_up(code, len(combinations[0]))
+        mass = counts if weight is None else add_up(code, len(counts), weight)
         return cls(
             code=code,
             weight=weight,
@@ -129,9 +125,9 @@ class Cells:
                 "for each example."
             )
         if self.weight is not None:
-            return _bincount(self.code, self.n_cells, self.weight * h) / self.weight.sum()
-        add_up = _count_selected if h.dtype == bool else _bincount
-        return add_up(self.code, self.n_cells, h) / len(h)
+            return add_up(self.code, self.n_cells, self.weight * h) / self.weight.sum()
+        total = count_selected if h.dtype == bool else add_up
+        return total(self.code, self.n_cells, h) / len(h)
 
     def spread(self, table: ArrayLike) -> NDArray:
         """Give every example the entry of its cell: the adjoint of `sum`."""
@@ -140,7 +136,7 @@ class Cells:
             raise ValueError(
                 f"got a table of {len(table)} rows; expected one for each of {self.n_cells} cells."
             )
-        return _look_up(table, self.code)
+        return look_up(self.code, table)[0]
 
     def relabel(self, costs: Array) -> tuple[NDArray[np.int64], Array]:
         """Return the labels and weights of the weighted classification problem (section 3.1).
@@ -150,10 +146,12 @@ class Cells:
         regularisation keeps its meaning.
         """
         mean = self.mass @ np.abs(costs) * (1.0 if self.weight is None else self.weight.mean())
-        weight = self.spread(np.abs(costs) / (mean if mean > 0 else 1.0))
+        label, weight = look_up(
+            self.code, (costs < 0).astype(np.int64), np.abs(costs) / (mean if mean > 0 else 1.0)
+        )
         if self.weight is not None:
             weight *= self.weight
-        return self.spread((costs < 0).astype(np.int64)), weight
+        return label, weight
 
     def average(self, event: Mask, g: Array | str) -> tuple[float, Array]:
         """Return E[g | event] as an offset and a slope: offset + slope . s(h).
@@ -222,114 +220,6 @@ class Cells:
         if not self.control:
             return {None: np.ones(self.n_cells, dtype=bool)}
         return _masks(list(self.control.values()), self.n_cells)
-
-
-def factorize(values: ArrayLike) -> tuple[NDArray[np.integer], NDArray]:
-    """Codes 0, 1, ... and the sorted distinct values they stand for.
-
-    >>> codes, values = factorize(["b", "a", "b"])
-    >>> codes.tolist(), values.tolist()
-    ([1, 0, 1], ['a', 'b'])
-    """
-    values = np.asarray(values)
-    if values.dtype.kind in "OUS":
-        return _factorize_objects(values)
-    if values.dtype.kind in "biu" and values.size:
-        low, high = int(values.min()), int(values.max())
-        if high - low < _BLOCK and high < 1 << 63:
-            return _factorize_range(values, low, high - low + 1)
-    distinct = np.unique(values)
-    codes = np.empty(len(values), dtype=np.min_scalar_type(len(distinct)))
-    for rows in _blocks(len(values)):
-        codes[rows] = np.searchsorted(distinct, values[rows])
-    return codes, distinct
-
-
-def _factorize_range(values: NDArray, low: int, size: int) -> tuple[NDArray, NDArray]:
-    """Factorize whole numbers from a short range by counting, which needs no sorting."""
-    codes = np.empty(len(values), dtype=np.min_scalar_type(size))
-    for rows in _blocks(len(values)):
-        codes[rows] = values[rows].astype(np.int64, copy=False) - low
-    codes, present = _renumber(codes, size)
-    return codes, (present + low).astype(values.dtype)
-
-
-def _factorize_objects(values: NDArray) -> tuple[NDArray, NDArray]:
-    # A dictionary is many times faster than sorting strings, and takes mixed types.
-    numbers: dict[Hashable, int] = defaultdict(count().__next__)
-    first_seen = np.empty(len(values), dtype=np.int32)
-    for rows in _blocks(len(values)):
-        first_seen[rows] = list(map(numbers.__getitem__, values[rows].tolist()))
-    try:
-        ordered = sorted(numbers)  # type: ignore[type-var]
-    except TypeError:
-        ordered = sorted(numbers, key=lambda value: (type(value).__name__, str(value)))
-    rank = np.empty(len(ordered), dtype=np.min_scalar_type(len(ordered)))
-    rank[[numbers[value] for value in ordered]] = np.arange(len(ordered))
-    distinct = np.empty(len(ordered), dtype=object)
-    distinct[:] = ordered
-    return _look_up(rank, first_seen), distinct
-
-
-def _number(
-    codes: tuple[NDArray, ...], sizes: tuple[int, ...]
-) -> tuple[NDArray[np.integer], tuple[NDArray[np.intp], ...]]:
-    """Number the combinations of codes that occur; also return which combination each is."""
-    if np.prod(sizes, dtype=float) > _COUNTABLE:
-        present, code = np.unique(np.ravel_multi_index(codes, sizes), return_inverse=True)
-        return code.astype(np.int32), np.unravel_index(present, sizes)
-    n_combinations = int(np.prod(sizes))
-    combined = codes[0].astype(np.min_scalar_type(n_combinations))
-    for column, size in zip(codes[1:], sizes[1:], strict=True):
-        combined *= size
-        combined += column.astype(combined.dtype, copy=False)
-    code, present = _renumber(combined, n_combinations)
-    return code, np.unravel_index(present, sizes)
-
-
-def _renumber(codes: NDArray, size: int) -> tuple[NDArray, NDArray[np.intp]]:
-    """Number the codes that occur, out of ``size``; also return which these are."""
-    seen = np.zeros(size, dtype=bool)
-    for rows in _blocks(len(codes)):
-        seen[codes[rows]] = True
-        if seen.all():
-            return codes, np.arange(size)
-    present = np.flatnonzero(seen)
-    rank = np.zeros(size, dtype=np.min_scalar_type(len(present)))
-    rank[present] = np.arange(len(present))
-    return _look_up(rank, codes), present
-
-
-def _blocks(n: int) -> Iterator[slice]:
-    return (slice(start, start + _BLOCK) for start in range(0, n, _BLOCK))
-
-
-def _bincount(code: NDArray, size: int, weights: NDArray | None = None) -> Array:
-    if size > _BLOCK:
-        return np.bincount(code, weights=weights, minlength=size)
-    total = np.zeros(size)
-    for rows in _blocks(len(code)):
-        block = None if weights is None else weights[rows]
-        total += np.bincount(code[rows], weights=block, minlength=size)
-    return total
-
-
-def _count_selected(code: NDArray, size: int, h: Mask) -> Array:
-    """Count the rows of each code that ``h`` selects: faster than adding up weights."""
-    total = np.zeros(2 * size)
-    for rows in _blocks(len(code)):
-        # Those selected are counted in a second set of cells.
-        key = np.multiply(h[rows], size, dtype=np.min_scalar_type(2 * size))
-        total += np.bincount(np.add(key, code[rows], out=key), minlength=2 * size)
-    return total[size:]
-
-
-def _look_up(table: NDArray, code: NDArray) -> NDArray:
-    """Return ``table[code]``, for codes known to be in range."""
-    entries = np.empty(len(code), dtype=table.dtype)
-    for rows in _blocks(len(code)):
-        np.take(table, code[rows], out=entries[rows], mode="clip")  # "raise" would buffer
-    return entries
 
 
 def _masks(columns: list[NDArray], n_cells: int) -> dict[Hashable, Mask]:

@@ -1,0 +1,155 @@
+"""Codes: columns of values as small whole numbers, and sums and look-ups over them.
+
+This is where the reduction meets the n rows, so it is written for speed: rows are handled in
+blocks, and what a step needs on the side then stays in the processor's cache and costs no memory,
+however many rows there are.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterator
+from itertools import count
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+_BLOCK = 1 << 16
+#: Above this many possible combinations they are numbered by sorting instead of counting.
+_COUNTABLE = 1 << 20
+
+
+def factorize(values: ArrayLike) -> tuple[NDArray[np.integer], NDArray]:
+    """Codes 0, 1, ... and the sorted distinct values they stand for.
+
+    >>> codes, values = factorize(["b", "a", "b"])
+    >>> codes.tolist(), values.tolist()
+    ([1, 0, 1], ['a', 'b'])
+    """
+    values = np.asarray(values)
+    if values.dtype.kind in "OUS":
+        return _factorize_objects(values)
+    if values.dtype.kind in "biu" and values.size:
+        low, high = int(values.min()), int(values.max())
+        if high - low < _BLOCK and high < 1 << 63:
+            return _factorize_range(values, low, high - low + 1)
+    distinct = np.unique(values)
+    codes = np.empty(len(values), dtype=np.min_scalar_type(len(distinct)))
+    for rows in _blocks(len(values)):
+        codes[rows] = np.searchsorted(distinct, values[rows])
+    return codes, distinct
+
+
+def _factorize_range(values: NDArray, low: int, size: int) -> tuple[NDArray, NDArray]:
+    """Factorize whole numbers from a short range, which needs no sorting."""
+    codes = np.empty(len(values), dtype=np.min_scalar_type(size))
+    for rows in _blocks(len(values)):
+        codes[rows] = values[rows].astype(np.int64, copy=False) - low
+    codes, present = _renumber(codes, size)
+    return codes, (present + low).astype(values.dtype)
+
+
+def _factorize_objects(values: NDArray) -> tuple[NDArray, NDArray]:
+    # A dictionary is many times faster than sorting strings, and takes mixed types.
+    numbers: dict[Hashable, int] = defaultdict(count().__next__)
+    first_seen = np.empty(len(values), dtype=np.int32)
+    for rows in _blocks(len(values)):
+        first_seen[rows] = list(map(numbers.__getitem__, values[rows].tolist()))
+    try:
+        ordered = sorted(numbers)  # type: ignore[type-var]
+    except TypeError:
+        ordered = sorted(numbers, key=lambda value: (type(value).__name__, str(value)))
+    rank = np.empty(len(ordered), dtype=np.min_scalar_type(len(ordered)))
+    rank[[numbers[value] for value in ordered]] = np.arange(len(ordered))
+    distinct = np.empty(len(ordered), dtype=object)
+    distinct[:] = ordered
+    return look_up(first_seen, rank)[0], distinct
+
+
+def number_combinations(
+    codes: tuple[NDArray, ...], sizes: tuple[int, ...]
+) -> tuple[NDArray[np.integer], tuple[NDArray[np.intp], ...]]:
+    """Number the combinations of codes that occur; also return which combination each is.
+
+    >>> columns = np.array([1, 0, 1]), np.array([0, 1, 0])
+    >>> code, (first, second) = number_combinations(columns, (2, 2))
+    >>> code.tolist(), first.tolist(), second.tolist()
+    ([1, 0, 1], [0, 1], [1, 0])
+    """
+    if np.prod(sizes, dtype=float) > _COUNTABLE:
+        present, code = np.unique(np.ravel_multi_index(codes, sizes), return_inverse=True)
+        return code.astype(np.int32), np.unravel_index(present, sizes)
+    n_combinations = int(np.prod(sizes))
+    combined = codes[0].astype(np.min_scalar_type(n_combinations))
+    for column, size in zip(codes[1:], sizes[1:], strict=True):
+        combined *= size
+        combined += column.astype(combined.dtype, copy=False)
+    code, present = _renumber(combined, n_combinations)
+    return code, np.unravel_index(present, sizes)
+
+
+def _renumber(codes: NDArray, size: int) -> tuple[NDArray, NDArray[np.intp]]:
+    """Number the codes that occur, out of ``size``; also return which these are."""
+    seen = np.zeros(size, dtype=bool)
+    for rows in _blocks(len(codes)):
+        seen |= np.bincount(codes[rows], minlength=size) > 0
+        if seen.all():  # as a rule in the first block
+            return codes, np.arange(size)
+    present = np.flatnonzero(seen)
+    rank = np.zeros(size, dtype=np.min_scalar_type(len(present)))
+    rank[present] = np.arange(len(present))
+    return look_up(codes, rank)[0], present
+
+
+def add_up(
+    code: NDArray[np.integer], size: int, weights: NDArray | None = None
+) -> NDArray[np.float64]:
+    """Add up the weights of the rows of each code; without weights, count the rows.
+
+    >>> add_up(np.array([0, 2, 2]), 3, np.array([1.0, 2.0, 3.0])).tolist()
+    [1.0, 0.0, 5.0]
+    """
+    if size > _BLOCK:
+        return np.bincount(code, weights=weights, minlength=size).astype(float)
+    total = np.zeros(size)
+    for rows in _blocks(len(code)):
+        block = None if weights is None else weights[rows]
+        total += np.bincount(code[rows], weights=block, minlength=size)
+    return total
+
+
+def count_selected(
+    code: NDArray[np.integer], size: int, selected: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Count the selected rows of each code: `add_up` for weights True and False, but faster.
+
+    >>> count_selected(np.array([0, 2, 2]), 3, np.array([False, True, True])).tolist()
+    [0.0, 0.0, 2.0]
+    """
+    if size > _BLOCK:
+        return np.bincount(code[selected], minlength=size).astype(float)
+    total = np.zeros(2 * size)
+    for rows in _blocks(len(code)):
+        # Those selected are counted under a second set of codes.
+        key = np.multiply(selected[rows], size, dtype=np.min_scalar_type(2 * size))
+        key += code[rows].astype(key.dtype, copy=False)
+        total += np.bincount(key, minlength=2 * size)
+    return total[size:]
+
+
+def look_up(code: NDArray[np.integer], *tables: NDArray) -> list[NDArray]:
+    """Return ``table[code]`` for each table, for codes known to be in range.
+
+    >>> [column.tolist() for column in look_up(np.array([1, 0, 1]), np.array([0.5, 2.5]))]
+    [[2.5, 0.5, 2.5]]
+    """
+    columns = [np.empty(len(code), dtype=table.dtype) for table in tables]
+    for rows in _blocks(len(code)):
+        at = code[rows].astype(np.intp, copy=False)
+        for table, column in zip(tables, columns, strict=True):
+            np.take(table, at, out=column[rows], mode="clip")  # mode "raise" would make a copy
+    return columns
+
+
+def _blocks(n: int) -> Iterator[slice]:
+    return (slice(start, start + _BLOCK) for start in range(0, n, _BLOCK))
