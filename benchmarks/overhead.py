@@ -1,0 +1,250 @@
+"""What the reduction adds, in time and memory, to a learner that costs almost nothing.
+
+A million rows, 2 and 20 groups, equalized odds. The learner is a decision stump: a weighted
+histogram of each of four features to fit it, one comparison to predict. Both libraries run with
+their own defaults, on the same data, each in a fresh process of one thread.
+
+- Time is CPU time, the median of the repeats, in a process that has made its data, as a user's
+  would. "total / learner" is the time of the whole ``fit`` over the time spent inside the
+  learner's own ``fit`` and ``predict`` during it.
+- Memory is the peak of the resident set during ``fit`` minus the resident set just before it, in a
+  process that has done nothing but load its data and warm up on a few rows.
+- Error and violation are computed from the expected predictions, without either library.
+
+Run ``python benchmarks/overhead.py``; ``--quick`` for a small version.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import _raw
+import numpy as np
+from _machine import machine, markdown_table
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+LIBRARIES = ("equipoise", "fairlearn")
+EPS = 0.02
+_BLOCK = 1 << 16
+
+
+class Stump(ClassifierMixin, BaseEstimator):
+    """The best threshold on one of the features, which lie in [0, 1), for the weighted error.
+
+    It works in blocks of rows, so that it needs no memory to speak of, and keeps the time that it
+    takes.
+    """
+
+    n_bins = 64
+    seconds: ClassVar[float] = 0.0
+    calls: ClassVar[int] = 0
+
+    def fit(self, X: NDArray, y: NDArray, sample_weight: NDArray) -> Self:
+        start = time.process_time()
+        # Selecting from a bin on costs the weight of label 0 there, and saves that of label 1.
+        cost = np.zeros((X.shape[1], self.n_bins))
+        X, y, sample_weight = np.asarray(X), np.asarray(y), np.asarray(sample_weight)
+        for first in range(0, len(X), _BLOCK):
+            rows = slice(first, first + _BLOCK)
+            signed = np.where(y[rows] == 1, -sample_weight[rows], sample_weight[rows])
+            for feature in range(X.shape[1]):
+                bins = (X[rows, feature] * self.n_bins).astype(np.intp)
+                cost[feature] += np.bincount(bins, weights=signed, minlength=self.n_bins)
+        from_bin_on = np.pad(np.cumsum(cost[:, ::-1], axis=1)[:, ::-1], ((0, 0), (0, 1)))
+        self.feature_, bin_ = np.unravel_index(from_bin_on.argmin(), from_bin_on.shape)
+        self.threshold_ = bin_ / self.n_bins
+        self.classes_ = np.array([0, 1])
+        Stump.seconds += time.process_time() - start
+        Stump.calls += 1
+        return self
+
+    def predict(self, X: NDArray) -> NDArray[np.int64]:
+        start = time.process_time()
+        selected = (np.asarray(X)[:, self.feature_] >= self.threshold_).astype(np.int64)
+        Stump.seconds += time.process_time() - start
+        return selected
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one process measured of one ``fit``."""
+
+    calls: int
+    seconds: float
+    learner_seconds: float
+    bytes_per_row: float
+    error: float
+    violation: float
+
+    @property
+    def ratio(self) -> float:
+        return self.seconds / self.learner_seconds
+
+    @property
+    def per_call(self) -> float:
+        return self.seconds / self.calls
+
+
+def make_data(n: int, n_groups: int, n_features: int) -> dict[str, NDArray]:
+    """Features of falling quality, of which the best one also tells the groups apart."""
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, n_groups, n)
+    merit = rng.normal(size=n)
+    advantage = group / (n_groups - 1) - 0.5
+    X = merit[:, None] + rng.normal(size=(n, n_features)) * np.arange(1, n_features + 1) / 2
+    X[:, 0] += advantage
+    y = (merit + 0.5 * advantage + 0.5 * rng.normal(size=n) > 0.5).astype(np.int64)
+    return {"X": 1 / (1 + np.exp(-X)), "y": y, "group": group}
+
+
+def _load(file: Path) -> dict[str, NDArray]:
+    with np.load(file) as stored:
+        return {name: stored[name] for name in stored.files}
+
+
+def reductions() -> dict[str, Callable[[], Any]]:
+    """Return how to make each library's classifier, with its own defaults."""
+    import fairlearn.reductions as fairlearn
+
+    from equipoise import EqualizedOdds, FairClassifier
+
+    return {
+        "equipoise": lambda: FairClassifier(Stump(), EqualizedOdds(eps=EPS)),
+        "fairlearn": lambda: fairlearn.ExponentiatedGradient(
+            Stump(), fairlearn.EqualizedOdds(difference_bound=EPS), eps=EPS
+        ),
+    }
+
+
+def measure(library: str, data: Callable[[], dict[str, NDArray]]) -> Measured:
+    """Fit once, in this process."""
+    warnings.simplefilter("ignore")  # fairlearn's own, about pandas
+    make = reductions()[library]
+    few = make_data(500, 2, 2)
+    make().fit(few["X"], few["y"], sensitive_features=few["group"])
+    X, y, group = data().values()
+    Stump.calls, Stump.seconds = 0, 0.0
+    before = _memory("VmRSS")
+    start = time.process_time()
+    fitted = make().fit(X, y, sensitive_features=group)
+    seconds, calls, learner_seconds = time.process_time() - start, Stump.calls, Stump.seconds
+    extra = _memory("VmHWM") - before
+    expected = _raw.expected_predictions(_raw.members(fitted), X)
+    return Measured(
+        calls=calls,
+        seconds=seconds,
+        learner_seconds=learner_seconds,
+        bytes_per_row=extra / len(y),
+        error=_raw.error(expected, y),
+        violation=_raw.equalized_odds(expected, y, group),
+    )
+
+
+def _memory(field: str) -> float:
+    """Read the resident set of this process, now (VmRSS) or at its peak (VmHWM), in bytes."""
+    status = Path("/proc/self/status")
+    if not status.exists():  # not Linux
+        return float("nan")
+    (line,) = (line for line in status.read_text().splitlines() if line.startswith(field))
+    return int(line.split()[1]) * 1024.0
+
+
+def measure_apart(library: str, *arguments: object) -> Measured:
+    """Measure in a fresh process of one thread."""
+    one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    done = subprocess.run(
+        [sys.executable, __file__, "--measure", library, *map(str, arguments)],
+        env=os.environ | one_thread,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return Measured(**json.loads(done.stdout.splitlines()[-1]))
+
+
+def benchmark(
+    n: int, groups: list[int], n_features: int, repeats: int
+) -> dict[tuple[int, str], Measured]:
+    """Measure both libraries for each number of groups."""
+    results = {}
+    for n_groups in groups:
+        size = ("--rows", n, "--groups", n_groups, "--features", n_features)
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "data.npz"
+            np.savez(file, **make_data(n, n_groups, n_features))
+            for library in LIBRARIES:
+                timed = [measure_apart(library, *size) for _ in range(repeats)]
+                middle = sorted(timed, key=lambda run: run.seconds)[repeats // 2]
+                memory = measure_apart(library, "--load", file).bytes_per_row
+                results[n_groups, library] = replace(middle, bytes_per_row=memory)
+    return results
+
+
+def each_table(results: dict[tuple[int, str], Measured]) -> str:
+    return markdown_table(
+        [
+            *("groups", "library", "calls", "CPU s", "ms a call", "learner's ms a call"),
+            *("total / learner", "extra bytes a row", "error", "violation"),
+        ],
+        [
+            [
+                *(n_groups, library, run.calls, f"{run.seconds:.3f}", f"{1e3 * run.per_call:.1f}"),
+                *(f"{1e3 * run.learner_seconds / run.calls:.1f}", f"{run.ratio:.2f}"),
+                *(f"{run.bytes_per_row:.0f}", f"{run.error:.4f}", f"{run.violation:.4f}"),
+            ]
+            for (n_groups, library), run in results.items()
+        ],
+    )
+
+
+def ratio_table(results: dict[tuple[int, str], Measured]) -> str:
+    rows = []
+    for n_groups in dict.fromkeys(n_groups for n_groups, _ in results):
+        ours, theirs = (results[n_groups, library] for library in LIBRARIES)
+        ratios = (
+            theirs.seconds / ours.seconds,
+            theirs.per_call / ours.per_call,
+            theirs.bytes_per_row / ours.bytes_per_row,
+        )
+        rows.append([n_groups, *(f"{ratio:.1f}" for ratio in ratios)])
+    return markdown_table(["groups", "time", "time a call", "extra memory"], rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--groups", type=int, nargs="+", default=[2, 20])
+    parser.add_argument("--features", type=int, default=4, help="histograms the learner makes")
+    parser.add_argument("--repeats", type=int, default=3, help="processes for each figure")
+    parser.add_argument("--quick", action="store_true", help="20,000 rows, once")
+    parser.add_argument("--measure", choices=LIBRARIES, help=argparse.SUPPRESS)
+    parser.add_argument("--load", type=Path, help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.measure:
+        size = (asked.rows, asked.groups[0], asked.features)
+        data = partial(_load, asked.load) if asked.load else partial(make_data, *size)
+        print(json.dumps(vars(measure(asked.measure, data))))
+        return
+    rows, repeats = (20_000, 1) if asked.quick else (asked.rows, asked.repeats)
+    results = benchmark(rows, asked.groups, asked.features, repeats)
+    print(
+        f"{machine()}\n\n{rows:,} rows, {asked.features} features, equalized odds within {EPS}.\n"
+    )
+    print(f"{each_table(results)}\n\nfairlearn / equipoise:\n\n{ratio_table(results)}")
+
+
+if __name__ == "__main__":
+    main()
