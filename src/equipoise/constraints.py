@@ -214,9 +214,16 @@ class Linear(Constraint):
 
 
 def _each(g: Utility | Sequence[Utility], n: int) -> list[Utility]:
-    if isinstance(g, str) or callable(g) or np.shape(g) == (2, 2):  # type: ignore[arg-type]
+    if isinstance(g, str) or callable(g) or _is_table(g):
         return [g] * n  # type: ignore[list-item]
     each = list(g)  # type: ignore[arg-type]
     if len(each) != n:
         raise ValueError(f"got {len(each)} utilities g for {n} events; expected one, or one each.")
     return each
+
+
+def _is_table(g: Any) -> bool:
+    try:
+        return np.asarray(g, dtype=float).shape == (2, 2)
+    except (TypeError, ValueError):  # a list of tables, functions and names
+        return False

@@ -108,11 +108,8 @@ def rate(name: str, where: Mapping[str, Any] | None = None, /, **conditions: Any
     if key not in _RATES:
         close = get_close_matches(key, [*_RATES, *_SYNONYMS], n=1)
         hint = f" Did you mean {close[0]!r}?" if close else ""
-        text = f"rate({name!r})"
-        raise ValueError(
-            _pointed(text, repr(name), f"no rate has this name; there are {', '.join(_RATES)}.")
-            + hint
-        )
+        message = f"no rate has this name; there are {', '.join(_RATES)}.{hint}"
+        raise ValueError(_pointed(f"rate({name!r})", repr(name), message))
     given = {**(where or {}), **conditions}
     terms = ((k, tuple(v) if isinstance(v, (list, set)) else v) for k, v in given.items())
     return Expression({Term(key, tuple(terms)): 1.0})
