@@ -38,7 +38,8 @@ from equipoise import (
     RefitOracle,
     ResampledClassifier,
 )
-from equipoise.oracles import binary_predictions, take_rows, weight_parameter
+from equipoise.oracles import take_rows, weight_parameter
+from equipoise.thresholds import binary_predictions
 
 X, Y, A = make_people(300, seed=2)
 EPS = 0.03

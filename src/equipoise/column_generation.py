@@ -24,8 +24,9 @@ _TOWARDS_LP = 0.5
 #: Multipliers start within this l1 norm, which grows by this factor, up to this limit, before
 #: feasibility is put to the test.
 _FIRST_ROOM, _ROOM_GROWTH, _ROOM_LIMIT = 1.0, 4.0, 64.0
-#: A learner that is not exact is also asked at these multiples of the final multipliers.
-_PROBES = (1.0, 2.0)
+
+#: An oracle that is not exact is tried between known multipliers until this many tries fail.
+_PATIENCE = 2
 
 
 class Query(NamedTuple):
@@ -63,22 +64,72 @@ def frontier(
     """
     start = np.zeros(games[0].n_constraints)
     asked: dict[str, list[Array]] = {"optimality": [start], "feasibility": []}
-    pool.ask(oracle, games[0].costs(start))
+    (first,) = pool.ask(oracle, games[0].costs(start))
+    origin = {first: start}
     bounds = [_Bound(game) for game in games]
+    patience = 0 if oracle.exact else _PATIENCE
     for iteration in count(1):
-        for bound in bounds:
-            bound.update(pool, asked, nu)
-        pending = sorted((b for b in bounds if b.query is not None), key=lambda b: -b.gap)
-        queries = [b.query for b in pending[:batch] if b.query is not None]
-        if not pending and not oracle.exact:
-            queries = [query for bound in bounds for query in bound.probes(nu)]
-        if pending or not queries:
-            yield [bound.play(pool, iteration) for bound in bounds]
+        queries = _worst(bounds, batch, pool, asked, nu)
+        if not queries and patience:
+            patience -= sum(bound.disappointed(nu) for bound in bounds)
+            if patience > 0:
+                queries = _between(bounds, batch, pool, origin, nu)
+        yield [bound.play(pool, iteration) for bound in bounds]
         if not queries:
             return
-        for query in queries:
+        for query, h in zip(queries, pool.ask(oracle, *(q.costs for q in queries)), strict=True):
             asked[query.stage].append(query.lam)
-        pool.ask(oracle, *(query.costs for query in queries))
+            if query.stage == "optimality":
+                origin.setdefault(h, query.lam)
+
+
+def _worst(
+    bounds: list[_Bound], batch: int, pool: Pool, asked: dict[str, list[Array]], nu: float
+) -> list[Query]:
+    """Return what to ask for the bounds of the largest gaps; nothing when all are closed.
+
+    A gap seldom grows, so the last one known is good enough to tell which bounds to look at; all
+    are looked at before they are declared closed.
+    """
+    fresh: list[_Bound] = []
+    while len(fresh) < len(bounds):
+        stale = max((b for b in bounds if b not in fresh), key=lambda b: b.gap)
+        pending = [b for b in fresh if b.query is not None]
+        if len(pending) >= batch and stale.gap <= min(b.gap for b in pending):
+            break
+        stale.update(pool, asked, nu)
+        fresh.append(stale)
+    pending = sorted((b for b in fresh if b.query is not None), key=lambda b: -b.gap)
+    return [b.query for b in pending[:batch] if b.query is not None]
+
+
+def _between(
+    bounds: list[_Bound], batch: int, pool: Pool, origin: dict[int, Array], nu: float
+) -> list[Query]:
+    """Return queries between the multipliers whose responses the LP mixes.
+
+    A learner that minimises a surrogate loss gives the classifier that just meets a bound in answer
+    to other multipliers than the LP's. They lie between the origins lambda_h of the classifiers
+    mixed, and what is found there beats the mixture by up to ``-Cov(lambda_h, gamma(h))`` over Q,
+    since each member is a best response to its own origin.
+    """
+    found: list[tuple[float, _Bound, Query]] = []
+    for bound in bounds:
+        members = [h for h in np.flatnonzero(bound.mixture.weights).tolist() if h in origin]
+        if len(members) < 2:
+            continue
+        weights = bound.mixture.weights[members] / bound.mixture.weights[members].sum()
+        lams = np.array([origin[h] for h in members])
+        gammas = bound.game.gamma(pool.s[members])
+        lam = weights @ lams
+        gain = -float(weights @ np.sum((lams - lam) * (gammas - weights @ gammas), axis=1))
+        query = Query("optimality", lam, bound.game.costs(lam))
+        if gain > nu / 2 and not pool.knows(query.costs):
+            found.append((gain, bound, query))
+    found.sort(key=lambda item: -item[0])
+    for _, bound, _ in found[:batch]:
+        bound.hoped_from = bound.upper
+    return [query for _, _, query in found[:batch]]
 
 
 class _Bound:
@@ -91,7 +142,9 @@ class _Bound:
         self.least_slack = 0.0
         self.conflict: tuple[int, ...] = ()
         self.query: Query | None = None
-        self._explored_at = np.inf
+        self.gap = self.upper = np.inf
+        self.hoped_from: float | None = None
+        self._pool_size = 0
 
     @property
     def _stage_game(self) -> Lagrangian:
@@ -113,7 +166,10 @@ class _Bound:
                 break
         self.query = None
         if self.gap > nu:
-            lam = centre + _TOWARDS_LP * (self.mixture.lam - centre)
+            # Nothing new was found half-way: the LP's own multipliers find it, or close the gap.
+            step = _TOWARDS_LP if len(pool) > self._pool_size else 1.0
+            self._pool_size = len(pool)
+            lam = centre + step * (self.mixture.lam - centre)
             self.query = Query(stage, lam, game.costs(lam))
 
     def _moves_on(self, nu: float) -> bool:
@@ -136,18 +192,10 @@ class _Bound:
             self.stage = "feasibility"
         return True
 
-    def probes(self, nu: float) -> list[Query]:
-        """Return further multipliers to try, if the bound has gained since the last time."""
-        lam = self.mixture.lam
-        if self.upper > self._explored_at - nu or not lam.any():
-            return []
-        self._explored_at = self.upper
-        # Multipliers beyond B would bound another problem than (P).
-        return [
-            Query("optimality", factor * lam, self.game.costs(factor * lam))
-            for factor in _PROBES
-            if factor * lam.sum() <= self.game.B
-        ]
+    def disappointed(self, nu: float) -> bool:
+        """Whether a query in between was made for this bound and gained next to nothing."""
+        hoped_from, self.hoped_from = self.hoped_from, None
+        return hoped_from is not None and self.upper > hoped_from - nu / 4
 
     def play(self, pool: Pool, iteration: int) -> Play:
         """Return the state as a Play."""

@@ -26,9 +26,9 @@ from equipoise.column_generation import column_generation
 from equipoise.constraints import Constraint
 from equipoise.exceptions import InfeasibleWarning
 from equipoise.lagrangian import TOLERANCE, Costs, Lagrangian, Loss
-from equipoise.oracles import binary_predictions
 from equipoise.reductions import Problem, Reduction
 from equipoise.saddle_point import Pool, Response, play_out
+from equipoise.thresholds import binary_predictions
 
 
 @dataclass(frozen=True, eq=False)

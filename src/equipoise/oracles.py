@@ -33,6 +33,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_para
 from equipoise._validation import check_features, read_positive, read_target, read_weights
 from equipoise.cells import Array, Cells
 from equipoise.saddle_point import Response
+from equipoise.thresholds import binary_predictions, has_scores, tuned
 
 
 class RefitOracle:
@@ -49,18 +50,29 @@ class RefitOracle:
     X : table of n rows
         Handed to the learner as it is.
     cells : Cells
+    threshold : "tuned" or "learner", default="learner"
+        "tuned" moves the threshold on the learner's scores to where the costs are least. The
+        learner minimises a loss of its own; this lets it answer for the one that counts, at the
+        price of a sort. Learners without scores are left as they are.
     """
 
     exact = False
 
-    def __init__(self, estimator: Any, X: Any, cells: Cells) -> None:
-        self.estimator, self.X, self.cells = estimator, X, cells
+    def __init__(self, estimator: Any, X: Any, cells: Cells, threshold: str = "learner") -> None:
+        if threshold not in ("tuned", "learner"):
+            raise ValueError(f"threshold is {threshold!r}; expected 'tuned' or 'learner'.")
+        self.estimator, self.X, self.cells, self.threshold = estimator, X, cells, threshold
         self._weight_parameter = weight_parameter(estimator)
 
     def best_response(self, costs: Array) -> Response:
         """Fit the learner for these costs."""
-        classifier = self._fit(*self.cells.relabel(costs))
-        return Response(classifier, self.cells.sum(binary_predictions(classifier, self.X)))
+        label, weight = self.cells.relabel(costs)
+        classifier = self._fit(label, weight)
+        if self.threshold == "tuned" and has_scores(classifier):
+            classifier, h = tuned(classifier, self.X, label, weight)
+        else:
+            h = binary_predictions(classifier, self.X)
+        return Response(classifier, self.cells.sum(h))
 
     def _fit(self, label: NDArray[np.int64], weight: Array) -> Any:
         labels = _labels_in_use(label, weight)
@@ -178,28 +190,6 @@ def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
     if isinstance(native, nw.DataFrame):
         return native[rows].to_native()
     return X.tocsr()[rows].asformat(X.format) if issparse(X) else np.asarray(X)[rows]
-
-
-def binary_predictions(classifier: Any, X: Any) -> NDArray[np.bool_]:
-    """Return whom a classifier trained on labels 0 and 1 selects, its predictions checked."""
-    h = np.asarray(classifier.predict(X))
-    if h.ndim == 2 and h.shape[1] == 1:
-        h = h[:, 0]
-    if h.ndim != 1 or not _is_binary(h):
-        seen = np.unique(h)
-        shown = ", ".join(map(str, seen[:4])) + (", ..." if len(seen) > 4 else "")
-        raise ValueError(
-            f"{type(classifier).__name__}.predict returned an array of shape {h.shape} with values "
-            f"{shown}; expected one 0 or 1 per row. equipoise needs a classifier, not a "
-            "regressor or a model of scores."
-        )
-    return h.astype(bool, copy=False)
-
-
-def _is_binary(h: NDArray) -> bool:
-    if h.dtype.kind in "iu" and h.size:  # twice as fast as comparing, and without a copy
-        return bool(h.min() >= 0 and h.max() <= 1)
-    return h.dtype == bool or bool(((h == 0) | (h == 1)).all())
 
 
 def weight_parameter(estimator: Any) -> str:

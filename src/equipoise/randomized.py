@@ -12,8 +12,9 @@ from sklearn.utils.validation import _num_samples
 
 from equipoise._validation import read_weights, to_array
 from equipoise.cells import Array
-from equipoise.oracles import binary_predictions, take_rows
+from equipoise.oracles import take_rows
 from equipoise.row_hash import hash_uniform
+from equipoise.thresholds import binary_predictions
 
 
 class RandomizedClassifier:

@@ -64,6 +64,8 @@ class Reduction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     nu: float | None
     slack: float | None
     weights: str
+    #: Whose decisions the members take: the learner's own (as in the paper), or tuned ones.
+    threshold: str = "learner"
     #: Whether bounds that must be found first (`MinimaxGroupError`) are within its powers.
     _finds_levels = False
 
@@ -97,7 +99,7 @@ class Reduction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if isinstance(self.estimator, (list, tuple)):
             oracle = candidate_oracle(self.estimator, X, cells, classes)
         else:
-            oracle = RefitOracle(self.estimator, X, cells)
+            oracle = RefitOracle(self.estimator, X, cells, self.threshold)
         if constraint.is_open:
             pool.ask(oracle, cells.total(loss_table(self.objective, cells))[1])
             constraint = settle(constraint, lambda c: self._game(c, cells)[1], pool.s)
@@ -279,6 +281,9 @@ class FairClassifier(_SaddlePointClassifier):
     relax : {"uniform", "total"}, default="uniform"
         What to do with constraints that cannot be met: loosen every bound by the same amount, or
         each by its own, with the least sum.
+    threshold : "tuned" or "learner", default="tuned"
+        Where members cut the learner's scores: at the cut of least cost on the training data, or
+        where the learner itself does. Learners without scores always use their own.
     max_iter : int, default=100
         The most rounds to play.
     callback : callable, optional
@@ -329,6 +334,7 @@ class FairClassifier(_SaddlePointClassifier):
         slack: float | None = None,
         weights: str = "both",
         relax: str = "uniform",
+        threshold: str = "tuned",
         max_iter: int = 100,
         callback: Callable[[Play], object] | None = None,
         random_state: int | None = 0,
@@ -342,6 +348,7 @@ class FairClassifier(_SaddlePointClassifier):
         self.slack = slack
         self.weights = weights
         self.relax = relax
+        self.threshold = threshold
         self.max_iter = max_iter
         self.callback = callback
         self.random_state = random_state
@@ -353,9 +360,7 @@ class FairClassifier(_SaddlePointClassifier):
         return np.inf if self.B in (None, np.inf) else read_positive(self.B, "B")
 
     def _plays(self, problem: Problem, pool: Pool) -> Iterator[Play]:
-        return play_hard(
-            problem.lagrangian, problem.oracle, pool, nu=problem.nu, relax=self.relax
-        )
+        return play_hard(problem.lagrangian, problem.oracle, pool, nu=problem.nu, relax=self.relax)
 
 
 class ExponentiatedGradient(_SaddlePointClassifier):

@@ -15,7 +15,8 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from equipoise._validation import check_features, read_labels, read_weights
 from equipoise.cells import Array
-from equipoise.oracles import binary_predictions, weight_parameter
+from equipoise.oracles import weight_parameter
+from equipoise.thresholds import binary_predictions
 
 
 def _has_probabilities(baseline: Any) -> bool:

@@ -1,0 +1,108 @@
+"""Decisions of a trained learner: its own, or its scores cut where the costs are least."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.cells import Array
+
+
+class ThresholdedClassifier:
+    """A trained learner whose decision is ``score > threshold`` instead of its own.
+
+    The score is the learner's ``decision_function``, or the probability of class 1.
+    """
+
+    def __init__(self, classifier: Any, threshold: float) -> None:
+        self.classifier, self.threshold = classifier, threshold
+
+    def __repr__(self) -> str:
+        return f"<{type(self.classifier).__name__} cut at {self.threshold:.4g}>"
+
+    def predict(self, X: Any) -> NDArray:
+        """Decide 0 or 1 for each row."""
+        return (scores(self.classifier, X) > self.threshold).astype(np.int64)
+
+
+def has_scores(classifier: Any) -> bool:
+    """Whether a trained binary classifier gives more than its decisions."""
+    two = len(getattr(classifier, "classes_", ())) == 2
+    return two and (
+        hasattr(classifier, "decision_function") or hasattr(classifier, "predict_proba")
+    )
+
+
+def scores(classifier: Any, X: Any) -> Array:
+    """Return the scores of a binary classifier, higher for class 1."""
+    if hasattr(classifier, "decision_function"):
+        return np.asarray(classifier.decision_function(X), dtype=float)
+    return np.asarray(classifier.predict_proba(X), dtype=float)[:, 1]
+
+
+def tuned(
+    classifier: Any, X: Any, label: NDArray, weight: Array
+) -> tuple[ThresholdedClassifier, NDArray]:
+    """Cut the scores where the weighted error is least; return the classifier and its decisions.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [9.0]]), np.array([0, 1, 1, 0])
+    >>> logistic = LogisticRegression().fit(X, y)
+    >>> cut, decisions = tuned(logistic, X, y, np.array([1.0, 5.0, 5.0, 1.0]))
+    >>> decisions.tolist()
+    [1, 1, 1, 0]
+    """
+    score = scores(classifier, X)
+    order = np.argsort(-score, kind="stable")
+    ranked = score[order]
+    # Selecting the first k in order of score costs the sum of their signed costs.
+    cost = np.concatenate(
+        [[0.0], np.cumsum(np.where(label[order] == 1, -1.0, 1.0) * weight[order])]
+    )
+    # A cut is possible only between different scores; the learner's own cut wins ties.
+    possible = np.concatenate([[True], ranked[1:] < ranked[:-1], [True]])
+    cost[~possible] = np.inf
+    k = int(np.argmin(cost))
+    own = int(np.count_nonzero(score > _own_threshold(classifier)))
+    if cost[own] <= cost[k]:
+        k = own
+    threshold = _between(ranked, k)
+    return ThresholdedClassifier(classifier, threshold), (score > threshold).astype(np.int64)
+
+
+def _own_threshold(classifier: Any) -> float:
+    return 0.0 if hasattr(classifier, "decision_function") else 0.5
+
+
+def _between(ranked: Array, k: int) -> float:
+    """Return a threshold that exactly the first k of the scores, in falling order, exceed."""
+    if k == 0:
+        return float("inf")
+    if k == len(ranked):
+        return float("-inf")
+    middle = (ranked[k - 1] + ranked[k]) / 2
+    return float(middle if middle < ranked[k - 1] else ranked[k])
+
+
+def binary_predictions(classifier: Any, X: Any) -> NDArray[np.bool_]:
+    """Return whom a classifier trained on labels 0 and 1 selects, its predictions checked."""
+    h = np.asarray(classifier.predict(X))
+    if h.ndim == 2 and h.shape[1] == 1:
+        h = h[:, 0]
+    if h.ndim != 1 or not _is_binary(h):
+        seen = np.unique(h)
+        shown = ", ".join(map(str, seen[:4])) + (", ..." if len(seen) > 4 else "")
+        raise ValueError(
+            f"{type(classifier).__name__}.predict returned an array of shape {h.shape} with values "
+            f"{shown}; expected one 0 or 1 per row. equipoise needs a classifier, not a "
+            "regressor or a model of scores."
+        )
+    return h.astype(bool, copy=False)
+
+
+def _is_binary(h: NDArray) -> bool:
+    if h.dtype.kind in "iu" and h.size:  # twice as fast as comparing, and without a copy
+        return bool(h.min() >= 0 and h.max() <= 1)
+    return h.dtype == bool or bool(((h == 0) | (h == 1)).all())

@@ -1,0 +1,73 @@
+"""Decisions cut from a learner's scores."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from people import make_people, selection_gap
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+
+from equipoise import DemographicParity, FairClassifier
+from equipoise.thresholds import ThresholdedClassifier, has_scores, scores, tuned
+
+
+@pytest.mark.parametrize("learner", [LogisticRegression(), LinearSVC(), RandomForestClassifier(5)])
+@pytest.mark.parametrize("seed", range(5))
+def test_no_cut_of_the_scores_costs_less(learner, seed):
+    people = make_people(300, seed=seed)
+    rng = np.random.default_rng(seed)
+    label, weight = rng.integers(0, 2, 300), rng.uniform(0, 2, 300)
+    trained = learner.fit(people.X, people.y)
+    cut, decisions = tuned(trained, people.X, label, weight)
+    given = scores(trained, people.X)
+    costs = [(weight * ((given > t) != label)).sum() for t in [-np.inf, *np.unique(given)]]
+    assert (weight * (decisions != label)).sum() == pytest.approx(min(costs), abs=1e-6)
+    np.testing.assert_array_equal(cut.predict(people.X), decisions)
+
+
+def test_the_learners_own_cut_wins_ties():
+    X, y = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array([0, 0, 1, 1])
+    trained = LogisticRegression().fit(X, y)
+    cut, decisions = tuned(trained, X, y, np.ones(4))
+    np.testing.assert_array_equal(decisions, trained.predict(X))
+    assert cut.threshold == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("answer", [0, 1])
+def test_everybody_or_nobody_may_be_selected(answer):
+    people = make_people(50)
+    trained = LogisticRegression().fit(people.X, people.y)
+    cut, decisions = tuned(trained, people.X, np.full(50, answer), np.ones(50))
+    assert set(decisions) == set(cut.predict(people.X)) == {answer}
+
+
+def test_learners_without_scores_are_recognised():
+    people = make_people(50)
+    assert has_scores(LogisticRegression().fit(people.X, people.y))
+    assert not has_scores(ThresholdedClassifier(None, 0.0))
+
+
+def test_tuned_fits_err_less_and_stay_within_the_constraint():
+    people = make_people(2000)
+    fits = {
+        threshold: FairClassifier(
+            LogisticRegression(C=0.01), DemographicParity(eps=0.02), threshold=threshold
+        ).fit(people.X, people.y, sensitive_features=people.A)
+        for threshold in ("tuned", "learner")
+    }
+    errors = {}
+    for threshold, fair in fits.items():
+        selected = fair.predict_pmf(people.X)[:, 1]
+        errors[threshold] = np.where(people.y == 1, 1 - selected, selected).mean()
+        assert selection_gap(selected, people.A) <= 0.02 + 1e-7
+    assert errors["tuned"] < errors["learner"]
+
+
+def test_unknown_threshold_is_an_error():
+    people = make_people(50)
+    with pytest.raises(ValueError, match="'tuned' or 'learner'"):
+        FairClassifier(LogisticRegression(), DemographicParity(), threshold="best").fit(
+            people.X, people.y, sensitive_features=people.A
+        )
