@@ -1,8 +1,10 @@
 """Cells handle rows in blocks, and number values without sorting them: the results are the same."""
 
+import narwhals.stable.v1 as nw
 import numpy as np
 import pytest
 
+from equipoise._validation import _column_to_numpy
 from equipoise.cells import Cells
 from equipoise.codes import factorize
 
@@ -75,3 +77,31 @@ def test_wrong_sizes_are_refused():
         cells.sum([0, 1, 1, 0])
     with pytest.raises(ValueError, match="table of 2 rows"):
         cells.spread([1.0, 2.0])
+
+
+TEXTS = ["F", "M", None, "F", "M"]
+COLUMNS = {
+    "pandas strings": lambda pd: pd.Series(TEXTS, dtype="string"),
+    "pandas objects": lambda pd: pd.Series(TEXTS, dtype=object),
+    "pandas categories": lambda pd: pd.Series(TEXTS, dtype="category"),
+    "pandas categories of numbers": lambda pd: pd.Series([3, 1, 3], dtype="category"),
+    "pandas categories of dates": lambda pd: pd.Series(
+        pd.to_datetime(["2020-01-02", "2019-05-01", "2020-01-02"]), dtype="category"
+    ),
+    "pandas numbers": lambda pd: pd.Series([3, 1, 3]),
+    "polars strings": lambda pl: pl.Series(TEXTS),
+    "polars categories": lambda pl: pl.Series(TEXTS, dtype=pl.Categorical),
+    "pyarrow strings": lambda pa: pa.chunked_array([TEXTS[:3], TEXTS[3:]]),
+}
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_columns_of_frames_read_in_blocks_are_the_same(kind):
+    library = pytest.importorskip(kind.partition(" ")[0])
+    series = nw.from_native(COLUMNS[kind](library), allow_series=True)
+    values, expected = _column_to_numpy(series, block=2), series.to_numpy()
+    assert len(values) == len(expected)
+    for value, other in zip(values.tolist(), expected.tolist(), strict=True):
+        assert value is other or value == other
+    if "strings" in kind:
+        assert values[0] is values[3]  # one object for equal values

@@ -132,7 +132,7 @@ def read_columns(columns: Any, n: int, name: str, default: str) -> dict[str, NDA
     else:
         series = {}
     if series:
-        found = {column: values.to_numpy() for column, values in series.items()}
+        found = {column: _column_to_numpy(values) for column, values in series.items()}
     elif isinstance(columns, dict):
         found = {str(column): to_array(values, name) for column, values in columns.items()}
     else:
@@ -150,6 +150,25 @@ def read_columns(columns: Any, n: int, name: str, default: str) -> dict[str, NDA
         if column in series:
             _warn_unused(series[column], called)
     return found
+
+
+def _column_to_numpy(series: Any, block: int = 1 << 16) -> NDArray:
+    """Return the column of a frame as an array.
+
+    Strings that are not Python objects yet are made block by block, and only one for equal
+    values: a string for every row would take more memory than all the rest of a fit.
+    """
+    is_text = series.dtype in (nw.String, nw.Categorical, nw.Enum)
+    if not is_text or isinstance(getattr(series.to_native(), "dtype", None), np.dtype):
+        return series.to_numpy()
+    values, known = np.empty(len(series), dtype=object), dict[Any, Any]()
+    for start in range(0, len(series), block):
+        some = series[start : start + block].to_numpy()
+        if some.dtype.kind not in "OU":  # categories that are numbers or dates
+            return series.to_numpy()
+        texts = some.tolist()
+        values[start : start + block] = list(map(known.setdefault, texts, texts))
+    return values
 
 
 def _split_array(array: NDArray, name: str, default: str) -> dict[str, NDArray]:
