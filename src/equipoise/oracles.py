@@ -71,6 +71,7 @@ class RefitOracle:
         if self.threshold == "tuned" and has_scores(classifier):
             classifier, h = tuned(classifier, self.X, label, weight)
         else:
+            del label, weight  # 16 bytes a row, before the predictions take theirs
             h = binary_predictions(classifier, self.X)
         return Response(classifier, self.cells.sum(h))
 
