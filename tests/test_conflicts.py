@@ -309,7 +309,7 @@ def test_the_group_that_limits_is_named() -> None:
     assert certificate.limiting_group == "c"
     text = str(certificate)
     assert "c limits the result" in text
-    assert "loosening 'accuracy equality: c above overall' by 0.01, from 0.05, saves" in text
+    assert 'loosening "accuracy equality: c above overall" by 0.01, from 0.05, saves' in text
     free = fitted(crowd, eq.AccuracyEquality(0.5)).certificate_
     assert free.limiting_group is None
     assert free.binding == ()

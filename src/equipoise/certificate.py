@@ -146,8 +146,9 @@ class Certificate:
         """The group whose constraints cost most, None when none costs anything."""
         prices: dict[Hashable, float] = {}
         for row, price in zip(self.rows, self.multipliers, strict=True):
-            for group in {row.group, row.against} - {None, "overall", "everybody"}:
-                prices[group] = prices.get(group, 0.0) + float(price)
+            for group in (row.group, row.against):
+                if group not in (None, "overall", "everybody"):
+                    prices[group] = prices.get(group, 0.0) + float(price)
         best = max(prices, key=prices.__getitem__, default=None)
         return best if best is not None and prices[best] > TOLERANCE else None
 
@@ -219,7 +220,7 @@ class Certificate:
         bounds = {str(row): bound for row, bound in zip(self.rows, self.bound, strict=True)}
         for text, price in prices:
             lines.append(
-                f"loosening '{text}' by 0.01, from {bounds[text]:.4g}, saves about {price:.4f} of "
+                f'loosening "{text}" by 0.01, from {bounds[text]:.4g}, saves about {price:.4f} of '
                 "error, at most"
             )
         return lines
