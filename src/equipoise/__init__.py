@@ -29,6 +29,7 @@ from equipoise.catalogue import (
 from equipoise.cells import Cells
 from equipoise.certificate import Certificate
 from equipoise.constraints import Constraint
+from equipoise.cross_fit import CrossFittedOracle
 from equipoise.exceptions import (
     EmptyCellWarning,
     EquipoiseWarning,
@@ -41,6 +42,7 @@ from equipoise.lagrangian import Lagrangian
 from equipoise.moments import Moments
 from equipoise.objectives import BalancedError, Costs
 from equipoise.oracles import ExactOracle, RefitOracle, ResampledClassifier
+from equipoise.plugin import BothOracle, PluginOracle
 from equipoise.probabilities import Probabilities
 from equipoise.randomized import RandomizedClassifier
 from equipoise.reductions import ExponentiatedGradient, FairClassifier
@@ -83,6 +85,9 @@ __all__ = [
     "Lagrangian",
     "Oracle",
     "RefitOracle",
+    "CrossFittedOracle",
+    "PluginOracle",
+    "BothOracle",
     "ExactOracle",
     "Pool",
     "Play",

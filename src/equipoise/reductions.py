@@ -17,15 +17,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from equipoise import theory
 from equipoise._validation import check_features, read_examples, read_integer, read_positive
+from equipoise.cell_probabilities import check_probabilistic
 from equipoise.cells import Array, Cells
 from equipoise.certificate import Certificate
 from equipoise.conflicts import explain
 from equipoise.constraints import Constraint, Moments
+from equipoise.cross_fit import CrossFittedOracle
 from equipoise.exceptions import InfeasibleWarning
 from equipoise.lagrangian import Lagrangian
 from equipoise.objectives import Loss, Objective, loss_table
 from equipoise.open_parameters import settle
 from equipoise.oracles import RefitOracle, candidate_oracle, weight_parameter
+from equipoise.plugin import BothOracle, PluginOracle
 from equipoise.randomized import RandomizedClassifier
 from equipoise.saddle_point import (
     Oracle,
@@ -66,6 +69,11 @@ class Reduction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     weights: str
     #: Whose decisions the members take: the learner's own (as in the paper), or tuned ones.
     threshold: str = "learner"
+    #: Where classifiers come from, and whether their moments are measured out of fold.
+    oracle: str = "refit"
+    cv: Any = None
+    #: Whether plug-in classifiers read the group from X.
+    aware: bool = False
     #: Whether bounds that must be found first (`MinimaxGroupError`) are within its powers.
     _finds_levels = False
 
@@ -84,8 +92,7 @@ class Reduction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 f"constraint is {self.constraint!r}; expected a Constraint such as "
                 "DemographicParity(eps=0.02)."
             )
-        if not isinstance(self.estimator, (list, tuple)):
-            weight_parameter(self.estimator)
+        self._check_learner(sample_weight)
         cells, classes = read_examples(
             X, y, sensitive_features, control_features, sample_weight, utilities, self.weights
         )
@@ -95,16 +102,46 @@ class Reduction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         constraint, pool = self.constraint, Pool()
         if not constraint.is_open:  # compiled before any work, so that its errors come first
             moments, lagrangian = self._game(constraint, cells)
-        oracle: Oracle
-        if isinstance(self.estimator, (list, tuple)):
-            oracle = candidate_oracle(self.estimator, X, cells, classes)
-        else:
-            oracle = RefitOracle(self.estimator, X, cells, self.threshold)
+        oracle = self._oracle(X, cells, classes)
         if constraint.is_open:
             pool.ask(oracle, cells.total(loss_table(self.objective, cells))[1])
             constraint = settle(constraint, lambda c: self._game(c, cells)[1], pool.s)
             moments, lagrangian = self._game(constraint, cells)
         return Problem(cells, moments, lagrangian, oracle, classes, nu, constraint, pool)
+
+    def _check_learner(self, sample_weight: Any) -> None:
+        """Refuse what no oracle can be made of."""
+        if self.oracle not in ("refit", "plugin", "both"):
+            raise ValueError(f"oracle is {self.oracle!r}; expected 'refit', 'plugin' or 'both'.")
+        if self.aware and self.oracle == "refit":
+            raise ValueError("aware=True is for oracle='plugin' or 'both', but oracle is 'refit'.")
+        if isinstance(self.estimator, (list, tuple)):
+            if self.oracle != "refit" or self.cv is not None:
+                raise ValueError(
+                    f"estimator is a list of fitted classifiers, but oracle={self.oracle!r} and "
+                    f"cv={self.cv!r} ask for training; leave both at their defaults."
+                )
+            return
+        if self.oracle != "refit":
+            check_probabilistic(self.estimator)
+        if self.oracle != "plugin" or sample_weight is not None:
+            weight_parameter(self.estimator)
+
+    def _oracle(self, X: Any, cells: Cells, classes: NDArray) -> Oracle:
+        """Return Best_h for this data; a plug-in oracle learns its probabilities here."""
+        learner, cv = self.estimator, 5 if self.cv is None else self.cv
+        if isinstance(learner, (list, tuple)):
+            return candidate_oracle(learner, X, cells, classes)
+        if self.oracle == "plugin":
+            return PluginOracle(learner, X, cells, cv, self.aware)
+        if self.oracle == "both":
+            return BothOracle(
+                PluginOracle(learner, X, cells, cv, self.aware),
+                CrossFittedOracle(learner, X, cells, self.threshold, cv),
+            )
+        if self.cv is not None:
+            return CrossFittedOracle(learner, X, cells, self.threshold, cv)
+        return RefitOracle(learner, X, cells, self.threshold)
 
     def _game(self, constraint: Constraint, cells: Cells) -> tuple[Moments, Lagrangian]:
         moments = constraint.moments(cells)
@@ -184,7 +221,7 @@ class _SaddlePointClassifier(Reduction):
             ``profit_0`` and ``profit_1`` the utility is called "profit"; in an array, "utility".
         """
         max_iter = read_integer(self.max_iter, "max_iter", least=1)
-        salt = _salt(self.random_state)
+        salt = salt_of(self.random_state)
         if self.callback is not None and not callable(self.callback):
             raise TypeError(f"callback is {self.callback!r}; expected a function of a Play.")
         problem = self._problem(
@@ -211,6 +248,7 @@ class _SaddlePointClassifier(Reduction):
             pool.classifiers[: len(last.weights)], last.weights, problem.classes, salt
         )
         self.certificate_ = certificate
+        self.violations_ = _violations(self.classifier_, X, problem, last)
         self.constraint_ = problem.constraint
         self.classes_ = problem.classes
         self.nu_, self.B_ = problem.nu, problem.lagrangian.B
@@ -284,6 +322,18 @@ class FairClassifier(_SaddlePointClassifier):
     threshold : "tuned" or "learner", default="tuned"
         Where members cut the learner's scores: at the cut of least cost on the training data, or
         where the learner itself does. Learners without scores always use their own.
+    oracle : {"refit", "plugin", "both"}, default="refit"
+        Where members come from. "refit" trains the learner anew for every query, as in the paper.
+        "plugin" learns probabilities of label and group once, and every member is a threshold on
+        them: no further fits, and moments measured out of fold; see `PluginOracle`. "both" takes
+        the better of the two for each query, both measured out of fold.
+    cv : int, splitter or iterable of (train, test), optional
+        Folds. For "refit", None measures moments on the training data; otherwise on out-of-fold
+        predictions, so that the bound holds on people not seen, for one more fit per fold and
+        query; see `CrossFittedOracle`. For the others, None is five.
+    aware : bool, default=False
+        For "plugin" and "both": whether plug-in members read the group from X, a data frame with
+        columns called like the sensitive (and control) features. Predictions need these then.
     max_iter : int, default=100
         The most rounds to play.
     callback : callable, optional
@@ -298,7 +348,11 @@ class FairClassifier(_SaddlePointClassifier):
     classifier_ : RandomizedClassifier
         Q. Holds at most K + 1 members and no training data.
     certificate_ : Certificate
-        What was proven: error, violation, lower and upper value, gap, shadow prices.
+        What was proven: error, violation, lower and upper value, gap, shadow prices. With ``cv``
+        or plug-in members all of it speaks of out-of-fold decisions.
+    violations_ : dict
+        By how much the worst bound is exceeded on "train", the training data, and, where moments
+        were measured so, "out_of_fold".
     constraint_ : Constraint
         The constraint, with parameters that were to be found (such as tau) filled in.
     classes_ : array of two labels
@@ -335,6 +389,9 @@ class FairClassifier(_SaddlePointClassifier):
         weights: str = "both",
         relax: str = "uniform",
         threshold: str = "tuned",
+        oracle: str = "refit",
+        cv: Any = None,
+        aware: bool = False,
         max_iter: int = 100,
         callback: Callable[[Play], object] | None = None,
         random_state: int | None = 0,
@@ -349,6 +406,9 @@ class FairClassifier(_SaddlePointClassifier):
         self.weights = weights
         self.relax = relax
         self.threshold = threshold
+        self.oracle = oracle
+        self.cv = cv
+        self.aware = aware
         self.max_iter = max_iter
         self.callback = callback
         self.random_state = random_state
@@ -456,6 +516,16 @@ def _later(plays: Iterator[Play], iteration: int) -> Iterator[Play]:
     return (replace(play, iteration=iteration + play.iteration) for play in plays)
 
 
+def _violations(
+    classifier: RandomizedClassifier, X: Any, problem: Problem, last: Play
+) -> dict[str, float]:
+    """By how much the worst bound is exceeded, on each data that moments were measured on."""
+    if not isinstance(problem.oracle, (PluginOracle, CrossFittedOracle, BothOracle)):
+        return {"train": last.violation}
+    s = problem.cells.sum(classifier.predict_pmf(X)[:, 1])
+    return {"train": float(problem.lagrangian.violation(s)), "out_of_fold": last.violation}
+
+
 def _certify(problem: Problem, pool: Pool, last: Play) -> Certificate:
     game, conflict = problem.lagrangian, None
     if last.least_slack > 0:
@@ -471,7 +541,8 @@ def _certify(problem: Problem, pool: Pool, last: Play) -> Certificate:
     )
 
 
-def _salt(random_state: int | None) -> int:
+def salt_of(random_state: int | None) -> int:
+    """Return the salt of the draws in predict."""
     if random_state is None:
         return int(np.random.default_rng().integers(2**32))
     return read_integer(random_state, "random_state", least=0)
