@@ -1,0 +1,68 @@
+# Two commands matter: `make demo` and `make test`. Both set up what they need by themselves.
+# A stamp file in each environment remembers what was installed; delete .venv* to start afresh.
+
+PYTHON ?= python3
+VENV := .venv
+OLDEST := .venv-oldest
+
+DEMO_READY := $(VENV)/.demo-installed
+TEST_READY := $(VENV)/.test-installed
+OLDEST_READY := $(OLDEST)/.test-installed
+
+# The numerical libraries' own threads would fight over the cores with pytest's two workers.
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2
+PYTEST_OLDEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n 2
+
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
+
+.PHONY: help demo test lint types layers tests oldest clean
+
+help:
+	@echo "make demo    unconstrained and fair models on the Adult data, side by side; a plot in outputs/"
+	@echo "make test    everything: lint, types, layers, tests, tests with the oldest versions allowed"
+	@echo "make lint | types | layers | tests | oldest    one part of it"
+	@echo "make clean   remove the environments, the caches and the outputs"
+
+demo: $(DEMO_READY)
+	$(VENV)/bin/python -m equipoise.demo
+
+test: lint types layers tests oldest
+
+lint: $(TEST_READY)
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+
+types: $(TEST_READY)
+	$(VENV)/bin/mypy
+
+layers: $(TEST_READY)
+	$(VENV)/bin/lint-imports
+
+tests: $(TEST_READY)
+	$(PYTEST)
+
+oldest: $(OLDEST_READY)
+	$(PYTEST_OLDEST)
+
+$(VENV)/bin/python:
+	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'equipoise needs Python 3.11 or newer; say which one to use: make PYTHON=python3.11')"
+	$(PYTHON) -m venv $(VENV)
+
+$(OLDEST)/bin/python: | $(VENV)/bin/python
+	$(PYTHON) -m venv $(OLDEST)
+
+$(DEMO_READY): pyproject.toml | $(VENV)/bin/python
+	$(VENV)/bin/python $(PIP_INSTALL) --editable ".[demo]"
+	touch $@
+
+$(TEST_READY): pyproject.toml | $(VENV)/bin/python
+	$(VENV)/bin/python $(PIP_INSTALL) --editable ".[dev]"
+	touch $@ $(DEMO_READY)
+
+$(OLDEST_READY): pyproject.toml tests/oldest.txt | $(OLDEST)/bin/python
+	$(OLDEST)/bin/python $(PIP_INSTALL) --constraint tests/oldest.txt --editable ".[frames,plot]" \
+		pytest pytest-xdist hypothesis fairlearn lightgbm
+	touch $@
+
+clean:
+	rm -rf $(VENV) $(OLDEST) outputs .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
