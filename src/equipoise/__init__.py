@@ -37,11 +37,13 @@ from equipoise.exceptions import (
     SmallGroupWarning,
 )
 from equipoise.expressions import rate
+from equipoise.frontier import Frontier, FrontierPoint
 from equipoise.grid_search import GridSearch
 from equipoise.lagrangian import Lagrangian
 from equipoise.moments import Moments
 from equipoise.objectives import BalancedError, Costs
 from equipoise.oracles import ExactOracle, RefitOracle, ResampledClassifier
+from equipoise.plotting import FrontierDisplay
 from equipoise.plugin import BothOracle, PluginOracle
 from equipoise.probabilities import Probabilities
 from equipoise.randomized import RandomizedClassifier
@@ -52,6 +54,9 @@ __version__ = "0.1.0"
 
 __all__ = [
     "FairClassifier",
+    "Frontier",
+    "FrontierPoint",
+    "FrontierDisplay",
     "ExponentiatedGradient",
     "GridSearch",
     "RandomizedClassifier",

@@ -29,6 +29,10 @@ _FIRST_ROOM, _ROOM_GROWTH, _ROOM_LIMIT = 1.0, 4.0, 64.0
 _PATIENCE = 2
 
 
+#: The multipliers put to the oracle so far, by stage.
+Asked = dict[str, list[Array]]
+
+
 class Query(NamedTuple):
     """Multipliers to put to the oracle, and the costs that stand for them."""
 
@@ -54,16 +58,24 @@ def column_generation(
 
 
 def frontier(
-    games: Sequence[Lagrangian], oracle: Oracle, pool: Pool, *, nu: float, batch: int = 1
+    games: Sequence[Lagrangian],
+    oracle: Oracle,
+    pool: Pool,
+    *,
+    nu: float,
+    batch: int = 1,
+    asked: Asked | None = None,
 ) -> Iterator[list[Play]]:
     """Play games that differ in their bounds c only, all at once; yield a Play for each.
 
     Every round asks for the ``batch`` bounds whose gaps are largest. When all gaps are closed, an
     oracle that is not exact is tried at further multipliers: where it finds something better, the
-    game goes on.
+    game goes on. The multipliers asked are noted in ``asked``, if given.
     """
     start = np.zeros(games[0].n_constraints)
-    asked: dict[str, list[Array]] = {"optimality": [start], "feasibility": []}
+    asked = {} if asked is None else asked
+    asked.setdefault("optimality", []).append(start)
+    asked.setdefault("feasibility", [])
     (first,) = pool.ask(oracle, games[0].costs(start))
     origin = {first: start}
     bounds = [_Bound(game) for game in games]
@@ -83,9 +95,20 @@ def frontier(
                 origin.setdefault(h, query.lam)
 
 
-def _worst(
-    bounds: list[_Bound], batch: int, pool: Pool, asked: dict[str, list[Array]], nu: float
-) -> list[Query]:
+def over_pool(game: Lagrangian, pool: Pool, asked: Asked | None = None) -> Play:
+    """Return the best mixture of the pool alone, asking nobody.
+
+    Its lower value is the best of the multipliers ``asked``, or, without any, holds for mixtures
+    of the pool only. If the pool cannot meet the bounds they are loosened by the least slack.
+    """
+    bound = _Bound(game)
+    bound.update(pool, asked or {"optimality": [], "feasibility": []}, nu=np.inf)
+    if asked is None:
+        bound.lower = bound.upper
+    return bound.play(pool, iteration=0)
+
+
+def _worst(bounds: list[_Bound], batch: int, pool: Pool, asked: Asked, nu: float) -> list[Query]:
     """Return what to ask for the bounds of the largest gaps; nothing when all are closed.
 
     A gap seldom grows, so the last one known is good enough to tell which bounds to look at; all
@@ -152,7 +175,7 @@ class _Bound:
             return self.game.feasibility()
         return replace(self.game, B=self.room)
 
-    def update(self, pool: Pool, asked: dict[str, list[Array]], nu: float) -> None:
+    def update(self, pool: Pool, asked: Asked, nu: float) -> None:
         """Solve the LP over the pool, and decide what to ask next, if anything."""
         while True:
             stage, game = self.stage, self._stage_game

@@ -41,11 +41,13 @@ class Oracle(Protocol):
 Respond = Callable[[Oracle, list[Array]], Iterable[Response]]
 
 
-def _one_by_one(oracle: Oracle, costs: list[Array]) -> Iterator[Response]:
+def one_by_one(oracle: Oracle, costs: list[Array]) -> Iterator[Response]:
+    """Put costs to an oracle one after the other."""
     return (oracle.best_response(c) for c in costs)
 
 
-def _key(costs: Array) -> bytes:
+def key_of(costs: Array) -> bytes:
+    """Return what tells costs apart."""
     # Only the ratios of the costs matter to a learner; adding 0.0 makes -0.0 the same as 0.0.
     return (np.round(costs / max(np.abs(costs).max(), 1e-300), 12) + 0.0).tobytes()
 
@@ -63,11 +65,18 @@ class Pool:
     """
 
     def __init__(self, respond: Respond | None = None) -> None:
-        self._respond = respond or _one_by_one
+        self._respond = respond or one_by_one
         self.classifiers: list[Any] = []
         self.n_calls = 0
         self._shares: list[Array] = []
         self._asked: dict[bytes, int] = {}
+
+    @classmethod
+    def of(cls, classifiers: Iterable[Any], s: Array) -> Pool:
+        """Return a pool of these classifiers, all of them, with these shares (P, C)."""
+        pool = cls()
+        pool.classifiers, pool._shares = list(classifiers), list(s)
+        return pool
 
     @property
     def s(self) -> Array:
@@ -79,16 +88,25 @@ class Pool:
 
     def ask(self, oracle: Oracle, *costs: Array) -> list[int]:
         """Return the numbers of the oracle's classifiers for these costs, asking only once each."""
-        keys = [_key(c) for c in costs]
+        keys = [key_of(c) for c in costs]
         new = {key: c for key, c in zip(keys, costs, strict=True) if key not in self._asked}
         for key, response in zip(new, self._respond(oracle, list(new.values())), strict=True):
-            self.n_calls += 1
-            self._asked[key] = self.add(*response)
+            self._keep(key, response)
         return [self._asked[key] for key in keys]
+
+    def _keep(self, key: bytes, response: Response) -> None:
+        self.n_calls += 1
+        self._asked[key] = self.add(*response)
+
+    def alone(self) -> Pool:
+        """Return the pool without its means to ask in parallel or to write files."""
+        pool = Pool.of(self.classifiers, self.s)
+        pool.n_calls, pool._asked = self.n_calls, dict(self._asked)
+        return pool
 
     def knows(self, costs: Array) -> bool:
         """Whether the oracle was asked for these costs already."""
-        return _key(costs) in self._asked
+        return key_of(costs) in self._asked
 
     def add(self, classifier: Any, s: Array) -> int:
         """Add a classifier unless one with the same shares is there; return its number."""

@@ -1,0 +1,165 @@
+"""Plots: numbers first, drawn later; needs matplotlib (``pip install equipoise[plot]``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import cycle
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from equipoise.frontier import Frontier, FrontierPoint
+
+#: A palette that people with any kind of colour vision can tell apart (Okabe and Ito, 2008).
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_MARKERS = "sD^vPX*"
+
+
+@dataclass
+class Curve:
+    """One frontier as numbers: disparity and error of its points, and a band for the error."""
+
+    name: str
+    disparity: ArrayLike
+    error: ArrayLike
+    band: tuple[ArrayLike, ArrayLike] | None = None
+
+    @classmethod
+    def from_points(cls, name: str, points: Sequence[FrontierPoint], n: int | None = None) -> Curve:
+        """Take the numbers of points; with ``n`` examples behind them, add a 95 % band."""
+        disparity = np.array([point.disparity for point in points])
+        error = np.array([point.error for point in points])
+        if n is None:
+            return cls(name, disparity, error)
+        half = 1.96 * np.sqrt(np.clip(error * (1 - error), 0, None) / n)
+        return cls(name, disparity, error, (error - half, error + half))
+
+    def envelope(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the lower convex envelope: what mixing the points of the curve can reach.
+
+        >>> Curve("c", [0.0, 0.1, 0.2], [0.3, 0.29, 0.2]).envelope()[0].tolist()
+        [0.0, 0.2]
+        """
+        hull: list[tuple[float, float]] = []
+        for x, y in sorted(zip(np.ravel(self.disparity), np.ravel(self.error), strict=True)):
+            if hull and y >= hull[-1][1]:
+                continue
+            while len(hull) > 1 and _above(hull[-2], hull[-1], (x, y)):
+                hull.pop()
+            hull.append((float(x), float(y)))
+        return np.array([x for x, _ in hull]), np.array([y for _, y in hull])
+
+
+class FrontierDisplay:
+    """The accuracy-fairness frontier as a picture.
+
+    Parameters
+    ----------
+    curves : sequence of Curve
+    points : mapping from name to (disparity, error), optional
+        Single classifiers to show beside the curves, such as baselines.
+
+    Attributes
+    ----------
+    ax_, figure_ : matplotlib's, after `plot`.
+    lines_ : list of matplotlib lines, one a curve
+
+    Examples
+    --------
+    >>> display = FrontierDisplay([Curve("ours", [0.01, 0.1], [0.2, 0.15])],
+    ...                           points={"unconstrained": (0.2, 0.14)})
+    >>> display.curves[0].name
+    'ours'
+    """
+
+    def __init__(
+        self, curves: Sequence[Curve], points: Mapping[str, tuple[float, float]] | None = None
+    ) -> None:
+        self.curves, self.points = list(curves), dict(points or {})
+
+    @classmethod
+    def from_estimator(
+        cls,
+        frontier: Frontier,
+        X: Any = None,
+        y: Any = None,
+        *,
+        points: Mapping[str, tuple[float, float]] | None = None,
+        name: str | None = None,
+        **metadata: Any,
+    ) -> Self:
+        """Show a fitted frontier on the data of its fit, or on other data with a 95 % band.
+
+        Parameters
+        ----------
+        frontier : Frontier
+        X, y : optional
+            Other data; give ``sensitive_features=`` with them.
+        points : mapping, optional
+            Baselines to show, as (disparity, error). The unconstrained model is added.
+        name : str, optional
+            Name of the curve.
+        """
+        traced, n = [*frontier.points_, frontier.unconstrained_], None
+        if X is not None:
+            traced, n = frontier.evaluate(X, y, **metadata), len(y)
+        alone = traced[-1]
+        shown = {"unconstrained": (alone.disparity, alone.error), **(points or {})}
+        curve = Curve.from_points(name or type(frontier.constraint).__name__, traced[:-1], n)
+        return cls([curve], shown)
+
+    @classmethod
+    def from_frontiers(
+        cls,
+        frontiers: Mapping[str, Frontier],
+        points: Mapping[str, tuple[float, float]] | None = None,
+    ) -> Self:
+        """Show several fitted frontiers, by name, on the data of their fits."""
+        return cls([Curve.from_points(k, f.points_) for k, f in frontiers.items()], points)
+
+    def plot(self, ax: Any = None, *, envelope: bool = True) -> Self:
+        """Draw, on ``ax`` or on a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+        envelope : bool, default=True
+            Also draw the convex envelope of each curve.
+        """
+        ax = _new_axes() if ax is None else ax
+        self.ax_, self.figure_, self.lines_ = ax, ax.figure, []
+        for curve, colour in zip(self.curves, cycle(_COLOURS), strict=False):
+            if curve.band is not None:
+                ax.fill_between(curve.disparity, *curve.band, color=colour, alpha=0.15, lw=0)
+            (line,) = ax.plot(curve.disparity, curve.error, "o", ms=4, color=colour)
+            if envelope:
+                ax.plot(*curve.envelope(), color=colour, lw=1.5, label=curve.name)
+            else:
+                line.set_label(curve.name)
+            self.lines_.append(line)
+        colours = cycle(_COLOURS[len(self.curves) :] or _COLOURS)
+        for (name, at), colour, mark in zip(
+            self.points.items(), colours, cycle(_MARKERS), strict=False
+        ):
+            ax.plot(*at, mark, color=colour, ms=8, label=name, ls="none")
+        ax.set_xlabel("largest difference between groups")
+        ax.set_ylabel("error")
+        ax.grid(alpha=0.25)
+        ax.legend(frameon=False)
+        return self
+
+
+def _above(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> bool:
+    return (b[1] - a[1]) * (c[0] - a[0]) >= (c[1] - a[1]) * (b[0] - a[0])
+
+
+def _new_axes() -> Any:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError(
+            "plots need matplotlib, which is not installed. Run: pip install 'equipoise[plot]'"
+        ) from error
+    return Figure(figsize=(7, 4.5), layout="constrained").add_subplot()
