@@ -222,7 +222,8 @@ def test_two_jobs_find_what_one_does(constraint):
 def test_members_of_the_saddle_point(constraint):
     # One member alone need not be within the bound, so select by the trade-off.
     grid = search(constraint=constraint, grid="saddle_point", tradeoff=0.5)
-    fair = FairClassifier(LogisticRegression(), constraint).fit(X, Y, sensitive_features=A)
+    fair = FairClassifier(LogisticRegression(), constraint, threshold="learner")
+    fair.fit(X, Y, sensitive_features=A)
     members = fair.classifier_.members
     assert len(grid.candidates_) == len(members) > 1
     for candidate, member in zip(grid.candidates_, members, strict=True):

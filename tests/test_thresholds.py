@@ -71,3 +71,29 @@ def test_unknown_threshold_is_an_error():
         FairClassifier(LogisticRegression(), DemographicParity(), threshold="best").fit(
             people.X, people.y, sensitive_features=people.A
         )
+
+
+def test_rows_without_weight_have_no_say():
+    """Whoever counts for nothing must not move the cut, and nobody at all leaves the learner's."""
+    people = make_people(200)
+    trained = LogisticRegression().fit(people.X, people.y)
+    rng = np.random.default_rng(0)
+    label, weight = rng.integers(0, 2, 200), rng.integers(0, 3, 200).astype(float)
+    rows = np.repeat(np.arange(200), weight.astype(int))
+    by_weight, decisions = tuned(trained, people.X, label, weight)
+    by_rows, _ = tuned(trained, people.X[rows], label[rows], np.ones(len(rows)))
+    assert by_weight.threshold == by_rows.threshold
+    assert decisions.shape == (200,)
+    idle, decisions = tuned(trained, people.X, label, np.zeros(200))
+    assert idle.threshold == 0.0
+    np.testing.assert_array_equal(decisions, trained.predict(people.X))
+
+
+def test_own_cut_is_kept_exactly_where_it_is_among_the_best():
+    people = make_people(200)
+    trained = LogisticRegression().fit(people.X, people.y)
+    cut, _ = tuned(trained, people.X, trained.predict(people.X), np.ones(200))
+    assert cut.threshold == 0.0
+    forest = RandomForestClassifier(5, random_state=0).fit(people.X, people.y)
+    cut, _ = tuned(forest, people.X, forest.predict(people.X), np.ones(200))
+    assert cut.threshold == 0.5

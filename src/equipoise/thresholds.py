@@ -55,20 +55,23 @@ def tuned(
     [1, 1, 1, 0]
     """
     score = scores(classifier, X)
-    order = np.argsort(-score, kind="stable")
+    counted = np.flatnonzero(weight > 0)  # rows without weight have no say in where to cut
+    order = counted[np.argsort(-score[counted], kind="stable")]
     ranked = score[order]
     # Selecting the first k in order of score costs the sum of their signed costs.
     cost = np.concatenate(
         [[0.0], np.cumsum(np.where(label[order] == 1, -1.0, 1.0) * weight[order])]
     )
-    # A cut is possible only between different scores; the learner's own cut wins ties.
-    possible = np.concatenate([[True], ranked[1:] < ranked[:-1], [True]])
+    # A cut is possible only between different scores.
+    possible = np.concatenate([[True], ranked[1:] < ranked[:-1], [True]])[: len(cost)]
     cost[~possible] = np.inf
-    k = int(np.argmin(cost))
-    own = int(np.count_nonzero(score > _own_threshold(classifier)))
-    if cost[own] <= cost[k]:
-        k = own
-    threshold = _between(ranked, k)
+    # Of cuts that cost the same up to rounding, the nearest to the learner's own is taken.
+    own, least = _own_threshold(classifier), cost.min() + 1e-9 * weight.sum()
+    if cost[np.count_nonzero(ranked > own)] <= least:
+        threshold = own
+    else:
+        cuts = np.array([_between(ranked, int(k)) for k in np.flatnonzero(cost <= least)])
+        threshold = float(cuts[np.argmin(np.abs(cuts - own))])
     return ThresholdedClassifier(classifier, threshold), (score > threshold).astype(np.int64)
 
 
