@@ -305,3 +305,26 @@ def test_deep_trees_are_mixed_too(people):
         for label in (0, 1):
             rows = people.y == label
             assert selection_gap(selected[rows], people.A[rows]) <= point.eps + 1e-6
+
+
+def test_plug_in_frontier_trains_nothing_for_further_bounds(people):
+    fits = []
+
+    class Counted(LogisticRegression):
+        def fit(self, X, y, sample_weight=None):
+            fits.append(len(y))
+            return super().fit(X, y, sample_weight)
+
+    sizes = {}
+    for bounds in ([0.02], BOUNDS):
+        fits.clear()
+        frontier = Frontier(Counted(), DemographicParity(), bounds=bounds, oracle="plugin")
+        frontier.fit(people.X, people.y, sensitive_features=people.A)
+        sizes[len(bounds)] = len(fits)
+        for point in frontier.points_:
+            assert point.disparity <= point.eps + 1e-6
+    assert sizes[1] == sizes[len(BOUNDS)]
+    new = make_people(6000, seed=9)
+    for point in frontier.points_:
+        selected = frontier.at(point.eps).predict_pmf(new.X)[:, 1]
+        assert selection_gap(selected, new.A) <= point.eps + 0.03

@@ -73,11 +73,10 @@ class CheckpointedPool(Pool):
             )
 
 
-def fingerprint(estimator: Any, threshold: str, X: Any, cells: Cells) -> str:
-    """Return a digest of all that a learner's answer depends on, besides the costs."""
+def fingerprint(how: Any, X: Any, cells: Cells) -> str:
+    """Return a digest of all that an answer depends on besides the costs: how, and on what."""
     digest = blake2b(digest_size=16)
-    digest.update(repr(estimator).encode())
-    digest.update(threshold.encode())
+    digest.update(repr(how).encode())
     digest.update(_rows(X).tobytes())
     for array in (cells.code, cells.mass, cells.label, cells.weight):
         if array is not None:

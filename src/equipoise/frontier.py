@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
-from numpy.typing import ArrayLike
+from joblib import Parallel, cpu_count, delayed, effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -75,7 +76,7 @@ class Frontier(Reduction):
 
     Parameters
     ----------
-    estimator, constraint, objective, nu, slack, weights, threshold, random_state
+    estimator, constraint, objective, nu, slack, weights, threshold, oracle, cv, aware, random_state
         As for `FairClassifier`. The ``eps`` of the constraint is not used; of several constraints
         joined by ``&`` each gets the same bound.
     bounds : array-like, optional
@@ -130,6 +131,9 @@ class Frontier(Reduction):
         slack: float | None = None,
         weights: str = "both",
         threshold: str = "tuned",
+        oracle: str = "refit",
+        cv: Any = None,
+        aware: bool = False,
         max_iter: int = 200,
         n_jobs: int | None = None,
         checkpoint: str | Path | None = None,
@@ -145,6 +149,9 @@ class Frontier(Reduction):
         self.slack = slack
         self.weights = weights
         self.threshold = threshold
+        self.oracle = oracle
+        self.cv = cv
+        self.aware = aware
         self.max_iter = max_iter
         self.n_jobs = n_jobs
         self.checkpoint = checkpoint
@@ -317,6 +324,11 @@ class Frontier(Reduction):
             )
         return cells, classes
 
+    def _oracle(self, X: Any, cells: Cells, classes: NDArray) -> Oracle:
+        limited = copy(self)
+        limited.estimator = with_cores(self.estimator, effective_n_jobs(self.n_jobs))
+        return Reduction._oracle(limited, X, cells, classes)
+
     def _shares_on(self, X: Any, cells: Cells) -> Array:
         classifiers = self._pool.classifiers
         return np.array([cells.sum(binary_predictions(h, X)) for h in classifiers])
@@ -327,7 +339,8 @@ class Frontier(Reduction):
             respond = _in_parallel(effective_n_jobs(self.n_jobs))
         if self.checkpoint is None:
             return Pool(respond)
-        identity = fingerprint(self.estimator, self.threshold, X, problem.cells)
+        how = (self.estimator, self.threshold, self.oracle, self.cv, self.aware)
+        identity = fingerprint(how, X, problem.cells)
         return CheckpointedPool(self.checkpoint, identity, respond)
 
     def _play(
@@ -391,10 +404,13 @@ class Frontier(Reduction):
         )
 
     def _classifier(self, point: FrontierPoint) -> FairClassifier:
-        names = ("objective", "nu", "slack", "weights", "threshold", "random_state", "max_iter")
+        names = ("objective", "nu", "slack", "weights", "threshold", "oracle", "cv", "aware")
         constraint = with_eps(self.constraint, point.eps)
         fair = FairClassifier(
-            self.estimator, constraint, **{name: getattr(self, name) for name in names}
+            self.estimator,
+            constraint,
+            random_state=self.random_state,
+            **{name: getattr(self, name) for name in names},
         )
         fair.classifier_ = RandomizedClassifier(
             self._pool.classifiers[: len(point.weights)], point.weights, self.classes_, self._salt
@@ -456,9 +472,25 @@ def with_eps(constraint: Constraint, eps: float) -> Constraint:
     return deepcopy(constraint).set_params(eps=eps)
 
 
+def with_cores(estimator: Any, n_jobs: int) -> Any:
+    """Return the learner with its share of the cores, when several are trained at a time.
+
+    Two learners of two threads each on two cores can be a hundred times slower than one.
+
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> with_cores(RandomForestClassifier(n_jobs=-1), 10_000).n_jobs
+    1
+    """
+    if n_jobs == 1 or not hasattr(estimator, "get_params"):
+        return estimator
+    share = max(cpu_count() // n_jobs, 1)
+    names = [n for n in estimator.get_params() if n == "n_jobs" or n.endswith("__n_jobs")]
+    return clone(estimator).set_params(**dict.fromkeys(names, share))
+
+
 def without_rows(cells: Cells) -> Cells:
     """Return the table of cells alone: nothing that has the size of the data, nobody's row."""
-    return replace(cells, code=cells.code[:0].copy(), weight=None)
+    return cells.without_rows()
 
 
 def _disparity(game: Lagrangian, s: Array, eps: float) -> float:
