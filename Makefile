@@ -13,7 +13,8 @@ OLDEST_READY := $(OLDEST)/.test-installed
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2
 PYTEST_OLDEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n 2
 
-PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
+# Without compiling: most of what is installed is never imported, the rest is compiled when it is.
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
 
 .PHONY: help demo test lint types layers tests oldest clean
 
