@@ -60,8 +60,8 @@ class GridSearch(Reduction):
         outweighs every label.
     grid : array-like of shape (m, K), "saddle_point" or None, default=None
         Multipliers to use instead; or "saddle_point": the members of the randomized classifier
-        that `FairClassifier` finds, which are the best responses to lambda-dagger that Q-dagger
-        puts mass on.
+        that `FairClassifier` finds with ``threshold="learner"``, which are the best responses to
+        lambda-dagger that Q-dagger puts mass on.
     tradeoff : float in [0, 1], optional
         Select by ``(1 - tradeoff) * error + tradeoff * violation`` instead of by least error
         within the constraints.
