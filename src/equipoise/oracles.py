@@ -33,7 +33,8 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_para
 from equipoise._validation import check_features, read_positive, read_target, read_weights
 from equipoise.cells import Array, Cells
 from equipoise.saddle_point import Response
-from equipoise.thresholds import binary_predictions, has_scores, tuned
+from equipoise.thresholds import ThresholdedClassifier, binary_predictions, has_scores, tuned
+from equipoise.trainers import Trained, choose_trainer
 
 
 class RefitOracle:
@@ -62,27 +63,31 @@ class RefitOracle:
         if threshold not in ("tuned", "learner"):
             raise ValueError(f"threshold is {threshold!r}; expected 'tuned' or 'learner'.")
         self.estimator, self.X, self.cells, self.threshold = estimator, X, cells, threshold
-        self._weight_parameter = weight_parameter(estimator)
+        self._trainer = choose_trainer(estimator, X, weight_parameter(estimator))
 
     def best_response(self, costs: Array) -> Response:
         """Fit the learner for these costs."""
         label, weight = self.cells.relabel(costs)
-        classifier = self._fit(label, weight)
-        if self.threshold == "tuned" and has_scores(classifier):
-            classifier, h = tuned(classifier, self.X, label, weight)
+        trained = self._trained(label, weight)
+        if self.threshold == "tuned" and has_scores(trained.local):
+            cut, h = tuned(trained.local, trained.rows, label, weight)
+            classifier = ThresholdedClassifier(trained.classifier, cut.threshold)
         else:
             del label, weight  # 16 bytes a row, before the predictions take theirs
-            h = binary_predictions(classifier, self.X)
+            h = binary_predictions(trained.local, trained.rows)
+            classifier = trained.classifier
         return Response(classifier, self.cells.sum(h))
 
     def _fit(self, label: NDArray[np.int64], weight: Array) -> Any:
+        return self._trained(label, weight).classifier
+
+    def _trained(self, label: NDArray[np.int64], weight: Array) -> Trained:
         labels = _labels_in_use(label, weight)
         if len(labels) < 2:
-            return _constant(max(labels, default=0))
+            constant = _constant(max(labels, default=0))
+            return Trained(constant, constant, self.X)
         with config_context(enable_metadata_routing=False):
-            classifier = clone(self.estimator, safe=False)
-            classifier.fit(self.X, label, **{self._weight_parameter: weight})
-        return classifier
+            return self._trainer.fit(label, weight)
 
 
 class ExactOracle:

@@ -1,0 +1,104 @@
+"""LightGBM with its features put into bins once."""
+
+from __future__ import annotations
+
+from copy import copy
+from inspect import signature
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.base import clone
+
+from equipoise.cells import Array
+from equipoise.trainers.plain import (
+    KeepingTrainer,
+    Remembered,
+    Trained,
+    has_fixed_seed,
+    is_plain_table,
+)
+
+#: Parameters beyond those of the signature under which the path was checked to change nothing.
+_KNOWN_EXTRAS = {"verbose", "verbosity", "max_bin", "deterministic", "force_row_wise"}
+#: Rows of the small fit that fills in a classifier's attributes.
+_PROBE_ROWS = 1000
+
+
+class LightGBMTrainer(KeepingTrainer):
+    """Bin the features once; then only swap labels and weights.
+
+    Bins depend on the features alone, so the trees are those of a plain fit. Scores of the
+    training rows come from the booster, which has them anyway.
+    """
+
+    @classmethod
+    def suits(cls, estimator: Any, X: Any) -> bool:
+        """Whether the learner is an LGBMClassifier of plain settings, on an array of numbers."""
+        if type(estimator).__module__ != "lightgbm.sklearn" or not is_plain_table(X):
+            return False
+        known = _KNOWN_EXTRAS.union(signature(type(estimator).__init__).parameters)
+        return (
+            type(estimator).__name__ == "LGBMClassifier"
+            and len(X) >= 2
+            and known.issuperset(estimator.get_params())
+            and estimator.boosting_type == "gbdt"
+            and estimator.objective in (None, "binary")
+            and estimator.class_weight is None
+            and has_fixed_seed(estimator)
+        )
+
+    def fit(self, label: NDArray, weight: Array) -> Trained:
+        """Train on the bins, with these labels and weights."""
+        import lightgbm
+
+        with self._lock:
+            if self._kept is None:
+                self._kept = self._bin()
+            form, bins = self._kept
+            # set_weight takes weights of one for none at all, and would leave the last ones.
+            bins.set_field("weight", None)
+            bins.set_label(label).set_weight(weight)
+            booster = lightgbm.train(
+                dict(bins.params), bins, self.estimator.n_estimators, keep_training_booster=True
+            )
+            classifier = copy(form)
+            # Read back from text, as lightgbm.train itself does: the trees without the data.
+            classifier._Booster = lightgbm.Booster(model_str=booster.model_to_string())
+            classifier._Booster.params = booster.params
+            margins = _margins(booster)
+        # A LightGBM older than 4.7 has no decision_function: its scores are the probabilities.
+        probabilities = expit(margins)
+        scores = {"margins": margins}
+        if not hasattr(classifier, "decision_function"):
+            scores = {"probabilities": probabilities}
+        local = Remembered((probabilities > 0.5).astype(np.int64), **scores)
+        return Trained(classifier, local, self.X)
+
+    def _bin(self) -> tuple[Any, Any]:
+        """Return a classifier whose trees are to be replaced, and the binned features."""
+        import lightgbm
+
+        rows = min(len(self.X), _PROBE_ROWS)
+        form = clone(self.estimator).set_params(n_estimators=1)
+        form.fit(self.X[:rows], np.arange(rows) % 2)
+        params = {k: v for k, v in form.booster_.params.items() if k != "num_iterations"}
+        form.set_params(n_estimators=self.estimator.n_estimators)
+        bins = lightgbm.Dataset(self.X, label=np.zeros(len(self.X)), params=params)
+        return form, bins.construct()
+
+
+def _margins(booster: Any) -> Array:
+    """Take the raw scores of the training rows out of the booster that was trained on them."""
+    found: list[Array] = []
+
+    def keep(scores: Array, _: Any) -> tuple[str, float, bool]:
+        found.append(np.array(scores, dtype=float))
+        return "kept", 0.0, True
+
+    # With an objective of the user's own, LightGBM hands out scores as they are, not as
+    # probabilities. The booster is not used after this.
+    booster.reset_parameter({"objective": "custom"})
+    booster.eval_train(keep)
+    return found[0]

@@ -1,0 +1,88 @@
+"""XGBoost with its features put into bins once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from equipoise.cells import Array
+from equipoise.trainers.plain import (
+    KeepingTrainer,
+    Remembered,
+    Trained,
+    has_fixed_seed,
+    is_plain_table,
+)
+
+#: Settings under which the path is known to do what a plain fit does; None is XGBoost's default.
+_KNOWN = {
+    "objective": (None, "binary:logistic"),
+    "booster": (None, "gbtree"),
+    "tree_method": (None, "auto", "hist"),
+    "device": (None, "cpu"),
+    "early_stopping_rounds": (None,),
+    "callbacks": (None,),
+    "feature_types": (None,),
+    "feature_weights": (None,),
+    "enable_categorical": (None, False),
+}
+
+
+class XGBoostTrainer(KeepingTrainer):
+    """Bin the features once; then only swap labels and weights.
+
+    XGBoost places its cuts by weight. Here they are placed once, all rows weighing the same, so
+    the trees differ from those of a plain fit where weights differ, as they would with another
+    ``max_bin``. With equal weights they are the same.
+    """
+
+    @classmethod
+    def suits(cls, estimator: Any, X: Any) -> bool:
+        """Whether the learner is an XGBClassifier of plain settings, on an array of numbers."""
+        if type(estimator).__module__ != "xgboost.sklearn" or not is_plain_table(X):
+            return False
+        given = estimator.get_params()
+        return (
+            type(estimator).__name__ == "XGBClassifier"
+            and all(given.get(name) in known for name, known in _KNOWN.items())
+            and not callable(given.get("eval_metric"))
+            and not getattr(estimator, "kwargs", None)
+            and has_fixed_seed(estimator)
+        )
+
+    def fit(self, label: NDArray, weight: Array) -> Trained:
+        """Train on the bins, with these labels and weights."""
+        import xgboost
+
+        with self._lock:
+            if self._kept is None:
+                self._kept = self._bin()
+            bins = self._kept
+            bins.set_label(label)
+            bins.set_weight(weight)
+            booster = xgboost.train(
+                self.estimator.get_xgb_params(), bins, self.estimator.get_num_boosting_rounds()
+            )
+            probabilities = booster.predict(bins).astype(float)
+        local = Remembered((probabilities > 0.5).astype(np.int64), probabilities=probabilities)
+        return Trained(self._classifier(booster), local, self.X)
+
+    def _bin(self) -> Any:
+        import xgboost
+
+        e = self.estimator
+        return xgboost.QuantileDMatrix(
+            self.X, missing=e.missing, nthread=e.n_jobs, max_bin=e.max_bin
+        )
+
+    def _classifier(self, booster: Any) -> Any:
+        """Return a fitted classifier with these trees, and none of the data."""
+        classifier = clone(self.estimator)
+        given = classifier.get_params(deep=False)
+        classifier.load_model(booster.save_raw("ubj"))
+        for name, value in given.items():  # load_model overwrites some of them
+            setattr(classifier, name, value)
+        return classifier
