@@ -271,6 +271,7 @@ def test_shadow_prices_are_what_loosening_saves(crowd: Crowd) -> None:
         return
     certificate = fitted(crowd, eq.EqualizedOdds(0.05), nu=1e-7).certificate_
     prices = dict(certificate.shadow_prices(0.01))
+    assert certificate.free_error == pytest.approx(crowd.error().min(), abs=1e-12)
     assert set(prices) <= {str(row) for row in certificate.binding}
     for name, (value, bound) in rows.items():
         savings = {}
@@ -309,6 +310,7 @@ def test_the_group_that_limits_is_named() -> None:
     assert certificate.limiting_group == "c"
     text = str(certificate)
     assert "c limits the result" in text
+    assert f"(error {crowd.error().min():.4f} without the constraints)" in text
     assert 'loosening "accuracy equality: c above overall" by 0.01, from 0.05, saves' in text
     free = fitted(crowd, eq.AccuracyEquality(0.5)).certificate_
     assert free.limiting_group is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from itertools import product
 
 import numpy as np
@@ -189,6 +190,20 @@ def test_plain_cells_stay_plain() -> None:
         assert cells.code.dtype == np.uint8
     # Without weights both semantics are the same.
     assert type(cells_of(random_crowd(0, counts="error"))) is Cells
+
+
+@pytest.mark.parametrize("kind", [{}, {"soft": True}, {"utility": True, "counts": "error"}])
+def test_cells_without_rows_compile_the_same_and_hold_nobody(kind: dict) -> None:
+    sizes = []
+    for n in (100, 1000):
+        crowd = random_crowd(0, n=n, weighted=True, **kind)
+        cells = cells_of(crowd)
+        bare = cells.without_rows()
+        constraint = eq.EqualizedOdds(0.1)
+        one, other = constraint.moments(cells), constraint.moments(bare)
+        assert_allclose(one.M @ one.U, other.M @ other.U)
+        sizes.append(len(pickle.dumps(bare)))
+    assert abs(sizes[1] - sizes[0]) < 100
 
 
 def test_certain_probabilities_are_groups() -> None:

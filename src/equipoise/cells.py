@@ -12,7 +12,7 @@ so the reduction works on tables of C rows, and meets the n examples in two plac
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -214,6 +214,10 @@ class Cells:
             for value, mask in _masks([values], self.n_cells).items()
         }
         return margins if how == "margins" else margins | intersections
+
+    def without_rows(self) -> Cells:
+        """Return the table of cells alone: nothing that has the size of the data."""
+        return replace(self, code=self.code[:0].copy(), weight=None)
 
     def strata(self) -> dict[Hashable, Mask]:
         """Strata of the control features; one stratum called None when there are none."""

@@ -57,6 +57,9 @@ class Certificate:
         With `MinimaxGroupError`: the largest group error, and a lower value for it, lower first.
     constant : float or None
         The share selected, when it is (nearly) the same for everybody, whatever group and label.
+    free_error : float
+        The least error found without regard to the constraints: what they cost is ``error`` minus
+        this.
     n_calls : int
         Calls of the learner.
     """
@@ -80,6 +83,7 @@ class Certificate:
     possible: bool = True
     level: tuple[float, float] | None = None
     constant: float | None = None
+    free_error: float = 0.0
     n_calls: int = 0
 
     @classmethod
@@ -127,6 +131,7 @@ class Certificate:
             possible=conflict is None or conflict.possible,
             level=play.level,
             constant=None if mass is None else _constant_rate(mean, mass),
+            free_error=float(lagrangian.error(s).min()),
             n_calls=play.n_calls,
         )
 
@@ -159,13 +164,14 @@ class Certificate:
     def shadow_prices(self, loosening: float = 0.01) -> list[tuple[str, float]]:
         """Return what loosening each bound by this much would save in error, dearest first.
 
-        It is the multiplier times the loosening: exact for small ones, and never too little,
-        because the next bit of loosening saves no more than the one before. Constraints that cost
-        nothing are left out.
+        It is the multiplier times the loosening, but no more than dropping all constraints would
+        save: exact for small loosenings, and never too little, because the next bit of loosening
+        saves no more than the one before. Constraints that cost nothing are left out.
         """
         order = np.argsort(-self.multipliers, kind="stable")
+        most = max(self.error - self.free_error, 0.0)
         return [
-            (str(self.rows[k]), float(self.multipliers[k] * loosening))
+            (str(self.rows[k]), min(float(self.multipliers[k] * loosening), most))
             for k in order
             if self.multipliers[k] > TOLERANCE
         ]
@@ -216,12 +222,16 @@ class Certificate:
             return []
         group = self.limiting_group
         limits = "" if group is None else f"; {called(group)} limits the result"
-        lines = [f"binding     {len(self.binding)} of {len(self.rows)} constraints{limits}"]
+        lines = [
+            f"price       {self.error - self.free_error:.4f}  (error {self.free_error:.4f} without "
+            "the constraints)",
+            f"binding     {len(self.binding)} of {len(self.rows)} constraints{limits}",
+        ]
         bounds = {str(row): bound for row, bound in zip(self.rows, self.bound, strict=True)}
         for text, price in prices:
+            start = f", from {bounds[text]:.4g}," if bounds[text] >= 0 else ""  # a floor is < 0
             lines.append(
-                f'loosening "{text}" by 0.01, from {bounds[text]:.4g}, saves about {price:.4f} of '
-                "error, at most"
+                f'loosening "{text}" by 0.01{start} saves about {price:.4f} of error, at most'
             )
         return lines
 

@@ -15,7 +15,7 @@ in `sum` and its adjoint only.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -124,6 +124,16 @@ class LayeredCells(Cells):
         """Return E[g] over the weight that counts for the error, as an offset and a slope."""
         offset, slope = super().total(g)
         return offset, self._placed(slope, "error")
+
+    def without_rows(self) -> LayeredCells:
+        """Return the table of cells alone: nothing that has the size of the data."""
+        return replace(
+            self,
+            code=self.code[:0].copy(),
+            weight=None,
+            membership=None,
+            factors={name: np.empty(0) for name in self.factors},
+        )
 
     def _placed(self, table: Array, layer: str) -> Array:
         start = list(self.factors).index(layer) * self.n_cells
