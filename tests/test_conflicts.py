@@ -211,6 +211,14 @@ def test_whether_any_decisions_at_all_would_do(crowd: Crowd, floor: float, cap: 
         assert clf.certificate_.possible == (expected < 1e-6)
 
 
+def test_the_warning_says_how_bounds_were_loosened() -> None:
+    wish = eq.SelectionRate(at_least=0.6) & eq.SelectionRate(at_most=0.4)
+    with pytest.warns(eq.InfeasibleWarning, match=r"every bound was loosened by 0\.1,"):
+        fitted(every_rule(), wish)
+    with pytest.warns(eq.InfeasibleWarning, match=r"bounds were loosened by 0\.2 in all"):
+        fitted(every_rule(), wish, relax="total")
+
+
 def test_relax_takes_one_of_two_words() -> None:
     with pytest.raises(ValueError, match="relax is 'some'; expected 'uniform' or 'total'"):
         fitted(every_rule(), eq.DemographicParity(), relax="some")

@@ -155,7 +155,8 @@ class FalseNegativeRateParity(Parity):
     ratio it asks more, because a miss rate of 2 % against one of 1 % is a ratio of one half, while
     the hit rates 98 % and 99 % are nearly the same.
 
-    Use the ratio form where misses are rare and each one is grave, as in medicine.
+    Use the ratio form where misses are rare and each one is grave, as in medicine. Like equal
+    opportunity it is blind to false alarms, and as good as the label.
 
     Parameters
     ----------
@@ -181,6 +182,9 @@ class ErrorRateBalance(Parity):
     Other names: equal false-positive and false-negative rates (Chouldechova). As a difference it
     is `EqualizedOdds`; as a ratio it compares the error rates themselves, which asks more where
     errors are rare.
+
+    Use it where both errors do harm, each in its own way, and the label can be trusted. Where base
+    rates differ it rules out equal precision, unless the classifier is perfect.
 
     Parameters
     ----------
@@ -275,7 +279,7 @@ class UtilityParity(Parity):
     Other names: equal expected benefit, equality of outcome.
 
     Use it where what people get out of a decision is not the decision itself: a limit, a waiting
-    time, a price, scaled to [0, 1].
+    time, a price, scaled to [0, 1]. It compares means only: within a group some may get all of it.
 
     Parameters
     ----------

@@ -254,7 +254,7 @@ class _SaddlePointClassifier(Reduction):
         self.nu_, self.B_ = problem.nu, problem.lagrangian.B
         self.n_iter_, self.n_calls_ = last.iteration, pool.n_calls
         if not stopped:
-            _warn(certificate, max_iter)
+            _warn(certificate, max_iter, getattr(self, "relax", "uniform"))
         return self
 
     def _settled(self, problem: Problem, pool: Pool) -> Problem:
@@ -556,7 +556,7 @@ def _progress(play: Play) -> str:
     )
 
 
-def _warn(certificate: Certificate, max_iter: int) -> None:
+def _warn(certificate: Certificate, max_iter: int, relax: str) -> None:
     if not certificate.is_optimal():
         warnings.warn(
             f"stopped after max_iter={max_iter} rounds at a gap of {certificate.gap:.3g}, above "
@@ -565,9 +565,14 @@ def _warn(certificate: Certificate, max_iter: int) -> None:
             stacklevel=3,
         )
     if certificate.least_slack > 0:
+        loosened = (
+            f"every bound was loosened by {certificate.least_slack:.4g}"
+            if relax == "uniform"
+            else f"bounds were loosened by {certificate.total_slack:.4g} in all"
+        )
         warnings.warn(
-            "the constraints cannot be met with this learner: every bound was loosened by "
-            f"{certificate.least_slack:.4g}, the least that can. In conflict: "
+            f"the constraints cannot be met with this learner: {loosened}, the least that can. In "
+            "conflict: "
             f"{'; '.join(map(str, certificate.conflict))}. Loosen these"
             + (
                 ", or use a more flexible learner."
