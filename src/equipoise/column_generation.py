@@ -17,7 +17,7 @@ import numpy as np
 
 from equipoise.cells import Array
 from equipoise.lagrangian import TOLERANCE, Lagrangian
-from equipoise.saddle_point import Oracle, Play, Pool, best_mixture, describe
+from equipoise.saddle_point import Mixture, Oracle, Play, Pool, best_mixture, describe
 
 #: Queries go this far from the best multipliers so far towards those of the LP.
 _TOWARDS_LP = 0.5
@@ -27,6 +27,8 @@ _FIRST_ROOM, _ROOM_GROWTH, _ROOM_LIMIT = 1.0, 4.0, 64.0
 
 #: An oracle that is not exact is tried between known multipliers until this many tries fail.
 _PATIENCE = 2
+#: Differences in value below this are rounding.
+_ROUNDING = 1e-12
 
 
 #: The multipliers put to the oracle so far, by stage.
@@ -80,12 +82,18 @@ def frontier(
     origin = {first: start}
     bounds = [_Bound(game) for game in games]
     patience = 0 if oracle.exact else _PATIENCE
+    tried: list[_Bound] = []
     for iteration in count(1):
-        queries = _worst(bounds, batch, pool, asked, nu)
-        if not queries and patience:
-            patience -= sum(bound.disappointed(nu) for bound in bounds)
-            if patience > 0:
-                queries = _between(bounds, batch, pool, origin, nu)
+        # After a try for some bounds these tell how it went; all are looked at before the end.
+        queries = [] if tried else _worst(bounds, batch, pool, asked, nu)
+        for bound in tried:
+            bound.update(pool, asked, nu)
+            patience -= bound.disappointed(nu)
+        if not queries and patience > 0:
+            queries, tried = _between(bounds, batch, pool, origin, nu)
+        if not queries and tried:
+            patience, tried = 0, []
+            queries = _worst(bounds, batch, pool, asked, nu)
         yield [bound.play(pool, iteration) for bound in bounds]
         if not queries:
             return
@@ -128,13 +136,13 @@ def _worst(bounds: list[_Bound], batch: int, pool: Pool, asked: Asked, nu: float
 
 def _between(
     bounds: list[_Bound], batch: int, pool: Pool, origin: dict[int, Array], nu: float
-) -> list[Query]:
+) -> tuple[list[Query], list[_Bound]]:
     """Return queries between the multipliers whose responses the LP mixes.
 
     A learner that minimises a surrogate loss gives the classifier that just meets a bound in answer
     to other multipliers than the LP's. They lie between the origins lambda_h of the classifiers
     mixed, and what is found there beats the mixture by up to ``-Cov(lambda_h, gamma(h))`` over Q,
-    since each member is a best response to its own origin.
+    since each member is a best response to its own origin. Also return the bounds they are for.
     """
     found: list[tuple[float, _Bound, Query]] = []
     for bound in bounds:
@@ -152,7 +160,7 @@ def _between(
     found.sort(key=lambda item: -item[0])
     for _, bound, _ in found[:batch]:
         bound.hoped_from = bound.upper
-    return [query for _, _, query in found[:batch]]
+    return [query for _, _, query in found[:batch]], [bound for _, bound, _ in found[:batch]]
 
 
 class _Bound:
@@ -165,9 +173,11 @@ class _Bound:
         self.least_slack = 0.0
         self.conflict: tuple[int, ...] = ()
         self.query: Query | None = None
+        self.mixture: Mixture
         self.gap = self.upper = np.inf
         self.hoped_from: float | None = None
         self._pool_size = 0
+        self._solved: tuple[tuple[str, float] | None, int] = None, 0
 
     @property
     def _stage_game(self) -> Lagrangian:
@@ -179,11 +189,11 @@ class _Bound:
         """Solve the LP over the pool, and decide what to ask next, if anything."""
         while True:
             stage, game = self.stage, self._stage_game
-            self.mixture = best_mixture(game, pool.s)
+            self._mix(game, pool)
             self.lower, centre = -np.inf, self.mixture.lam
             if asked[stage]:
                 self.lower, centre = game.lower(pool.s, np.array(asked[stage]))
-            self.upper = game.upper(self.mixture.weights @ pool.s)
+            self.upper = game.upper(self.mixture.weights @ pool.s[: len(self.mixture.weights)])
             self.gap = self.upper - self.lower
             if not self._moves_on(nu):
                 break
@@ -194,6 +204,18 @@ class _Bound:
             self._pool_size = len(pool)
             lam = centre + step * (self.mixture.lam - centre)
             self.query = Query(stage, lam, game.costs(lam))
+
+    def _mix(self, game: Lagrangian, pool: Pool) -> None:
+        """Solve the LP, unless no classifier that has come since could improve its solution."""
+        solved_for, considered = self._solved
+        new = pool.s[considered:]
+        if solved_for == (self.stage, self.room) and (
+            not len(new) or game.value(new, self.mixture.lam).min() >= self.upper - _ROUNDING
+        ):
+            self._solved = solved_for, len(pool)
+            return
+        self.mixture = best_mixture(game, pool.s)
+        self._solved = (self.stage, self.room), len(pool)
 
     def _moves_on(self, nu: float) -> bool:
         """Change the room or the stage when the present one has told all it can."""
