@@ -251,8 +251,8 @@ class TreatmentEquality(GroupConstraint):
     def _checked_tau(self) -> float:
         if self.tau is None:
             raise ValueError(
-                "tau of TreatmentEquality is open: fit finds it. To compile the constraint by "
-                "itself, give a number: TreatmentEquality(tau=1.0)."
+                "tau of TreatmentEquality is open: FairClassifier, ExponentiatedGradient and "
+                "GridSearch find it in fit. Elsewhere give a number: TreatmentEquality(tau=1.0)."
             )
         number = isinstance(self.tau, (int, float, np.number)) and not isinstance(self.tau, bool)
         if not number or not np.isfinite(self.tau) or self.tau <= 0:
