@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from people import People, make_people, selection_gap
@@ -172,3 +175,12 @@ def test_violations_are_reported_for_both_kinds_of_data(people):
     clf = FairClassifier(tree, DemographicParity(eps=0.03))
     clf.fit(people.X, people.y, sensitive_features=people.A)
     assert clf.violations_ == {"train": clf.certificate_.violation}
+
+
+def test_the_code_of_the_page_runs():
+    page = Path(__file__).parents[1] / "docs" / "unseen_people.md"
+    (code,) = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+    names: dict = {}
+    exec(code, names)
+    assert set(names["clf"].violations_) == {"train", "out_of_fold"}
+    assert names["clf"].violations_["out_of_fold"] < 1e-7

@@ -36,9 +36,9 @@ class PluginOracle:
 
     The selected shares are counted on the true labels and groups, for decisions from out-of-fold
     probabilities; errors, violations and certificates that follow speak of people whom the models
-    had not seen. One model trained on everything is deployed rather than the mean of the fold
-    models: a mean of several models is less extreme than each of them, so that the same threshold
-    selects other shares than those that were measured.
+    had not seen. What is deployed was trained on everything, rather than being the mean of the
+    fold models: it is a model of the kind that was measured, so what is claimed for it holds; a
+    mean is another classifier, often a better one, and takes a prediction for each fold.
 
     Parameters
     ----------

@@ -1,0 +1,100 @@
+"""Does a bound hold on people who were not there in training?
+
+    python benchmarks/unseen_people.py            about ten minutes on one core
+    python benchmarks/unseen_people.py --quick    one seed, made-up people only
+
+Two cases. A forest of full-grown trees, which learns its 1,500 training examples by heart, on
+made-up people, tested on 20,000 others. Boosted trees on Adult, one half for training and one for
+the test. The gap of a test is the largest distance of a group's selection rate from everybody's,
+from expected decisions, without the library's metrics.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from _machine import machine, markdown_table
+from numpy.typing import NDArray
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.model_selection import train_test_split
+
+from equipoise import DemographicParity, FairClassifier
+from equipoise.datasets import load_adult
+
+HEADER = ["case", "members", "bound", "test gap", "claimed error", "test error", "seconds"]
+KINDS: dict[str, dict[str, Any]] = {
+    "refit": {},
+    "refit, cv=5": {"cv": 5},
+    "plug-in": {"oracle": "plugin"},
+}
+
+
+class Split(NamedTuple):
+    X: NDArray
+    X_test: NDArray
+    y: NDArray
+    y_test: NDArray
+    A: NDArray
+    A_test: NDArray
+
+
+def made_up(seed: int) -> Split:
+    rng = np.random.default_rng(seed)
+    A = rng.integers(0, 2, 21500)
+    X = rng.normal(size=(21500, 3)) + np.array([1.0, 0.0, 0.0]) * A[:, None]
+    y = (X @ [1.0, 1.0, 0.0] + rng.logistic(size=21500) > 0.5).astype(int)
+    return Split(*train_test_split(X, y, A, train_size=1500, random_state=seed))
+
+
+def adult_halves(seed: int) -> Split:
+    adult = load_adult()
+    columns = adult.data, adult.target, adult.sensitive["sex"]
+    return Split(*train_test_split(*columns, train_size=0.5, random_state=seed))
+
+
+def measure(split: Split, learner: Any, eps: float, parameters: dict[str, Any]) -> list[float]:
+    start = time.perf_counter()
+    clf = FairClassifier(learner, DemographicParity(eps=eps), **parameters)
+    clf.fit(split.X, split.y, sensitive_features=split.A)
+    seconds = time.perf_counter() - start
+    selected = clf.predict_pmf(split.X_test)[:, 1]
+    gap = max(
+        abs(selected[split.A_test == a].mean() - selected.mean()) for a in np.unique(split.A_test)
+    )
+    wrong = np.where(split.y_test == clf.classes_[1], 1 - selected, selected).mean()
+    return [gap, clf.certificate_.error, float(wrong), seconds]
+
+
+def cases(quick: bool) -> Iterator[tuple[str, Any, Any, list[float], list[str]]]:
+    forest = RandomForestClassifier(25, random_state=0)
+    yield "forest, made-up people", made_up, forest, [0.02], list(KINDS)
+    if not quick:
+        trees = HistGradientBoostingClassifier(max_iter=30, random_state=0)
+        yield "boosted trees, Adult", adult_halves, trees, [0.02, 0.05], ["refit", "plug-in"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--seeds", type=int, default=5)
+    args = parser.parse_args()
+    seeds = 1 if args.quick else args.seeds
+    rows = []
+    for case, make, learner, bounds, kinds in cases(args.quick):
+        for eps in bounds:
+            for kind in kinds:
+                found = [measure(make(seed), learner, eps, KINDS[kind]) for seed in range(seeds)]
+                mean, spread = np.mean(found, axis=0), np.std(found, axis=0)
+                gap = f"{mean[0]:.4f} ± {spread[0]:.4f}"
+                errors = f"{mean[1]:.4f}", f"{mean[2]:.4f}"
+                rows.append([case, kind, eps, gap, *errors, f"{mean[3]:.1f}"])
+    print(f"Means over {seeds} seeds, ± their standard deviation. {machine()}\n")
+    print(markdown_table(HEADER, rows))
+
+
+if __name__ == "__main__":
+    main()
