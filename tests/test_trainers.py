@@ -276,6 +276,17 @@ def test_lightgbm_takes_missing_values_and_other_numbers():
         check_same_as_plain(lightgbm(), rows)
 
 
+@pytest.mark.parametrize("n", [2, 10, 100])
+@pytest.mark.parametrize("make", [lightgbm, xgboost])
+def test_few_rows_and_constant_features(make, n):
+    label, weight = np.arange(n) % 2, np.linspace(0.5, 1.5, n)
+    for rows in (X[:n], np.ones((n, 2))):
+        trained = trainer_of(make(), rows).fit(label, weight)
+        plain = plainly(make(), label, weight, rows)
+        assert_array_equal(trained.classifier.predict(rows), plain.predict(rows))
+        assert_array_equal(trained.local.predict(trained.rows), plain.predict(rows))
+
+
 def test_xgboost_is_the_plain_fit_where_weights_are_equal():
     trained = trainer_of(xgboost()).fit(Y, np.ones(N))
     plain = plainly(xgboost(), Y, np.ones(N))

@@ -57,6 +57,8 @@ class LightGBMTrainer(KeepingTrainer):
             if self._kept is None:
                 self._kept = self._bin()
             form, bins = self._kept
+            if not any(map(bins.feature_num_bin, range(self.X.shape[1]))):
+                return super().fit(label, weight)  # no feature can be split: nothing to save
             # set_weight takes weights of one for none at all, and would leave the last ones.
             bins.set_field("weight", None)
             bins.set_label(label).set_weight(weight)

@@ -1,0 +1,163 @@
+"""Calls of the learner, cheaper: bins made once against plain refits, and warm starts.
+
+The first table is boosting: random rows, labels and weights that change from call to call as a
+reduction changes them. A call is a fit and the scores of the training rows, which the reduction
+needs. Both ways are timed in turns, on the same labels and weights, in one process. Seconds are
+those of the processor, all threads together, so that other work on the machine counts little. The
+median is over the calls after the first, in which the bins are made; that one is shown as well.
+
+"excess error" is the weighted training error of the bin-once classifier minus that of the plain
+one, and "decisions" the share of training rows on which the two agree, both averaged over calls.
+
+The second table is logistic regression on Adult with equalized odds within 0.01, each fit started
+from zero, or from the last solution (``warm_start=True``).
+
+Run ``python benchmarks/bin_once.py``; ``--quick`` for a small version.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+from functools import wraps
+from typing import Any
+
+import numpy as np
+from _machine import machine, markdown_table
+from lightgbm import LGBMClassifier
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
+from xgboost import XGBClassifier
+
+from equipoise import EqualizedOdds, FairClassifier
+from equipoise.datasets import load_adult
+from equipoise.thresholds import scores
+from equipoise.trainers import PlainTrainer, Trainer, choose_trainer
+
+
+def asked(n: int, features: int, calls: int) -> tuple[NDArray, list[tuple[NDArray, NDArray]]]:
+    """Make rows, and the labels and weights of two groups under growing multipliers."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, features))
+    group = rng.integers(0, 2, n)
+    y = (X[:, 0] + X[:, 1] * X[:, 2] + 0.5 * group + rng.normal(size=n) > 0.5).astype(np.int64)
+    found = []
+    for call in range(calls):
+        cost = np.where(y == 1, -1.0, 1.0) + 0.3 * call / calls * np.where(group == 1, 1.0, -1.0)
+        weight = np.abs(cost)
+        found.append(((cost < 0).astype(np.int64), weight / weight.mean()))
+    return X, found
+
+
+def timed(trainer: Trainer, label: NDArray, weight: NDArray) -> tuple[float, NDArray]:
+    """Return the seconds of one call, and its decisions on the training rows."""
+    start = time.process_time()
+    trained = trainer.fit(label, weight)
+    scores(trained.local, trained.rows)
+    seconds = time.process_time() - start
+    return seconds, np.asarray(trained.local.predict(trained.rows))
+
+
+def compare(learner: Any, n: int, features: int, calls: int) -> list[str]:
+    """Time both ways in turns; return a row of the table."""
+    X, questions = asked(n, features, calls)
+    once, plain = (
+        choose_trainer(learner, X, "sample_weight"),
+        PlainTrainer(learner, X, "sample_weight"),
+    )
+    assert type(once) is not PlainTrainer
+    seconds, excess, same = [], [], []
+    for label, weight in questions:
+        (ours, h), (theirs, g) = timed(once, label, weight), timed(plain, label, weight)
+        seconds.append((theirs, ours))
+        excess.append(
+            np.average(h != label, weights=weight) - np.average(g != label, weights=weight)
+        )
+        same.append(np.mean(h == g))
+    theirs, ours = np.median(seconds[1:], axis=0)
+    return [
+        type(learner).__name__,
+        f"{n:,} x {features}",
+        f"{theirs:.2f}",
+        f"{ours:.2f}",
+        f"{theirs / ours:.2f}",
+        f"{seconds[0][1]:.2f}",
+        f"{np.mean(excess):+.5f}",
+        f"{np.mean(same):.4f}",
+    ]
+
+
+def warm_rows(quick: bool) -> Iterator[list[str]]:
+    """Yield, for each solver, calls, iterations and seconds, cold and warm."""
+    adult = load_adult()
+    rows = slice(0, 5000 if quick else None)
+    X = StandardScaler().fit_transform(np.asarray(adult.data, dtype=float)[rows])
+    y, sex = np.asarray(adult.target)[rows], np.asarray(adult.sensitive["sex"])[rows]
+    for solver in ("lbfgs", "newton-cholesky"):
+        for warm in (False, True):
+            counted = _Counted(C=0.01, solver=solver, max_iter=1000, warm_start=warm)
+            fair = FairClassifier(counted.learner, EqualizedOdds(eps=0.01))
+            with counted:
+                fair.fit(X, y, sensitive_features=sex)
+            yield [
+                solver,
+                "warm" if warm else "cold",
+                str(fair.n_calls_),
+                f"{np.mean(counted.steps):.1f}",
+                f"{np.mean(counted.seconds):.3f}",
+                f"{fair.certificate_.error:.5f}",
+            ]
+
+
+class _Counted:
+    """Counts the steps and seconds of logistic regressions while it is entered."""
+
+    def __init__(self, **params: Any) -> None:
+        self.learner = LogisticRegression(**params)
+        self.steps: list[int] = []
+        self.seconds: list[float] = []
+
+    def __enter__(self) -> None:
+        self._fit = fit = LogisticRegression.fit
+
+        @wraps(fit)  # so that it is seen to take weights
+        def counted(classifier: Any, *args: Any, **kwargs: Any) -> Any:
+            start = time.process_time()
+            fit(classifier, *args, **kwargs)
+            self.seconds.append(time.process_time() - start)
+            self.steps.append(int(classifier.n_iter_[0]))
+            return classifier
+
+        LogisticRegression.fit = counted
+
+    def __exit__(self, *_: object) -> None:
+        LogisticRegression.fit = self._fit
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="20,000 rows instead of 500,000")
+    parser.add_argument("--calls", type=int, default=4)
+    parser.add_argument("--jobs", type=int, default=1, help="threads of the learner")
+    options = parser.parse_args()
+    n = 20_000 if options.quick else 500_000
+    print(machine())
+    print(
+        f"{options.jobs} thread(s), 100 trees, median of {options.calls - 1} calls.\n", flush=True
+    )
+    learners = [
+        LGBMClassifier(n_estimators=100, n_jobs=options.jobs, verbose=-1),
+        XGBClassifier(n_estimators=100, n_jobs=options.jobs),
+    ]
+    header = ["learner", "rows", "plain (s)", "bin once (s)", "ratio", "first call (s)"]
+    header += ["excess error", "decisions"]
+    rows = [compare(learner, n, 20, options.calls) for learner in learners]
+    print(markdown_table(header, rows), end="\n\n", flush=True)
+    header = ["solver", "start", "calls", "steps a call", "seconds a call", "error"]
+    print(markdown_table(header, warm_rows(options.quick)))
+
+
+if __name__ == "__main__":
+    main()
