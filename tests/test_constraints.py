@@ -337,6 +337,23 @@ def test_bad_utilities(utilities, message: str) -> None:
         )
 
 
+@pytest.mark.filterwarnings("error::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("seed", range(6))
+def test_two_constraints_with_a_learner_are_certified(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = 1000
+    A = {"sex": rng.choice(["F", "M"], n), "race": rng.choice(["b", "w"], n, p=[0.2, 0.8])}
+    X = rng.normal(size=(n, 3)) + np.column_stack([A["sex"] == "M", A["race"] == "w", np.zeros(n)])
+    y = (X.sum(axis=1) + rng.normal(size=n) > 1.2).astype(int)
+    both = eq.DemographicParity(0.02, on="sex") & eq.EqualOpportunity(0.05, on="race")
+    clf = eq.FairClassifier(LogisticRegression(), both).fit(X, y, sensitive_features=A)
+    assert clf.certificate_.is_optimal()
+    h = clf.predict_pmf(X)[:, 1]
+    assert abs(h[A["sex"] == "F"].mean() - h.mean()) <= 0.02 + 1e-7
+    good = y == 1
+    assert abs(h[good & (A["race"] == "b")].mean() - h[good].mean()) <= 0.05 + 1e-7
+
+
 @pytest.mark.parametrize("estimator", [eq.ExponentiatedGradient, eq.GridSearch])
 def test_other_estimators_take_the_same_constraints(estimator) -> None:
     X, y, A, _, utility = simulated()

@@ -16,6 +16,7 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "constraints.md"
 
 
+@pytest.mark.filterwarnings("error::sklearn.exceptions.ConvergenceWarning")
 def test_every_block_runs_as_printed() -> None:
     result = doctest.testfile(
         str(PAGE), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE

@@ -90,7 +90,8 @@ def frontier(
             bound.update(pool, asked, nu)
             patience -= bound.disappointed(nu)
         if not queries and patience > 0:
-            queries, tried = _between(bounds, batch, pool, origin, nu)
+            queries, trying = _between(bounds, batch, pool, origin, nu)
+            tried = trying or tried
         if not queries and tried:
             patience, tried = 0, []
             queries = _worst(bounds, batch, pool, asked, nu)
