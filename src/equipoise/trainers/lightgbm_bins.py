@@ -69,13 +69,11 @@ class LightGBMTrainer(KeepingTrainer):
             # Read back from text, as lightgbm.train itself does: the trees without the data.
             classifier._Booster = lightgbm.Booster(model_str=booster.model_to_string())
             classifier._Booster.params = booster.params
-            margins = _margins(booster)
-        # A LightGBM older than 4.7 has no decision_function: its scores are the probabilities.
-        probabilities = expit(margins)
-        scores = {"margins": margins}
-        if not hasattr(classifier, "decision_function"):
-            scores = {"probabilities": probabilities}
-        local = Remembered((probabilities > 0.5).astype(np.int64), **scores)
+            # LightGBM before 4.7 has no decision_function: its scores are the probabilities.
+            raw = hasattr(classifier, "decision_function")
+            scores = _training_scores(booster, raw)
+        decisions = ((expit(scores) if raw else scores) > 0.5).astype(np.int64)
+        local = Remembered(decisions, **{"margins" if raw else "probabilities": scores})
         return Trained(classifier, local, self.X)
 
     def _bin(self) -> tuple[Any, Any]:
@@ -91,16 +89,17 @@ class LightGBMTrainer(KeepingTrainer):
         return form, bins.construct()
 
 
-def _margins(booster: Any) -> Array:
-    """Take the raw scores of the training rows out of the booster that was trained on them."""
+def _training_scores(booster: Any, raw: bool) -> Array:
+    """Take the scores of the training rows out of the booster that was trained on them."""
     found: list[Array] = []
 
     def keep(scores: Array, _: Any) -> tuple[str, float, bool]:
         found.append(np.array(scores, dtype=float))
         return "kept", 0.0, True
 
-    # With an objective of the user's own, LightGBM hands out scores as they are, not as
-    # probabilities. The booster is not used after this.
-    booster.reset_parameter({"objective": "custom"})
+    if raw:
+        # With an objective of the user's own, LightGBM hands out scores as they are, not as
+        # probabilities. The booster is not used after this.
+        booster.reset_parameter({"objective": "custom"})
     booster.eval_train(keep)
     return found[0]
