@@ -38,7 +38,7 @@ class PluginOracle:
     probabilities; errors, violations and certificates that follow speak of people whom the models
     had not seen. What is deployed was trained on everything, rather than being the mean of the
     fold models: it is a model of the kind that was measured, so what is claimed for it holds; a
-    mean is another classifier, often a better one, and takes a prediction for each fold.
+    mean is another classifier, perhaps a better one, and takes a prediction for each fold.
 
     Parameters
     ----------
