@@ -63,9 +63,10 @@ class XGBoostTrainer(KeepingTrainer):
             bins = self._kept
             bins.set_label(label)
             bins.set_weight(weight)
-            booster = xgboost.train(
-                self.estimator.get_xgb_params(), bins, self.estimator.get_num_boosting_rounds()
-            )
+            # As xgboost.train does, but that one forgets the scores of the training rows.
+            booster = xgboost.Booster(self.estimator.get_xgb_params(), [bins])
+            for turn in range(self.estimator.get_num_boosting_rounds()):
+                booster.update(bins, turn)
             probabilities = booster.predict(bins).astype(float)
         local = Remembered((probabilities > 0.5).astype(np.int64), probabilities=probabilities)
         return Trained(self._classifier(booster), local, self.X)
