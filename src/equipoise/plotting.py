@@ -29,6 +29,8 @@ class Curve:
     @classmethod
     def from_points(cls, name: str, points: Sequence[FrontierPoint], n: int | None = None) -> Curve:
         """Take the numbers of points; with ``n`` examples behind them, add a 95 % band."""
+        # On other data than the fit's a tighter bound may well end up with a larger disparity.
+        points = sorted(points, key=lambda point: point.disparity)
         disparity = np.array([point.disparity for point in points])
         error = np.array([point.error for point in points])
         if n is None:
