@@ -25,8 +25,9 @@ from equipoise.constraints import All, Constraint
 from equipoise.exceptions import InfeasibleWarning
 from equipoise.lagrangian import Lagrangian
 from equipoise.objectives import Loss, Objective
+from equipoise.problem import Problem, Reduction
 from equipoise.randomized import RandomizedClassifier
-from equipoise.reductions import FairClassifier, Problem, Reduction, salt_of
+from equipoise.reductions import FairClassifier, salt_of
 from equipoise.saddle_point import Oracle, Play, Pool, Response, best_mixture, describe
 from equipoise.thresholds import binary_predictions
 

@@ -26,7 +26,7 @@ from equipoise.column_generation import column_generation
 from equipoise.constraints import Constraint
 from equipoise.exceptions import InfeasibleWarning
 from equipoise.lagrangian import TOLERANCE, Costs, Lagrangian, Loss
-from equipoise.reductions import Problem, Reduction
+from equipoise.problem import Problem, Reduction
 from equipoise.saddle_point import Pool, Response, play_out
 from equipoise.thresholds import binary_predictions
 

@@ -4,34 +4,28 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from equipoise import theory
-from equipoise._validation import check_features, read_examples, read_integer, read_positive
-from equipoise.cell_probabilities import check_probabilistic
+from equipoise._validation import read_integer, read_positive
 from equipoise.cells import Array, Cells
 from equipoise.certificate import Certificate
 from equipoise.conflicts import explain
-from equipoise.constraints import Constraint, Moments
+from equipoise.constraints import Constraint
 from equipoise.cross_fit import CrossFittedOracle
 from equipoise.exceptions import InfeasibleWarning
-from equipoise.lagrangian import Lagrangian
-from equipoise.objectives import Loss, Objective, loss_table
+from equipoise.objectives import Loss, Objective
 from equipoise.open_parameters import settle
-from equipoise.oracles import RefitOracle, candidate_oracle, weight_parameter
 from equipoise.plugin import BothOracle, PluginOracle
+from equipoise.problem import Problem, Reduction
 from equipoise.randomized import RandomizedClassifier
 from equipoise.saddle_point import (
-    Oracle,
     Play,
     Pool,
     exponentiated_gradient,
@@ -39,139 +33,6 @@ from equipoise.saddle_point import (
     polished,
 )
 from equipoise.slack import play_hard
-
-#: Default gap, as a multiple of n^(-1/2): well below the sampling error of the error rate.
-_NU_SCALE = 0.1
-
-
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """Equation (4) for one data set: all that an algorithm needs to know of it."""
-
-    cells: Cells
-    moments: Moments
-    lagrangian: Lagrangian
-    oracle: Oracle
-    classes: NDArray
-    nu: float
-    constraint: Constraint
-    pool: Pool = field(default_factory=Pool)
-
-
-class Reduction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """What the reductions share: reading the data and stating the problem."""
-
-    estimator: Any
-    constraint: Constraint
-    objective: Objective | Loss | None
-    nu: float | None
-    slack: float | None
-    weights: str
-    #: Whose decisions the members take: the learner's own (as in the paper), or tuned ones.
-    threshold: str = "learner"
-    #: Where classifiers come from, and whether their moments are measured out of fold.
-    oracle: str = "refit"
-    cv: Any = None
-    #: Whether plug-in classifiers read the group from X.
-    aware: bool = False
-    #: Whether bounds that must be found first (`MinimaxGroupError`) are within its powers.
-    _finds_levels = False
-
-    def _problem(
-        self,
-        X: Any,
-        y: Any,
-        sensitive_features: Any,
-        control_features: Any,
-        sample_weight: Any,
-        utilities: Any = None,
-    ) -> Problem:
-        """Check everything that can be checked before the first fit."""
-        if not isinstance(self.constraint, Constraint):
-            raise TypeError(
-                f"constraint is {self.constraint!r}; expected a Constraint such as "
-                "DemographicParity(eps=0.02)."
-            )
-        self._check_learner(sample_weight)
-        cells, classes = read_examples(
-            X, y, sensitive_features, control_features, sample_weight, utilities, self.weights
-        )
-        nu = _NU_SCALE / np.sqrt(cells.n_effective)
-        if self.nu is not None:
-            nu = read_positive(self.nu, "nu")
-        constraint, pool = self.constraint, Pool()
-        if not constraint.is_open:  # compiled before any work, so that its errors come first
-            moments, lagrangian = self._game(constraint, cells)
-        oracle = self._oracle(X, cells, classes)
-        if constraint.is_open:
-            pool.ask(oracle, cells.total(loss_table(self.objective, cells))[1])
-            constraint = settle(constraint, lambda c: self._game(c, cells)[1], pool.s)
-            moments, lagrangian = self._game(constraint, cells)
-        return Problem(cells, moments, lagrangian, oracle, classes, nu, constraint, pool)
-
-    def _check_learner(self, sample_weight: Any) -> None:
-        """Refuse what no oracle can be made of."""
-        if self.oracle not in ("refit", "plugin", "both"):
-            raise ValueError(f"oracle is {self.oracle!r}; expected 'refit', 'plugin' or 'both'.")
-        if self.aware and self.oracle == "refit":
-            raise ValueError("aware=True is for oracle='plugin' or 'both', but oracle is 'refit'.")
-        if isinstance(self.estimator, (list, tuple)):
-            if self.oracle != "refit" or self.cv is not None:
-                raise ValueError(
-                    f"estimator is a list of fitted classifiers, but oracle={self.oracle!r} and "
-                    f"cv={self.cv!r} ask for training; leave both at their defaults."
-                )
-            return
-        if self.oracle != "refit":
-            check_probabilistic(self.estimator)
-        if self.oracle != "plugin" or sample_weight is not None:
-            weight_parameter(self.estimator)
-
-    def _oracle(self, X: Any, cells: Cells, classes: NDArray) -> Oracle:
-        """Return Best_h for this data; a plug-in oracle learns its probabilities here."""
-        learner, cv = self.estimator, 5 if self.cv is None else self.cv
-        if isinstance(learner, (list, tuple)):
-            return candidate_oracle(learner, X, cells, classes)
-        if self.oracle == "plugin":
-            return PluginOracle(learner, X, cells, cv, self.aware)
-        if self.oracle == "both":
-            return BothOracle(
-                PluginOracle(learner, X, cells, cv, self.aware),
-                CrossFittedOracle(learner, X, cells, self.threshold, cv),
-            )
-        if self.cv is not None:
-            return CrossFittedOracle(learner, X, cells, self.threshold, cv)
-        return RefitOracle(learner, X, cells, self.threshold)
-
-    def _game(self, constraint: Constraint, cells: Cells) -> tuple[Moments, Lagrangian]:
-        moments = constraint.moments(cells)
-        if moments.elastic is not None and not self._finds_levels:
-            raise TypeError(
-                f"{type(self).__name__} cannot make a worst group's error least: "
-                f"{constraint!r} has no bound. Use FairClassifier, or BoundedGroupError(bound=...)."
-            )
-        lagrangian = Lagrangian.from_moments(
-            moments, cells, self.objective, B=self._resolve_B(cells)
-        )
-        if self.slack is not None:
-            constant = read_positive(self.slack, "slack")
-            lagrangian = lagrangian.relaxed(theory.slack(moments, constant))
-        return moments, lagrangian
-
-    def _resolve_B(self, cells: Cells) -> float:
-        return np.inf
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        if not isinstance(self.estimator, (list, tuple)):
-            # A learner of the user's own need not know scikit-learn's tags.
-            with suppress(AttributeError):
-                tags.input_tags = get_tags(self.estimator).input_tags
-        return tags
-
-    def _check_features(self, X: Any, *, reset: bool) -> None:
-        check_features(self, X, reset=reset)
 
 
 class _SaddlePointClassifier(Reduction):
