@@ -541,3 +541,12 @@ def test_weights_count_in_error_and_bound():
     assert fair.certificate_.error == pytest.approx(np.average(wrong, weights=weight))
     # Without their weights the same people are outside the bound: the weights did count.
     assert selection_gap(selected, A) > 0.05
+
+
+@pytest.mark.parametrize(("eta", "resolved"), [(None, None), (0.5, 0.5)])
+def test_the_step_is_resolved_into_eta(eta, resolved):
+    people = make_people(200)
+    reduction = ExponentiatedGradient(LogisticRegression(), DemographicParity(0.1), eta=eta)
+    reduction.fit(people.X, people.y, sensitive_features=people.A)
+    assert reduction.eta_ == resolved
+    assert reduction.eta == eta

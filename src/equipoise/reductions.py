@@ -114,9 +114,13 @@ class _SaddlePointClassifier(Reduction):
         self.classes_ = problem.classes
         self.nu_, self.B_ = problem.nu, problem.lagrangian.B
         self.n_iter_, self.n_calls_ = last.iteration, pool.n_calls
+        self._note(problem)
         if not stopped:
             _warn(certificate, max_iter, getattr(self, "relax", "uniform"))
         return self
+
+    def _note(self, problem: Problem) -> None:
+        """Set further attributes of a finished fit."""
 
     def _settled(self, problem: Problem, pool: Pool) -> Problem:
         """Choose open parameters anew, now that the pool is grown."""
@@ -309,6 +313,8 @@ class ExponentiatedGradient(_SaddlePointClassifier):
     ----------
     classifier_, certificate_, constraint_, classes_, nu_, B_, n_iter_, n_calls_
         As for `FairClassifier`.
+    eta_ : float or None
+        The step; None where it adapts.
 
     Examples
     --------
@@ -364,6 +370,9 @@ class ExponentiatedGradient(_SaddlePointClassifier):
         if isinstance(self.eta, str):
             raise ValueError(f"eta is {self.eta!r}; expected a number > 0, 'theory' or None.")
         return None if self.eta is None else read_positive(self.eta, "eta")
+
+    def _note(self, problem: Problem) -> None:
+        self.eta_ = self._resolve_eta(problem)
 
     def _plays(self, problem: Problem, pool: Pool) -> Iterator[Play]:
         game, oracle, nu = problem.lagrangian, problem.oracle, problem.nu
