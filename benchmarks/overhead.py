@@ -233,7 +233,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--groups", type=int, nargs="+", default=[2, 20])
     parser.add_argument("--features", type=int, nargs="+", default=[2, 6])
-    parser.add_argument("--repeats", type=int, default=3, help="processes for each figure")
+    parser.add_argument("--repeats", type=int, default=5, help="processes for each figure")
     parser.add_argument("--quick", action="store_true", help="20,000 rows, once")
     parser.add_argument("--measure", choices=LIBRARIES, help=argparse.SUPPRESS)
     parser.add_argument("--load", type=Path, help=argparse.SUPPRESS)
