@@ -4,6 +4,7 @@ An implementation, in full, of Agarwal, Beygelzimer, Dudík, Langford and Wallac
 Approach to Fair Classification" (ICML 2018), and some steps beyond it.
 """
 
+from equipoise.blindness import PriceOfBlindness, price_of_blindness
 from equipoise.bounds import (
     BoundedGroupError,
     BoundedGroupLoss,
@@ -49,6 +50,7 @@ from equipoise.probabilities import Probabilities
 from equipoise.randomized import RandomizedClassifier
 from equipoise.reductions import ExponentiatedGradient, FairClassifier
 from equipoise.saddle_point import Oracle, Play, Pool
+from equipoise.violations import Measured, ViolationReport
 
 __version__ = "0.1.0"
 
@@ -57,6 +59,10 @@ __all__ = [
     "Frontier",
     "FrontierPoint",
     "FrontierDisplay",
+    "ViolationReport",
+    "Measured",
+    "price_of_blindness",
+    "PriceOfBlindness",
     "ExponentiatedGradient",
     "GridSearch",
     "RandomizedClassifier",

@@ -16,20 +16,21 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from equipoise._validation import read_examples, read_integer
+from equipoise._validation import read_integer
 from equipoise.cells import Array, Cells
 from equipoise.certificate import Certificate
 from equipoise.checkpoint import CheckpointedPool, fingerprint
 from equipoise.column_generation import Asked, frontier, over_pool
 from equipoise.constraints import All, Constraint
+from equipoise.decisions import decisions
 from equipoise.exceptions import InfeasibleWarning
 from equipoise.lagrangian import Lagrangian
 from equipoise.objectives import Loss, Objective
 from equipoise.problem import Problem, Reduction
 from equipoise.randomized import RandomizedClassifier
-from equipoise.reductions import FairClassifier, salt_of
+from equipoise.reductions import FairClassifier, salt_of, violations_of
 from equipoise.saddle_point import Oracle, Play, Pool, Response, best_mixture, describe
-from equipoise.thresholds import binary_predictions
+from equipoise.violations import Tally, ViolationReport, measure, weight_squares
 
 #: The bounds traced by default: those of the paper's experiments.
 DEFAULT_BOUNDS = np.geomspace(0.001, 0.1, 20)
@@ -190,6 +191,7 @@ class Frontier(Reduction):
         self.n_iter_, self.n_calls_ = rounds, pool.n_calls
         self._cells, self._exact = without_rows(problem.cells), problem.oracle.exact
         self._pool, self._asked = pool.alone(), asked
+        self._note_data(X, problem)
         self._trace(bounds)
         self._warn(ended, max_iter)
         return self
@@ -213,6 +215,7 @@ class Frontier(Reduction):
         game = self._game(with_eps(self.constraint, eps), problem.cells)[1]
         rounds, _ = self._play([game], problem, self._pool, self._asked, self.max_iter)
         self.n_iter_, self.n_calls_ = self.n_iter_ + rounds, self._pool.n_calls
+        self._note_data(X, problem)
         return self.at(eps)
 
     def select(
@@ -261,11 +264,14 @@ class Frontier(Reduction):
 
         Lower values hold for mixtures of the classifiers known only.
         """
-        cells, _ = self._read_new(
-            X, y, sensitive_features, control_features, sample_weight, utilities
-        )
+        cells = self._read_new(X, y, sensitive_features, control_features, sample_weight, utilities)
         pool = Pool.of(self._pool.classifiers, self._shares_on(X, cells))
-        return self._over_same_pool(_cells=without_rows(cells), _pool=pool)
+        return self._over_same_pool(
+            _cells=without_rows(cells),
+            _pool=pool,
+            _shares={"recertified": pool.s},
+            _weight_squares=weight_squares(cells),
+        )
 
     def evaluate(
         self,
@@ -281,9 +287,7 @@ class Frontier(Reduction):
 
         The certificates of these points tell violations, but prove nothing about optimality.
         """
-        cells, _ = self._read_new(
-            X, y, sensitive_features, control_features, sample_weight, utilities
-        )
+        cells = self._read_new(X, y, sensitive_features, control_features, sample_weight, utilities)
         shares = self._shares_on(X, cells)
         points = []
         for point in [*self.points_, self.unconstrained_]:
@@ -301,6 +305,76 @@ class Frontier(Reduction):
             )
         return points
 
+    def report(
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        sensitive_features: Any = None,
+        control_features: Any = None,
+        sample_weight: Any = None,
+        utilities: Any = None,
+        level: float = 0.95,
+    ) -> ViolationReport:
+        """Tell error and largest difference of every point, on all data, with intervals.
+
+        Parameters
+        ----------
+        X, y, sensitive_features, control_features, sample_weight, utilities : optional
+            Test data. Training data and, where moments were measured so, out-of-fold decisions
+            are in the report anyway.
+        level : float, default=0.95
+            Level of the confidence intervals.
+
+        Returns
+        -------
+        ViolationReport
+            An entry for every bound on the training data, then on the others. Differences are
+            those of the constraint as written, ``slack`` not counted.
+
+        Examples
+        --------
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> from equipoise import DemographicParity
+        >>> rng = np.random.default_rng(0)
+        >>> A = rng.integers(0, 2, 1000)
+        >>> X = np.column_stack([A + rng.normal(size=1000), rng.normal(size=1000)])
+        >>> y = (X.sum(axis=1) + rng.normal(size=1000) > 0.5).astype(int)
+        >>> frontier = Frontier(DecisionTreeClassifier(max_depth=3), DemographicParity(),
+        ...                     bounds=[0.02, 0.05])
+        >>> frontier = frontier.fit(X[:500], y[:500], sensitive_features=A[:500])
+        >>> report = frontier.report(X[500:], y[500:], sensitive_features=A[500:])
+        >>> [(measured.data, measured.bound) for measured in report]
+        [('training', 0.02), ('training', 0.05), ('test', 0.02), ('test', 0.05)]
+        """
+        check_is_fitted(self)
+        shares = dict(self._shares)
+        tables = dict.fromkeys(shares, (self._cells, self._weight_squares))
+        if X is not None:
+            cells = self._read_new(
+                X, y, sensitive_features, control_features, sample_weight, utilities
+            )
+            shares["test"] = self._shares_on(X, cells)
+            tables["test"] = without_rows(cells), weight_squares(cells)
+        measured = []
+        for data, s in shares.items():
+            table, squares = tables[data]
+            for point in self.points_:
+                tally = Tally.of_shares(table, point.weights @ s[: len(point.weights)], squares)
+                constraint = with_eps(self.constraint, point.eps)
+                measured += measure(
+                    {data: tally}, constraint, self.objective, level=level, bound=point.eps
+                )
+        return ViolationReport(measured, level)
+
+    def _note_data(self, X: Any, problem: Problem) -> None:
+        """Keep what `report` needs to know of the data of the fit: a few numbers a cell."""
+        self._weight_squares = weight_squares(problem.cells)
+        self._shares = {"training": self._pool.s}
+        if self._is_out_of_fold(problem.oracle):
+            seen = self._shares_on(X, problem.cells)
+            self._shares = {"training": seen, "out of fold": self._pool.s}
+
     def _read_bounds(self) -> Array:
         bounds = np.sort(
             np.atleast_1d(
@@ -313,26 +387,13 @@ class Frontier(Reduction):
             )
         return bounds
 
-    def _read_new(self, X: Any, y: Any, *metadata: Any) -> tuple[Cells, Any]:
-        check_is_fitted(self)
-        self._check_features(X, reset=False)
-        A, control, sample_weight, utilities = metadata
-        cells, classes = read_examples(X, y, A, control, sample_weight, utilities, self.weights)
-        if classes.tolist() != self.classes_.tolist():
-            raise ValueError(
-                f"y has the classes {classes.tolist()}; expected {self.classes_.tolist()}, as in "
-                "the fit."
-            )
-        return cells, classes
-
     def _oracle(self, X: Any, cells: Cells, classes: NDArray) -> Oracle:
         limited = copy(self)
         limited.estimator = with_cores(self.estimator, effective_n_jobs(self.n_jobs))
         return Reduction._oracle(limited, X, cells, classes)
 
     def _shares_on(self, X: Any, cells: Cells) -> Array:
-        classifiers = self._pool.classifiers
-        return np.array([cells.sum(binary_predictions(h, X)) for h in classifiers])
+        return np.array([cells.sum(h) for h in decisions(self._pool.classifiers, X)])
 
     def _fresh_pool(self, X: Any, problem: Problem) -> Pool:
         respond = None
@@ -417,12 +478,23 @@ class Frontier(Reduction):
             self._pool.classifiers[: len(point.weights)], point.weights, self.classes_, self._salt
         )
         fair.certificate_, fair.constraint_ = point.certificate, constraint
+        fair._tallies = self._tallies_of(point)
+        game = self._game(constraint, self._cells)[1]
+        fair.violations_ = violations_of(fair._tallies, game, point.certificate.violation)
         fair.classes_, fair.nu_, fair.B_ = self.classes_, self.nu_, np.inf
         fair.n_iter_, fair.n_calls_ = self.n_iter_, self.n_calls_
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self, name):
                 setattr(fair, name, getattr(self, name))
         return fair
+
+    def _tallies_of(self, point: FrontierPoint) -> dict[str, Tally]:
+        return {
+            data: Tally.of_shares(
+                self._cells, point.weights @ s[: len(point.weights)], self._weight_squares
+            )
+            for data, s in self._shares.items()
+        }
 
     def _over_same_pool(self, **changes: Any) -> Frontier:
         """Return a copy that differs in what is asked of the same classifiers."""

@@ -119,7 +119,11 @@ class PluginClassifier:
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Decide 0 or 1 for each row."""
-        return _selected(self.probabilities(X), self.costs).astype(np.int64)
+        return self.select(self.probabilities(X)).astype(np.int64)
+
+    def select(self, probabilities: Array) -> NDArray[np.bool_]:
+        """Return who is selected, from the probabilities of the cells of shape (n, C)."""
+        return _selected(probabilities, self.costs)
 
 
 def _selected(probabilities: Array, costs: Array) -> NDArray[np.bool_]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
 
 from equipoise import theory
 from equipoise._validation import check_features, read_examples, read_positive
@@ -51,6 +52,7 @@ class Reduction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     nu: float | None
     slack: float | None
     weights: str
+    classes_: NDArray
     #: Whose decisions the members take: the learner's own (as in the paper), or tuned ones.
     threshold: str = "learner"
     #: Where classifiers come from, and whether their moments are measured out of fold.
@@ -93,6 +95,19 @@ class Reduction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             moments, lagrangian = self._game(constraint, cells)
         return Problem(cells, moments, lagrangian, oracle, classes, nu, constraint, pool)
 
+    def _read_new(self, X: Any, y: Any, *metadata: Any) -> Cells:
+        """Read other data than those of the fit: what is there must be what was there."""
+        check_is_fitted(self)
+        self._check_features(X, reset=False)
+        A, control, sample_weight, utilities = metadata
+        cells, classes = read_examples(X, y, A, control, sample_weight, utilities, self.weights)
+        if classes.tolist() != self.classes_.tolist():
+            raise ValueError(
+                f"y has the classes {classes.tolist()}; expected {self.classes_.tolist()}, as in "
+                "the fit."
+            )
+        return cells
+
     def _check_learner(self, sample_weight: Any) -> None:
         """Refuse what no oracle can be made of."""
         if self.oracle not in ("refit", "plugin", "both"):
@@ -126,6 +141,11 @@ class Reduction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if self.cv is not None:
             return CrossFittedOracle(learner, X, cells, self.threshold, cv)
         return RefitOracle(learner, X, cells, self.threshold)
+
+    @staticmethod
+    def _is_out_of_fold(oracle: Oracle) -> bool:
+        """Whether the shares that an oracle returns are of people whom its models had not seen."""
+        return isinstance(oracle, (PluginOracle, CrossFittedOracle, BothOracle))
 
     def _game(self, constraint: Constraint, cells: Cells) -> tuple[Moments, Lagrangian]:
         moments = constraint.moments(cells)

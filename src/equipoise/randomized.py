@@ -12,6 +12,7 @@ from sklearn.utils.validation import _num_samples
 
 from equipoise._validation import read_weights, to_array
 from equipoise.cells import Array
+from equipoise.decisions import decisions
 from equipoise.oracles import take_rows
 from equipoise.row_hash import hash_uniform
 from equipoise.thresholds import binary_predictions
@@ -92,14 +93,14 @@ class RandomizedClassifier:
         """
         n = _num_samples(X)
         drawn = self._draw(X, n, key, random_state)
-        decisions = np.zeros(n, dtype=np.intp)
+        decided = np.zeros(n, dtype=np.intp)
         for number, member in enumerate(self.members):
             rows = np.flatnonzero(drawn == number)
             if len(rows) == n:
-                decisions[:] = binary_predictions(member, X)
+                decided[:] = binary_predictions(member, X)
             elif len(rows):
-                decisions[rows] = binary_predictions(member, take_rows(X, rows))
-        return self.classes_[decisions]
+                decided[rows] = binary_predictions(member, take_rows(X, rows))
+        return self.classes_[decided]
 
     def _draw(self, X: Any, n: int, key: Any, random_state: Any) -> NDArray[np.intp]:
         """Draw the number of a member for each row."""
@@ -126,8 +127,8 @@ class RandomizedClassifier:
         Not ``predict_proba``: it says how often Q selects this person, not how likely the label is.
         """
         selected = np.zeros(_num_samples(X))
-        for member, weight in zip(self.members, self.weights, strict=True):
-            selected += weight * binary_predictions(member, X)
+        for weight, decided in zip(self.weights, decisions(self.members, X), strict=True):
+            selected += weight * decided
         selected = np.clip(selected, 0.0, 1.0)
         return np.column_stack([1.0 - selected, selected])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Self
 
@@ -18,11 +18,10 @@ from equipoise.cells import Array, Cells
 from equipoise.certificate import Certificate
 from equipoise.conflicts import explain
 from equipoise.constraints import Constraint
-from equipoise.cross_fit import CrossFittedOracle
 from equipoise.exceptions import InfeasibleWarning
+from equipoise.lagrangian import Lagrangian
 from equipoise.objectives import Loss, Objective
 from equipoise.open_parameters import settle
-from equipoise.plugin import BothOracle, PluginOracle
 from equipoise.problem import Problem, Reduction
 from equipoise.randomized import RandomizedClassifier
 from equipoise.saddle_point import (
@@ -33,6 +32,7 @@ from equipoise.saddle_point import (
     polished,
 )
 from equipoise.slack import play_hard
+from equipoise.violations import Tally, ViolationReport, measure, weight_squares
 
 
 class _SaddlePointClassifier(Reduction):
@@ -109,7 +109,8 @@ class _SaddlePointClassifier(Reduction):
             pool.classifiers[: len(last.weights)], last.weights, problem.classes, salt
         )
         self.certificate_ = certificate
-        self.violations_ = _violations(self.classifier_, X, problem, last)
+        self._tallies = self._tally(X, problem, last.weights @ pool.s[: len(last.weights)])
+        self.violations_ = violations_of(self._tallies, problem.lagrangian, last.violation)
         self.constraint_ = problem.constraint
         self.classes_ = problem.classes
         self.nu_, self.B_ = problem.nu, problem.lagrangian.B
@@ -118,6 +119,74 @@ class _SaddlePointClassifier(Reduction):
         if not stopped:
             _warn(certificate, max_iter, getattr(self, "relax", "uniform"))
         return self
+
+    def _tally(self, X: Any, problem: Problem, s: Array) -> dict[str, Tally]:
+        """Add up the decisions by cell, on each data that they are known for."""
+        cells = problem.cells
+        known = Tally.of_shares(cells.without_rows(), s, weight_squares(cells))
+        if not self._is_out_of_fold(problem.oracle):
+            return {"training": known}
+        seen = Tally.of_people(cells, self.classifier_.predict_pmf(X)[:, 1])
+        return {"training": seen, "out of fold": known}
+
+    def report(
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        sensitive_features: Any = None,
+        control_features: Any = None,
+        sample_weight: Any = None,
+        utilities: Any = None,
+        level: float = 0.95,
+    ) -> ViolationReport:
+        """Tell error and violations on training, out-of-fold and test data, with intervals.
+
+        Parameters
+        ----------
+        X, y, sensitive_features, control_features, sample_weight, utilities : optional
+            Test data. The others are in the report anyway.
+        level : float, default=0.95
+            Level of the confidence intervals.
+
+        Returns
+        -------
+        ViolationReport
+            Prints as a table. Excesses are over the bounds as written, ``slack`` not counted.
+
+        Examples
+        --------
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> from equipoise import DemographicParity, FairClassifier
+        >>> rng = np.random.default_rng(0)
+        >>> A = rng.integers(0, 2, 2000)
+        >>> X = np.column_stack([A + rng.normal(size=2000), rng.normal(size=2000)])
+        >>> y = (X.sum(axis=1) + rng.normal(size=2000) > 0.5).astype(int)
+        >>> tree = DecisionTreeClassifier(max_depth=8, random_state=0)
+        >>> clf = FairClassifier(tree, DemographicParity(eps=0.02), cv=3)
+        >>> clf = clf.fit(X[:1000], y[:1000], sensitive_features=A[:1000])
+        >>> report = clf.report(X[1000:], y[1000:], sensitive_features=A[1000:])
+        >>> [measured.data for measured in report]
+        ['training', 'out of fold', 'test']
+        >>> report["test"].excess.low < report["test"].excess.high
+        True
+        """
+        check_is_fitted(self)
+        tallies = dict(self._tallies)
+        if X is not None:
+            cells = self._read_new(
+                X, y, sensitive_features, control_features, sample_weight, utilities
+            )
+            tallies["test"] = Tally.of_people(cells, self.predict_pmf(X)[:, 1])
+        lowest = self.certificate_.level
+        measured = measure(
+            tallies,
+            self.constraint_,
+            self.objective,
+            level=level,
+            lowest_level=0.0 if lowest is None else lowest[1],
+        )
+        return ViolationReport(measured, level)
 
     def _note(self, problem: Problem) -> None:
         """Set further attributes of a finished fit."""
@@ -386,14 +455,15 @@ def _later(plays: Iterator[Play], iteration: int) -> Iterator[Play]:
     return (replace(play, iteration=iteration + play.iteration) for play in plays)
 
 
-def _violations(
-    classifier: RandomizedClassifier, X: Any, problem: Problem, last: Play
+def violations_of(
+    tallies: Mapping[str, Tally], lagrangian: Lagrangian, certified: float
 ) -> dict[str, float]:
-    """By how much the worst bound is exceeded, on each data that moments were measured on."""
-    if not isinstance(problem.oracle, (PluginOracle, CrossFittedOracle, BothOracle)):
-        return {"train": last.violation}
-    s = problem.cells.sum(classifier.predict_pmf(X)[:, 1])
-    return {"train": float(problem.lagrangian.violation(s)), "out_of_fold": last.violation}
+    """By how much the worst bound is exceeded, on all data; ``certified`` is that of the last."""
+    names = {"training": "train", "out of fold": "out_of_fold"}
+    found = [float(lagrangian.violation(tally.s)) for tally in tallies.values()]
+    return dict(
+        zip([names.get(data, data) for data in tallies], [*found[:-1], certified], strict=True)
+    )
 
 
 def _certify(problem: Problem, pool: Pool, last: Play) -> Certificate:
