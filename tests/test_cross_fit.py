@@ -136,6 +136,36 @@ def test_a_query_costs_one_fit_for_each_fold_and_one_more(people, spy):
     assert sorted(len(X) for X, _, _ in spy.seen) == [300, 300, 300, 300, 400]
 
 
+@pytest.mark.parametrize("learner", ["lightgbm", "xgboost"])
+def test_bins_are_made_once_a_fold_and_trees_are_those_of_plain_fits(people, learner, monkeypatch):
+    library = pytest.importorskip(learner)
+    made = []
+    kind = "Dataset" if learner == "lightgbm" else "QuantileDMatrix"
+    bins = getattr(library, kind)
+    monkeypatch.setattr(library, kind, lambda X, *a, **k: made.append(len(X)) or bins(X, *a, **k))
+    estimator = {
+        "lightgbm": lambda: library.LGBMClassifier(n_estimators=5, verbose=-1, n_jobs=1),
+        "xgboost": lambda: library.XGBClassifier(n_estimators=5, n_jobs=1),
+    }[learner]()
+    oracle = CrossFittedOracle(estimator, people.X, cells_of(people), cv=4)
+    for costs in ([1.0, -1.0, 1.0, -1.0], [1.0, -0.5, 1.5, -1.0]):
+        response = oracle.best_response(np.array(costs))
+    assert sorted(made) == [300, 300, 300, 300, 400]
+
+    if learner == "lightgbm":  # whose trees are those of plain fits, to the last digit
+        signed = np.array([1.0, -0.5, 1.5, -1.0])[2 * people.A + people.y]
+        label, weight = (signed < 0).astype(int), np.abs(signed) / np.abs(signed).mean()
+        selected = np.zeros(len(people.y), dtype=bool)
+        for train, test in oracle.folds:
+            plain = library.LGBMClassifier(n_estimators=5, verbose=-1, n_jobs=1)
+            plain.fit(people.X[train], label[train], weight[train])
+            selected[test] = plain.predict(people.X[test])
+        expected = [
+            (selected & (a == people.A) & (people.y == y)).mean() for a in (0, 1) for y in (0, 1)
+        ]
+        np.testing.assert_allclose(response.s, expected)
+
+
 @pytest.mark.parametrize("frame", ["pandas", "polars", "pyarrow"])
 def test_frames_of_any_kind(people, frame, spy):
     library = pytest.importorskip(frame)

@@ -18,7 +18,8 @@ from equipoise._validation import read_integer
 from equipoise.cells import Array, Cells
 from equipoise.oracles import RefitOracle, take_rows
 from equipoise.saddle_point import Response
-from equipoise.thresholds import binary_predictions, has_scores, tuned
+from equipoise.thresholds import ThresholdedClassifier, binary_predictions, has_scores, tuned
+from equipoise.trainers.plain import KeepingTrainer
 
 Rows = NDArray[np.intp]
 
@@ -106,18 +107,35 @@ class CrossFittedOracle(RefitOracle):
     ) -> None:
         super().__init__(estimator, X, cells, threshold)
         self.folds = make_folds(cells, cv)
+        self._learners: list[RefitOracle | None] = [None] * len(self.folds)
 
     def best_response(self, costs: Array) -> Response:
         """Train for these costs: on all examples, and without each fold."""
         label, weight = self.cells.relabel(costs)
         h = np.zeros(len(label), dtype=bool)
-        for train, test in self.folds:
-            classifier = self._train(take_rows(self.X, train), label[train], weight[train])
+        for fold, (train, test) in enumerate(self.folds):
+            classifier = _cut(self._learner(fold), label[train], weight[train])
             h[test] = binary_predictions(classifier, take_rows(self.X, test))
-        return Response(self._train(self.X, label, weight), self.cells.sum(h))
+        return Response(_cut(self, label, weight), self.cells.sum(h))
 
-    def _train(self, X: Any, label: NDArray[np.int64], weight: Array) -> Any:
-        classifier = RefitOracle(self.estimator, X, self.cells, self.threshold)._fit(label, weight)
-        if self.threshold == "tuned" and has_scores(classifier):
-            classifier, _ = tuned(classifier, X, label, weight)
-        return classifier
+    def _learner(self, fold: int) -> RefitOracle:
+        """Return what trains without this fold.
+
+        It is kept, with its rows, if its trainer has something to keep: bins are made once a fold.
+        """
+        learner = self._learners[fold]
+        if learner is None:
+            rows = take_rows(self.X, self.folds[fold][0])
+            learner = RefitOracle(self.estimator, rows, self.cells, self.threshold)
+            if isinstance(learner._trainer, KeepingTrainer):
+                self._learners[fold] = learner
+        return learner
+
+
+def _cut(learner: RefitOracle, label: NDArray[np.int64], weight: Array) -> Any:
+    """Train, and cut the scores where the costs are least if that is asked for."""
+    trained = learner._trained(label, weight)
+    if learner.threshold == "tuned" and has_scores(trained.local):
+        cut, _ = tuned(trained.local, trained.rows, label, weight)
+        return ThresholdedClassifier(trained.classifier, cut.threshold)
+    return trained.classifier

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.stats import norm
 
 from equipoise.cells import Array, Cells, Mask
+from equipoise.codes import add_up
 from equipoise.constraints import Constraint
 from equipoise.metrics import Interval
 from equipoise.metrics._uncertainty import wilson
@@ -52,7 +53,7 @@ class Tally(NamedTuple):
         if cells.weight is not None:
             square = np.square(cells.weight / cells.weight.sum())
         each = (square, square * h, square * h**2)
-        w2, w2h, w2hh = (np.bincount(cells.code, x, minlength=cells.n_cells) for x in each)
+        w2, w2h, w2hh = (add_up(cells.code, cells.n_cells, values) for values in each)
         return cls(table, s, _doubted(table, s, (w2, w2h, w2hh)))
 
     @classmethod
@@ -79,7 +80,7 @@ def weight_squares(cells: Cells) -> Array | None:
     if cells.weight is None:
         return cells.count / float(cells.n_examples) ** 2
     square = np.square(cells.weight / cells.weight.sum())
-    return np.bincount(cells.code, square, minlength=cells.n_cells)
+    return add_up(cells.code, cells.n_cells, square)
 
 
 def _doubted(table: Cells, s: Array, squares: Squares) -> Squares:
