@@ -35,12 +35,15 @@ from equipoise.exceptions import (
     EmptyCellWarning,
     EquipoiseWarning,
     InfeasibleWarning,
+    ModelFileError,
     SmallGroupWarning,
+    UntrustedTypeError,
 )
 from equipoise.expressions import rate
 from equipoise.frontier import Frontier, FrontierPoint
 from equipoise.grid_search import GridSearch
 from equipoise.lagrangian import Lagrangian
+from equipoise.model_files import load, save
 from equipoise.moments import Moments
 from equipoise.objectives import BalancedError, Costs
 from equipoise.oracles import ExactOracle, RefitOracle, ResampledClassifier
@@ -102,8 +105,12 @@ __all__ = [
     "ExactOracle",
     "Pool",
     "Play",
+    "save",
+    "load",
     "EquipoiseWarning",
     "EmptyCellWarning",
     "SmallGroupWarning",
     "InfeasibleWarning",
+    "ModelFileError",
+    "UntrustedTypeError",
 ]

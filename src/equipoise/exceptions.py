@@ -1,10 +1,14 @@
-"""Warnings of equipoise. Errors are builtin exceptions and scikit-learn's.
+"""Warnings and errors of equipoise. Most errors are builtin exceptions and scikit-learn's.
 
 UserWarning
 └── EquipoiseWarning
     ├── SmallGroupWarning    a group is too small to be constrained by itself
     ├── EmptyCellWarning     nobody is in a group or cell, so a constraint on it was left out
     └── InfeasibleWarning    no classifier that the learner can find meets the constraints
+
+ValueError
+└── ModelFileError           a model file is damaged, of a newer version, or no model file
+    └── UntrustedTypeError   it holds types that loading was not told to trust
 """
 
 from __future__ import annotations
@@ -24,3 +28,19 @@ class SmallGroupWarning(EquipoiseWarning):
 
 class InfeasibleWarning(EquipoiseWarning):
     """The constraints cannot be met with this learner; the least relaxation was used instead."""
+
+
+class ModelFileError(ValueError):
+    """A file is not a model file that can be read, or a model cannot be kept in a file."""
+
+
+class UntrustedTypeError(ModelFileError):
+    """A model file holds types that loading was not told to trust; ``types`` names them."""
+
+    def __init__(self, types: list[str]) -> None:
+        self.types = types
+        super().__init__(
+            f"the model file holds types that are not trusted: {', '.join(types)}. Making objects "
+            "of a type runs that type's code. If you know where the file comes from, allow them: "
+            f"load(path, trusted={types!r})."
+        )
