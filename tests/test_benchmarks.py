@@ -69,10 +69,11 @@ def test_overhead(script, monkeypatch, capsys):
     assert "equipoise" in text.splitlines()[0]  # the machine and the versions
 
 
-def test_extra_memory_is_below_sixty_bytes_a_row(script, tmp_path):
+@pytest.mark.parametrize("more", [(), ("--scores",)], ids=["decisions", "scores"])
+def test_extra_memory_is_below_sixty_bytes_a_row(script, tmp_path, more):
     overhead = script("overhead")
     np.savez(tmp_path / "data.npz", **overhead.make_data(400_000, 20, 2))
-    measured = overhead.measure_apart("equipoise", "--load", tmp_path / "data.npz")
+    measured = overhead.measure_apart("equipoise", "--load", tmp_path / "data.npz", *more)
     if np.isnan(measured.bytes_per_row):
         pytest.skip("the peak of the resident set is read from /proc")
     assert measured.bytes_per_row < 60

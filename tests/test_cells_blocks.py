@@ -6,7 +6,7 @@ import pytest
 
 from equipoise._validation import _column_to_numpy
 from equipoise.cells import Cells
-from equipoise.codes import factorize
+from equipoise.codes import count_selected, factorize, split_signs
 
 N = 3 * (1 << 16) + 17  # three whole blocks and a part
 
@@ -59,6 +59,19 @@ def test_sum_and_spread_over_many_blocks(weighted):
         assert cells.mass[cell] == pytest.approx(own[rows].sum() / own.sum(), rel=1e-12)
         assert selected[cell] == pytest.approx((own * h)[rows].sum() / own.sum(), rel=1e-12)
         assert (spread[rows] == table[cell]).all()
+
+
+@pytest.mark.parametrize("n", [1, 2, 1001, N, N + 1])
+@pytest.mark.parametrize("size", [1, 4, 16, 17, 128, 129, 256, 300])
+def test_codes_read_in_pairs_give_the_same(n, size):
+    rng = np.random.default_rng(5)
+    code = rng.integers(0, size, n).astype(np.min_scalar_type(size - 1))
+    selected, table = rng.random(n) < 0.3, rng.normal(size=size)
+    expected = np.bincount(code[selected], minlength=size)
+    np.testing.assert_array_equal(count_selected(code, size, selected), expected)
+    negative, absolute = split_signs(code, table)
+    np.testing.assert_array_equal(negative, table[code] < 0)
+    np.testing.assert_array_equal(absolute, np.abs(table[code]))
 
 
 def test_many_combinations_are_numbered_alike():

@@ -17,7 +17,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from equipoise.codes import add_up, count_selected, factorize, look_up, number_combinations
+from equipoise.codes import (
+    add_up,
+    count_selected,
+    factorize,
+    look_up,
+    number_combinations,
+    split_signs,
+)
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -136,7 +143,7 @@ class Cells:
             raise ValueError(
                 f"got a table of {len(table)} rows; expected one for each of {self.n_cells} cells."
             )
-        return look_up(self.code, table)[0]
+        return look_up(self.code, table)
 
     def relabel(self, costs: Array) -> tuple[NDArray[np.int64], Array]:
         """Return the labels and weights of the weighted classification problem (section 3.1).
@@ -146,9 +153,7 @@ class Cells:
         regularisation keeps its meaning.
         """
         mean = self.mass @ np.abs(costs) * (1.0 if self.weight is None else self.weight.mean())
-        label, weight = look_up(
-            self.code, (costs < 0).astype(np.int64), np.abs(costs) / (mean if mean > 0 else 1.0)
-        )
+        label, weight = split_signs(self.code, costs / (mean if mean > 0 else 1.0))
         if self.weight is not None:
             weight *= self.weight
         return label, weight

@@ -257,7 +257,9 @@ def _labels_in_use(label: NDArray[np.int64], weight: Array, block: int = 4096) -
     labels: set[int] = set()
     for start in range(0, len(label), block):
         rows = slice(start, start + block)
-        labels.update(np.unique(label[rows][weight[rows] > 0]).tolist())
+        counted = label[rows][weight[rows] > 0]
+        if counted.size:
+            labels.update((int(counted.min()), int(counted.max())))
         if len(labels) == 2:
             break
     return labels

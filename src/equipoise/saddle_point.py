@@ -19,6 +19,13 @@ from scipy.special import softmax
 from equipoise.cells import Array
 from equipoise.lagrangian import TOLERANCE, Lagrangian
 
+#: The programs are small and dense: presolving them takes longer than it saves.
+_LP_OPTIONS = {
+    "presolve": False,
+    "primal_feasibility_tolerance": 1e-10,
+    "dual_feasibility_tolerance": 1e-10,
+}
+
 
 class Response(NamedTuple):
     """What an oracle answers: a classifier, and its selected share of each cell."""
@@ -110,9 +117,10 @@ class Pool:
 
     def add(self, classifier: Any, s: Array) -> int:
         """Add a classifier unless one with the same shares is there; return its number."""
-        for number, known in enumerate(self._shares):
-            if np.allclose(known, s, rtol=0, atol=1e-13):
-                return number
+        if self._shares:
+            distance = np.abs(self.s - s).max(axis=1)
+            if distance.min() <= 1e-13:
+                return int(distance.argmin())
         self.classifiers.append(classifier)
         self._shares.append(s)
         return len(self) - 1
@@ -196,8 +204,10 @@ def best_mixture(lagrangian: Lagrangian, s: Array) -> Mixture:
         lam = lagrangian.best_lambda(s[0])
         return Mixture(np.ones(1), lam, float(lagrangian.violation(s[0])))
     hard = not np.isfinite(lagrangian.B)
-    n, K = len(s), lagrangian.n_constraints
-    excess = (lagrangian.gamma(s) - lagrangian.c).T
+    n, excess = len(s), (lagrangian.gamma(s) - lagrangian.c).T
+    some_exceed = excess.max(axis=1) > 0  # what every classifier meets, every mixture meets
+    excess = excess[some_exceed]
+    K = len(excess)
     # Hard constraints are met as they are if that can be, else within half the tolerance.
     for most in (0.0, TOLERANCE / 2) if hard else (None,):
         solution = linprog(
@@ -208,7 +218,7 @@ def best_mixture(lagrangian: Lagrangian, s: Array) -> Mixture:
             b_eq=[1.0],
             bounds=[(0, None)] * n + [(0, most)],
             method="highs-ds",
-            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+            options=_LP_OPTIONS,
         )
         if solution.x is not None:
             break
@@ -218,9 +228,9 @@ def best_mixture(lagrangian: Lagrangian, s: Array) -> Mixture:
             f"{solution.message} Check the constraint for extreme coefficients."
         )
     weights = np.where(solution.x[:n] > 1e-12, solution.x[:n], 0.0)
-    return Mixture(
-        weights / weights.sum(), np.maximum(-solution.ineqlin.marginals, 0.0), solution.x[n]
-    )
+    lam = np.zeros(lagrangian.n_constraints)
+    lam[some_exceed] = np.maximum(-solution.ineqlin.marginals, 0.0)
+    return Mixture(weights / weights.sum(), lam, solution.x[n])
 
 
 def exponentiated_gradient(
@@ -316,7 +326,7 @@ def describe(
 ) -> Play:
     """Return the Play of a mixture of the pool; ``more`` are further fields of it."""
     # A mixture may be older than the newest classifiers, which then have no weight in it.
-    weights = np.pad(mixture.weights, (0, len(pool) - len(mixture.weights)))
+    weights = np.append(mixture.weights, np.zeros(len(pool) - len(mixture.weights)))
     s = weights @ pool.s
     upper = lagrangian.upper(s)
     return Play(
