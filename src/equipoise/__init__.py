@@ -47,6 +47,7 @@ from equipoise.model_files import load, save
 from equipoise.moments import Moments
 from equipoise.objectives import BalancedError, Costs
 from equipoise.oracles import ExactOracle, RefitOracle, ResampledClassifier
+from equipoise.parquet import ParquetRows
 from equipoise.plotting import FrontierDisplay
 from equipoise.plugin import BothOracle, PluginOracle
 from equipoise.probabilities import Probabilities
@@ -92,6 +93,7 @@ __all__ = [
     "Calibration",
     "rate",
     "Probabilities",
+    "ParquetRows",
     "Costs",
     "BalancedError",
     "Cells",

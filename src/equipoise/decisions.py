@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.cells import Array
+from equipoise.parquet import ParquetRows
 from equipoise.plugin import PluginClassifier
 from equipoise.thresholds import binary_predictions
 
@@ -16,7 +17,8 @@ from equipoise.thresholds import binary_predictions
 def decisions(classifiers: Sequence[Any], X: Any) -> Iterator[NDArray[np.bool_]]:
     """Yield whom each classifier selects, one after the other.
 
-    Plug-in classifiers share their probabilities, which are computed once for all of them.
+    Plug-in classifiers share their probabilities, which are computed once for all of them. Rows on
+    disk are read once, in batches.
 
     >>> from sklearn.dummy import DummyClassifier
     >>> yes, no = (DummyClassifier(strategy="constant", constant=c).fit([[0], [0]], [0, 1])
@@ -24,6 +26,9 @@ def decisions(classifiers: Sequence[Any], X: Any) -> Iterator[NDArray[np.bool_]]
     >>> [h.tolist() for h in decisions([yes, no], [[0], [1]])]
     [[True, True], [False, False]]
     """
+    if isinstance(X, ParquetRows):
+        yield from _from_batches(classifiers, X)
+        return
     known: dict[int, Array] = {}
     for classifier in classifiers:
         if isinstance(classifier, PluginClassifier):
@@ -33,3 +38,13 @@ def decisions(classifiers: Sequence[Any], X: Any) -> Iterator[NDArray[np.bool_]]
             yield classifier.select(known[id(shared)])
         else:
             yield binary_predictions(classifier, X)
+
+
+def _from_batches(classifiers: Sequence[Any], rows: ParquetRows) -> NDArray[np.bool_]:
+    found = np.empty((len(classifiers), len(rows)), dtype=bool)
+    start = 0
+    for batch in rows.batches():
+        for decided, some in zip(found, decisions(classifiers, batch), strict=True):
+            decided[start : start + len(batch)] = some
+        start += len(batch)
+    return found

@@ -14,6 +14,7 @@ from equipoise._validation import read_weights, to_array
 from equipoise.cells import Array
 from equipoise.decisions import decisions
 from equipoise.oracles import take_rows
+from equipoise.parquet import ParquetRows
 from equipoise.row_hash import hash_uniform
 from equipoise.thresholds import binary_predictions
 
@@ -93,6 +94,18 @@ class RandomizedClassifier:
         """
         n = _num_samples(X)
         drawn = self._draw(X, n, key, random_state)
+        if not isinstance(X, ParquetRows):
+            return self.classes_[self._follow(X, drawn)]
+        decided, start = np.zeros(n, dtype=np.intp), 0
+        for batch in X.batches():
+            some = slice(start, start + len(batch))
+            decided[some] = self._follow(batch, drawn[some])
+            start += len(batch)
+        return self.classes_[decided]
+
+    def _follow(self, X: Any, drawn: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return the decision of the member drawn, 0 or 1, for each row."""
+        n = len(drawn)
         decided = np.zeros(n, dtype=np.intp)
         for number, member in enumerate(self.members):
             rows = np.flatnonzero(drawn == number)
@@ -100,7 +113,7 @@ class RandomizedClassifier:
                 decided[:] = binary_predictions(member, X)
             elif len(rows):
                 decided[rows] = binary_predictions(member, take_rows(X, rows))
-        return self.classes_[decided]
+        return decided
 
     def _draw(self, X: Any, n: int, key: Any, random_state: Any) -> NDArray[np.intp]:
         """Draw the number of a member for each row."""

@@ -17,6 +17,7 @@ from sklearn.utils.validation import _num_samples
 
 from equipoise._validation import is_missing, to_array
 from equipoise.cells import Array
+from equipoise.parquet import ParquetRows
 
 Bits = NDArray[np.uint64]
 
@@ -38,6 +39,8 @@ def hash_uniform(rows: Any, salt: int = 0) -> Array:
     >>> bool((hash_uniform(X) == hash_uniform(X, salt=1)).any())
     False
     """
+    if isinstance(rows, ParquetRows):
+        return np.concatenate([hash_uniform(batch, salt) for batch in rows.batches()])
     total = np.zeros(_num_samples(rows), dtype=np.uint64)
     with np.errstate(over="ignore"):
         if issparse(rows):

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from equipoise.parquet import ParquetRows
 from equipoise.trainers.lightgbm_bins import LightGBMTrainer
 from equipoise.trainers.pipeline_head import PipelineTrainer
 from equipoise.trainers.plain import PlainTrainer, Remembered, Trained, Trainer
 from equipoise.trainers.warm_start import WarmStartTrainer
 from equipoise.trainers.xgboost_bins import XGBoostTrainer
+from equipoise.trainers.xgboost_disk import XGBoostDiskTrainer
 
 __all__ = ["PlainTrainer", "Remembered", "Trained", "Trainer", "choose_trainer"]
 
@@ -39,6 +41,9 @@ def choose_trainer(estimator: Any, X: Any, weight_parameter: str) -> Trainer:
     >>> type(choose_trainer(LogisticRegression(warm_start=True), X, "sample_weight")).__name__
     'WarmStartTrainer'
     """
+    if isinstance(X, ParquetRows):
+        XGBoostDiskTrainer.check(estimator, X)
+        return XGBoostDiskTrainer(estimator, X, weight_parameter)
     if PipelineTrainer.suits(estimator):
         return PipelineTrainer(estimator, X, weight_parameter, choose_trainer)
     for kind in (WarmStartTrainer, LightGBMTrainer, XGBoostTrainer):

@@ -42,16 +42,7 @@ class XGBoostTrainer(KeepingTrainer):
     @classmethod
     def suits(cls, estimator: Any, X: Any) -> bool:
         """Whether the learner is an XGBClassifier of plain settings, on an array of numbers."""
-        if type(estimator).__module__ != "xgboost.sklearn" or not is_plain_table(X):
-            return False
-        given = estimator.get_params()
-        return (
-            type(estimator).__name__ == "XGBClassifier"
-            and all(given.get(name) in known for name, known in _KNOWN.items())
-            and not callable(given.get("eval_metric"))
-            and not getattr(estimator, "kwargs", None)
-            and has_fixed_seed(estimator)
-        )
+        return is_plain_table(X) and has_known_settings(estimator)
 
     def fit(self, label: NDArray, weight: Array) -> Trained:
         """Train on the bins, with these labels and weights."""
@@ -87,3 +78,22 @@ class XGBoostTrainer(KeepingTrainer):
         for name, value in given.items():  # load_model overwrites some of them
             setattr(classifier, name, value)
         return classifier
+
+
+def has_known_settings(estimator: Any) -> bool:
+    """Whether the learner is an XGBClassifier whose settings leave nothing to chance.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> has_known_settings(LogisticRegression())
+    False
+    """
+    if type(estimator).__module__ != "xgboost.sklearn":
+        return False
+    given = estimator.get_params()
+    return (
+        type(estimator).__name__ == "XGBClassifier"
+        and all(given.get(name) in known for name, known in _KNOWN.items())
+        and not callable(given.get("eval_metric"))
+        and not getattr(estimator, "kwargs", None)
+        and has_fixed_seed(estimator)
+    )
