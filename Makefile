@@ -6,6 +6,7 @@ VENV := .venv
 OLDEST := .venv-oldest
 
 DEMO_READY := $(VENV)/.demo-installed
+EXPERIMENTS_READY := $(VENV)/.experiments-installed
 TEST_READY := $(VENV)/.test-installed
 OLDEST_READY := $(OLDEST)/.test-installed
 
@@ -16,16 +17,23 @@ PYTEST_OLDEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -
 # Without compiling: most of what is installed is never imported, the rest is compiled when it is.
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: help demo test lint types layers tests oldest clean
+.PHONY: help demo reproduce test lint types layers tests oldest clean
 
 help:
 	@echo "make demo    unconstrained and fair models on the Adult data, side by side; a plot in outputs/"
+	@echo "make reproduce   the paper's experiments: table, figures, verdict in outputs/experiments (hours;"
+	@echo "             resumes when stopped; make reproduce REPRODUCE=--quick takes about a minute)"
 	@echo "make test    everything: lint, types, layers, tests, tests with the oldest versions allowed"
 	@echo "make lint | types | layers | tests | oldest    one part of it"
 	@echo "make clean   remove the environments, the caches and the outputs"
 
 demo: $(DEMO_READY)
 	$(VENV)/bin/python -m equipoise.demo
+
+# For example REPRODUCE="--seeds 2 --n-jobs 4"; EQUIPOISE_DATA names the folder with the data.
+REPRODUCE ?=
+reproduce: $(EXPERIMENTS_READY)
+	$(VENV)/bin/python -m equipoise.experiments $(REPRODUCE)
 
 test: lint types layers tests oldest
 
@@ -54,6 +62,10 @@ $(OLDEST)/bin/python: | $(VENV)/bin/python
 
 $(DEMO_READY): pyproject.toml | $(VENV)/bin/python
 	$(VENV)/bin/python $(PIP_INSTALL) --editable ".[demo]"
+	touch $@
+
+$(EXPERIMENTS_READY): pyproject.toml | $(VENV)/bin/python
+	$(VENV)/bin/python $(PIP_INSTALL) --editable ".[experiments]"
 	touch $@
 
 $(TEST_READY): pyproject.toml | $(VENV)/bin/python

@@ -1,0 +1,242 @@
+"""The command: all experiments from data to verdict."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+
+from equipoise.experiments import comparisons, measurements
+from equipoise.experiments.comparisons import compare_panel
+from equipoise.experiments.figures import draw_figures
+from equipoise.experiments.learners import LEARNERS, PAPER_LEARNERS
+from equipoise.experiments.measurements import Row
+from equipoise.experiments.methods import METHODS
+from equipoise.experiments.others import OTHERS, all_methods, installed_others
+from equipoise.experiments.panels import NOTIONS, PAPER_PROBLEMS, PROBLEMS, Panel
+from equipoise.experiments.runs import RunReport, run_all
+from equipoise.experiments.table import write_table
+from equipoise.experiments.tasks import Result, Task, make_tasks, read_result
+from equipoise.experiments.verdict import Verdict, judge, write_markdown
+
+#: Where tasks keep their results, inside the output folder.
+TASKS = "tasks"
+
+
+@dataclass
+class Reproduction:
+    """What a run gives.
+
+    Attributes
+    ----------
+    rows : list of dict
+        The results table.
+    comparisons : list of dict
+        Every reduction against every baseline.
+    verdicts : list of Verdict
+    files : list of Path
+        What was written, beside the results of single tasks.
+    report : RunReport
+        Tasks found done, done, and failed.
+    left_out : dict
+        Problems and learners that could not be had, and why.
+    """
+
+    rows: list[Row]
+    comparisons: list[Row]
+    verdicts: list[Verdict]
+    files: list[Path]
+    report: RunReport
+    left_out: dict[str, str] = field(default_factory=dict)
+
+
+def reproduce(
+    output: str | Path = "outputs/experiments",
+    *,
+    quick: bool = False,
+    seeds: int = 1,
+    problems: Sequence[str] | None = None,
+    learners: Sequence[str] | None = None,
+    notions: Sequence[str] | None = None,
+    methods: Sequence[str] | None = None,
+    others: bool = False,
+    rows: int | None = None,
+    n_jobs: int = 1,
+    figures: bool = True,
+    echo: Callable[[str], object] = print,
+) -> Reproduction:
+    """Run the experiments of the paper, and write table, figures and verdict.
+
+    A run that was stopped goes on where it ended: what is done is in files, one a task.
+
+    Parameters
+    ----------
+    output : path
+        The folder for everything.
+    quick : bool
+        Logistic regression on Adult, with fewer settings: about a minute.
+    seeds : int
+        Random splits, numbered from 0.
+    problems, learners, notions, methods : sequences of str, optional
+        Some of those in `PROBLEMS`, `LEARNERS`, `NOTIONS`, `METHODS`; by default the paper's.
+    others : bool
+        Also run the methods of other libraries, those that are installed.
+    rows : int, optional
+        Use no more rows of a data set than these; for trials.
+    n_jobs : int
+        Tasks at a time, each in a process of its own.
+    figures : bool
+        Whether to draw; needs matplotlib.
+    echo : callable
+        Gets the lines of progress.
+    """
+    names = {
+        "problems": _read(problems, ("adult",) if quick else PAPER_PROBLEMS, PROBLEMS, "problem"),
+        "learners": _read(
+            learners, ("logistic",) if quick else PAPER_LEARNERS, LEARNERS, "learner"
+        ),
+        "notions": _read(notions, tuple(NOTIONS), NOTIONS, "notion"),
+        "methods": _read(methods, tuple(METHODS), all_methods(), "method"),
+    }
+    if others:
+        names["methods"] += [name for name in installed_others() if name not in names["methods"]]
+    sizes, left_out = _what_is_there(names, rows)
+    for name, reason in left_out.items():
+        echo(f"left out: {name}. {reason}")
+    panels = [
+        Panel(problem, learner, notion)
+        for learner in names["learners"]
+        if learner not in left_out
+        for problem in names["problems"]
+        if problem not in left_out
+        for notion in names["notions"]
+    ]
+    tasks = make_tasks(
+        panels,
+        names["methods"],
+        range(seeds),
+        {name: groups for name, (_, groups) in sizes.items()},
+        rows,
+        quick,
+    )
+    output = Path(output)
+    report = run_all(
+        tasks,
+        output / TASKS,
+        {name: size for name, (size, _) in sizes.items()},
+        n_jobs=n_jobs,
+        echo=echo,
+    )
+    made = collate(tasks, output, figures=figures)
+    made.report, made.left_out = report, left_out
+    return made
+
+
+def collate(tasks: Sequence[Task], output: Path, *, figures: bool = True) -> Reproduction:
+    """Make table, comparisons, verdict and figures of the tasks that are done."""
+    output.mkdir(parents=True, exist_ok=True)
+    rows: list[Row] = []
+    compared: list[Row] = []
+    methods = all_methods()
+
+    def panel_and_seed(task: Task) -> tuple[Panel, int]:
+        return task.panel, task.seed
+
+    for (panel, seed), group in groupby(tasks, key=panel_and_seed):
+        results: dict[str, Result] = {}
+        for task in group:
+            if (result := read_result(task, output / TASKS)) is not None:
+                results[task.method] = result
+                rows += result.rows
+        if results:
+            compared += compare_panel(panel, seed, results, methods)
+    verdicts = judge(compared)
+    files = write_table(rows, measurements.COLUMNS, output / "results")
+    files += write_table(compared, comparisons.COLUMNS, output / "comparisons")
+    files.append(output / "verdict.md")
+    files[-1].write_text(write_markdown(verdicts), encoding="utf-8")
+    if figures:
+        for prefix, part in (("", True), ("extension-", False)):
+            if chosen := [row for row in rows if _is_papers(row) == part]:
+                files += draw_figures(chosen, output, prefix)
+    return Reproduction(rows, compared, verdicts, files, RunReport())
+
+
+def _is_papers(row: Row) -> bool:
+    return row["problem"] in PAPER_PROBLEMS and row["learner"] in PAPER_LEARNERS
+
+
+def _read(
+    given: Sequence[str] | None, default: Sequence[str], known: Sequence[str] | dict, what: str
+) -> list[str]:
+    """Return the names asked for, checked."""
+    names = list(default if given is None else given)
+    if strange := [name for name in names if name not in known]:
+        raise ValueError(
+            f"{what}s contain {', '.join(map(repr, strange))}; expected some of {', '.join(known)}."
+        )
+    return names
+
+
+def _what_is_there(
+    names: dict[str, list[str]], rows: int | None
+) -> tuple[dict[str, tuple[int, int]], dict[str, str]]:
+    """Return rows and groups of each problem that can be loaded, and why others cannot be had."""
+    sizes: dict[str, tuple[int, int]] = {}
+    missing: dict[str, str] = {}
+    for name in names["problems"]:
+        spec = PROBLEMS[name]
+        try:
+            data = spec.load()
+        except (OSError, ImportError) as error:
+            missing[name] = str(error)
+        else:
+            limits = [limit for limit in (spec.rows, rows) if limit is not None]
+            groups = len(np.unique(np.asarray(data.sensitive[spec.attribute])))
+            sizes[name] = (min([len(data.target), *limits]), groups)
+    for name in names["learners"]:
+        try:
+            LEARNERS[name].make()
+        except ImportError as error:
+            missing[name] = str(error)
+    return sizes, missing
+
+
+def make_parser(prog: str = "python -m equipoise.experiments") -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    parser = argparse.ArgumentParser(prog=prog, description=reproduce.__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser.add_argument("--output", type=Path, default=Path("outputs/experiments"), metavar="DIR")
+    parser.add_argument("--quick", action="store_true", help="logistic regression on Adult")
+    parser.add_argument("--seeds", type=int, default=1, metavar="N", help="random splits")
+    parser.add_argument("--problems", nargs="+", choices=list(PROBLEMS), metavar="NAME")
+    parser.add_argument("--learners", nargs="+", choices=list(LEARNERS), metavar="NAME")
+    parser.add_argument("--notions", nargs="+", choices=list(NOTIONS), metavar="NAME")
+    parser.add_argument("--methods", nargs="+", choices=[*METHODS, *OTHERS], metavar="NAME")
+    parser.add_argument("--others", action="store_true", help="other libraries' methods, too")
+    parser.add_argument("--rows", type=int, metavar="N", help="no more rows than these")
+    parser.add_argument("--n-jobs", type=int, default=1, metavar="N", help="tasks at a time")
+    parser.epilog = (
+        f"problems: {', '.join(PROBLEMS)}; learners: {', '.join(LEARNERS)}; "
+        f"methods: {', '.join([*METHODS, *OTHERS])}. By default those of the paper."
+    )
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; return 0 if all tasks are done."""
+    options = vars(make_parser().parse_args(argv))
+    made = reproduce(
+        **options,
+        figures=find_spec("matplotlib") is not None,
+        echo=lambda line: print(line, flush=True),
+    )
+    print(f"\n{len(made.verdicts)} verdicts from {len(made.rows)} rows. Written:")
+    print("\n".join(f"  {path}" for path in made.files))
+    for task, failure in made.report.failed.items():
+        print(f"failed: {task}: {failure}")
+    return 1 if made.report.failed else 0

@@ -1,0 +1,230 @@
+"""Figures 1, 2 and 3 of the paper, in its arrangement; needs matplotlib.
+
+A column for each data set; the rows are DP with each learner, then EO with each learner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.cells import Array
+from equipoise.experiments.envelope import convex_envelope, pareto
+from equipoise.experiments.measurements import Row, number
+from equipoise.experiments.methods import METHODS
+from equipoise.experiments.panels import Panel
+
+#: Colours that people with any kind of colour vision can tell apart (Okabe and Ito, 2008), and
+#: the marker of the published method.
+_STYLES: dict[str, tuple[str, str]] = {
+    "unconstrained": ("#000000", "o"),
+    "reweighting": ("#E69F00", "s"),
+    "relabeling": ("#CC79A7", "^"),
+    "post-processing": ("#009E73", "D"),
+    "exponentiated gradient": ("#0072B2", ""),
+    "grid search": ("#56B4E9", ""),
+    "column generation": ("#D55E00", ""),
+    "plug-in": ("#7F7F7F", ""),
+}
+#: Methods of which Figure 1 shows the curve.
+_REDUCTIONS = ("exponentiated gradient", "column generation")
+_QUANTITIES = (
+    "error",
+    "error_low",
+    "error_high",
+    "violation",
+    "violation_low",
+    "violation_high",
+)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """What one of the paper's figures shows.
+
+    Attributes
+    ----------
+    part : "train" or "test"
+        The people on whom error and violation are measured.
+    curves : tuple of str
+        Methods shown as curves.
+    envelope : bool
+        Whether a curve is the convex envelope of the classifiers on the training Pareto frontier;
+        otherwise it is that frontier.
+    bands : bool
+        Whether to show the 95 % band for the error of the reductions and the 95 % interval for
+        the violation of post-processing.
+    lowest : bool
+        Whether dashed lines stand at the lowest violation that each curve reaches.
+    title : str
+    """
+
+    part: str
+    curves: tuple[str, ...]
+    envelope: bool
+    bands: bool
+    lowest: bool
+    title: str
+
+
+_ALL_CURVES = tuple(name for name in _STYLES if name != "unconstrained")
+FIGURES: dict[str, Figure] = {
+    "figure1": Figure("test", _REDUCTIONS, True, True, False, "Test data"),
+    "figure2": Figure("train", _ALL_CURVES, False, False, True, "Training data, Pareto frontiers"),
+    "figure3": Figure("test", _ALL_CURVES, True, True, True, "Test data, all methods"),
+}
+
+
+def draw_figures(rows: Sequence[Row], folder: Path, prefix: str = "") -> list[Path]:
+    """Draw the three figures of a results table, as PNG and SVG; return the files.
+
+    Several splits are shown by the means over them.
+    """
+    panels = collect(rows)
+    written = []
+    for name, figure in FIGURES.items():
+        picture = draw(panels, figure)
+        for suffix, options in ((".png", {"dpi": 110}), (".svg", {"metadata": {"Date": None}})):
+            written.append(folder / f"{prefix}{name}{suffix}")
+            picture.savefig(written[-1], **options)
+    return written
+
+
+def draw(panels: dict[Panel, dict[str, Curve]], figure: Figure) -> Any:
+    """Return one figure as matplotlib's."""
+    matplotlib, make = _matplotlib()
+    columns = list(dict.fromkeys(panel.problem for panel in panels))
+    learners = list(dict.fromkeys(panel.learner for panel in panels))
+    notions = list(dict.fromkeys(panel.notion for panel in panels))
+    lines = [(notion, learner) for notion in notions for learner in learners]
+    with matplotlib.rc_context(
+        {"font.size": 7, "svg.hashsalt": "equipoise", "axes.linewidth": 0.6}
+    ):
+        size = (max(2.1 * len(columns) + 0.4, 5.0), 1.75 * len(lines) + 0.9)
+        picture = make(figsize=size, layout="constrained")
+        axes = picture.subplots(len(lines), len(columns), squeeze=False)
+        for at, (notion, learner) in enumerate(lines):
+            for column, problem in enumerate(columns):
+                ax, curves = axes[at, column], panels.get(Panel(problem, learner, notion))
+                if curves is None:
+                    ax.set_axis_off()
+                    continue
+                draw_panel(ax, curves, figure)
+                ax.set_title(f"{problem} · {notion} · {learner}", fontsize=7, pad=3)
+        picture.supxlabel("violation of the constraint", fontsize=8)
+        picture.supylabel("classification error", fontsize=8)
+        _add_legend(picture, axes, figure.title)
+    return picture
+
+
+def _add_legend(picture: Any, axes: Any, title: str) -> None:
+    found: dict[str, Any] = {}
+    for ax in axes.flat:
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    names = sorted(found, key=lambda label: list(_STYLES).index(label.split(",")[0]))
+    picture.legend(
+        [found[name] for name in names],
+        names,
+        loc="outside upper center",
+        ncols=min(len(names), 6 if axes.shape[1] > 2 else 3),
+        frameon=False,
+        fontsize=7,
+        title=title,
+        title_fontsize=9,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """A method in a panel: quantities of each setting, on train and test data."""
+
+    settings: Array
+    train: dict[str, Array]
+    test: dict[str, Array]
+
+    def efficient(self) -> NDArray[np.intp]:
+        """Return the numbers of the settings on the training Pareto frontier."""
+        return pareto(self.train["violation"], self.train["error"])
+
+
+def collect(rows: Iterable[Row]) -> dict[Panel, dict[str, Curve]]:
+    """Arrange a results table by panel and method; several splits become their means."""
+    panels: dict[Panel, dict[str, dict[str, dict[float, list[Row]]]]] = {}
+    for row in rows:
+        panel = Panel(str(row["problem"]), str(row["learner"]), str(row["notion"]))
+        parts = panels.setdefault(panel, {}).setdefault(str(row["method"]), {})
+        setting = number(row, "setting")
+        parts.setdefault(str(row["part"]), {}).setdefault(setting, []).append(row)
+    return {
+        panel: {name: _curve(parts) for name, parts in methods.items()}
+        for panel, methods in panels.items()
+    }
+
+
+def _curve(parts: dict[str, dict[float, list[Row]]]) -> Curve:
+    settings = sorted(parts["train"])
+
+    def means(part: str) -> dict[str, Array]:
+        return {
+            name: np.array(
+                [np.mean([number(row, name) for row in parts[part][s]]) for s in settings]
+            )
+            for name in _QUANTITIES
+        }
+
+    return Curve(np.array(settings), means("train"), means("test"))
+
+
+def draw_panel(ax: Any, curves: dict[str, Curve], figure: Figure) -> None:
+    """Draw one panel: curves of methods with many settings, markers of published ones."""
+    for name in (name for name in _STYLES if name in curves):
+        colour, marker = _STYLES[name]
+        measured = getattr(curves[name], figure.part)
+        if name in figure.curves:
+            _draw_curve(ax, curves[name], name, figure)
+        if marker:
+            published = METHODS[name].published
+            at = int(np.argmin(np.abs(curves[name].settings - published)))  # type: ignore[operator]
+            x, y = measured["violation"][at], measured["error"][at]
+            ax.plot(x, y, marker, color=colour, ms=4.5, mec="white", mew=0.4, label=name, zorder=5)
+            if figure.bands and name == "post-processing":
+                low, high = measured["violation_low"][at], measured["violation_high"][at]
+                ax.plot([low, high], [y, y], color=colour, lw=1, zorder=4)
+    ax.set_xlim(left=-0.003)
+    ax.tick_params(labelsize=6, length=2, width=0.5)
+    ax.grid(alpha=0.2, lw=0.4)
+
+
+def _draw_curve(ax: Any, curve: Curve, name: str, figure: Figure) -> None:
+    colour, marker = _STYLES[name]
+    measured = getattr(curve, figure.part)
+    chosen = curve.efficient()
+    if figure.envelope:
+        x, y = measured["violation"][chosen], measured["error"][chosen]
+        chosen = chosen[convex_envelope(x, y)]
+    x, y = measured["violation"][chosen], measured["error"][chosen]
+    label = f"{name}, any setting" if marker else name
+    reduction = name in _REDUCTIONS
+    ax.plot(x, y, "-", color=colour, lw=1.3 if reduction else 0.8, label=label, zorder=3)
+    if figure.lowest:
+        ax.axvline(x.min(), color=colour, lw=0.6, ls=(0, (4, 3)), alpha=0.8, zorder=1)
+    if figure.bands and name == "exponentiated gradient":
+        band = (measured[bound][chosen] for bound in ("error_low", "error_high"))
+        ax.fill_between(x, *band, color=colour, alpha=0.15, lw=0, zorder=0)
+
+
+def _matplotlib() -> tuple[Any, Any]:
+    try:
+        import matplotlib
+        from matplotlib.figure import Figure as Picture
+    except ImportError as error:
+        raise ImportError(
+            "figures need matplotlib, which is not installed. Run: pip install 'equipoise[plot]'"
+        ) from error
+    return matplotlib, Picture

@@ -1,0 +1,74 @@
+"""Measurements: error and violation of expected decisions, with 95 % intervals, as flat rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from equipoise.cells import Array
+from equipoise.experiments.methods import Outcome
+from equipoise.experiments.panels import Notion, People, Split
+from equipoise.metrics import confidence_interval, error_rate
+
+#: Columns of the results table, in order.
+COLUMNS = (
+    "problem",
+    "learner",
+    "notion",
+    "method",
+    "seed",
+    "setting",
+    "part",
+    "n",
+    "error",
+    "error_low",
+    "error_high",
+    "violation",
+    "violation_low",
+    "violation_high",
+    "fits",
+    "seconds",
+)
+Row = dict[str, str | float | int | None]
+
+
+def number(row: Row, name: str) -> float:
+    """Return a column of a row as a number; NaN where there is none."""
+    value = row[name]
+    return float("nan") if value is None or value == "" else float(value)
+
+
+def measure(decisions: Array, people: People, notion: Notion) -> Row:
+    """Return error and violation of expected decisions, with analytic intervals.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from equipoise.experiments.panels import NOTIONS
+    >>> people = People(np.zeros((4, 1)), np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1]))
+    >>> row = measure(np.array([0.0, 1.0, 1.0, 1.0]), people, NOTIONS["DP"])
+    >>> row["error"], row["violation"]
+    (0.25, 0.25)
+    """
+    error = confidence_interval(error_rate, people.y, decisions)
+    violation = confidence_interval(
+        notion.violation, people.y, decisions, sensitive_features=people.A
+    )
+    return {
+        "n": len(people),
+        "error": error.estimate,
+        "error_low": error.low,
+        "error_high": error.high,
+        "violation": violation.estimate,
+        "violation_low": violation.low,
+        "violation_high": violation.high,
+    }
+
+
+def measure_all(outcomes: Sequence[Outcome], split: Split, notion: Notion) -> list[Row]:
+    """Return two rows for each outcome: on the people learned from, and on those tested on."""
+    rows: list[Row] = []
+    for outcome in outcomes:
+        for part, people in (("train", split.train), ("test", split.test)):
+            row: Row = {"setting": outcome.setting, "part": part, "fits": outcome.fits}
+            rows.append(row | measure(getattr(outcome, part), people, notion))
+    return rows

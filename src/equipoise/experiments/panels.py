@@ -1,0 +1,169 @@
+"""Panels: one data set, one notion of fairness, one learner, as in the paper's figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
+
+from equipoise.catalogue import DemographicParity, EqualizedOdds
+from equipoise.cells import Array
+from equipoise.constraints import Constraint
+from equipoise.datasets import (
+    load_acs_income,
+    load_adult,
+    load_compas,
+    load_dutch_census,
+    load_law_school,
+)
+from equipoise.metrics import demographic_parity_violation, equalized_odds_violation
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A data set and the sensitive feature that is looked at.
+
+    Attributes
+    ----------
+    load : callable
+        Returns a Bunch of `equipoise.datasets`.
+    attribute : str
+    rows : int, optional
+        How many rows to use, drawn at random; all by default.
+    """
+
+    load: Callable[[], Any]
+    attribute: str
+    rows: int | None = None
+
+
+#: The five problems of the paper, then the extension. All races of ACSIncome would be nine groups.
+PROBLEMS: dict[str, Problem] = {
+    "adult": Problem(load_adult, "sex"),
+    "adult4": Problem(load_adult, "sex_race4"),
+    "compas": Problem(load_compas, "race"),
+    "law": Problem(load_law_school, "race"),
+    "dutch": Problem(load_dutch_census, "gender"),
+    "acs": Problem(load_acs_income, "sex", rows=100_000),
+}
+PAPER_PROBLEMS = ("adult", "adult4", "compas", "law", "dutch")
+
+
+@dataclass(frozen=True)
+class Notion:
+    """A notion of fairness: the constraint, and the violation that the paper reports.
+
+    ``given_label`` tells whether rates are compared within each label.
+    """
+
+    constraint: type[Constraint]
+    violation: Callable[..., float]
+    given_label: bool = False
+
+
+NOTIONS: dict[str, Notion] = {
+    "DP": Notion(DemographicParity, demographic_parity_violation),
+    "EO": Notion(EqualizedOdds, equalized_odds_violation, given_label=True),
+}
+
+
+@dataclass(frozen=True, order=True)
+class Panel:
+    """One picture of a figure, by names."""
+
+    problem: str
+    learner: str
+    notion: str
+
+    def __str__(self) -> str:
+        return f"{self.problem}, {self.learner}, {self.notion}"
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """Features, labels 0 and 1, and the number of each person's group."""
+
+    X: Array
+    y: NDArray[np.int64]
+    A: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Three quarters to learn from, one quarter to test on; ``groups`` names the groups."""
+
+    train: People
+    test: People
+    groups: tuple[str, ...]
+
+
+def load_split(problem: str, encoding: str, seed: int, rows: int | None = None) -> Split:
+    """Load a problem and split it at random, three to one.
+
+    Parameters
+    ----------
+    problem : str
+        A name in `PROBLEMS`.
+    encoding : "indicators" or "codes"
+        Standardised 0/1 columns for each category, for linear learners; or one column of numbers
+        for each categorical feature, for trees. Either way A is among the features.
+    seed : int
+        Of the split, and of the sample where not all rows are used.
+    rows : int, optional
+        Use no more rows than these.
+
+    Examples
+    --------
+    >>> split = load_split("adult", "codes", seed=0, rows=1000)
+    >>> len(split.train), len(split.test), split.groups
+    (750, 250, ('Female', 'Male'))
+    >>> split.train.X.shape
+    (750, 13)
+    """
+    spec = PROBLEMS[problem]
+    data = spec.load()
+    groups, A = np.unique(np.asarray(data.sensitive[spec.attribute]), return_inverse=True)
+    X, y = np.asarray(data.data, dtype=float), np.asarray(data.target, dtype=np.int64)
+    chosen = np.random.default_rng(seed).permutation(len(y))
+    chosen = np.sort(chosen[: min(rows or len(y), spec.rows or len(y))])
+    X, y, A = X[chosen], y[chosen], A[chosen]
+    if encoding == "codes":
+        X = category_codes(X, data.feature_names)
+    train, test = train_test_split(np.arange(len(y)), test_size=0.25, random_state=seed)
+    if encoding == "indicators":
+        X = StandardScaler().fit(X[train]).transform(X)
+    learned, tested = (People(X[part], y[part], A[part]) for part in (train, test))
+    return Split(learned, tested, tuple(map(str, groups)))
+
+
+def category_codes(X: Array, names: Sequence[str]) -> Array:
+    """Return one column for each feature, where the loaders give one for each category.
+
+    Codes follow the order of the loader's categories; -1 is a missing one. Trees on codes are
+    several times as fast as on 0/1 columns, and can separate the same people with more cuts.
+
+    >>> X = np.array([[30.0, 1, 0], [40.0, 0, 1], [50.0, 0, 0]])
+    >>> category_codes(X, ["age", "job=cook", "job=smith"]).tolist()
+    [[30.0, 0.0], [40.0, 1.0], [50.0, -1.0]]
+    """
+    blocks: dict[str, list[int]] = {}
+    for at, name in enumerate(names):
+        feature, _, value = name.partition("=")
+        # A column "age=missing" beside "age" is a feature of its own.
+        blocks.setdefault(name if value in ("", "missing") else feature, []).append(at)
+    columns = []
+    for block in blocks.values():
+        part = X[:, block]
+        if len(block) == 1:
+            columns.append(part[:, 0])
+        else:
+            columns.append(np.where(part.any(axis=1), part.argmax(axis=1), -1.0))
+    return np.column_stack(columns)

@@ -1,0 +1,164 @@
+"""Tasks: one method on one panel with one split, and the file that holds its result."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.cells import Array
+from equipoise.experiments.learners import LEARNERS, N_BOUNDS, Learner
+from equipoise.experiments.measurements import Row, measure_all
+from equipoise.experiments.methods import Method, outcomes_of
+from equipoise.experiments.others import all_methods
+from equipoise.experiments.panels import NOTIONS, Panel, load_split
+
+#: Raised when results computed before mean something else than those computed now.
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Task:
+    """One method on one panel with one split.
+
+    Attributes
+    ----------
+    panel : Panel
+    method : str
+    seed : int
+        Of the split.
+    rows : int, optional
+        Use no more rows than these; for trials.
+    quick : bool
+        Whether the learner's settings are the quick ones.
+    """
+
+    panel: Panel
+    method: str
+    seed: int
+    rows: int | None = None
+    quick: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.panel}, seed {self.seed}: {self.method}"
+
+    @property
+    def file_name(self) -> str:
+        """The name of its result file, the same in every run."""
+        parts = (self.panel.problem, self.panel.learner, self.panel.notion, self.method)
+        return "-".join(part.replace(" ", "_") for part in parts) + f"-{self.seed}.npz"
+
+    @property
+    def learner(self) -> Learner:
+        """The learner and the settings of the methods with it."""
+        learner = LEARNERS[self.panel.learner]
+        return learner.quickly() if self.quick else learner
+
+    def identity(self) -> str:
+        """All that its result depends on; a result with another identity is computed again."""
+        settings = asdict(self.learner)
+        settings["make"] = " ".join(repr(self.learner.make()).split())
+        settings |= {"task": str(self), "rows": self.rows, "bounds": N_BOUNDS, "format": FORMAT}
+        del settings["seconds"]
+        return json.dumps(settings, sort_keys=True)
+
+    def cost(self, n: int) -> float:
+        """Roughly, the seconds it takes with ``n`` rows."""
+        fits = all_methods()[self.method].expected_fits(self.learner)
+        return 1.0 + fits * self.learner.seconds * min(n, self.rows or n) / 1e4
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What a task found: measurements, and the expected decisions for the people tested on."""
+
+    rows: list[Row]
+    test: Array
+    y_test: NDArray[np.int64]
+    A_test: NDArray[np.int64]
+
+
+def run_task(task: Task, folder: Path) -> None:
+    """Run a task and write its file, whole or not at all."""
+    panel, start = task.panel, time.perf_counter()
+    learner, notion = task.learner, NOTIONS[panel.notion]
+    split = load_split(panel.problem, learner.encoding, task.seed, task.rows)
+    method: Method = all_methods()[task.method]
+    outcomes = outcomes_of(method, split, notion, learner)
+    seconds = round(time.perf_counter() - start, 3)
+    rows = [
+        asdict(panel) | {"method": task.method, "seed": task.seed, "seconds": seconds} | row
+        for row in measure_all(outcomes, split, notion)
+    ]
+    path = folder / task.file_name
+    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    with partial.open("wb") as file:
+        np.savez_compressed(
+            file,
+            identity=task.identity(),
+            rows=json.dumps(rows),
+            test=np.array([outcome.test for outcome in outcomes], dtype=np.float32),
+            y_test=split.test.y.astype(np.int8),
+            A_test=split.test.A.astype(np.int8),
+        )
+    os.replace(partial, path)
+
+
+def read_result(task: Task, folder: Path) -> Result | None:
+    """Return the result of a task; None if there is none, or none that can be used."""
+    try:
+        with np.load(folder / task.file_name) as stored:
+            if str(stored["identity"]) != task.identity():
+                return None
+            return Result(
+                json.loads(str(stored["rows"])),
+                stored["test"].astype(float),
+                stored["y_test"].astype(np.int64),
+                stored["A_test"].astype(np.int64),
+            )
+    except (OSError, BadZipFile, KeyError, ValueError, EOFError):
+        return None
+
+
+def is_done(task: Task, folder: Path) -> bool:
+    """Whether a usable result is there, without reading all of it."""
+    try:
+        with np.load(folder / task.file_name) as stored:
+            return str(stored["identity"]) == task.identity()
+    except (OSError, BadZipFile, KeyError, ValueError, EOFError):
+        return False
+
+
+def make_tasks(
+    panels: Iterable[Panel],
+    methods: Iterable[str],
+    seeds: Iterable[int],
+    n_groups: dict[str, int],
+    rows: int | None = None,
+    quick: bool = False,
+) -> list[Task]:
+    """Return the tasks that make sense, a split after the other, panels in the order given.
+
+    Parameters
+    ----------
+    panels, methods, seeds : iterables
+    n_groups : dict
+        From a problem to its number of groups; relabeling and grid search are for two.
+    rows, quick
+        See `Task`.
+    """
+    known, panels, methods = all_methods(), list(panels), list(methods)
+    return [
+        Task(panel, method, seed, rows, quick)
+        for seed in seeds
+        for panel in panels
+        for method in methods
+        if known[method].suits(panel.notion, n_groups[panel.problem])
+    ]

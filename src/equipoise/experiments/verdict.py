@@ -1,0 +1,230 @@
+"""The verdict: does the reduction dominate or match each baseline, up to statistical uncertainty?
+
+A pure function of the table of comparisons, see `equipoise.experiments.comparisons`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, Literal
+
+import numpy as np
+from scipy.stats import norm
+
+from equipoise.experiments.measurements import Row, number
+
+Judgement = Literal["dominates", "matches", "loses"]
+JUDGEMENTS: tuple[Judgement, ...] = ("dominates", "matches", "loses")
+
+#: Chance of a verdict other than "matches" where there is no difference.
+_LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A reduction judged against one baseline in one panel.
+
+    Attributes
+    ----------
+    problem, learner, notion, reduction, baseline : str
+        "reweighting" is the method as published; "reweighting, any setting" all interpolants.
+    judgement : "dominates", "matches" or "loses"
+        Loses: for some setting of the baseline the reduction errs more, beyond uncertainty, or
+        cannot get as fair, beyond uncertainty. Dominates: for some setting it errs less, beyond
+        uncertainty, and it does not lose. Matches: neither.
+    difference, margin : float
+        Error of the reduction minus that of the baseline at the setting that decided, or at the
+        one with the largest difference, and what chance can do to it.
+    excess : float
+        By how much the reduction violates more there: above zero only where it cannot get as
+        fair as the baseline.
+    unreachable : bool
+        Whether ``excess`` is beyond uncertainty.
+    settings : int
+        Settings of the baseline that were compared.
+    train_difference : float
+        The largest difference of errors on the people learned from; NaN where nothing compares.
+    """
+
+    problem: str
+    learner: str
+    notion: str
+    reduction: str
+    baseline: str
+    judgement: Judgement
+    difference: float
+    margin: float
+    excess: float
+    unreachable: bool
+    settings: int
+    train_difference: float
+
+
+@dataclass(frozen=True)
+class _Duel:
+    """One setting of a baseline, the mean of all splits."""
+
+    difference: float
+    margin: float
+    excess: float
+    unreachable: bool
+    train_difference: float
+
+
+def judge(comparisons: Iterable[Row]) -> list[Verdict]:
+    """Judge every reduction against every baseline in every panel.
+
+    Differences are means over the splits. Their standard errors are means too: splits of the same
+    people are no independent samples, so more of them do not make it smaller. Where several
+    settings of a baseline are compared, the level is divided by their number (Bonferroni).
+
+    Examples
+    --------
+    >>> row = dict(problem="p", learner="l", notion="DP", seed=0, reduction="r", baseline="b",
+    ...            setting=1.0, published=1, difference=-0.02, standard_error=0.001,
+    ...            excess=0.0, excess_standard_error=0.01, train_difference=-0.01)
+    >>> judge([row])[0].judgement
+    'dominates'
+    >>> judge([row | {"difference": 0.001}])[0].judgement
+    'matches'
+    """
+    names = ("problem", "learner", "notion", "reduction", "baseline")
+    verdicts = []
+    for _, group in _grouped(comparisons, names):
+        rows = list(group)
+        published = [row for row in rows if row["published"]]
+        name = str(rows[0]["baseline"])
+        if published:
+            verdicts.append(_verdict(name, published))
+            name = f"{name}, any setting"
+        if len(published) < len(rows):
+            verdicts.append(_verdict(name, rows))
+    return verdicts
+
+
+def _verdict(baseline: str, rows: list[Row]) -> Verdict:
+    settings = [list(group) for _, group in _grouped(rows, ("setting",))]
+    quantile = float(norm.ppf(1 - _LEVEL / (2 * len(settings))))
+    duels = [_duel(group, quantile) for group in settings]
+    scores = np.array([_score(duel) for duel in duels])
+    judgement: Judgement = "matches"
+    deciding = int(np.argmax([duel.difference for duel in duels]))
+    if (scores > 0).any():
+        judgement, deciding = "loses", int(np.argmax(scores))
+    elif (scores < 0).any():
+        judgement, deciding = "dominates", int(np.argmin(scores))
+    duel = duels[deciding]
+    on_train = [d.train_difference for d in duels if not np.isnan(d.train_difference)]
+    return Verdict(
+        problem=str(rows[0]["problem"]),
+        learner=str(rows[0]["learner"]),
+        notion=str(rows[0]["notion"]),
+        reduction=str(rows[0]["reduction"]),
+        baseline=baseline,
+        judgement=judgement,
+        difference=duel.difference,
+        margin=duel.margin,
+        excess=duel.excess,
+        unreachable=duel.unreachable,
+        settings=len(duels),
+        train_difference=max(on_train, default=float("nan")),
+    )
+
+
+def _score(duel: _Duel) -> float:
+    """By how much a difference is beyond uncertainty: above zero where the reduction loses."""
+    if duel.unreachable:
+        return 1.0 + duel.excess  # no error makes up for it
+    beyond = abs(duel.difference) - duel.margin
+    return float(np.sign(duel.difference) * max(beyond, 0.0))
+
+
+def _duel(rows: list[Row], quantile: float) -> _Duel:
+    def mean(name: str) -> float:
+        return float(np.mean([number(row, name) for row in rows]))
+
+    excess = mean("excess")
+    return _Duel(
+        mean("difference"),
+        quantile * mean("standard_error"),
+        excess,
+        excess > quantile * mean("excess_standard_error"),
+        mean("train_difference"),
+    )
+
+
+def _grouped(rows: Iterable[Row], names: Sequence[str]) -> Iterable[tuple[Any, Iterable[Row]]]:
+    """Group rows by columns; groups keep the order in which they first appear."""
+
+    def key(row: Row) -> tuple:
+        return tuple(row[name] for name in names)
+
+    rows = list(rows)
+    first = {k: at for at, k in reversed(list(enumerate(map(key, rows))))}
+    return groupby(sorted(rows, key=lambda row: first[key(row)]), key=key)
+
+
+def write_markdown(verdicts: Sequence[Verdict]) -> str:
+    """Write the verdicts as Markdown: counts first, then every panel with its numbers."""
+    parts = ["# Verdict", _PREFACE, "## Counts", _counts(verdicts)]
+    for key, group in _by(verdicts, lambda v: (v.learner, v.notion)):
+        parts += ["## {}, {}".format(*key), _panel_table(list(group))]
+    return "\n\n".join(parts) + "\n"
+
+
+def _counts(verdicts: Sequence[Verdict]) -> str:
+    lines = ["| reduction | baseline | panels | " + " | ".join(JUDGEMENTS) + " |"]
+    lines.append("| --- " * (3 + len(JUDGEMENTS)) + "|")
+    for (reduction, baseline), group in _by(verdicts, lambda v: (v.reduction, v.baseline)):
+        counted = Counter(v.judgement for v in group)
+        cells = " | ".join(str(counted[judgement]) for judgement in JUDGEMENTS)
+        lines.append(f"| {reduction} | {baseline} | {sum(counted.values())} | {cells} |")
+    return "\n".join(lines)
+
+
+def _panel_table(verdicts: list[Verdict]) -> str:
+    reductions = list(dict.fromkeys(v.reduction for v in verdicts))
+    lines = ["| data | baseline | " + " | ".join(reductions) + " |"]
+    lines.append("| --- " * (2 + len(reductions)) + "|")
+    for (problem, baseline), group in _by(verdicts, lambda v: (v.problem, v.baseline)):
+        said = {v.reduction: _cell(v) for v in group}
+        cells = " | ".join(said.get(reduction, "") for reduction in reductions)
+        lines.append(f"| {problem} | {baseline} | {cells} |")
+    return "\n".join(lines)
+
+
+def _cell(verdict: Verdict) -> str:
+    word = f"**{verdict.judgement}**" if verdict.judgement == "loses" else verdict.judgement
+    text = f"{word} {verdict.difference:+.4f} ± {verdict.margin:.4f}"
+    if verdict.unreachable:
+        return f"{text}, less fair by {verdict.excess:.4f}"
+    return f"{text} ({verdict.excess:.4f})" if verdict.excess > 0 else text
+
+
+def _by(verdicts: Iterable[Verdict], key: Callable[[Verdict], Any]) -> Iterable[tuple[Any, Any]]:
+    """Group by a key; groups keep the order in which they first appear."""
+    verdicts = list(verdicts)
+    order = {k: at for at, k in enumerate(dict.fromkeys(map(key, verdicts)))}
+    return groupby(sorted(verdicts, key=lambda v: order[key(v)]), key=key)
+
+
+_PREFACE = """\
+Computed from the table of comparisons by `equipoise.experiments.verdict`; nothing is written by
+hand. Each cell judges a reduction against a baseline on the people tested on, at the baseline's own
+violation of the constraint. The number is the error of the reduction minus that of the baseline
+(below zero is better), and ± what chance can do to it: 95 % over samples of the people tested on,
+divided over the settings compared.
+
+- **dominates**: errs less beyond uncertainty for at least one setting, and never loses.
+- **matches**: no difference beyond uncertainty.
+- **loses**: errs more beyond uncertainty for some setting, or cannot get as fair.
+
+The number is that of the setting that decided, otherwise that of the largest difference. A number
+in brackets says by how much the reduction violates the constraint more, where it does not get as
+fair as the baseline, but the difference is within uncertainty; "less fair by" where it is not.
+"any setting" are the interpolants of a baseline, and thresholds relaxed by a bound; without these
+words the method is as published. Of methods with many settings those on the training Pareto
+frontier are compared."""
