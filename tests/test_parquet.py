@@ -133,7 +133,7 @@ def test_the_bins_on_disk_are_gone_after_the_fit(rows, tmp_path, monkeypatch):
 )
 def test_other_learners_are_refused_with_advice(rows, learner):
     clf = FairClassifier(learner, DemographicParity())
-    with pytest.raises(TypeError, match="only an XGBClassifier"):
+    with pytest.raises(TypeError, match="Only an XGBClassifier"):
         clf.fit(rows, rows.column("label"), sensitive_features=rows.column("sex"))
 
 

@@ -87,14 +87,15 @@ class ParquetRows:
         """Read the features, a table of at most ``batch_size`` rows at a time."""
         arrow = _pyarrow()
         for file in self.files:
-            with arrow.parquet.ParquetFile(file) as opened:
-                for batch in opened.iter_batches(self.batch_size, columns=self.features):
-                    yield np.column_stack(
-                        [
-                            batch.column(name).to_numpy(zero_copy_only=False)
-                            for name in self.features
-                        ]
-                    )
+            # Arrow would read ahead, the whole file if it can: a group of rows at a time.
+            with arrow.parquet.ParquetFile(file, pre_buffer=False) as opened:
+                for group in range(opened.num_row_groups):
+                    for batch in opened.iter_batches(
+                        self.batch_size, row_groups=[group], columns=self.features
+                    ):
+                        yield np.column_stack(
+                            [batch.column(n).to_numpy(zero_copy_only=False) for n in self.features]
+                        )
 
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise TypeError(
