@@ -17,7 +17,7 @@ import numpy as np
 
 from equipoise.cells import Array
 from equipoise.lagrangian import TOLERANCE, Lagrangian
-from equipoise.saddle_point import Mixture, Oracle, Play, Pool, best_mixture, describe
+from equipoise.saddle_point import Mixture, Oracle, Play, Pool, best_mixtures, describe
 
 #: Queries go this far from the best multipliers so far towards those of the LP.
 _TOWARDS_LP = 0.5
@@ -25,8 +25,9 @@ _TOWARDS_LP = 0.5
 #: feasibility is put to the test.
 _FIRST_ROOM, _ROOM_GROWTH, _ROOM_LIMIT = 1.0, 4.0, 64.0
 
-#: An oracle that is not exact is tried between known multipliers until this many tries fail.
-_PATIENCE = 2
+#: An oracle that is not exact is tried between known multipliers until this many tries fail, or
+#: this share of the calls before has been spent on tries.
+_PATIENCE, _TRIES = 2, 0.3
 #: Differences in value below this are rounding.
 _ROUNDING = 1e-12
 
@@ -81,20 +82,20 @@ def frontier(
     (first,) = pool.ask(oracle, games[0].costs(start))
     origin = {first: start}
     bounds = [_Bound(game) for game in games]
-    patience = 0 if oracle.exact else _PATIENCE
+    patience, tries_left = _PATIENCE, 0.0 if oracle.exact else np.inf
     tried: list[_Bound] = []
     for iteration in count(1):
-        # After a try for some bounds these tell how it went; all are looked at before the end.
-        queries = [] if tried else _worst(bounds, batch, pool, asked, nu)
-        for bound in tried:
-            bound.update(pool, asked, nu)
-            patience -= bound.disappointed(nu)
-        if not queries and patience > 0:
-            queries, trying = _between(bounds, batch, pool, origin, nu)
-            tried = trying or tried
+        _look_at(bounds, pool, asked, nu)
+        patience -= sum(bound.disappointed(nu) for bound in tried)
+        # Gaps that a try has opened again are closed when all tries are made.
+        queries = [] if tried else _worst(bounds, batch)
+        if not queries and patience > 0 and tries_left > 0:
+            tries_left = min(tries_left, round(_TRIES * pool.n_calls))
+            queries, trying = _between(bounds, min(batch, int(tries_left)), pool, origin, nu)
+            tried, tries_left = trying or tried, tries_left - len(trying)
         if not queries and tried:
             patience, tried = 0, []
-            queries = _worst(bounds, batch, pool, asked, nu)
+            queries = _worst(bounds, batch)
         yield [bound.play(pool, iteration) for bound in bounds]
         if not queries:
             return
@@ -111,27 +112,29 @@ def over_pool(game: Lagrangian, pool: Pool, asked: Asked | None = None) -> Play:
     of the pool only. If the pool cannot meet the bounds they are loosened by the least slack.
     """
     bound = _Bound(game)
-    bound.update(pool, asked or {"optimality": [], "feasibility": []}, nu=np.inf)
+    _look_at([bound], pool, asked or {"optimality": [], "feasibility": []}, nu=np.inf)
     if asked is None:
         bound.lower = bound.upper
     return bound.play(pool, iteration=0)
 
 
-def _worst(bounds: list[_Bound], batch: int, pool: Pool, asked: Asked, nu: float) -> list[Query]:
-    """Return what to ask for the bounds of the largest gaps; nothing when all are closed.
+def _look_at(bounds: list[_Bound], pool: Pool, asked: Asked, nu: float) -> None:
+    """Solve the LPs of all bounds over the pool, and let each decide what to ask next."""
+    s, pending = pool.s, bounds
+    while pending:
+        stale = [bound for bound in pending if bound.is_stale(s)]
+        if stale:
+            mixtures = best_mixtures([bound.stage_game for bound in stale], s)
+            for bound, mixture in zip(stale, mixtures, strict=True):
+                bound.mix(mixture, len(s))
+        pending = [bound for bound in pending if bound.moves_on(s, asked, nu)]
+    for bound in bounds:
+        bound.decide(len(s), nu)
 
-    A gap seldom grows, so the last one known is good enough to tell which bounds to look at; all
-    are looked at before they are declared closed.
-    """
-    fresh: list[_Bound] = []
-    while len(fresh) < len(bounds):
-        stale = max((b for b in bounds if b not in fresh), key=lambda b: b.gap)
-        pending = [b for b in fresh if b.query is not None]
-        if len(pending) >= batch and stale.gap <= min(b.gap for b in pending):
-            break
-        stale.update(pool, asked, nu)
-        fresh.append(stale)
-    pending = sorted((b for b in fresh if b.query is not None), key=lambda b: -b.gap)
+
+def _worst(bounds: list[_Bound], batch: int) -> list[Query]:
+    """Return what to ask for the bounds of the largest gaps; nothing when all are closed."""
+    pending = sorted((b for b in bounds if b.query is not None), key=lambda b: -b.gap)
     return [b.query for b in pending[:batch] if b.query is not None]
 
 
@@ -177,49 +180,40 @@ class _Bound:
         self.mixture: Mixture
         self.gap = self.upper = np.inf
         self.hoped_from: float | None = None
+        self._centre: Array
         self._pool_size = 0
         self._solved: tuple[tuple[str, float] | None, int] = None, 0
 
     @property
-    def _stage_game(self) -> Lagrangian:
+    def stage_game(self) -> Lagrangian:
+        """The game of the present stage."""
         if self.stage == "feasibility":
             return self.game.feasibility()
         return replace(self.game, B=self.room)
 
-    def update(self, pool: Pool, asked: Asked, nu: float) -> None:
-        """Solve the LP over the pool, and decide what to ask next, if anything."""
-        while True:
-            stage, game = self.stage, self._stage_game
-            self._mix(game, pool)
-            self.lower, centre = -np.inf, self.mixture.lam
-            if asked[stage]:
-                self.lower, centre = game.lower(pool.s, np.array(asked[stage]))
-            self.upper = game.upper(self.mixture.weights @ pool.s[: len(self.mixture.weights)])
-            self.gap = self.upper - self.lower
-            if not self._moves_on(nu):
-                break
-        self.query = None
-        if self.gap > nu:
-            # Nothing new was found half-way: the LP's own multipliers find it, or close the gap.
-            step = _TOWARDS_LP if len(pool) > self._pool_size else 1.0
-            self._pool_size = len(pool)
-            lam = centre + step * (self.mixture.lam - centre)
-            self.query = Query(stage, lam, game.costs(lam))
-
-    def _mix(self, game: Lagrangian, pool: Pool) -> None:
-        """Solve the LP, unless no classifier that has come since could improve its solution."""
+    def is_stale(self, s: Array) -> bool:
+        """Whether some classifier that has come since could improve the mixture."""
         solved_for, considered = self._solved
-        new = pool.s[considered:]
-        if solved_for == (self.stage, self.room) and (
-            not len(new) or game.value(new, self.mixture.lam).min() >= self.upper - _ROUNDING
-        ):
-            self._solved = solved_for, len(pool)
-            return
-        self.mixture = best_mixture(game, pool.s)
-        self._solved = (self.stage, self.room), len(pool)
+        if solved_for != (self.stage, self.room):
+            return True
+        new = s[considered:]
+        if len(new) and self.stage_game.value(new, self.mixture.lam).min() < self.upper - _ROUNDING:
+            return True
+        self._solved = solved_for, len(s)
+        return False
 
-    def _moves_on(self, nu: float) -> bool:
-        """Change the room or the stage when the present one has told all it can."""
+    def mix(self, mixture: Mixture, considered: int) -> None:
+        """Take the LP's solution over as many classifiers."""
+        self.mixture, self._solved = mixture, ((self.stage, self.room), considered)
+
+    def moves_on(self, s: Array, asked: Asked, nu: float) -> bool:
+        """Measure the gap; change the room or the stage when the present one has told all."""
+        game = self.stage_game
+        self.lower, self._centre = -np.inf, self.mixture.lam
+        if asked[self.stage]:
+            self.lower, self._centre = game.lower(s, np.array(asked[self.stage]))
+        self.upper = game.upper(self.mixture.weights @ s[: len(self.mixture.weights)])
+        self.gap = self.upper - self.lower
         unmet = self.mixture.slack > TOLERANCE
         if self.stage == "feasibility":
             if unmet and self.gap > nu / 10:
@@ -237,6 +231,16 @@ class _Bound:
         else:
             self.stage = "feasibility"
         return True
+
+    def decide(self, pool_size: int, nu: float) -> None:
+        """Decide what to ask next, if anything."""
+        self.query = None
+        if self.gap > nu:
+            # Nothing new was found half-way: the LP's own multipliers find it, or close the gap.
+            step = _TOWARDS_LP if pool_size > self._pool_size else 1.0
+            self._pool_size = pool_size
+            lam = self._centre + step * (self.mixture.lam - self._centre)
+            self.query = Query(self.stage, lam, self.stage_game.costs(lam))
 
     def disappointed(self, nu: float) -> bool:
         """Whether a query in between was made for this bound and gained next to nothing."""
