@@ -1,0 +1,153 @@
+"""Many groups: what the reduction costs beside the learner with 50 groups and 200 constraints.
+
+    python benchmarks/many_groups.py [--rows 1000000] [--groups 50] [--features 10] [--quick]
+
+A million made-up people in 50 groups; equalized odds compares each group with everybody, given
+either label and in either direction: 200 constraints, each to be met at 20 bounds. One frontier
+with logistic regression and one with LightGBM. Seconds are CPU seconds of one thread and add up:
+"learner" is inside ``fit`` and the predictions of the learner, "LP" inside the solver of linear
+programs, "rest" is everything else: reading, relabelling, thresholds, moments, multipliers. Where
+``--rounds`` ends the game early, gaps are still open, and costs a call are what they are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from _machine import machine, markdown_table
+from sklearn.linear_model import LogisticRegression
+from threadpoolctl import threadpool_limits
+
+import equipoise.saddle_point
+from equipoise import EqualizedOdds, Frontier
+from equipoise.oracles import RefitOracle
+
+HEADER = [
+    *("learner", "bounds", "calls", "one fit, s", "all, s", "learner, s", "LPs", "LP, s"),
+    *("rest, s", "LP, ms a call", "rest, ms a call", "LP / fit", "(LP + rest) / learner", "excess"),
+]
+
+
+class Clock:
+    """Adds up the CPU time spent inside some functions."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self.calls: dict[str, int] = {}
+
+    def timing(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def timed(*args: Any, **kwargs: Any) -> Any:
+            start = time.process_time()
+            try:
+                return function(*args, **kwargs)
+            finally:
+                self.seconds[name] = self.seconds.get(name, 0.0) + time.process_time() - start
+                self.calls[name] = self.calls.get(name, 0) + 1
+
+        return timed
+
+    @contextmanager
+    def watching(self, holder: Any, attribute: str, name: str) -> Iterator[None]:
+        original = getattr(holder, attribute)
+        setattr(holder, attribute, self.timing(name, original))
+        try:
+            yield
+        finally:
+            setattr(holder, attribute, original)
+
+
+def make_people(rows: int, groups: int, features: int) -> tuple[np.ndarray, ...]:
+    """Groups of unequal size, which the first feature and the base rate tell apart."""
+    rng = np.random.default_rng(0)
+    share = rng.uniform(0.2, 1.0, groups)
+    A = rng.choice(groups, size=rows, p=share / share.sum())
+    X = rng.normal(size=(rows, features))
+    X[:, 0] += np.linspace(-0.7, 0.7, groups)[A]
+    y = (X[:, :3].sum(axis=1) + 1.5 * rng.logistic(size=rows) > 0.5).astype(int)
+    return X, y, A
+
+
+def learners() -> dict[str, Any]:
+    from lightgbm import LGBMClassifier
+
+    return {
+        "logistic": LogisticRegression(C=0.01, max_iter=1000),
+        "LightGBM": LGBMClassifier(n_estimators=100, n_jobs=1, verbose=-1),
+    }
+
+
+def excess(frontier: Frontier, X: np.ndarray, y: np.ndarray, A: np.ndarray) -> float:
+    """By how much the tightest and the loosest bound are exceeded, from the decisions."""
+    worst = -np.inf
+    for point in (frontier.points_[0], frontier.points_[-1]):
+        selected = frontier.at(point.eps).predict_pmf(X)[:, 1]
+        for label in (0, 1):
+            given = y == label
+            rates = np.bincount(A[given], selected[given]) / np.bincount(A[given])
+            gap = np.abs(rates - selected[given].mean()).max()
+            worst = max(worst, gap - point.eps - point.certificate.least_slack)
+    return float(worst)
+
+
+def measure(
+    name: str, people: tuple[np.ndarray, ...], bounds: np.ndarray, rounds: int
+) -> list[object]:
+    X, y, A = people
+    learner, clock = learners()[name], Clock()
+    start = time.process_time()
+    learner.fit(X, y, sample_weight=np.ones(len(y)))
+    one_fit = time.process_time() - start
+    frontier = Frontier(learner, EqualizedOdds(), bounds=bounds, max_iter=rounds)
+    with (
+        clock.watching(equipoise.saddle_point, "linprog", "LP"),
+        clock.watching(RefitOracle, "_trained", "learner"),
+        clock.watching(LogisticRegression, "decision_function", "learner"),
+    ):
+        start = time.process_time()
+        frontier.fit(X, y, sensitive_features=A)
+        total = time.process_time() - start
+    inside, lp, calls = clock.seconds["learner"], clock.seconds.get("LP", 0.0), frontier.n_calls_
+    rest = total - inside - lp
+    return [
+        *(name, len(bounds), calls, f"{one_fit:.2f}", f"{total:.1f}", f"{inside:.1f}"),
+        *(clock.calls.get("LP", 0), f"{lp:.2f}", f"{rest:.2f}"),
+        *(f"{1e3 * lp / calls:.1f}", f"{1e3 * rest / calls:.1f}"),
+        *(f"{lp / calls / one_fit:.3f}", f"{(lp + rest) / inside:.3f}"),
+        f"{excess(frontier, X, y, A):.1e}",
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--groups", type=int, default=50)
+    parser.add_argument("--features", type=int, default=10)
+    parser.add_argument("--bounds", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=200, help="the most to play")
+    parser.add_argument("--learners", nargs="+", choices=["logistic", "LightGBM"])
+    parser.add_argument("--quick", action="store_true", help="20,000 rows, 3 bounds, logistic")
+    asked = parser.parse_args()
+    warnings.simplefilter("ignore")
+    rows, bounds = (20_000, 3) if asked.quick else (asked.rows, asked.bounds)
+    names = asked.learners or (["logistic"] if asked.quick else ["logistic", "LightGBM"])
+    people = make_people(rows, asked.groups, asked.features)
+    print(f"{machine()}\n")
+    print(
+        f"{rows:,} rows, {asked.groups} groups, {4 * asked.groups} constraints, {bounds} bounds, "
+        f"{asked.features} features, one thread.\n"
+    )
+    print(markdown_table(HEADER, []))
+    for name in names:
+        with threadpool_limits(1):
+            row = measure(name, people, np.geomspace(0.005, 0.1, bounds), asked.rounds)
+        print("| " + " | ".join(map(str, row)) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
