@@ -31,7 +31,9 @@ class Learner:
     grid_size : int
         Points of grid search.
     max_iter : int
-        The most rounds of exponentiated gradient, for one bound.
+        The most rounds of exponentiated gradient, for one bound; each is one or two fits.
+    max_rounds : int
+        The most rounds of column generation, for all bounds together; each is about one fit.
     seconds : float
         Roughly, one fit to 10,000 rows; only the estimate of remaining time depends on it.
     """
@@ -42,6 +44,7 @@ class Learner:
     n_scales: int
     grid_size: int
     max_iter: int
+    max_rounds: int
     seconds: float
 
     def bounds(self, n: int | None = None) -> Array:
@@ -79,6 +82,7 @@ LEARNERS: dict[str, Learner] = {
         n_scales=10,
         grid_size=81,
         max_iter=100,
+        max_rounds=200,
         seconds=0.04,
     ),
     "gbm": Learner(
@@ -87,11 +91,19 @@ LEARNERS: dict[str, Learner] = {
         n_eps=5,
         n_scales=4,
         grid_size=25,
-        max_iter=20,
+        max_iter=6,
+        max_rounds=25,
         seconds=1.0,
     ),
     "lightgbm": Learner(
-        _lightgbm, "codes", n_eps=5, n_scales=5, grid_size=49, max_iter=50, seconds=0.1
+        _lightgbm,
+        "codes",
+        n_eps=5,
+        n_scales=5,
+        grid_size=49,
+        max_iter=50,
+        max_rounds=100,
+        seconds=0.1,
     ),
 }
 PAPER_LEARNERS = ("logistic", "gbm")

@@ -158,7 +158,13 @@ def plugin(split: Split, notion: Notion, learner: Learner) -> Outcomes:
 
 def _frontier(split: Split, notion: Notion, learner: Learner, oracle: str) -> Outcomes:
     train, bounds = split.train, learner.bounds(N_BOUNDS)
-    model = Frontier(learner.make(), notion.constraint(), bounds=bounds, oracle=oracle)
+    model = Frontier(
+        learner.make(),
+        notion.constraint(),
+        bounds=bounds,
+        oracle=oracle,
+        max_iter=learner.max_rounds if oracle == "refit" else 200,
+    )
     model.fit(train.X, train.y, sensitive_features=train.A)
     fits = model.n_calls_ if oracle == "refit" else 18  # Y, A|Y=0, A|Y=1; five folds and all
     for eps in bounds:
