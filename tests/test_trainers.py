@@ -109,9 +109,9 @@ class Doubled(TransformerMixin, BaseEstimator):
     ("make", "expected"),
     [
         (GaussianNB, "PlainTrainer"),
-        (LogisticRegression, "PlainTrainer"),
-        (lambda: LogisticRegression(warm_start=True), "WarmStartTrainer"),
-        (lambda: LogisticRegression(warm_start=True, solver="liblinear"), "PlainTrainer"),
+        (LogisticRegression, "WarmStartTrainer"),
+        (lambda: LogisticRegression(solver="liblinear"), "PlainTrainer"),
+        (lambda: LogisticRegression(solver="saga"), "PlainTrainer"),
         (lambda: make_pipeline(StandardScaler(), GaussianNB()), "PipelineTrainer"),
         (lambda: make_pipeline("passthrough", GaussianNB()), "PipelineTrainer"),
         (lambda: make_pipeline(GaussianNB()), "PlainTrainer"),
@@ -226,12 +226,11 @@ def test_the_head_of_a_pipeline_is_fitted_once(monkeypatch):
     assert list(members[0].named_steps) == list(estimator.named_steps)
 
 
-@pytest.mark.parametrize("solver", ["lbfgs", "newton-cg", "newton-cholesky", "saga"])
+@pytest.mark.parametrize("solver", ["lbfgs", "newton-cg", "newton-cholesky"])
 def test_warm_starts_end_where_cold_ones_do(solver):
-    estimator = LogisticRegression(
-        warm_start=True, solver=solver, tol=1e-8, max_iter=5000, random_state=0
-    )
+    estimator = LogisticRegression(solver=solver, tol=1e-8, max_iter=5000)
     trainer = trainer_of(estimator)
+    trainer.start_from(trainer.fit(*ASKED[0]).classifier)
     members = [trainer.fit(*asked).classifier for asked in ASKED]
     assert not hasattr(estimator, "coef_")
     for (label, weight), member in zip(ASKED, members, strict=True):
@@ -241,10 +240,24 @@ def test_warm_starts_end_where_cold_ones_do(solver):
         assert member.get_params() == estimator.get_params()
 
 
-def test_a_warm_start_is_one():
-    trainer = trainer_of(LogisticRegression(warm_start=True))
-    first, again = (trainer.fit(*ASKED[1]).classifier for _ in range(2))
-    assert again.n_iter_[0] < first.n_iter_[0]
+@pytest.mark.parametrize(
+    "estimator",
+    [LogisticRegression(), make_pipeline(StandardScaler(), LogisticRegression())],
+    ids=["alone", "in a pipeline"],
+)
+def test_a_warm_start_is_one_and_the_same_whatever_was_asked_before(estimator):
+    trainer, other = trainer_of(estimator), trainer_of(estimator)
+    first = trainer.fit(*ASKED[0]).classifier
+    trainer.start_from(first)
+    trainer.fit(*ASKED[2])
+    other.start_from(first)
+    after, at_once = (t.fit(*ASKED[1]).classifier for t in (trainer, other))
+    steps = [m[-1] if hasattr(m, "steps") else m for m in (after, at_once, first)]
+    assert_array_equal(steps[0].coef_, steps[1].coef_)
+    trainer.start_from(after)
+    again = trainer.fit(*ASKED[1]).classifier
+    again = again[-1] if hasattr(again, "steps") else again
+    assert again.n_iter_[0] < steps[0].n_iter_[0]
 
 
 @pytest.mark.parametrize(
@@ -310,7 +323,7 @@ def test_xgboost_is_as_good_as_plain_fits():
 
 
 LEARNERS = {
-    "warm": lambda: LogisticRegression(warm_start=True),
+    "warm": lambda: LogisticRegression(),
     "pipeline": lambda: make_pipeline(StandardScaler(), lightgbm(n_estimators=2)),
     "lightgbm": lambda: lightgbm(n_estimators=2),
     "xgboost": lambda: xgboost(n_estimators=2, max_depth=2),

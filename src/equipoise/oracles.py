@@ -78,8 +78,11 @@ class RefitOracle:
             classifier = trained.classifier
         return Response(classifier, self.cells.sum(h))
 
-    def _fit(self, label: NDArray[np.int64], weight: Array) -> Any:
-        return self._trained(label, weight).classifier
+    def start_from(self, classifier: Any) -> None:
+        """Let learners that can start from a solution start from this one, an earlier answer."""
+        if isinstance(classifier, ThresholdedClassifier):
+            classifier = classifier.classifier
+        self._trainer.start_from(classifier)
 
     def _trained(self, label: NDArray[np.int64], weight: Array) -> Trained:
         labels = _labels_in_use(label, weight)

@@ -45,6 +45,7 @@ class PipelineTrainer(KeepingTrainer):
     ) -> None:
         super().__init__(estimator, X, weight_parameter)
         self._choose = choose
+        self._start: Any = None
 
     @classmethod
     def suits(cls, estimator: Any) -> bool:
@@ -63,12 +64,19 @@ class PipelineTrainer(KeepingTrainer):
             if self._kept is None:
                 self._kept = self._transform(label)
         head, trainer, seen = self._kept
+        if self._start is not None:
+            trainer.start_from(self._start)
         last = trainer.fit(label, weight)
         steps = [*head.steps, (self.estimator.steps[-1][0], last.classifier)]
         member = Pipeline(steps, verbose=self.estimator.verbose)
         if seen is None:
             return Trained(member, last.local, last.rows)
         return Trained(member, last.classifier, seen)
+
+    def start_from(self, classifier: Any) -> None:
+        """Tell the last step, here and in other processes."""
+        if isinstance(classifier, Pipeline):
+            self._start = classifier[-1]
 
     def _transform(self, label: NDArray) -> tuple[Pipeline, Trainer, Any]:
         """Return the fitted head, the trainer of the last step and, if different, transform(X)."""

@@ -40,6 +40,10 @@ class Trainer(Protocol):
         """Train; what is returned does not change with later calls."""
         ...
 
+    def start_from(self, classifier: Any) -> None:
+        """Take note of a classifier trained before, from which later fits may start."""
+        ...
+
 
 class Remembered:
     """Stands in for a fitted classifier on the training rows; the rows passed are not looked at.
@@ -80,6 +84,9 @@ class PlainTrainer:
         classifier = clone(self.estimator, safe=False)
         classifier.fit(self.X, label, **{self.weight_parameter: weight})
         return Trained(classifier, classifier, self.X)
+
+    def start_from(self, classifier: Any) -> None:
+        """Do nothing: every fit starts from nothing."""
 
 
 class KeepingTrainer(PlainTrainer):

@@ -1,4 +1,4 @@
-"""Logistic regression, started from its last solution."""
+"""Logistic regression, started from the solution without constraints."""
 
 from __future__ import annotations
 
@@ -9,39 +9,48 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from equipoise.cells import Array
-from equipoise.trainers.plain import KeepingTrainer, Trained
+from equipoise.trainers.plain import PlainTrainer, Trained
+
+#: Solvers that can be started anywhere and draw nothing at random.
+_SOLVERS = ("lbfgs", "newton-cg", "newton-cholesky")
 
 
-class WarmStartTrainer(KeepingTrainer):
-    """Start each fit where the last one ended, for learners with ``warm_start=True``.
+class WarmStartTrainer(PlainTrainer):
+    """Start each fit from one and the same solution, that of the first problem.
 
     The problem is convex: a warm start reaches the same solution as a cold one, up to the
-    solver's own tolerance. Within it, the answer depends on what was asked before; two jobs or an
-    interrupted fit then no longer find what one job finds to the last digit. So this is left to
-    those who ask for it.
+    solver's own tolerance. All fits have the same start, and not the last solution, so that an
+    answer does not depend on what was asked before: two jobs, or a fit that was interrupted and
+    resumed, find what one job finds.
     """
+
+    def __init__(self, estimator: Any, X: Any, weight_parameter: str) -> None:
+        super().__init__(estimator, X, weight_parameter)
+        self._start: tuple[NDArray, NDArray] | None = None
 
     @classmethod
     def suits(cls, estimator: Any, X: Any) -> bool:
-        """Whether the learner asks for warm starts and has a solver that can be started anywhere.
+        """Whether the learner has a solver that can be started anywhere.
 
-        >>> WarmStartTrainer.suits(LogisticRegression(warm_start=True), None)
-        True
         >>> WarmStartTrainer.suits(LogisticRegression(), None)
+        True
+        >>> WarmStartTrainer.suits(LogisticRegression(solver="saga"), None)
         False
         """
-        return (
-            type(estimator) is LogisticRegression
-            and bool(estimator.warm_start)
-            and estimator.solver != "liblinear"
-        )
+        return type(estimator) is LogisticRegression and estimator.solver in _SOLVERS
+
+    def start_from(self, classifier: Any) -> None:
+        """Start all later fits from the solution of this one."""
+        if isinstance(classifier, LogisticRegression):
+            self._start = classifier.coef_, classifier.intercept_
 
     def fit(self, label: NDArray, weight: Array) -> Trained:
-        """Fit a clone of the learner, from the last solution on."""
+        """Fit a clone of the learner, from the start if there is one."""
         classifier = clone(self.estimator)
-        if self._kept is not None:
+        if self._start is not None:
             # scikit-learn starts from these two.
-            classifier.coef_, classifier.intercept_ = (part.copy() for part in self._kept)
+            classifier.coef_, classifier.intercept_ = (part.copy() for part in self._start)
+        classifier.set_params(warm_start=True)
         classifier.fit(self.X, label, **{self.weight_parameter: weight})
-        self._kept = classifier.coef_.copy(), classifier.intercept_.copy()
+        classifier.set_params(warm_start=self.estimator.warm_start)
         return Trained(classifier, classifier, self.X)
