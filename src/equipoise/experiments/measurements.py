@@ -26,7 +26,6 @@ COLUMNS = (
     "violation_low",
     "violation_high",
     "fits",
-    "seconds",
 )
 Row = dict[str, str | float | int | None]
 

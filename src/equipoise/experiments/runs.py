@@ -69,7 +69,8 @@ def _attempt(number: int, task: Task, folder: Path) -> tuple[int, float, str]:
     """Run a task; that one fails must not take the others down."""
     start = time.perf_counter()
     try:
-        run_task(task, folder)
+        if not is_done(task, folder):  # by now, another run may have done it
+            run_task(task, folder)
     except Exception as error:
         failure = f"{type(error).__name__}: {error}"
     else:

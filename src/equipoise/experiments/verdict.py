@@ -176,12 +176,15 @@ def write_markdown(verdicts: Sequence[Verdict]) -> str:
 
 
 def _counts(verdicts: Sequence[Verdict]) -> str:
-    lines = ["| reduction | baseline | panels | " + " | ".join(JUDGEMENTS) + " |"]
-    lines.append("| --- " * (3 + len(JUDGEMENTS)) + "|")
+    lines = ["| reduction | baseline | panels | " + " | ".join(JUDGEMENTS) + " | train |"]
+    lines.append("| --- " * (4 + len(JUDGEMENTS)) + "|")
     for (reduction, baseline), group in _by(verdicts, lambda v: (v.reduction, v.baseline)):
+        group = list(group)
         counted = Counter(v.judgement for v in group)
         cells = " | ".join(str(counted[judgement]) for judgement in JUDGEMENTS)
-        lines.append(f"| {reduction} | {baseline} | {sum(counted.values())} | {cells} |")
+        seen = [v.train_difference for v in group if not np.isnan(v.train_difference)]
+        worst = f"{max(seen):+.4f}" if seen else ""
+        lines.append(f"| {reduction} | {baseline} | {len(group)} | {cells} | {worst} |")
     return "\n".join(lines)
 
 
@@ -227,4 +230,6 @@ in brackets says by how much the reduction violates the constraint more, where i
 fair as the baseline, but the difference is within uncertainty; "less fair by" where it is not.
 "any setting" are the interpolants of a baseline, and thresholds relaxed by a bound; without these
 words the method is as published. Of methods with many settings those on the training Pareto
-frontier are compared."""
+frontier are compared. "train" is the largest difference of errors in any panel on the people
+learned from, at the baseline's violation there: above zero where some baseline was better at what
+all of them optimise."""
