@@ -1,0 +1,23 @@
+"""The command line: ``equipoise --help``; an extra, ``pip install 'equipoise[cli]'``."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+
+#: What the extra installs, and the commands need.
+_NEEDED = ("typer", "rich", "pyarrow", "skops")
+
+
+def main() -> None:
+    """Run the command line; what it lacks, it says in a sentence."""
+    if missing := [name for name in _NEEDED if find_spec(name) is None]:
+        print(
+            f"The command line needs {', '.join(missing)}, which is not installed. Install it: "
+            "pip install 'equipoise[cli]'",
+            file=sys.stderr,
+        )
+        raise SystemExit(2)
+    from equipoise.cli.app import run
+
+    raise SystemExit(run())

@@ -1,0 +1,79 @@
+"""The commands and how they are run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, Any
+
+import typer
+
+import equipoise
+from equipoise.cli import auditing, certifying, deciding, fitting, others, reporting
+from equipoise.cli.failures import DONE, explain, warnings_as_notes
+from equipoise.cli.terminal import Terminal
+
+app = typer.Typer(
+    name="equipoise",
+    help="Classifiers that are as accurate as fairness allows, with a certificate to prove it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"equipoise {equipoise.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _everything(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Classifiers that are as accurate as fairness allows, with a certificate to prove it."""
+
+
+def guarded(command: Callable[..., None]) -> Callable[..., None]:
+    """Return the command with its errors as sentences and its warnings as notes."""
+
+    @wraps(command)
+    def run_guarded(**given: Any) -> None:
+        terminal = Terminal.start(bool(given.get("machine")))
+        try:
+            with warnings_as_notes(terminal):
+                command(**given)
+        except typer.Exit:
+            raise
+        except (Exception, KeyboardInterrupt) as error:
+            raise typer.Exit(explain(error)) from None
+
+    return run_guarded
+
+
+for function in (
+    auditing.audit,
+    fitting.frontier,
+    fitting.fit,
+    fitting.at,
+    deciding.predict,
+    certifying.certify,
+    reporting.report,
+    others.datasets,
+    others.reproduce,
+    others.demo,
+):
+    app.command(function.__name__)(guarded(function))
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run a command line and return its exit code."""
+    try:
+        app(arguments)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else DONE if end.code is None else 2
+    return DONE

@@ -1,0 +1,89 @@
+"""How a command ends: exit codes, and errors as sentences.
+
+====  ===========================================================================================
+code  meaning
+====  ===========================================================================================
+0     done
+1     ``certify`` found a bound exceeded beyond its confidence interval
+2     not done: wrong options, data or files; a sentence on the standard error says what to do
+3     not done: an error that was not foreseen; EQUIPOISE_TRACEBACK=1 shows where
+130   interrupted from the keyboard
+====  ===========================================================================================
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning
+
+from equipoise.cli.terminal import Terminal, printable
+from equipoise.exceptions import EquipoiseWarning
+
+DONE, EXCEEDED, NOT_DONE, UNFORESEEN, INTERRUPTED = 0, 1, 2, 3, 130
+
+#: Errors that say what was received, what was expected, and what to do.
+_EXPLAINED = (ValueError, TypeError, OSError, ImportError, MemoryError, RuntimeError)
+
+
+class Ended(Exception):
+    """A command that has printed all it had to, and ends with this code."""
+
+    def __init__(self, code: int) -> None:
+        self.code = code
+
+
+def explain(error: BaseException) -> int:
+    """Print an error as a sentence, and return the exit code that goes with it."""
+    if isinstance(error, Ended):
+        return error.code
+    if isinstance(error, BrokenPipeError):  # the reader of the output has seen enough
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (else Python complains when it ends)
+        return DONE
+    if isinstance(error, KeyboardInterrupt):
+        print("Interrupted.", file=sys.stderr)
+        return INTERRUPTED
+    if os.environ.get("EQUIPOISE_TRACEBACK"):
+        traceback.print_exception(error)
+    if isinstance(error, _EXPLAINED) and str(error):
+        print(f"Error: {printable(_sentence(error), keep=chr(10))}", file=sys.stderr)
+        return NOT_DONE
+    print(
+        f"Error: {type(error).__name__}: {printable(str(error))}. This was not foreseen; set "
+        "EQUIPOISE_TRACEBACK=1 to see where it happened.",
+        file=sys.stderr,
+    )
+    return UNFORESEEN
+
+
+def _sentence(error: BaseException) -> str:
+    text = str(error).strip()
+    if isinstance(error, OSError) and error.strerror and error.filename is not None:
+        text = f"{error.filename}: {error.strerror}."
+    if isinstance(error, FileExistsError):
+        text = text.replace("Name another file, or allow to overwrite.", "").strip()
+        text = f"{text} Name another file, or overwrite it with --force."
+    return text
+
+
+@contextmanager
+def warnings_as_notes(terminal: Terminal) -> Iterator[None]:
+    """Print warnings of the library as notes, each once; those of others are not for users."""
+
+    def show(message: Warning | str, category: type[Warning], *args: Any, **kwargs: Any) -> None:
+        if issubclass(category, (EquipoiseWarning, ConvergenceWarning)):
+            text = str(message)
+            if text not in terminal.notes:
+                terminal.note(text)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", EquipoiseWarning)
+        warnings.simplefilter("always", ConvergenceWarning)
+        warnings.showwarning = show
+        yield

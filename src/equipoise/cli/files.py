@@ -1,0 +1,100 @@
+"""Model files and report pages, as commands read and write them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from equipoise.atomic_files import check_free, new_file
+from equipoise.cli.examples import Columns
+from equipoise.cli.terminal import Terminal
+from equipoise.frontier import Frontier
+from equipoise.model_files import load, read_manifest, save
+from equipoise.reductions import FairClassifier
+from equipoise.report.contents import ReportContents
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """A model file that was read: the model, and what it says about its columns."""
+
+    path: Path
+    model: Any
+    columns: Columns
+    metadata: dict[str, Any]
+
+
+def open_file(path: Path, trust: Sequence[str] | None) -> Opened:
+    """Read a model file that a command has written."""
+    manifest = read_manifest(path)
+    metadata = manifest["metadata"]
+    if "columns" not in metadata:
+        raise ValueError(
+            f"{path} does not say which columns of a table it needs: it was not written by the "
+            "command line. Use it from Python: equipoise.load(...)."
+        )
+    return Opened(
+        path, load(path, trusted=trust or ()), Columns.from_dict(metadata["columns"]), metadata
+    )
+
+
+def open_classifier(path: Path, eps: float | None, trust: Sequence[str] | None) -> Opened:
+    """Read a classifier, or pick one from a frontier."""
+    opened = open_file(path, trust)
+    if isinstance(opened.model, Frontier):
+        if eps is None:
+            raise ValueError(
+                f"{path} is a frontier, which has a classifier for every bound; say which one with "
+                "--eps."
+            )
+        return Opened(path, opened.model.at(eps), opened.columns, opened.metadata)
+    if not isinstance(opened.model, FairClassifier):
+        raise ValueError(f"{path} holds a {type(opened.model).__name__}; expected a classifier.")
+    if eps is not None:
+        raise ValueError(f"{path} is a classifier for one bound; --eps is for frontiers.")
+    return opened
+
+
+def write_model(
+    model: Any, path: Path, metadata: dict[str, Any], *, force: bool, terminal: Terminal
+) -> None:
+    """Write a model file and say so."""
+    save(model, path, overwrite=force, metadata=metadata)
+    terminal.say(f"Written: {path} ({path.stat().st_size:,} bytes)")
+
+
+def check_outputs(*paths: Path | None, force: bool) -> None:
+    """Refuse names that are taken, before any work is done."""
+    for path in paths:
+        if path is not None:
+            check_free(path, overwrite=force)
+            if not path.parent.is_dir():
+                raise FileNotFoundError(f"there is no folder {path.parent}; make it first.")
+
+
+def write_page(
+    contents: ReportContents, path: Path | None, *, force: bool, terminal: Terminal
+) -> Path | None:
+    """Write the report page, if this installation can; return where."""
+    writer = page_writer()
+    if path is None or writer is None:
+        return None
+    with new_file(path, overwrite=force) as partial:
+        writer(partial, contents)
+    terminal.say(f"Written: {path}")
+    return path
+
+
+def page_writer() -> Any:
+    """Return the function that writes pages, None where there is none."""
+    return getattr(import_module("equipoise.report"), "write_report", None)
+
+
+def page_path(output: Path, page: Path | None, no_page: bool) -> Path | None:
+    """Return where the page goes: where it was told to, or beside the output."""
+    if no_page or page_writer() is None:
+        return None
+    return output.with_suffix(".html") if page is None else page

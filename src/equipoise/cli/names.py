@@ -1,0 +1,174 @@
+"""Names on the command line: learners, constraints, and ``module:object`` for one's own."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+from equipoise import bounds, catalogue
+from equipoise.constraints import Constraint
+
+
+def _lightgbm(seed: int) -> Any:
+    return _from("lightgbm", "LGBMClassifier")(random_state=seed, verbose=-1)
+
+
+def _xgboost(seed: int) -> Any:
+    return _from("xgboost", "XGBClassifier")(random_state=seed)
+
+
+LEARNERS: dict[str, Callable[[int], Any]] = {
+    "logistic": lambda seed: LogisticRegression(max_iter=1000),
+    "lightgbm": _lightgbm,
+    "xgboost": _xgboost,
+    "histogram": lambda seed: HistGradientBoostingClassifier(random_state=seed),
+    "forest": lambda seed: RandomForestClassifier(min_samples_leaf=5, random_state=seed),
+    "tree": lambda seed: DecisionTreeClassifier(min_samples_leaf=20, random_state=seed),
+}
+#: Short name -> constraint; the words are those of the help and of the report page.
+CONSTRAINTS: dict[str, type[Constraint]] = {
+    "dp": catalogue.DemographicParity,
+    "eo": catalogue.EqualizedOdds,
+    "tpr": catalogue.EqualOpportunity,
+    "fpr": catalogue.FalsePositiveRateParity,
+    "fnr": catalogue.FalseNegativeRateParity,
+    "balance": catalogue.ErrorRateBalance,
+    "accuracy": catalogue.AccuracyEquality,
+    "four-fifths": catalogue.FourFifthsRule,
+    "treatment": bounds.TreatmentEquality,
+    "group-error": bounds.BoundedGroupError,
+    "minimax": bounds.MinimaxGroupError,
+}
+
+
+def find_learner(name: str, seed: int) -> Any:
+    """Return the learner of this name.
+
+    >>> find_learner("tree", seed=3)
+    DecisionTreeClassifier(min_samples_leaf=20, random_state=3)
+    """
+    if ":" in name:
+        found = _user_object(name)
+        return found() if isinstance(found, type) or not hasattr(found, "fit") else found
+    if name not in LEARNERS:
+        raise ValueError(_unknown("learner", name, list(LEARNERS)))
+    return LEARNERS[name](seed)
+
+
+def find_constraint(
+    name: str,
+    *,
+    eps: float | None = None,
+    reference: str | None = None,
+    min_size: int = 1,
+    groups: str = "intersections",
+) -> Constraint:
+    """Return the constraint of this name.
+
+    >>> find_constraint("dp", eps=0.02, reference="pairwise")
+    DemographicParity(eps=0.02, reference='pairwise')
+    >>> find_constraint("group-error", eps=0.2)
+    BoundedGroupError()
+    """
+    if ":" in name:
+        return _user_constraint(name, eps)
+    if name not in CONSTRAINTS:
+        raise ValueError(_unknown("constraint", name, list(CONSTRAINTS)))
+    kind = CONSTRAINTS[name]
+    given: dict[str, Any] = {"min_size": min_size, "groups": groups}
+    takes = {"eps", "reference", "bound"} & set(kind().get_params())
+    if eps is not None:
+        if not takes & {"eps", "bound"}:
+            raise ValueError(f"constraint {name!r} has no bound; leave --eps out.")
+        given["eps" if "eps" in takes else "bound"] = eps
+    if reference is not None:
+        if "reference" not in takes:
+            raise ValueError(f"constraint {name!r} compares with nothing; leave --reference out.")
+        given["reference"] = reference
+    return kind(**given)
+
+
+def read_bounds(text: str | None) -> np.ndarray | None:
+    """Return bounds: ``0.01,0.02``, or ``0.001:0.1:20``, twenty evenly spaced in ratio.
+
+    >>> read_bounds("0.01:0.1:3").round(3).tolist(), read_bounds("0.1, 0.02").tolist()
+    ([0.01, 0.032, 0.1], [0.1, 0.02])
+    """
+    if text is None:
+        return None
+    try:
+        if ":" in text:
+            low, high, count = text.split(":")
+            return np.geomspace(float(low), float(high), int(count))
+        return np.array([float(part) for part in text.split(",")])
+    except ValueError:
+        raise ValueError(
+            f"--bounds is {text!r}; expected numbers such as 0.01,0.02,0.05, or a range such as "
+            "0.001:0.1:20 (from, to, how many)."
+        ) from None
+
+
+def near(name: str, known: list[str]) -> str:
+    """Return a hint at the name that may have been meant.
+
+    >>> near("Incme", ["age", "income"])
+    " Did you mean 'income'?"
+    """
+    lower = {entry.lower(): entry for entry in known}
+    close = get_close_matches(name.lower(), list(lower), n=1, cutoff=0.6)
+    return f" Did you mean {lower[close[0]]!r}?" if close else ""
+
+
+def _unknown(what: str, name: str, known: list[str]) -> str:
+    return (
+        f"there is no {what} {name!r}.{near(name, known)} Known are {', '.join(known)}, and "
+        "module:object for one of your own."
+    )
+
+
+def _user_constraint(name: str, eps: float | None) -> Constraint:
+    found = _user_object(name)
+    constraint = found() if isinstance(found, type) else found
+    if not isinstance(constraint, Constraint):
+        raise TypeError(
+            f"{name} is a {type(constraint).__name__}; expected a constraint, such as "
+            "DemographicParity(eps=0.02)."
+        )
+    return constraint if eps is None else constraint.set_params(eps=eps)
+
+
+def _user_object(name: str) -> Any:
+    """Import ``module:object``; modules in the current folder are found too."""
+    module, _, attribute = name.partition(":")
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        found: Any = import_module(module)
+    except ImportError as error:
+        raise ImportError(
+            f"{name!r}: module {module!r} cannot be imported ({error}). Expected module:object, "
+            "with a module in the current folder or on PYTHONPATH."
+        ) from None
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            raise ValueError(f"{name!r}: {module} has no {part!r}.{near(part, dir(found))}")
+        found = getattr(found, part)
+    return found
+
+
+def _from(library: str, name: str) -> Any:
+    try:
+        return getattr(import_module(library), name)
+    except ImportError:
+        raise ImportError(
+            f"learner {library!r} is not installed: pip install 'equipoise[boosting]'."
+        ) from None

@@ -1,0 +1,138 @@
+"""Tables that commands print: frontiers, measurements, groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from equipoise.cli.terminal import Terminal
+from equipoise.report.contents import (
+    GroupContents,
+    MeasuredContents,
+    PointContents,
+    Range,
+    ReportContents,
+)
+
+#: The verdict that makes `certify` exit with 1.
+EXCEEDED = "EXCEEDED"
+_RATE_NAMES = {
+    "base_rate": "favourable",
+    "selection_rate": "selected",
+    "true_positive_rate": "true pos.",
+    "false_positive_rate": "false pos.",
+    "error_rate": "wrong",
+}
+
+
+def show_frontier(terminal: Terminal, contents: ReportContents) -> None:
+    """Print the trade-off, a line for each bound."""
+    found = [entry.data for entry in contents.points[0].measured]
+    header = ["bound", *(f"error {data}" for data in found), *(f"diff. {data}" for data in found)]
+    rows = []
+    alone = [] if contents.unconstrained is None else [contents.unconstrained]
+    for point in [*contents.points, *alone]:
+        by_data = {entry.data: entry for entry in point.measured}
+        bound = "none" if point.eps is None else f"{point.eps:.4f}"
+        errors = [_short(by_data[d].error, interval=False) if d in by_data else "" for d in found]
+        gaps = [
+            _short(by_data[d].disparity, interval=d != "training") if d in by_data else ""
+            for d in found
+        ]
+        price = "" if point.price is None else f"{point.price:.3f}"
+        rows.append([bound, *errors, *gaps, price, str(len(point.members))])
+    name = contents.constraint.name if contents.constraint is not None else ""
+    terminal.table(f"Frontier: {name}", [*header, "price", "members"], rows)
+    terminal.say(
+        f"error: share of wrong decisions. diff.: largest difference that the constraint looks at, "
+        f"[{contents.level:.0%} interval].\nprice: error saved for each unit that the bound is "
+        "loosened. members: classifiers that are mixed."
+    )
+
+
+def show_measured(terminal: Terminal, point: PointContents, level: float) -> None:
+    """Print what was measured on each of the data."""
+    rows = [
+        [entry.data, f"{entry.people:,}", _long(entry.error), _long(entry.excess, "+"), entry.worst]
+        for entry in point.measured
+    ]
+    header = ["data", "people", "error", "excess over the bound", "of"]
+    terminal.table(f"Measured, [{level:.0%} intervals]", header, rows)
+
+
+def show_groups(terminal: Terminal, point: PointContents, level: float) -> None:
+    """Print the rates of every group, on the people held out if there are any."""
+    if point.groups:
+        data = list(point.groups)[-1]
+        show_group_rows(terminal, f"Groups, {data} data", point.groups[data])
+
+
+def show_group_rows(
+    terminal: Terminal,
+    title: str,
+    groups: Sequence[GroupContents],
+    rates: Sequence[str] | None = None,
+) -> None:
+    """Print the rates of every group, all of them or some."""
+    rates = list(_RATE_NAMES) if rates is None else rates
+    rows = [
+        [
+            row.group if not row.feature else f"{row.feature}: {row.group}",
+            f"{row.count:,}",
+            *(_percent(row.rates[rate]) for rate in rates),
+        ]
+        for row in groups
+    ]
+    terminal.table(title, ["group", "people", *(_RATE_NAMES[rate] for rate in rates)], rows)
+
+
+def show_rows(
+    terminal: Terminal, entry: MeasuredContents, people: Sequence[float], few: int, level: float
+) -> None:
+    """Print every constraint and by how much it exceeds its bound, the worst first."""
+    pairs = zip(entry.rows, people, strict=True)
+    rows = [
+        [row.text, f"{n:,.0f}", _long(row.excess, "+"), verdict(row.excess, n, few)]
+        for row, n in sorted(pairs, key=lambda pair: -(pair[0].excess.estimate or 0.0))
+    ]
+    title = f"Constraints on {entry.people:,} people, [{level:.0%} intervals that hold at once]"
+    terminal.table(title, ["constraint", "people", "excess over the bound", "verdict"], rows)
+
+
+def verdict(excess: Range, people: float, few: int) -> str:
+    """Return what an excess means.
+
+    >>> [verdict(Range(0.01, *ends), 99, 30) for ends in ((0.005, 0.02), (-0.01, 0.02))]
+    ['EXCEEDED', 'exceeded, perhaps by chance']
+    >>> verdict(Range(-0.01, -0.02, 0.01), 99, 30), verdict(Range(0.01, 0.005, 0.02), 3, 30)
+    ('met', 'exceeded, too few people to tell')
+    """
+    if excess.estimate is None or excess.estimate <= 0:
+        return "met"
+    if people < few or excess.low is None:
+        return "exceeded, too few people to tell"
+    return EXCEEDED if excess.low > 0 else "exceeded, perhaps by chance"
+
+
+def _short(value: Range | None, *, interval: bool) -> str:
+    if value is None or value.estimate is None:
+        return ""
+    if not interval or value.low is None or value.high is None:
+        return f"{value.estimate:.4f}"
+    return f"{value.estimate:.4f} [{value.low:.3f}, {value.high:.3f}]"
+
+
+def _long(value: Range, sign: str = "") -> str:
+    if value.estimate is None:
+        return ""
+    text = f"{value.estimate:{sign}.4f}"
+    if value.low is None or value.high is None:
+        return text
+    return f"{text} [{value.low:{sign}.4f}, {value.high:{sign}.4f}]"
+
+
+def _percent(value: Range) -> str:
+    if value.estimate is None:
+        return ""
+    if value.low is None or value.high is None:
+        return f"{value.estimate:.1%}"
+    return f"{value.estimate:.1%} [{value.low:.1%}, {value.high:.1%}]"

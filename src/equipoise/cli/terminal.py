@@ -1,0 +1,172 @@
+"""What a command prints: tables and sentences for people, one JSON object for machines.
+
+Results go to the standard output, progress and notes to the standard error. Names of columns and
+groups come out of files; they are printed as text, never as markup or as codes of the terminal.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Protocol
+
+import numpy as np
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+#: Width of tables in a log, where there is no terminal to ask.
+_LOG_WIDTH = 160
+
+
+class Tick(Protocol):
+    """Says how far a command has got: a share from 0 to 1, and in words."""
+
+    def __call__(self, share: float, words: str = "") -> None:
+        """Tell it."""
+
+
+class Terminal:
+    """The two outputs of a command.
+
+    Parameters
+    ----------
+    machine : bool
+        Whether the standard output gets one JSON object and nothing else.
+    """
+
+    def __init__(self, *, machine: bool = False) -> None:
+        self.machine = machine
+        self.notes: list[str] = []
+        self.out, self.err = _console(sys.stdout), _console(sys.stderr)
+
+    @classmethod
+    def start(cls, machine: bool) -> Terminal:
+        """Make the terminal of a command that begins."""
+        terminal = cls(machine=machine)
+        _RUNNING.set(terminal)
+        return terminal
+
+    @classmethod
+    def current(cls) -> Terminal:
+        """Return the terminal of the command that runs."""
+        return _RUNNING.get()
+
+    def say(self, text: str = "") -> None:
+        """Print a line for people."""
+        if not self.machine:
+            self.out.print(printable(text, keep="\n"), soft_wrap=True)
+
+    def note(self, text: str) -> None:
+        """Print something that should be known, such as a warning, and keep it for machines."""
+        self.notes.append(text)
+        self.err.print(f"Note: {printable(text)}", soft_wrap=True)
+
+    def progress_line(self, text: str) -> None:
+        """Print a line about what is going on."""
+        self.err.print(printable(text), soft_wrap=True)
+
+    def table(self, title: str, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """Print a table for people: words to the left, numbers to the right."""
+        if self.machine:
+            return
+        table = Table(title=Text(printable(title)), title_justify="left", box=box.SIMPLE_HEAD)
+        for number, name in enumerate(header):
+            numbers = all(str(row[number])[:1] in "+-0123456789" for row in rows)
+            table.add_column(Text(printable(name)), justify="right" if numbers else "left")
+        for row in rows:
+            table.add_row(*(Text(printable(str(entry))) for entry in row))
+        with self.out.capture() as capture:
+            self.out.print(table)
+        lines = (line.rstrip() for line in capture.get().splitlines())
+        print("\n".join(line for line in lines if line), file=self.out.file, end="\n\n")
+
+    def emit(self, result: dict[str, Any]) -> None:
+        """Print the result for machines."""
+        if self.machine:
+            text = json.dumps(to_json({**result, "notes": self.notes}), indent=1, allow_nan=False)
+            print(text, file=sys.stdout)
+
+    @contextmanager
+    def progress(self, what: str) -> Iterator[Tick]:
+        """Show how far something has got: a bar on a terminal, lines in a log."""
+        if self.err.is_terminal:
+            with _bar(self.err) as bar:
+                task = bar.add_task(what, total=1.0, words="")
+                yield lambda share, words="": bar.update(task, completed=share, words=words)
+        else:
+            yield _Lines(self, what)
+
+
+class _Lines:
+    """Progress as lines: one for every tenth of the way, or where the words change."""
+
+    def __init__(self, terminal: Terminal, what: str) -> None:
+        self.terminal, self.what, self._last = terminal, what, (-1, "")
+
+    def __call__(self, share: float, words: str = "") -> None:
+        now = (math.floor(share * 10), words)
+        if now != self._last:
+            self._last = now
+            self.terminal.progress_line(f"{self.what}: {share:.0%}{words and ', ' + words}")
+
+
+#: The terminal of the command that runs; the options of a command cannot carry it.
+_RUNNING: ContextVar[Terminal] = ContextVar("terminal")
+
+
+def _bar(console: Console) -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[words]}", markup=False),
+        console=console,
+        transient=True,
+    )
+
+
+def _console(file: Any) -> Console:
+    width = None if file.isatty() else _LOG_WIDTH
+    return Console(file=file, markup=False, highlight=False, emoji=False, width=width)
+
+
+def printable(text: str, keep: str = "") -> str:
+    r"""Return text without codes that a terminal would obey.
+
+    >>> printable("\x1b[31mred\x1b[0m")
+    '\\x1b[31mred\\x1b[0m'
+    """
+    return "".join(
+        c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text
+    )
+
+
+def to_json(value: Any) -> Any:
+    """Return a value as JSON can hold it; what is not a finite number becomes null.
+
+    >>> to_json({"a": np.array([1.0, np.nan]), ("F", 1): np.int64(2)})
+    {'a': [1.0, None], 'F, 1': 2}
+    """
+    if isinstance(value, dict):
+        return {_key(key): to_json(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [to_json(entry) for entry in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
+
+
+def _key(key: Any) -> str:
+    return ", ".join(map(str, key)) if isinstance(key, tuple) else str(key)

@@ -1,0 +1,11 @@
+"""The report page and the model card: what they hold, and how they are written.
+
+`write_report` writes one HTML file that needs no network, `write_model_card` a Markdown file, both
+from a `ReportContents`. `equipoise.report.contents` says what that holds.
+"""
+
+from equipoise.report.contents import ReportContents
+from equipoise.report.model_card import model_card, write_model_card
+from equipoise.report.page import write_report
+
+__all__ = ["ReportContents", "model_card", "write_model_card", "write_report"]

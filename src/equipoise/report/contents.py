@@ -1,0 +1,206 @@
+"""What a report page shows, as plain data: made once, drawn and written by others.
+
+All text in it (names of files, columns, groups, labels) is as it came from users and files.
+Whoever writes a page must escape it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple, get_args, get_type_hints
+
+
+class Range(NamedTuple):
+    """An estimate and its confidence interval; None where it is not known or without end."""
+
+    estimate: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class RowContents:
+    """One inequality of the constraint: what is compared, and its value minus its bound."""
+
+    text: str
+    excess: Range
+
+
+@dataclass(frozen=True)
+class MeasuredContents:
+    """A classifier measured on some people.
+
+    ``data`` is "training", "out of fold" or "test". ``excess`` is the largest constraint value
+    minus its bound, ``worst`` the inequality that it belongs to. ``disparity`` is the largest
+    difference itself, where all inequalities have the same bound.
+    """
+
+    data: str
+    people: int
+    error: Range
+    excess: Range
+    disparity: Range | None
+    worst: str
+    rows: list[RowContents]
+
+
+@dataclass(frozen=True)
+class GroupContents:
+    """What happens to one group: its size and its rates, with intervals that hold one by one.
+
+    ``feature`` is the column that makes the group, "a x b" for combinations, "" for everybody.
+    ``rates`` has base_rate, selection_rate, true_positive_rate, false_positive_rate, error_rate.
+    """
+
+    feature: str
+    group: str
+    count: int
+    rates: dict[str, Range]
+
+
+@dataclass(frozen=True)
+class PointContents:
+    """One classifier: a point of the frontier, a single model, or the unconstrained one.
+
+    ``eps`` is None for the unconstrained one, and for models without one bound. ``members`` are
+    the classifiers that are mixed, in words, and their weights. ``prices`` are inequalities, in
+    words, and what loosening each by 0.01 saves in error, at most. ``certificate`` has error,
+    violation, lower, upper, gap, nu, least_slack, free_error, feasible, exact, certified, conflict,
+    calls and text. ``groups`` is by the name of the data that it was measured on. ``command`` and
+    ``python`` select this classifier.
+    """
+
+    eps: float | None
+    error: float
+    disparity: float | None
+    price: float | None
+    members: list[tuple[str, float]]
+    certificate: dict[str, Any]
+    prices: list[tuple[str, float]]
+    binding: list[str]
+    measured: list[MeasuredContents]
+    groups: dict[str, list[GroupContents]]
+    command: str = ""
+    python: str = ""
+
+
+@dataclass(frozen=True)
+class DataContents:
+    """The data: where from, how many, and which columns are what.
+
+    ``labels`` are the unfavourable and the favourable label. ``missing`` counts missing values by
+    column, where there are any.
+    """
+
+    source: str
+    rows: int
+    train_rows: int
+    test_rows: int
+    label: str
+    labels: tuple[str, str]
+    base_rate: float
+    sensitive: list[str]
+    control: list[str]
+    weight: str | None
+    features: dict[str, str]
+    missing: dict[str, int]
+
+
+@dataclass(frozen=True)
+class ConstraintContents:
+    """The constraint: its name, its code, and in words what it asks and what it does not."""
+
+    name: str
+    code: str
+    asks: str
+    formula: str
+    explanation: list[str]
+
+
+@dataclass(frozen=True)
+class AuditContents:
+    """What was found about labels or predictions of others: rates by group, and disparities."""
+
+    decisions: str
+    groups: list[GroupContents]
+    disparities: list[tuple[str, Range, str]]
+
+
+@dataclass(frozen=True)
+class ReportContents:
+    """All that a report page shows.
+
+    Attributes
+    ----------
+    kind : "frontier", "model" or "audit"
+    title : str
+    data : DataContents
+    constraint : ConstraintContents or None
+        None for an audit.
+    learner : str
+    points : list of PointContents
+        Tightest bound first; one for a model, none for an audit.
+    unconstrained : PointContents or None
+    audit : AuditContents or None
+    level : float
+        Level of all intervals.
+    command : str
+        The command that made the page.
+    file : str
+        The name of the model file that commands of points refer to.
+    versions : dict from library to version
+    notes : list of str
+        What the commands warned of.
+
+    Examples
+    --------
+    >>> data = DataContents("a.csv", 2, 2, 0, "y", ("0", "1"), 0.5, ["sex"], [], None, {}, {})
+    >>> contents = ReportContents("audit", "Audit of a.csv", data)
+    >>> ReportContents.from_dict(contents.to_dict()) == contents
+    True
+    """
+
+    kind: str
+    title: str
+    data: DataContents
+    constraint: ConstraintContents | None = None
+    learner: str = ""
+    points: list[PointContents] = field(default_factory=list)
+    unconstrained: PointContents | None = None
+    audit: AuditContents | None = None
+    level: float = 0.95
+    command: str = ""
+    file: str = ""
+    versions: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, given: dict[str, Any]) -> ReportContents:
+        """Return what `to_dict` was made of, after a detour through JSON too."""
+        return _make(cls, given)
+
+
+def _make(kind: Any, value: Any) -> Any:
+    """Return a value of a type from what JSON makes of it."""
+    if value is None:
+        return None
+    options = [option for option in get_args(kind) if option is not type(None)]
+    if type(None) in get_args(kind):  # X | None
+        return _make(options[0], value)
+    origin = getattr(kind, "__origin__", kind)
+    if origin is list:
+        return [_make(options[0], entry) for entry in value]
+    if origin is tuple:
+        return tuple(_make(option, entry) for option, entry in zip(options, value, strict=True))
+    if origin is dict and len(options) == 2:
+        return {key: _make(options[1], entry) for key, entry in value.items()}
+    if kind is Range:
+        return Range(*value)
+    if hasattr(kind, "__dataclass_fields__"):
+        hints = get_type_hints(kind)
+        return kind(**{name: _make(hints[name], entry) for name, entry in value.items()})
+    return value
