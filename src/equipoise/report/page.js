@@ -1,0 +1,144 @@
+// Chooses a point of the frontier. Everything is in the page already: this shows and hides.
+(function () {
+  "use strict";
+  var all = function (query, root) {
+    return Array.prototype.slice.call((root || document).querySelectorAll(query));
+  };
+  document.documentElement.classList.add("js");
+
+  var place = document.getElementById("chosen");
+  var panels = all("[data-panel]");
+  var marks = all("#points [data-point]");
+  var links = all("table [data-point]");
+  var slider = document.getElementById("bound");
+  var keys = panels.map(function (panel) { return panel.dataset.panel; });
+
+  function choose(key, told) {
+    if (keys.indexOf(key) < 0) { return; }
+    panels.forEach(function (panel) {
+      var here = panel.dataset.panel === key;
+      panel.hidden = !here;
+      panel.open = here;
+      if (here && told) {
+        document.getElementById("announced").textContent = panel.dataset.summary;
+      }
+    });
+    marks.forEach(function (mark) {
+      var here = mark.dataset.point === key;
+      mark.classList.toggle("chosen", here);
+      mark.setAttribute("tabindex", here ? "0" : "-1"); // one stop for Tab, arrows between points
+      if (here) {
+        mark.setAttribute("aria-current", "true");
+      } else {
+        mark.removeAttribute("aria-current");
+      }
+    });
+    links.forEach(function (link) {
+      link.closest("tr").classList.toggle("chosen", link.dataset.point === key);
+    });
+    if (slider) {
+      var title = document.getElementById("title-" + key).textContent;
+      slider.value = slider.dataset.keys.split(" ").indexOf(key);
+      slider.setAttribute("aria-valuetext", title);
+      document.getElementById("bound-shown").textContent =
+        links.filter(function (link) { return link.dataset.point === key; })
+          .map(function (link) { return link.textContent; })[0] || title;
+    }
+    if (told) { history.replaceState(null, "", "#point-" + key); }
+  }
+
+  function fromAddress() {
+    var found = /^#point-(\w+)$/.exec(location.hash);
+    return found && keys.indexOf(found[1]) >= 0 ? found[1] : null;
+  }
+
+  if (place) {
+    choose(fromAddress() || place.dataset.first, false);
+    window.addEventListener("hashchange", function () {
+      if (fromAddress()) { choose(fromAddress(), true); }
+    });
+  }
+
+  marks.forEach(function (mark, at) {
+    mark.addEventListener("click", function (event) {
+      event.preventDefault();
+      choose(mark.dataset.point, true);
+    });
+    mark.addEventListener("keydown", function (event) {
+      var to = {
+        ArrowRight: at + 1, ArrowUp: at + 1, ArrowLeft: at - 1, ArrowDown: at - 1,
+        Home: 0, End: marks.length - 1, " ": at
+      }[event.key];
+      if (to === undefined || event.ctrlKey || event.metaKey || event.altKey) { return; }
+      event.preventDefault();
+      to = Math.min(Math.max(to, 0), marks.length - 1);
+      choose(marks[to].dataset.point, true);
+      marks[to].focus();
+    });
+  });
+
+  links.forEach(function (link) {
+    link.addEventListener("click", function (event) {
+      event.preventDefault();
+      choose(link.dataset.point, true);
+      var title = document.getElementById("title-" + link.dataset.point);
+      title.focus({ preventScroll: true });
+      document.getElementById("frontier").scrollIntoView();
+    });
+  });
+
+  if (slider) {
+    slider.closest("p").hidden = false;
+    slider.addEventListener("input", function () {
+      choose(slider.dataset.keys.split(" ")[slider.valueAsNumber], true);
+    });
+  }
+
+  function selected(node) {
+    var range = document.createRange();
+    range.selectNodeContents(node);
+    getSelection().removeAllRanges();
+    getSelection().addRange(range);
+    return document.execCommand("copy");
+  }
+
+  all("button.copy").forEach(function (button) {
+    button.hidden = false;
+    button.addEventListener("click", function () {
+      var code = button.parentNode.querySelector("code");
+      var done = function () {
+        button.textContent = "Copied";
+        setTimeout(function () { button.textContent = "Copy"; }, 2000);
+      };
+      var other = function () { if (selected(code)) { done(); } };
+      if (navigator.clipboard && window.isSecureContext) {
+        navigator.clipboard.writeText(code.textContent).then(done, other);
+      } else {
+        other();
+      }
+    });
+  });
+
+  all("button.save").forEach(function (button) {
+    button.hidden = false;
+    button.addEventListener("click", function () {
+      var from = document.getElementById(button.dataset.from);
+      var text = (from.content || from).textContent;
+      var link = document.createElement("a");
+      link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+      link.download = button.dataset.name;
+      link.click();
+      setTimeout(function () { URL.revokeObjectURL(link.href); }, 1000);
+    });
+  });
+
+  // What is folded up would not be printed.
+  var opened = [];
+  window.addEventListener("beforeprint", function () {
+    opened = all("details:not([open])").filter(function (part) { return !part.hidden; });
+    opened.forEach(function (part) { part.open = true; });
+  });
+  window.addEventListener("afterprint", function () {
+    opened.forEach(function (part) { part.open = false; });
+  });
+})();
