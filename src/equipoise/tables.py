@@ -129,9 +129,10 @@ def _batches(
     pa = _pyarrow()
     if format_of(path) == "csv":
         size = max(path.stat().st_size, 1)
+        types = _csv_types(path, missing, kinds)
         with path.open("rb") as file:
             stream = pa.input_stream(file, compression=_compression(path))
-            for batch in pa.csv.open_csv(stream, **_csv_options(path, missing, names, kinds)):
+            for batch in pa.csv.open_csv(stream, **_csv_options(path, missing, names, types)):
                 yield pa.Table.from_batches([batch]), min(file.tell() / size, 1.0)
     elif format_of(path) == "parquet":
         file = pa.parquet.ParquetFile(path)
@@ -318,15 +319,13 @@ def _csv_options(
     path: str | Path,
     missing: Sequence[str],
     names: list[str] | None,
-    kinds: Mapping[str, Kind] | None,
+    types: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
     pa = _pyarrow()
     convert = pa.csv.ConvertOptions(strings_can_be_null=True)
     convert.null_values = [*convert.null_values, *missing]
-    if names is not None and kinds is not None:
-        types = {"number": pa.float64(), "category": pa.string()}
-        convert.include_columns = names
-        convert.column_types = {name: types[kinds[name]] for name in names}
+    if names is not None and types is not None:
+        convert.include_columns, convert.column_types = names, dict(types)
     return {
         "read_options": pa.csv.ReadOptions(block_size=_BATCH_BYTES),
         "parse_options": pa.csv.ParseOptions(
@@ -334,6 +333,20 @@ def _csv_options(
         ),
         "convert_options": convert,
     }
+
+
+def _csv_types(path: Path, missing: Sequence[str], kinds: Mapping[str, Kind]) -> dict[str, Any]:
+    """Return the types to read columns as, the same for every block whatever is in it."""
+    pa = _pyarrow()
+    with pa.input_stream(str(path), compression="detect") as stream:
+        seen = pa.csv.open_csv(stream, **_csv_options(path, missing, None, None)).schema
+    types = {}
+    for name, kind in kinds.items():
+        found = seen.field(name).type
+        keep = kind == "category" or pa.types.is_string(found)
+        as_found = found if pa.types.is_boolean(found) else pa.float64()
+        types[name] = pa.string() if keep else as_found
+    return types
 
 
 def _compression(path: Path) -> str | None:

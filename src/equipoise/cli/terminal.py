@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import fields, is_dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -157,6 +158,8 @@ def to_json(value: Any) -> Any:
     >>> to_json({"a": np.array([1.0, np.nan]), ("F", 1): np.int64(2)})
     {'a': [1.0, None], 'F, 1': 2}
     """
+    if is_dataclass(value):
+        value = {part.name: getattr(value, part.name) for part in fields(value)}
     if isinstance(value, dict):
         return {_key(key): to_json(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple, np.ndarray)):
