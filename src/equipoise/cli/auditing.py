@@ -11,13 +11,14 @@ import typer
 from equipoise import metrics
 from equipoise.cells import Array
 from equipoise.cli import options as opt
-from equipoise.cli.contents import group_contents, span, versions
 from equipoise.cli.examples import Columns, Reader, Request, check_columns, read_label
 from equipoise.cli.files import check_outputs, page_path, write_page
 from equipoise.cli.fitting import command_line
 from equipoise.cli.shown import show_group_rows
 from equipoise.cli.terminal import Terminal
 from equipoise.report.contents import AuditContents, DataContents, Range, ReportContents
+from equipoise.report.described import versions
+from equipoise.report.measured import group_contents, span
 from equipoise.tables import as_number, kind_of, plain_values
 
 #: Disparity -> what it is, in words. The first three need decisions only, the others also labels.
@@ -101,8 +102,8 @@ def audit(
             "page": None if written is None else str(written),
             "rows": len(y),
             "decisions": found.decisions,
-            "groups": [vars(row) for row in found.groups],
-            "disparities": {name: value._asdict() for name, value, _ in found.disparities},
+            "groups": found.groups,
+            "disparities": {name: value for name, value, _ in found.disparities},
         }
     )
 

@@ -11,13 +11,13 @@ import typer
 from equipoise._validation import read_examples
 from equipoise.cli import failures
 from equipoise.cli import options as opt
-from equipoise.cli.contents import model_point
 from equipoise.cli.examples import Examples, Reader
 from equipoise.cli.failures import Ended
 from equipoise.cli.files import open_classifier
 from equipoise.cli.shown import EXCEEDED, show_groups, show_rows, verdict
 from equipoise.cli.terminal import Terminal
 from equipoise.constraints import Constraint
+from equipoise.report.measured import model_point
 
 
 def certify(
@@ -76,7 +76,7 @@ def certify(
                     for row, n, found in zip(measured.rows, counted, verdicts, strict=True)
                 ]
             },
-            "groups": [vars(row) for row in point.groups["test"]],
+            "groups": point.groups["test"],
         }
     )
     if exceeded:

@@ -12,13 +12,7 @@ import typer
 from sklearn.pipeline import Pipeline
 
 from equipoise.cli import options as opt
-from equipoise.cli.contents import (
-    constraint_contents,
-    data_contents,
-    frontier_points,
-    model_point,
-    versions,
-)
+from equipoise.cli.contents import data_contents
 from equipoise.cli.examples import Columns, Examples, Reader, Request
 from equipoise.cli.files import check_outputs, open_file, page_path, write_model, write_page
 from equipoise.cli.names import find_constraint, find_learner, read_bounds
@@ -28,6 +22,8 @@ from equipoise.encoding import make_encoder
 from equipoise.frontier import Frontier
 from equipoise.reductions import FairClassifier
 from equipoise.report.contents import ReportContents
+from equipoise.report.described import constraint_contents, versions
+from equipoise.report.measured import frontier_points, model_point
 
 #: The default gap, as in `equipoise.problem`; here it only tells how far a fit has got.
 _NU = 0.1

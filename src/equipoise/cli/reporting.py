@@ -9,13 +9,14 @@ from typing import Annotated
 import typer
 
 from equipoise.cli import options as opt
-from equipoise.cli.contents import constraint_contents, frontier_points, model_point, versions
 from equipoise.cli.examples import Examples, Reader
 from equipoise.cli.files import Opened, check_outputs, open_file, page_writer, write_page
 from equipoise.cli.fitting import command_line
 from equipoise.cli.terminal import Terminal
 from equipoise.frontier import Frontier
 from equipoise.report.contents import DataContents, ReportContents
+from equipoise.report.described import constraint_contents, versions
+from equipoise.report.measured import frontier_points, model_point
 
 
 def report(

@@ -1,11 +1,12 @@
 """The report page and the model card: what they hold, and how they are written.
 
 `write_report` writes one HTML file that needs no network, `write_model_card` a Markdown file, both
-from a `ReportContents`. `equipoise.report.contents` says what that holds.
+from a `ReportContents`. `report_of` makes one in Python; the command line makes its own.
 """
 
 from equipoise.report.contents import ReportContents
+from equipoise.report.making import report_of
 from equipoise.report.model_card import model_card, write_model_card
 from equipoise.report.page import write_report
 
-__all__ = ["ReportContents", "model_card", "write_model_card", "write_report"]
+__all__ = ["ReportContents", "model_card", "report_of", "write_model_card", "write_report"]
