@@ -10,7 +10,7 @@ median is over the calls after the first, in which the bins are made; that one i
 one, and "decisions" the share of training rows on which the two agree, both averaged over calls.
 
 The second table is the frontier of logistic regression on Adult, demographic parity and equalized
-odds at twenty bounds, each fit started from zero, or from the solution without constraints.
+odds at twenty bounds, each fit started from zero, or from the solution of the most similar one.
 
 Run ``python benchmarks/bin_once.py``; ``--quick`` for a small version.
 """

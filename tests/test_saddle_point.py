@@ -25,7 +25,14 @@ from equipoise import (
     Play,
     Pool,
 )
-from equipoise.saddle_point import best_mixture, exponentiated_gradient, play_out, polished
+from equipoise.saddle_point import (
+    Response,
+    best_mixture,
+    best_mixtures,
+    exponentiated_gradient,
+    play_out,
+    polished,
+)
 
 #: What the linear programs of both sides may differ by.
 SOLVER = 2e-7
@@ -229,6 +236,38 @@ def test_best_mixture_is_an_optimal_vertex_with_its_multipliers(seed: int, B: fl
     assert (lam >= 0).all()
     assert lam.sum() <= B + SOLVER
     assert problem.lagrangian(lam).min() == pytest.approx(best.value, abs=SOLVER)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_programs_solved_as_one_have_the_optima_of_each(seed: int) -> None:
+    problem = random_problem(seed)
+    game = game_of(problem, 4.0)
+    looser = [game.lagrangian.relaxed(slack) for slack in (0.0, 0.01, 0.05, 0.3, 1.0)]
+    mixtures = best_mixtures(looser, game.oracle.s)
+    for each, mixture in zip(looser, mixtures, strict=True):
+        alone = best_mixture(each, game.oracle.s)
+        values = [each.error(m.weights @ game.oracle.s) + 4.0 * m.slack for m in (mixture, alone)]
+        assert values[0] == pytest.approx(values[1], abs=1e-9)
+        assert mixture.weights.sum() == pytest.approx(1)
+        dual = each.value(game.oracle.s, mixture.lam).min()  # weak duality is tight: both optimal
+        assert dual == pytest.approx(values[0], abs=SOLVER)
+
+
+def test_a_pool_names_the_answer_to_the_most_similar_costs() -> None:
+    class Starting:
+        exact, started = False, None
+
+        def start_from(self, classifier: str) -> None:
+            self.started = classifier
+
+        def best_response(self, costs: np.ndarray) -> Response:
+            return Response(f"asked {costs.tolist()} from {self.started}", costs)
+
+    pool, oracle = Pool(), Starting()
+    for costs in ([1.0, 0.0], [0.0, 1.0], [0.9, 0.1], [0.2, 2.0]):
+        pool.ask(oracle, np.array(costs))
+    starts = [name.split(" from ", 1)[1].split(" from ")[0] for name in pool.classifiers]
+    assert starts == ["None", "asked [1.0, 0.0]", "asked [1.0, 0.0]", "asked [0.0, 1.0]"]
 
 
 def test_best_mixture_is_indifferent_between_its_members() -> None:

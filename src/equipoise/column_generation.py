@@ -80,8 +80,6 @@ def frontier(
     asked.setdefault("optimality", []).append(start)
     asked.setdefault("feasibility", [])
     (first,) = pool.ask(oracle, games[0].costs(start))
-    if hasattr(oracle, "start_from"):
-        oracle.start_from(pool.classifiers[first])
     origin = {first: start}
     bounds = [_Bound(game) for game in games]
     patience, tries_left = _PATIENCE, 0.0 if oracle.exact else np.inf

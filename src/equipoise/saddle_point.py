@@ -98,9 +98,17 @@ class Pool:
         """Return the numbers of the oracle's classifiers for these costs, asking only once each."""
         keys = [key_of(c) for c in costs]
         new = {key: c for key, c in zip(keys, costs, strict=True) if key not in self._asked}
+        if new and self._asked and hasattr(oracle, "start_from"):
+            oracle.start_from(self._nearest(next(iter(new))))
         for key, response in zip(new, self._respond(oracle, list(new.values())), strict=True):
             self._keep(key, response)
         return [self._asked[key] for key in keys]
+
+    def _nearest(self, key: bytes) -> Any:
+        """Return the answer to the most similar costs, from which a learner may start."""
+        known = np.array([np.frombuffer(known) for known in self._asked])
+        distance = np.abs(known - np.frombuffer(key)).sum(axis=1)
+        return self.classifiers[list(self._asked.values())[int(distance.argmin())]]
 
     def _keep(self, key: bytes, response: Response) -> None:
         self.n_calls += 1

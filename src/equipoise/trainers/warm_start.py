@@ -1,4 +1,4 @@
-"""Logistic regression, started from the solution without constraints."""
+"""Logistic regression, started from the solution of a similar problem."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ _SOLVERS = ("lbfgs", "newton-cg", "newton-cholesky")
 
 
 class WarmStartTrainer(PlainTrainer):
-    """Start each fit from one and the same solution, that of the first problem.
+    """Start each fit from the solution that was named last.
 
     The problem is convex: a warm start reaches the same solution as a cold one, up to the
-    solver's own tolerance. All fits have the same start, and not the last solution, so that an
-    answer does not depend on what was asked before: two jobs, or a fit that was interrupted and
-    resumed, find what one job finds.
+    solver's own tolerance. The start is named from outside, by the pool, and not simply the last
+    solution, so that a fit that was interrupted and resumed finds what an undisturbed one finds.
     """
 
     def __init__(self, estimator: Any, X: Any, weight_parameter: str) -> None:
