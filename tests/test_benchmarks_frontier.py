@@ -47,10 +47,11 @@ def test_matched_violations_are_read_off_the_lower_hull(script):
     np.testing.assert_allclose(found, [0.20, 0.15, 0.125, np.nan])  # 0.19 lies above the hull
 
 
-def test_growth_tells_what_is_too_slow(script, monkeypatch):
+def test_growth_tells_what_is_too_slow(script, monkeypatch, tmp_path):
     growth = script("growth")
-    size = growth.Size(rows=500)
-    found = growth.measure_apart("equipoise", size, 60)
+    size, file = growth.Size(rows=500), tmp_path / "data.npz"
+    np.savez(file, **growth.make_data(500, 2, 2))
+    found = growth.measure_apart("equipoise", size, file, 60)
     assert found["calls"] >= 1
     assert found["seconds"] > 0
 
@@ -58,7 +59,7 @@ def test_growth_tells_what_is_too_slow(script, monkeypatch):
         return type("Done", (), {"returncode": -signal.SIGXCPU})
 
     monkeypatch.setattr(growth.subprocess, "run", killed)
-    ended = growth.measure_apart("fairlearn", size, 7)
+    ended = growth.measure_apart("fairlearn", size, file, 7)
     assert ended == {"ended": "too slow (> 7 s)"}
     results = {("rows", size, "equipoise"): found, ("rows", size, "fairlearn"): ended}
     assert "| too slow (> 7 s) |" in growth.table("rows", [size], results)
