@@ -53,14 +53,15 @@ def write_report(path: str | Path, contents: ReportContents, *, overwrite: bool 
 
 def render(contents: ReportContents) -> bytes:
     """Return the page; where there are too many groups for its size, the largest groups only."""
+    numbers = _numbers(contents)
     for most_groups in _MOST_GROUPS:
-        page = _document(contents, most_groups).encode("utf-8", errors="replace")
+        page = _document(contents, most_groups, numbers).encode("utf-8", errors="replace")
         if len(page) < MOST_BYTES:
             break
     return page
 
 
-def _document(contents: ReportContents, most_groups: int) -> str:
+def _document(contents: ReportContents, most_groups: int, numbers: Html | None) -> str:
     style, script = _asset("page.css"), _asset("page.js")
     head = element(
         "head",
@@ -68,7 +69,7 @@ def _document(contents: ReportContents, most_groups: int) -> str:
         element("meta", http_equiv="Content-Security-Policy", content=_policy(style, script)),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
-        element("title", contents.title),
+        element("title", _title(contents)),
         element("style", style),
     )
     body = element(
@@ -77,10 +78,14 @@ def _document(contents: ReportContents, most_groups: int) -> str:
         _header(contents),
         element("main", _main(contents, most_groups), id="main"),
         element("footer", element("p", "Made with equipoise. Nothing on this page is sent.")),
-        _numbers(contents),
+        numbers,
         element("script", script),
     )
     return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
+
+
+def _title(contents: ReportContents) -> str:
+    return contents.title[:1].upper() + contents.title[1:]
 
 
 def _header(contents: ReportContents) -> Html:
@@ -102,7 +107,7 @@ def _header(contents: ReportContents) -> Html:
     return element(
         "header",
         element("p", kinds.get(contents.kind, ""), class_="kind"),
-        element("h1", contents.title),
+        element("h1", _title(contents)),
         element("nav", element("ul", links), aria_label="Sections"),
     )
 
@@ -169,6 +174,13 @@ def _slider(contents: ReportContents, chosen: PointContents) -> Html:
 
 def _numbers(contents: ReportContents) -> Html | None:
     """Return the contents as data, for other programs: `ReportContents.from_dict` reads them."""
+    entries = sum(
+        len(some)
+        for point in contents.points
+        for some in [*point.groups.values(), *(entry.rows for entry in point.measured)]
+    )
+    if entries * 100 > _MOST_DATA:  # an entry is longer than that, and there is no need to try
+        return None
     text = json.dumps(contents.to_dict(), separators=(",", ":"))
     if len(text) > _MOST_DATA:
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from equipoise.report.contents import MeasuredContents, PointContents, ReportContents
-from equipoise.report.numbers import bound, decimal, interval, on, verdict
+from equipoise.report.numbers import bound, decimal, interval, on, verdict, with_interval
 
 
 def chosen_point(contents: ReportContents, eps: float | None = None) -> PointContents | None:
@@ -32,8 +32,8 @@ def findings(contents: ReportContents) -> list[str]:
     """Return what was found, in a few sentences."""
     if contents.audit is not None:
         return [
-            f"The largest disparity found: {words}, {decimal(value.estimate)} {interval(value)}."
-            for _, value, words in contents.audit.disparities[:1]
+            f"{words[0].upper()}{words[1:]}: {with_interval(value)}."
+            for _, value, words in contents.audit.disparities
         ]
     shown = [contents.unconstrained, chosen_point(contents)]
     if len(contents.points) > 1:

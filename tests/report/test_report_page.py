@@ -1,0 +1,247 @@
+"""The page as text: it is well formed, complete, small, and shows text as text."""
+
+import json
+import re
+from base64 import b64encode
+from dataclasses import replace
+from hashlib import sha256
+from html.parser import HTMLParser
+
+import pytest
+from unkind import BOUNDS, GROUPS, UNKIND, rates_by_hand
+
+from equipoise.report import ReportContents, report_of, write_report
+from equipoise.report.axis import Axis
+from equipoise.report.contents import AuditContents, GroupContents, Range
+from equipoise.report.page import MOST_BYTES, render
+
+VOID = {"br", "hr", "input", "link", "meta"}
+
+
+class Page(HTMLParser):
+    """Checks that tags match, and keeps elements with their attributes and text."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.elements = [], []
+        self.feed(text)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        element = {"tag": tag, "attrs": dict(attrs), "text": "", "within": list(self.open)}
+        assert len(attrs) == len(element["attrs"])  # none is given twice
+        self.elements.append(element)
+        if tag not in VOID:
+            self.open.append(element)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop()["tag"] == tag
+
+    def handle_data(self, data):
+        for element in self.open:
+            element["text"] += data
+
+    def all(self, tag, **attrs):
+        return [
+            e
+            for e in self.elements
+            if e["tag"] == tag and all(e["attrs"].get(k) == v for k, v in attrs.items())
+        ]
+
+    def inside(self, element, tag):
+        return [
+            e
+            for e in self.all(tag)
+            if any(outer is element for outer in e["within"])
+        ]
+
+
+@pytest.fixture(scope="module")
+def page(made):
+    return Page(made.page.read_text(encoding="utf-8"))
+
+
+def test_there_is_a_panel_for_every_bound_and_for_no_bound(page):
+    panels = [e["attrs"]["data-panel"] for e in page.all("details") if "data-panel" in e["attrs"]]
+    assert panels == ["0", "1", "2", "3", "free"]
+    links = [e["attrs"]["data-point"] for e in page.all("a") if "data-point" in e["attrs"]]
+    assert links == panels * 2  # on the picture and in the table
+    ids = [e["attrs"]["id"] for e in page.elements if "id" in e["attrs"]]
+    assert len(ids) == len(set(ids))
+    targets = [e["attrs"]["href"][1:] for e in page.all("a")]
+    assert set(targets) <= set(ids)
+
+
+@pytest.mark.parametrize("at", range(len(BOUNDS)))
+def test_numbers_of_a_panel_are_those_of_at(made, page, at):
+    (panel,) = page.all("details", **{"data-panel": str(at)})
+    model = made.frontier.at(BOUNDS[at])
+    error, selected, disparity = rates_by_hand(model, made.test)
+    tiles = [e["text"] for e in page.inside(panel, "strong")]
+    assert tiles[:2] == [f"{error:.4f}", f"{disparity:.4f}"]
+    assert f"{error:.4f}" in panel["attrs"]["data-summary"]
+
+    tables = page.inside(panel, "table")
+    (groups,) = [t for t in tables if ", test data" in t["text"] and "Selected" in t["text"]]
+    for row in page.inside(groups, "tr")[2:]:
+        cells = [c["text"] for c in page.inside(row, "td")]
+        name = page.inside(row, "th")[0]["text"].removeprefix("sex: ")
+        if name != "everybody":
+            assert cells[3].split()[0] == f"{selected[name]:.1%}"
+    assert {f"sex: {name}" for name in GROUPS} <= {e["text"] for e in page.inside(groups, "th")}
+
+    weights = [f"{w:.1%}" for w in sorted(model.classifier_.weights, reverse=True)]
+    (members,) = [t for t in tables if "What is mixed" in t["text"]]
+    assert [page.inside(r, "td")[0]["text"] for r in page.inside(members, "tr")[1:]] == weights
+    code = [e["text"] for e in page.inside(panel, "code")]
+    assert code == [
+        f"equipoise at 'my frontier.equipoise' --eps {BOUNDS[at]:g} --output model.equipoise",
+        f"equipoise.load('my frontier.equipoise').at(eps={BOUNDS[at]:g})",
+    ]
+
+
+def test_the_unconstrained_classifier_stands_beside(made, page):
+    (panel,) = page.all("details", **{"data-panel": "1"})
+    tables = page.inside(panel, "table")
+    (groups,) = [t for t in tables if ", training data" in t["text"] and "Selected" in t["text"]]
+    first = made.frontier._pool.classifiers[0].predict(made.train.X)
+    by_group = {g: first[made.train.group["sex"] == g].mean() for g in GROUPS}
+    for row in page.inside(groups, "tr")[2:]:
+        name = page.inside(row, "th")[0]["text"].removeprefix("sex: ")
+        if name != "everybody":
+            assert page.inside(row, "td")[2]["text"].split()[0] == f"{by_group[name]:.1%}"
+
+
+def test_violations_are_told_on_all_three_data(made, page):
+    (panel,) = page.all("details", **{"data-panel": "2"})
+    tables = page.inside(panel, "table")
+    (measured,) = [t for t in tables if "Violation on each of the data" in t["text"]]
+    rows = page.inside(measured, "tr")[1:]
+    assert [page.inside(r, "th")[0]["text"] for r in rows] == ["out of fold", "training", "test"]
+    assert all("[" in page.inside(row, "td")[2]["text"] for row in rows)
+
+
+def test_text_of_users_is_shown_as_text(made, page):
+    raw = made.page.read_text(encoding="utf-8")
+    assert UNKIND not in raw
+    assert "<img" not in raw
+    assert {e["attrs"].get("type") for e in page.all("script")} == {None, "application/json"}
+    assert len(page.all("script")) == 2
+    assert "</title><img src=x" in page.all("h1")[0]["text"]
+    assert not [k for e in page.elements for k in e["attrs"] if k.startswith("on")]
+
+
+def test_the_numbers_in_the_page_are_the_contents(made, page):
+    (data,) = page.all("script", type="application/json")
+    assert "<" not in data["text"]
+    assert ReportContents.from_dict(json.loads(data["text"])) == made.contents
+
+
+def test_nothing_is_loaded_and_no_other_script_may_run(page):
+    assert not [e for e in page.elements if {"src", "srcset"} & set(e["attrs"])]
+    assert not page.all("link")
+    (policy,) = page.all("meta", **{"http-equiv": "Content-Security-Policy"})
+    content = policy["attrs"]["content"]
+    assert content.startswith("default-src 'none'")
+    for tag in ("script", "style"):
+        (own,) = [e for e in page.all(tag) if "type" not in e["attrs"]]
+        digest = b64encode(sha256(own["text"].encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in content
+    assert not [e for e in page.elements if "style" in e["attrs"]]  # the policy would forbid it
+
+
+def test_tables_have_captions_and_headers(page):
+    for table in page.all("table"):
+        assert len(page.inside(table, "caption")) == 1
+        assert all("scope" in th["attrs"] for th in page.inside(table, "th"))
+        assert page.inside(table, "th")
+    (html,) = page.all("html")
+    assert html["attrs"]["lang"] == "en"
+    assert [len(page.all(tag)) for tag in ("header", "main", "nav", "footer", "h1")] == [1] * 5
+    assert page.all("p", **{"aria-live": "polite"})
+    assert all(e["attrs"].get("aria-label") for e in page.all("a") if e["within"][-1]["tag"] == "g")
+
+
+def test_many_groups_make_no_large_page(made):
+    span = Range(0.123456789, 0.101010101, 0.212121212)
+    rates = dict.fromkeys(made.contents.points[0].groups["test"][0].rates, span)
+    groups = [GroupContents("", "overall", 9999, rates)]
+    groups += [GroupContents("town", f"town {n}", n, rates) for n in range(1500)]
+    point = replace(made.contents.points[0], groups={"training": groups, "test": groups})
+    crowded = replace(made.contents, points=[point] * 20)
+    raw = render(crowded)
+    assert len(raw) < MOST_BYTES
+    text = raw.decode()
+    assert "smaller ones are left out" in text
+    assert "town 1499" in text
+    assert "town 3<" not in text
+
+
+def test_a_model_and_an_audit_have_pages_too(made):
+    model = made.frontier.at(0.05)
+    train = made.train
+    contents = report_of(model, train.X, train.y, sensitive_features=train.group, title="One")
+    page = Page(render(contents).decode())
+    error = rates_by_hand(model, train)[0]
+    (measured,) = [t for t in page.all("table") if "Violation on each" in t["text"]]
+    (row,) = [r for r in page.inside(measured, "tr") if r["text"].startswith("training")]
+    assert page.inside(row, "td")[1]["text"].split()[0] == f"{error:.4f}"
+    assert not page.all("svg", role="group")
+    bare = replace(contents, points=[replace(contents.points[0], groups={})])
+    assert "No people were at hand" in render(bare).decode()
+
+    found = AuditContents(
+        "pred", contents.points[0].groups["training"], [("d", Range(0.1, 0.0, 0.2), "worst gap")]
+    )
+    audit = replace(contents, kind="audit", points=[], constraint=None, audit=found)
+    text = Page(render(audit).decode()).all("body")[0]["text"]
+    assert "Worst gap: 0.1000 [0.0000, 0.2000]." in text
+    assert UNKIND in text
+
+
+def test_a_bound_that_cannot_be_met_is_said(made):
+    first = made.contents.points[0]
+    unmet = replace(first, certificate={**first.certificate, "feasible": False})
+    contents = replace(made.contents, points=[unmet, *made.contents.points[1:]])
+    text = render(contents).decode()
+    assert "1 of the bounds, up to 0.005, cannot be met with this learner" in text
+    assert "bound cannot be met" in text
+
+
+def test_files_are_replaced_only_if_allowed(made, tmp_path):
+    path = tmp_path / "page.html"
+    path.write_text("mine")
+    with pytest.raises(FileExistsError, match="exists already"):
+        write_report(path, made.contents, overwrite=False)
+    assert path.read_text() == "mine"
+    write_report(path, made.contents)
+    assert path.read_bytes() == made.page.read_bytes()
+
+
+def test_people_held_out_in_part_are_refused(made):
+    train = made.train
+    with pytest.raises(ValueError, match="given in part"):
+        report_of(
+            made.frontier, train.X, train.y, sensitive_features=train.group, X_test=made.test.X
+        )
+
+
+@pytest.mark.parametrize("values", [[0.1, 0.1], [0.0, 0.3], [0.001, 0.2], [0.0, 0.0], [0.0, 1e-7]])
+def test_axes_take_any_numbers(values):
+    axis = Axis.over(values, 10, 110, ratios=True)
+    assert all(10 <= axis.place(value) <= 110 for value in [*values, -1.0, 2.0])
+    assert axis.place(min(values)) <= axis.place(max(values))
+    assert 1 <= len(axis.ticks()) < 9
+
+
+def test_places_keep_the_order_of_errors(made, page):
+    (svg,) = page.all("svg", role="group")
+    circles = [e for e in page.inside(svg, "circle") if e["attrs"]["class"] == "mark train"]
+    heights = [float(e["attrs"]["cy"]) for e in circles]
+    errors = [p.error for p in made.frontier.report()["training"]]
+    measured = [entry.estimate for entry in errors]
+    order = sorted(range(len(measured)), key=measured.__getitem__)
+    drawn = [heights[at] for at in order]
+    assert drawn == sorted(drawn, reverse=True)  # less error is further down
+    assert re.fullmatch(r"0 0 \d+ \d+", svg["attrs"]["viewbox"])
