@@ -53,23 +53,9 @@ ESTIMATORS = [
     ResampledClassifier(LogisticRegression()),
 ]
 
-#: Draws are a hash of the row, so even the checks that call predict twice, on subsets or in
-#: another order pass. Whoever gives nu passes all.
-_OTHER_NU = (
-    "the default gap follows the effective sample size, which is smaller for 15 rows of weights "
-    "0 to 4 than for the same rows repeated: one fit may stop a round before the other"
-)
-WITH_THE_DEFAULT_GAP = {
-    "check_sample_weight_equivalence_on_dense_data": _OTHER_NU,
-    "check_sample_weight_equivalence_on_sparse_data": _OTHER_NU,
-}
 
-
-def cannot_pass(estimator):
-    default = isinstance(estimator, FairClassifier) and estimator.nu is None
-    return WITH_THE_DEFAULT_GAP if default else {}
-
-
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=cannot_pass)
+# Draws are a hash of the row, so even the checks that call predict twice, on subsets or in another
+# order pass: no check is excused.
+@parametrize_with_checks(ESTIMATORS)
 def test_common_checks(estimator, check):
     check(estimator)
