@@ -50,11 +50,7 @@ class Page(HTMLParser):
         ]
 
     def inside(self, element, tag):
-        return [
-            e
-            for e in self.all(tag)
-            if any(outer is element for outer in e["within"])
-        ]
+        return [e for e in self.all(tag) if any(outer is element for outer in e["within"])]
 
 
 @pytest.fixture(scope="module")

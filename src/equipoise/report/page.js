@@ -59,11 +59,30 @@
     });
   }
 
-  marks.forEach(function (mark, at) {
-    mark.addEventListener("click", function (event) {
+  // Marks may lie on each other: a click means the nearest, wherever it falls on the picture.
+  function nearest(event, picture) {
+    var at = new DOMPoint(event.clientX, event.clientY);
+    at = at.matrixTransform(picture.getScreenCTM().inverse());
+    var best = null, least = Infinity;
+    all(".target", picture).forEach(function (target) {
+      var away = Math.hypot(target.cx.baseVal.value - at.x, target.cy.baseVal.value - at.y);
+      if (away < least) { least = away; best = target.closest("[data-point]"); }
+    });
+    return best;
+  }
+
+  all("svg.frontier").forEach(function (picture) {
+    picture.addEventListener("click", function (event) {
+      // A screen reader or a key clicks without a place.
+      var mark = event.detail ? nearest(event, picture) : event.target.closest("[data-point]");
+      if (!mark) { return; }
       event.preventDefault();
       choose(mark.dataset.point, true);
+      mark.focus({ preventScroll: true });
     });
+  });
+
+  marks.forEach(function (mark, at) {
     mark.addEventListener("keydown", function (event) {
       var to = {
         ArrowRight: at + 1, ArrowUp: at + 1, ArrowLeft: at - 1, ArrowDown: at - 1,

@@ -1,0 +1,244 @@
+"""The page in a real browser: Debian's chromium, driven by Playwright."""
+
+import os
+import shutil
+from dataclasses import replace
+
+import pytest
+from unkind import BOUNDS, UNKIND, rates_by_hand
+
+from equipoise.report import write_report
+
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="the browser tests need playwright: pip install playwright"
+)
+CHROMIUM = os.environ.get("EQUIPOISE_CHROMIUM") or shutil.which("chromium")
+if CHROMIUM is None:
+    pytest.skip(
+        "the browser tests need chromium: apt-get install chromium", allow_module_level=True
+    )
+
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+MARK = "#points [data-point='{}']"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS, timeout=60_000)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(browser, made):
+    """Opens the page and, at the end, makes sure that nothing was wrong and nothing was loaded."""
+    wrong, loaded, contexts = [], [], []
+
+    def opened(path=made.page, **options):
+        context = browser.new_context(**options)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(20_000)
+        page.on("console", lambda message: wrong.append(message.text))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("dialog", lambda dialog: (wrong.append(dialog.message), dialog.dismiss()))
+        page.on("request", lambda request: loaded.append(request.url))
+        page.goto(path.as_uri())
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert wrong == []
+    assert len(loaded) == len(contexts)
+
+
+def shown_panels(page):
+    return page.eval_on_selector_all(
+        "[data-panel]", "all => all.filter(p => p.offsetParent).map(p => p.dataset.panel)"
+    )
+
+
+READ = """() => {
+  const panel = [...document.querySelectorAll("[data-panel]")].find(p => p.offsetParent);
+  const rows = [...panel.querySelectorAll("details[open] tbody tr")].filter(
+    row => row.querySelector("td.fair"));
+  return [
+    [...panel.querySelectorAll(".tile strong")].map(e => e.innerText),
+    Object.fromEntries(rows.map(row => [
+      row.querySelector("th").innerText, row.querySelector("td.fair").innerText.split(/\\s/)[0]])),
+  ];
+}"""
+
+
+def read_panel(page):
+    """Error, largest difference and the selection rates of groups, as a reader sees them."""
+    tiles, rates = page.evaluate(READ)
+    return tiles, {name.removeprefix("sex: "): rate for name, rate in rates.items()}
+
+
+def check_panel(page, made, eps):
+    error, selected, disparity = rates_by_hand(made.frontier.at(eps), made.test)
+    tiles, rates = read_panel(page)
+    assert tiles[:2] == [f"{error:.4f}", f"{disparity:.4f}"]
+    assert {name: rates[name] for name in selected} == {
+        name: f"{rate:.1%}" for name, rate in selected.items()
+    }
+    return tiles, rates
+
+
+def test_a_click_shows_the_numbers_of_at(visit, made):
+    page = visit()
+    assert shown_panels(page) == ["2"]  # the middle
+    before = check_panel(page, made, BOUNDS[2])
+    box = page.locator(f"{MARK.format(0)} .mark.fold").bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    assert shown_panels(page) == ["0"]
+    after = check_panel(page, made, BOUNDS[0])
+    assert before != after
+    visible = page.locator("[data-panel]:visible")
+    assert (
+        visible.locator("pre code")
+        .first.inner_text()
+        .endswith("--eps 0.005 --output model.equipoise")
+    )
+    assert "at(eps=0.005)" in visible.locator("pre code").nth(1).inner_text()
+    assert "Bound 0.005." in page.locator("#announced").text_content()
+    assert page.url.endswith("#point-0")
+    assert page.locator("#bound-shown").inner_text() == "0.005"
+    assert page.locator(MARK.format(0)).get_attribute("aria-current") == "true"
+    assert page.locator("#points .chosen").count() == 1
+
+
+def test_the_keyboard_is_enough(visit, made):
+    page = visit()
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.dataset.point"):
+            break
+    assert page.evaluate("document.activeElement.dataset.point") == "2"
+    ring = "getComputedStyle(document.activeElement.querySelector('.target')).strokeWidth"
+    assert page.evaluate(ring) == "3px"
+    page.keyboard.press("ArrowRight")
+    assert shown_panels(page) == ["3"]
+    check_panel(page, made, BOUNDS[3])
+    page.keyboard.press("Home")
+    assert shown_panels(page) == ["0"]
+    page.keyboard.press("End")
+    assert shown_panels(page) == ["free"]
+    page.keyboard.press("ArrowRight")  # there is none further
+    assert shown_panels(page) == ["free"]
+    page.keyboard.press("Tab")  # one stop for all points, then the slider
+    assert page.evaluate("document.activeElement.id") == "bound"
+    page.keyboard.press("Home")
+    assert shown_panels(page) == ["0"]
+
+
+def test_the_table_and_the_address_choose_too(visit, made):
+    page = visit()
+    page.locator("#points-table [data-point='1']").click()
+    check_panel(page, made, BOUNDS[1])
+    assert page.evaluate("document.activeElement.id") == "title-1"
+    page.evaluate("location.hash = 'point-3'")
+    page.wait_for_function("document.getElementById('point-3').offsetParent")
+    check_panel(page, made, BOUNDS[3])
+
+
+def test_copy_and_save(visit, made):
+    page = visit(permissions=["clipboard-read", "clipboard-write"])
+    button = page.locator("[data-panel]:visible button.copy").first
+    button.click()
+    page.wait_for_function("b => b.textContent == 'Copied'", arg=button.element_handle())
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == made.contents.points[2].command
+    with page.expect_download() as download:
+        page.locator("button.save").click()
+    text = download.value.path().read_text(encoding="utf-8")
+    assert text.startswith("# Model card: ")
+    assert r"\<script\>" in text
+
+
+def test_unkind_names_are_text(visit):
+    page = visit()
+    assert UNKIND in page.locator("[data-panel]:visible table").nth(2).inner_text()
+    assert page.locator("script").count() == 2
+    assert page.locator("img").count() == 0
+    assert "onerror=alert(1)" in page.title()
+
+
+def test_without_a_script_all_is_there(visit):
+    page = visit(java_script_enabled=False)
+    assert page.locator("#points .mark.train").count() == len(BOUNDS) + 1
+    assert page.locator("#points-table tbody tr").count() == len(BOUNDS) + 1
+    assert page.locator(".slider").is_hidden()
+    assert page.locator("button:visible").count() == 0
+    folded = page.locator("#point-0 .tiles")
+    assert folded.is_hidden()
+    page.locator("#point-0 > summary").click()
+    assert folded.is_visible()
+
+
+@pytest.mark.parametrize("width", [320, 768])
+def test_a_narrow_screen_does_not_scroll_sideways(visit, width):
+    page = visit(viewport={"width": width, "height": 700})
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.locator("#bound").focus()
+    page.keyboard.press("ArrowLeft")
+    assert shown_panels(page) == ["1"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    # What is written beside the axes can be read.
+    height = page.locator("svg.frontier .frame text").first.bounding_box()["height"]
+    assert height > 10
+
+
+def luminance(colour):
+    parts = [int(part) / 255 for part in colour[4:-1].split(",")]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_both_schemes_can_be_read(visit, scheme):
+    page = visit(color_scheme=scheme)
+    colours = page.evaluate(
+        """() => [["body", "backgroundColor"], ["body", "color"], ["caption", "color"],
+                  ["#points .mark.train", "fill"], ["#points .mark.test", "fill"],
+                  ["#points .mark.fold", "fill"]]
+            .map(([which, what]) => getComputedStyle(document.querySelector(which))[what])"""
+    )
+    back, *others = map(luminance, colours)
+    assert (back < 0.05) == (scheme == "dark")
+    contrast = [(max(back, c) + 0.05) / (min(back, c) + 0.05) for c in others]
+    assert contrast[0] > 7
+    assert contrast[1] > 4.5
+    assert min(contrast[2:]) > 3
+
+
+def test_on_paper_it_is_dark_on_white_and_unfolded(visit):
+    page = visit(color_scheme="dark")
+    page.emulate_media(media="print")
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.locator("nav").is_hidden()
+    assert page.locator("[data-panel]:visible details:not([open])").count() == 0
+    assert shown_panels(page) == ["2"]
+
+
+def test_a_page_without_frontier_opens(visit, made, tmp_path):
+    path = tmp_path / "model.html"
+    model = replace(
+        made.contents, kind="model", points=made.contents.points[:1], unconstrained=None
+    )
+    write_report(path, model)
+    page = visit(path)
+    assert shown_panels(page) == ["0"]
