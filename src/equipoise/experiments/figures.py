@@ -89,7 +89,10 @@ def draw_figures(rows: Sequence[Row], folder: Path, prefix: str = "") -> list[Pa
     written = []
     for name, figure in FIGURES.items():
         picture = draw(panels, figure)
-        for suffix, options in ((".png", {"dpi": 110}), (".svg", {"metadata": {"Date": None}})):
+        for suffix, options in (
+            (".png", {"dpi": 100, "pil_kwargs": {"optimize": True}}),
+            (".svg", {"metadata": {"Date": None}}),
+        ):
             written.append(folder / f"{prefix}{name}{suffix}")
             picture.savefig(written[-1], **options)
     return written
@@ -211,7 +214,9 @@ def _draw_curve(ax: Any, curve: Curve, name: str, figure: Figure) -> None:
     x, y = measured["violation"][chosen], measured["error"][chosen]
     label = f"{name}, any setting" if marker else name
     reduction = name in _REDUCTIONS
-    ax.plot(x, y, "-", color=colour, lw=1.3 if reduction else 0.8, label=label, zorder=3)
+    # Dots, since a curve may be a single point.
+    width = 1.3 if reduction else 0.8
+    ax.plot(x, y, ".-", color=colour, lw=width, ms=2.5 * width, label=label, zorder=3)
     if figure.lowest:
         ax.axvline(x.min(), color=colour, lw=0.6, ls=(0, (4, 3)), alpha=0.8, zorder=1)
     if figure.bands and name == "exponentiated gradient":

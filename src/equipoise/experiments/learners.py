@@ -100,9 +100,9 @@ LEARNERS: dict[str, Learner] = {
         "codes",
         n_eps=5,
         n_scales=5,
-        grid_size=49,
-        max_iter=50,
-        max_rounds=100,
+        grid_size=25,
+        max_iter=20,
+        max_rounds=50,
         seconds=0.1,
     ),
 }

@@ -49,7 +49,7 @@ PROBLEMS: dict[str, Problem] = {
     "compas": Problem(load_compas, "race"),
     "law": Problem(load_law_school, "race"),
     "dutch": Problem(load_dutch_census, "gender"),
-    "acs": Problem(load_acs_income, "sex", rows=100_000),
+    "acs": Problem(load_acs_income, "sex", rows=50_000),
 }
 PAPER_PROBLEMS = ("adult", "adult4", "compas", "law", "dutch")
 
