@@ -17,6 +17,7 @@ from equipoise.frontier import Frontier
 from equipoise.report.contents import DataContents, ReportContents
 from equipoise.report.described import constraint_contents, versions
 from equipoise.report.measured import frontier_points, model_point
+from equipoise.report.model_card import write_model_card
 
 
 def report(
@@ -28,6 +29,10 @@ def report(
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="The page; by default beside the file."),
+    ] = None,
+    card: Annotated[
+        Path | None,
+        typer.Option("--card", help="Also write the model card, as Markdown."),
     ] = None,
     drop_missing: opt.DropMissing = False,
     trust: opt.Trust = None,
@@ -44,7 +49,7 @@ def report(
         raise ValueError("this installation cannot write pages; --json prints what they hold.")
     output = file.with_suffix(".html") if output is None else output
     if not machine:
-        check_outputs(output, force=force)
+        check_outputs(output, card, force=force)
     opened = open_file(file, trust)
     people = {}
     if data is not None:
@@ -55,6 +60,9 @@ def report(
     written = None
     if page_writer() is not None:
         written = write_page(contents, output, force=force, terminal=terminal)
+    if card is not None:
+        write_model_card(card, contents, overwrite=force)
+        terminal.say(f"Written: {card}")
     terminal.emit({"page": None if written is None else str(written), "report": contents.to_dict()})
 
 

@@ -175,9 +175,8 @@ def _slider(contents: ReportContents, chosen: PointContents) -> Html:
 def _numbers(contents: ReportContents) -> Html | None:
     """Return the contents as data, for other programs: `ReportContents.from_dict` reads them."""
     entries = sum(
-        len(some)
+        sum(map(len, point.groups.values())) + sum(len(entry.rows) for entry in point.measured)
         for point in contents.points
-        for some in [*point.groups.values(), *(entry.rows for entry in point.measured)]
     )
     if entries * 100 > _MOST_DATA:  # an entry is longer than that, and there is no need to try
         return None
