@@ -214,9 +214,9 @@ def _draw_curve(ax: Any, curve: Curve, name: str, figure: Figure) -> None:
     x, y = measured["violation"][chosen], measured["error"][chosen]
     label = f"{name}, any setting" if marker else name
     reduction = name in _REDUCTIONS
-    # Dots, since a curve may be a single point.
     width = 1.3 if reduction else 0.8
-    ax.plot(x, y, ".-", color=colour, lw=width, ms=2.5 * width, label=label, zorder=3)
+    kind = "-" if len(x) > 1 else "."  # a line through one point is not seen
+    ax.plot(x, y, kind, color=colour, lw=width, ms=4 * width, label=label, zorder=3)
     if figure.lowest:
         ax.axvline(x.min(), color=colour, lw=0.6, ls=(0, (4, 3)), alpha=0.8, zorder=1)
     if figure.bands and name == "exponentiated gradient":

@@ -169,27 +169,32 @@ def _grouped(rows: Iterable[Row], names: Sequence[str]) -> Iterable[tuple[Any, I
 
 def write_markdown(verdicts: Sequence[Verdict]) -> str:
     """Write the verdicts as Markdown: counts first, then every panel with its numbers."""
-    parts = ["# Verdict", _PREFACE, "## Counts", _counts(verdicts)]
+    parts = ["# Verdict", _PREFACE, "## Panels: dominates / matches / loses", _counts(verdicts)]
+    reductions = list(dict.fromkeys(v.reduction for v in verdicts))
     for key, group in _by(verdicts, lambda v: (v.learner, v.notion)):
-        parts += ["## {}, {}".format(*key), _panel_table(list(group))]
+        parts += ["## {}, {}".format(*key), _panel_table(list(group), reductions)]
     return "\n\n".join(parts) + "\n"
 
 
 def _counts(verdicts: Sequence[Verdict]) -> str:
-    lines = ["| reduction | baseline | panels | " + " | ".join(JUDGEMENTS) + " | train |"]
-    lines.append("| --- " * (4 + len(JUDGEMENTS)) + "|")
+    learners = list(dict.fromkeys(v.learner for v in verdicts))
+    lines = ["| reduction | baseline | " + " | ".join(learners) + " | train |"]
+    lines.append("| --- " * (3 + len(learners)) + "|")
     for (reduction, baseline), group in _by(verdicts, lambda v: (v.reduction, v.baseline)):
         group = list(group)
-        counted = Counter(v.judgement for v in group)
-        cells = " | ".join(str(counted[judgement]) for judgement in JUDGEMENTS)
+        cells = " | ".join(_tally(v for v in group if v.learner == name) for name in learners)
         seen = [v.train_difference for v in group if not np.isnan(v.train_difference)]
         worst = f"{max(seen):+.4f}" if seen else ""
-        lines.append(f"| {reduction} | {baseline} | {len(group)} | {cells} | {worst} |")
+        lines.append(f"| {reduction} | {baseline} | {cells} | {worst} |")
     return "\n".join(lines)
 
 
-def _panel_table(verdicts: list[Verdict]) -> str:
-    reductions = list(dict.fromkeys(v.reduction for v in verdicts))
+def _tally(verdicts: Iterable[Verdict]) -> str:
+    counted = Counter(v.judgement for v in verdicts)
+    return " / ".join(str(counted[judgement]) for judgement in JUDGEMENTS) if counted else ""
+
+
+def _panel_table(verdicts: list[Verdict], reductions: Sequence[str]) -> str:
     lines = ["| data | baseline | " + " | ".join(reductions) + " |"]
     lines.append("| --- " * (2 + len(reductions)) + "|")
     for (problem, baseline), group in _by(verdicts, lambda v: (v.problem, v.baseline)):
