@@ -7,6 +7,7 @@ OLDEST := .venv-oldest
 
 DEMO_READY := $(VENV)/.demo-installed
 EXPERIMENTS_READY := $(VENV)/.experiments-installed
+DOCS_READY := $(VENV)/.docs-installed
 TEST_READY := $(VENV)/.test-installed
 OLDEST_READY := $(OLDEST)/.test-installed
 
@@ -17,12 +18,13 @@ PYTEST_OLDEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -
 # Without compiling: most of what is installed is never imported, the rest is compiled when it is.
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
 
-.PHONY: help demo reproduce test lint types layers tests oldest clean
+.PHONY: help demo reproduce docs test lint types layers tests oldest clean
 
 help:
 	@echo "make demo    unconstrained and fair models on the Adult data, side by side; a plot in outputs/"
 	@echo "make reproduce   the paper's experiments: table, figures, verdict in outputs/experiments (hours;"
 	@echo "             resumes when stopped; make reproduce REPRODUCE=--quick takes about a minute)"
+	@echo "make docs    the documentation, with its gallery, in outputs/site"
 	@echo "make test    everything: lint, types, layers, tests, tests with the oldest versions allowed"
 	@echo "make lint | types | layers | tests | oldest    one part of it"
 	@echo "make clean   remove the environments, the caches and the outputs"
@@ -34,6 +36,10 @@ demo: $(DEMO_READY)
 REPRODUCE ?=
 reproduce: $(EXPERIMENTS_READY)
 	$(VENV)/bin/python -m equipoise.experiments $(REPRODUCE)
+
+docs: $(DOCS_READY)
+	$(VENV)/bin/python -m sphinx -q -W --keep-going docs outputs/site
+	@echo "The site is outputs/site/index.html"
 
 test: lint types layers tests oldest
 
@@ -68,12 +74,16 @@ $(EXPERIMENTS_READY): pyproject.toml | $(VENV)/bin/python
 	$(VENV)/bin/python $(PIP_INSTALL) --editable ".[experiments]"
 	touch $@
 
+$(DOCS_READY): pyproject.toml | $(VENV)/bin/python
+	$(VENV)/bin/python $(PIP_INSTALL) --editable ".[docs]"
+	touch $@
+
 $(TEST_READY): pyproject.toml | $(VENV)/bin/python
 	$(VENV)/bin/python $(PIP_INSTALL) --editable ".[dev]"
 	touch $@ $(DEMO_READY)
 
 $(OLDEST_READY): pyproject.toml tests/oldest.txt | $(OLDEST)/bin/python
-	$(OLDEST)/bin/python $(PIP_INSTALL) --constraint tests/oldest.txt --editable ".[frames,plot]" \
+	$(OLDEST)/bin/python $(PIP_INSTALL) --constraint tests/oldest.txt --editable ".[frames,plot,cli,onnx]" \
 		pytest pytest-xdist hypothesis fairlearn lightgbm
 	touch $@
 

@@ -46,12 +46,18 @@ def lightgbm():
     return pytest.importorskip("lightgbm").LGBMClassifier(n_estimators=5, num_leaves=4, verbose=-1)
 
 
+def xgboost():
+    pytest.importorskip("onnxmltools", reason="XGBoost needs onnxmltools")
+    return pytest.importorskip("xgboost").XGBClassifier(n_estimators=5, max_depth=2)
+
+
 LEARNERS = {
     "logistic": LogisticRegression,
     "pipeline": lambda: make_pipeline(StandardScaler(), LogisticRegression()),
     "tree": lambda: DecisionTreeClassifier(max_depth=3),
     "forest": lambda: RandomForestClassifier(5, max_depth=3, random_state=0),
     "lightgbm": lightgbm,
+    "xgboost": xgboost,
 }
 
 

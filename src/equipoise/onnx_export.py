@@ -211,8 +211,16 @@ class _Graph:
 
     def convert(self, classifier: Any, *, raw: bool) -> list[str]:
         """Convert a classifier of another library; return its labels and its scores."""
-        part = _convert(self.skl2onnx, classifier, self.types, raw)
-        part = self.onnx.compose.add_prefix(part, f"{self.name()}_", rename_inputs=False)
+        types, prefix, make_node = self.types, f"{self.name()}_", self.onnx.helper.make_node
+        if single := list(types) == ["X"] and _library(classifier) == "xgboost":
+            types = {"X": _single_precision(types["X"])}  # as XGBoost itself reads rows
+        part = _convert(self.skl2onnx, classifier, types, raw)
+        part = self.onnx.compose.add_prefix(part, prefix)
+        if single:
+            to = self.onnx.TensorProto.FLOAT
+            self.nodes.append(make_node("Cast", ["X"], [f"{prefix}X"], to=to))
+        else:
+            self.nodes += [make_node("Identity", [n], [f"{prefix}{n}"]) for n in self.inputs]
         self.nodes += part.graph.node
         self.constants += part.graph.initializer
         return [output.name for output in part.graph.output]
@@ -277,6 +285,12 @@ def _onnx_type(values: NDArray) -> Any:
     return kinds[values.dtype.kind]([None, values.shape[1]])
 
 
+def _single_precision(kind: Any) -> Any:
+    from skl2onnx.common.data_types import FloatTensorType
+
+    return FloatTensorType(kind.shape)
+
+
 def _convert(skl2onnx: Any, classifier: Any, types: dict[str, Any], raw: bool) -> Any:
     last = _last_step(classifier)
     if _library(last) in _BOOSTING:
@@ -307,21 +321,22 @@ def _register_boosting(skl2onnx: Any, classifier: Any) -> None:
     """Tell skl2onnx how LightGBM's and XGBoost's classifiers are converted."""
     library = _library(classifier)
     try:
-        from onnxmltools.convert.lightgbm.operator_converters import LightGbm
-        from onnxmltools.convert.xgboost.operator_converters import XGBoost
-    except ImportError:
+        if library == "lightgbm":
+            from onnxmltools.convert.lightgbm.operator_converters import LightGbm as converters
+        else:
+            from onnxmltools.convert.xgboost.operator_converters import XGBoost as converters
+    except ImportError as error:
         raise ImportError(
-            f"members of {library} need onnxmltools, which is not installed: pip install "
-            "onnxmltools."
+            f"members of {library} need onnxmltools, which cannot be imported ({error}): pip "
+            "install 'equipoise[onnx]'."
         ) from None
     from skl2onnx.common.shape_calculator import calculate_linear_classifier_output_shapes
 
-    converter = LightGbm.convert_lightgbm if library == "lightgbm" else XGBoost.convert_xgboost
     skl2onnx.update_registered_converter(
         type(classifier),
         f"Equipoise{type(classifier).__name__}",
         calculate_linear_classifier_output_shapes,
-        converter,
+        getattr(converters, f"convert_{library}"),
         options={"nocl": [True, False], "zipmap": [True, False, "columns"]},
     )
 
