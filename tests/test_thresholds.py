@@ -97,3 +97,42 @@ def test_own_cut_is_kept_exactly_where_it_is_among_the_best():
     forest = RandomForestClassifier(5, random_state=0).fit(people.X, people.y)
     cut, _ = tuned(forest, people.X, forest.predict(people.X), np.ones(200))
     assert cut.threshold == 0.5
+
+
+class Scored:
+    """A classifier that has scores, and nothing else."""
+
+    classes_ = (0, 1)
+
+    def __init__(self, score):
+        self.score = score
+
+    def decision_function(self, X):
+        return self.score
+
+
+@pytest.mark.parametrize("spread", ["normal", "heavy tails", "ties", "two values", "constant"])
+@pytest.mark.parametrize("answer", ["mixed", "all", "nobody"])
+def test_only_some_rows_of_many_are_sorted_and_no_cut_costs_less(spread, answer):
+    rng = np.random.default_rng(7)
+    n = 40_000
+    score = {
+        "normal": rng.normal(size=n),
+        "heavy tails": rng.standard_cauchy(n) ** 3,
+        "ties": rng.normal(size=n).round(2),
+        "two values": rng.integers(0, 2, n) - 0.25,
+        "constant": np.full(n, 1.5),
+    }[spread]
+    good = {
+        "mixed": score + rng.logistic(size=n) > 0.7,
+        "all": score > -1e30,
+        "nobody": score > 1e30,
+    }
+    label = good[answer].astype(int)
+    weight = rng.uniform(0, 1, n) * (rng.random(n) < 0.9)
+    _, decisions = tuned(Scored(score), None, label, weight)
+    _, group = np.unique(score, return_inverse=True)
+    costs = np.bincount(group, np.where(label == 1, -weight, weight))
+    least = min(0.0, np.cumsum(costs[::-1]).min())
+    assert np.where(label == 1, -weight, weight)[decisions].sum() == pytest.approx(least, abs=1e-6)
+    assert decisions[np.argsort(score, kind="stable")].tolist() == sorted(decisions.tolist())
