@@ -75,7 +75,7 @@ class Axis:
         """Return round numbers on the axis."""
         if self.logarithmic:
             first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
-            for digits in ((1, 2, 5), (1, 5), (1,)):
+            for digits in ((1, 2, 5), (1, 3), (1,)):
                 every = [float(f"{d}e{n}") for n in range(first, last + 1) for d in digits]
                 ticks = [tick for tick in every if self.low <= tick <= self.high]
                 if len(ticks) < 8:

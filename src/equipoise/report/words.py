@@ -25,7 +25,8 @@ def chosen_point(contents: ReportContents, eps: float | None = None) -> PointCon
 def main_data(point: PointContents) -> str:
     """Return the data that count most: people whom the fit has not seen, if there are any."""
     names = [entry.data for entry in point.measured]
-    return next((name for name in ("test", "out of fold") if name in names), "training")
+    first = names[0] if names else "training"
+    return next((name for name in ("test", "out of fold") if name in names), first)
 
 
 def findings(contents: ReportContents) -> list[str]:
