@@ -1,11 +1,13 @@
 """Model files: the same decisions after a round trip, and nothing but a sound file is loaded."""
 
 import json
+import re
 import subprocess
 import sys
 import warnings
 import zipfile
 from hashlib import sha256
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -479,3 +481,11 @@ def test_another_process_decides_the_same(saved, people, tmp_path):
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     here = equipoise.load(saved).predict(people.X, key=np.arange(len(people.X)))
     assert printed == "".join(map(str, here))
+
+
+def test_the_code_of_the_page_runs(tmp_path, monkeypatch):
+    page = Path(__file__).resolve().parents[1] / "docs" / "model_files.md"
+    (code,) = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
+    monkeypatch.chdir(tmp_path)
+    exec(code, {})
+    assert (tmp_path / "frontier.equipoise").is_file()

@@ -11,7 +11,8 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 EXTRAS = PROJECT["optional-dependencies"]
 
 # Installed by `make oldest`; xgboost is left out there for its size.
-TRIED = PROJECT["dependencies"] + EXTRAS["frames"] + EXTRAS["plot"]
+TRIED = PROJECT["dependencies"] + EXTRAS["frames"] + EXTRAS["plot"] + EXTRAS["files"]
+TRIED += [need for need in EXTRAS["cli"] + EXTRAS["onnx"] if not need.startswith("equipoise")]
 TRIED += [need for need in EXTRAS["boosting"] + EXTRAS["test"] if need.startswith(("l", "f"))]
 
 

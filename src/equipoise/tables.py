@@ -31,7 +31,7 @@ _FORMATS = {
     ".ipc": "arrow",
 }
 _BATCH_ROWS = 1 << 16
-_BATCH_BYTES = 1 << 23
+_BATCH_BYTES = 1 << 22
 
 
 def format_of(path: str | Path) -> str:

@@ -1,12 +1,16 @@
 """report, datasets, reproduce and demo; help and version."""
 
 import csv
+import re
+from pathlib import Path
 
 import pytest
 from hiring import COLUMNS
 
 import equipoise
 from equipoise.cli import files
+from equipoise.cli.app import app
+from equipoise.cli.names import CONSTRAINTS, LEARNERS
 from equipoise.report.contents import ReportContents
 
 
@@ -115,3 +119,18 @@ def test_help_and_version(run):
         assert command in ran.out
         assert run(command, "--help").code == 0
     assert run("--version").out.strip() == f"equipoise {equipoise.__version__}"
+
+
+def test_the_page_names_every_command_and_only_options_that_exist(run):
+    page = Path(__file__).resolve().parents[2] / "docs" / "command_line.md"
+    text = page.read_text(encoding="utf-8")
+    commands = {command.name for command in app.registered_commands}
+    assert commands == {name for name in commands if f"`{name}" in text}
+    known = "".join(run(command, "--help").out for command in commands)
+    named = set(re.findall(r"`(--[a-z][a-z-]+)", text)) | set(re.findall(r" (--[a-z][a-z-]+) ", text))
+    assert len(named) > 20
+    assert {option for option in named if option not in known} == set()
+    listed = re.findall(r"`([a-z-]+)`", text.split("| `--constraint` |")[1].split("|")[0])
+    assert listed == list(CONSTRAINTS)
+    listed = re.findall(r"`([a-z-]+)`", text.split("| `--learner` |")[1].split("|")[0])
+    assert listed == list(LEARNERS)
