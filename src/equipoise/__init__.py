@@ -40,7 +40,8 @@ from equipoise.exceptions import (
     UntrustedTypeError,
 )
 from equipoise.expressions import rate
-from equipoise.frontier import Frontier, FrontierPoint
+from equipoise.frontier import Frontier
+from equipoise.frontier_point import FrontierPoint
 from equipoise.grid_search import GridSearch
 from equipoise.lagrangian import Lagrangian
 from equipoise.model_files import load, save

@@ -19,7 +19,8 @@ from numpy.typing import ArrayLike
 from equipoise.cells import Array
 from equipoise.column_generation import Asked, frontier, over_pool
 from equipoise.constraints import Constraint
-from equipoise.frontier import Frontier, with_eps
+from equipoise.frontier import Frontier
+from equipoise.frontier_point import with_eps
 from equipoise.lagrangian import Lagrangian
 from equipoise.objectives import Loss, Objective
 from equipoise.plugin import PluginOracle

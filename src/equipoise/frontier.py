@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
-from copy import copy, deepcopy
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable
+from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from joblib import Parallel, cpu_count, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,53 +20,22 @@ from equipoise.cells import Array, Cells
 from equipoise.certificate import Certificate
 from equipoise.checkpoint import CheckpointedPool, fingerprint
 from equipoise.column_generation import Asked, frontier, over_pool
-from equipoise.constraints import All, Constraint
+from equipoise.constraints import Constraint
 from equipoise.decisions import decisions
 from equipoise.exceptions import InfeasibleWarning
+from equipoise.frontier_point import FrontierPoint, disparity, with_eps
 from equipoise.lagrangian import Lagrangian
 from equipoise.objectives import Loss, Objective
+from equipoise.parallel import in_parallel, with_cores
 from equipoise.problem import Problem, Reduction
 from equipoise.randomized import RandomizedClassifier
-from equipoise.reductions import FairClassifier, salt_of, violations_of
-from equipoise.saddle_point import Oracle, Play, Pool, Response, best_mixture, describe
+from equipoise.reductions import FairClassifier
+from equipoise.saddle_point import Oracle, Play, Pool, best_mixture, describe
+from equipoise.saddle_point_classifier import salt_of, violations_of
 from equipoise.violations import Tally, ViolationReport, measure, weight_squares
 
 #: The bounds traced by default: those of the paper's experiments.
 DEFAULT_BOUNDS = np.geomspace(0.001, 0.1, 20)
-
-
-@dataclass(frozen=True, eq=False)
-class FrontierPoint:
-    """One bound of a frontier and the best randomized classifier within it.
-
-    Attributes
-    ----------
-    eps : float
-        The bound.
-    error : float
-        err(Q) on the data of the fit.
-    disparity : float
-        The largest difference that Q leaves: ``eps`` where the constraint binds, less elsewhere.
-    lower, gap : float
-        Lower value of the error within the bound, and the distance to it.
-    price : float
-        What loosening the bound is worth: error saved for each unit of ``eps``, to first order.
-    members : int
-        Classifiers that Q mixes.
-    certificate : Certificate
-    weights : array of shape (P,)
-        Q, as weights of the classifiers in the pool.
-    """
-
-    eps: float
-    error: float
-    disparity: float
-    lower: float
-    gap: float
-    price: float
-    members: int
-    certificate: Certificate = field(repr=False)
-    weights: Array = field(repr=False)
 
 
 class Frontier(Reduction):
@@ -189,7 +157,7 @@ class Frontier(Reduction):
         self._check_features(X, reset=True)
         self.classes_, self.nu_, self._salt = problem.classes, problem.nu, salt
         self.n_iter_, self.n_calls_ = rounds, pool.n_calls
-        self._cells, self._exact = without_rows(problem.cells), problem.oracle.exact
+        self._cells, self._exact = problem.cells.without_rows(), problem.oracle.exact
         self._pool, self._asked = pool.alone(), asked
         self._note_data(X, problem)
         self._trace(bounds)
@@ -267,7 +235,7 @@ class Frontier(Reduction):
         cells = self._read_new(X, y, sensitive_features, control_features, sample_weight, utilities)
         pool = Pool.of(self._pool.classifiers, self._shares_on(X, cells))
         return self._over_same_pool(
-            _cells=without_rows(cells),
+            _cells=cells.without_rows(),
             _pool=pool,
             _shares={"recertified": pool.s},
             _weight_squares=weight_squares(cells),
@@ -298,7 +266,7 @@ class Frontier(Reduction):
                 replace(
                     point,
                     error=float(game.error(mean)),
-                    disparity=_disparity(game, mean, eps),
+                    disparity=disparity(game, mean, eps),
                     lower=np.nan,
                     gap=np.nan,
                 )
@@ -355,7 +323,7 @@ class Frontier(Reduction):
                 X, y, sensitive_features, control_features, sample_weight, utilities
             )
             shares["test"] = self._shares_on(X, cells)
-            tables["test"] = without_rows(cells), weight_squares(cells)
+            tables["test"] = cells.without_rows(), weight_squares(cells)
         measured = []
         for data, s in shares.items():
             table, squares = tables[data]
@@ -398,7 +366,7 @@ class Frontier(Reduction):
     def _fresh_pool(self, X: Any, problem: Problem) -> Pool:
         respond = None
         if effective_n_jobs(self.n_jobs) > 1:
-            respond = _in_parallel(effective_n_jobs(self.n_jobs))
+            respond = in_parallel(effective_n_jobs(self.n_jobs))
         if self.checkpoint is None:
             return Pool(respond)
         how = (self.estimator, self.threshold, self.oracle, self.cv, self.aware)
@@ -456,7 +424,7 @@ class Frontier(Reduction):
         return FrontierPoint(
             eps=eps,
             error=play.error,
-            disparity=_disparity(game, s, eps if np.isfinite(eps) else 0.0),
+            disparity=disparity(game, s, eps if np.isfinite(eps) else 0.0),
             lower=play.lower,
             gap=play.gap,
             price=float(play.lam.sum()) if np.isfinite(eps) else 0.0,
@@ -526,55 +494,6 @@ class Frontier(Reduction):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-
-
-def with_eps(constraint: Constraint, eps: float) -> Constraint:
-    """Return a copy of the constraint with this bound.
-
-    >>> from equipoise import DemographicParity
-    >>> with_eps(DemographicParity(eps=0.5), 0.01)
-    DemographicParity(eps=0.01)
-    """
-    if isinstance(constraint, All):
-        return All(tuple(with_eps(part, eps) for part in constraint.parts))
-    if "eps" not in constraint.get_params():
-        raise TypeError(
-            f"{type(constraint).__name__} has no eps to trace a frontier over. Use FairClassifier, "
-            "or a parity such as DemographicParity."
-        )
-    return deepcopy(constraint).set_params(eps=eps)
-
-
-def with_cores(estimator: Any, n_jobs: int) -> Any:
-    """Return the learner with its share of the cores, when several are trained at a time.
-
-    Two learners of two threads each on two cores can be a hundred times slower than one.
-
-    >>> from sklearn.ensemble import RandomForestClassifier
-    >>> with_cores(RandomForestClassifier(n_jobs=-1), 10_000).n_jobs
-    1
-    """
-    if n_jobs == 1 or not hasattr(estimator, "get_params"):
-        return estimator
-    share = max(cpu_count() // n_jobs, 1)
-    names = [n for n in estimator.get_params() if n == "n_jobs" or n.endswith("__n_jobs")]
-    return clone(estimator).set_params(**dict.fromkeys(names, share))
-
-
-def without_rows(cells: Cells) -> Cells:
-    """Return the table of cells alone: nothing that has the size of the data, nobody's row."""
-    return cells.without_rows()
-
-
-def _disparity(game: Lagrangian, s: Array, eps: float) -> float:
-    return float(eps + (game.gamma(s) - game.c).max(initial=-eps))
-
-
-def _in_parallel(n_jobs: int) -> Callable[[Oracle, list[Array]], Sequence[Response]]:
-    def respond(oracle: Oracle, costs: list[Array]) -> Sequence[Response]:
-        return Parallel(n_jobs=n_jobs)(delayed(oracle.best_response)(c) for c in costs)
-
-    return respond
 
 
 def _progress(plays: list[Play]) -> str:

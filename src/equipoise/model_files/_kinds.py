@@ -12,7 +12,8 @@ from equipoise.cells import Cells
 from equipoise.certificate import Certificate
 from equipoise.constraints import All, Linear
 from equipoise.expressions import Expression, Inequality, Term
-from equipoise.frontier import Frontier, FrontierPoint
+from equipoise.frontier import Frontier
+from equipoise.frontier_point import FrontierPoint
 from equipoise.grid_search import Candidate, GridSearch
 from equipoise.layers import LayeredCells
 from equipoise.moments import Row

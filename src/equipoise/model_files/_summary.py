@@ -8,7 +8,8 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 
 from equipoise.certificate import Certificate
-from equipoise.frontier import Frontier, FrontierPoint
+from equipoise.frontier import Frontier
+from equipoise.frontier_point import FrontierPoint
 from equipoise.randomized import RandomizedClassifier
 
 

@@ -15,7 +15,8 @@ from equipoise.cells import Array, Cells
 from equipoise.certificate import Certificate
 from equipoise.constraints import Constraint
 from equipoise.decisions import decisions
-from equipoise.frontier import Frontier, FrontierPoint, with_eps
+from equipoise.frontier import Frontier
+from equipoise.frontier_point import FrontierPoint, with_eps
 from equipoise.metrics import GroupTable, group_table
 from equipoise.reductions import FairClassifier
 from equipoise.report.contents import (
