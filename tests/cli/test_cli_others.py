@@ -127,7 +127,9 @@ def test_the_page_names_every_command_and_only_options_that_exist(run):
     commands = {command.name for command in app.registered_commands}
     assert commands == {name for name in commands if f"`{name}" in text}
     known = "".join(run(command, "--help").out for command in commands)
-    named = set(re.findall(r"`(--[a-z][a-z-]+)", text)) | set(re.findall(r" (--[a-z][a-z-]+) ", text))
+    named = set(re.findall(r"`(--[a-z][a-z-]+)", text)) | set(
+        re.findall(r" (--[a-z][a-z-]+) ", text)
+    )
     assert len(named) > 20
     assert {option for option in named if option not in known} == set()
     listed = re.findall(r"`([a-z-]+)`", text.split("| `--constraint` |")[1].split("|")[0])
