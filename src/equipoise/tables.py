@@ -1,7 +1,6 @@
 """Tables in files: CSV, Parquet and Arrow, whole or batch by batch, with pyarrow.
 
-A column is a *number* (any numeric or boolean type, as float64, NaN where missing) or a *category*
-(text, None where missing). Files of all formats give the same values for the same data.
+Files of all formats give the same values for the same data, see `equipoise.table_columns`.
 """
 
 from __future__ import annotations
@@ -12,14 +11,10 @@ from contextlib import ExitStack, suppress
 from io import TextIOWrapper
 from pathlib import Path
 from types import TracebackType
-from typing import Any, BinaryIO, Literal, Self
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, BinaryIO, Self
 
 from equipoise.atomic_files import new_file
-
-Kind = Literal["number", "category"]
+from equipoise.table_columns import Kind, as_kinds, import_pyarrow
 
 _FORMATS = {
     ".csv": "csv",
@@ -70,7 +65,7 @@ def read_table(path: str | Path, *, missing: Sequence[str] = ()) -> Any:
     >>> table.to_pydict()
     {'age': [30, None], 'town': ['Rome', 'Oslo']}
     """
-    pa = _pyarrow()
+    pa = import_pyarrow()
     with _readable(path), ExitStack() as stack:
         if format_of(path) == "csv":
             stream = stack.enter_context(pa.input_stream(str(path), compression="detect"))
@@ -85,7 +80,7 @@ def read_table(path: str | Path, *, missing: Sequence[str] = ()) -> Any:
 
 def column_names(path: str | Path) -> list[str]:
     """Return the names of the columns of a file, without reading its rows."""
-    pa = _pyarrow()
+    pa = import_pyarrow()
     with _readable(path), ExitStack() as stack:
         if format_of(path) == "csv":
             stream = stack.enter_context(pa.input_stream(str(path), compression="detect"))
@@ -126,7 +121,7 @@ def read_batches(
 def _batches(
     path: Path, names: list[str], kinds: Mapping[str, Kind], missing: Sequence[str]
 ) -> Iterator[tuple[Any, float]]:
-    pa = _pyarrow()
+    pa = import_pyarrow()
     if format_of(path) == "csv":
         size = max(path.stat().st_size, 1)
         types = _csv_types(path, missing, kinds)
@@ -185,7 +180,7 @@ class TableWriter:
 
     def write(self, columns: Mapping[str, Any]) -> None:
         """Add some rows; all batches have the same columns, of the same types."""
-        batch = _pyarrow().table(dict(columns))
+        batch = import_pyarrow().table(dict(columns))
         if self._writer is None:
             self._writer = self._stack.enter_context(
                 open_writer(self._partial, self.format, batch.schema, self.path)
@@ -203,7 +198,7 @@ class TableWriter:
 
 def open_writer(target: Path | BinaryIO, format_: str, schema: Any, named: Path) -> Any:
     """Return pyarrow's writer of a format, to a file or a stream."""
-    pa = _pyarrow()
+    pa = import_pyarrow()
     where = str(target) if isinstance(target, Path) else target
     if format_ == "csv":
         return _CsvWriter(target, schema.names, "\t" if ".tsv" in named.suffixes else ",")
@@ -239,89 +234,13 @@ class _CsvWriter:
         self.close()
 
 
-def kind_of(column: Any, name: str) -> Kind | None:
-    """Return what a column is; None if it has no values at all.
-
-    >>> import pyarrow as pa
-    >>> kind_of(pa.chunked_array([[1, None]]), "age"), kind_of(pa.chunked_array([["x"]]), "town")
-    ('number', 'category')
-    """
-    types = _pyarrow().types
-    kind = column.type.value_type if types.is_dictionary(column.type) else column.type
-    if types.is_null(kind) or column.null_count == len(column):
-        return None
-    if any(is_(kind) for is_ in (types.is_integer, types.is_floating, types.is_decimal)):
-        return "category" if types.is_dictionary(column.type) else "number"
-    if types.is_boolean(kind):
-        return "number"
-    if types.is_string(kind) or types.is_large_string(kind) or "string_view" in str(kind):
-        return "category"
-    raise ValueError(
-        f"column {name!r} is of type {column.type}; expected numbers or text. Leave it out with "
-        "--exclude, or turn it into one of these first."
-    )
-
-
-def as_kinds(table: Any, kinds: Mapping[str, Kind]) -> Any:
-    """Return the columns that are named, as numbers and categories."""
-    convert = {"number": as_number, "category": as_category}
-    return _pyarrow().table(
-        {name: convert[kind](table.column(name), name) for name, kind in kinds.items()}
-    )
-
-
-def as_number(column: Any, name: str) -> Any:
-    """Return a column as float64, NaN where missing."""
-    pa = _pyarrow()
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    try:
-        if pa.types.is_boolean(column.type):
-            column = column.cast(pa.int8())
-        return pa.compute.fill_null(column.cast(pa.float64(), safe=False), float("nan"))
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise ValueError(
-            f"column {name!r} held numbers when the model was made, but here it does not: {error}."
-        ) from None
-
-
-def as_category(column: Any, name: str) -> Any:
-    """Return a column as text, None where missing; whole numbers are written as such."""
-    pa = _pyarrow()
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
-    if pa.types.is_floating(column.type):
-        values = column.to_numpy()
-        known = values[np.isfinite(values)]
-        if (known == np.round(known)).all():
-            column = pa.chunked_array([pa.array(values, from_pandas=True).cast(pa.int64())])
-    try:
-        return column.cast(pa.string())
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise ValueError(f"column {name!r} cannot be read as text: {error}.") from None
-
-
-def plain_values(column: Any, name: str) -> NDArray:
-    """Return a column without missing values as whole numbers, if it is that, or as text.
-
-    >>> import pyarrow as pa
-    >>> plain_values(pa.chunked_array([[1.0, 0.0]]), "y"), plain_values(pa.array(["a"]), "y")
-    (array([1, 0]), array(['a'], dtype=object))
-    """
-    if kind_of(column, name) == "number":
-        numbers = as_number(column, name).to_numpy()
-        if (numbers == np.round(numbers)).all():
-            return numbers.astype(np.int64)
-    return np.asarray(as_category(column, name).to_pylist(), dtype=object)
-
-
 def _csv_options(
     path: str | Path,
     missing: Sequence[str],
     names: list[str] | None,
     types: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
-    pa = _pyarrow()
+    pa = import_pyarrow()
     convert = pa.csv.ConvertOptions(strings_can_be_null=True)
     convert.null_values = [*convert.null_values, *missing]
     if names is not None and types is not None:
@@ -337,7 +256,7 @@ def _csv_options(
 
 def _csv_types(path: Path, missing: Sequence[str], kinds: Mapping[str, Kind]) -> dict[str, Any]:
     """Return the types to read columns as, the same for every block whatever is in it."""
-    pa = _pyarrow()
+    pa = import_pyarrow()
     with pa.input_stream(str(path), compression="detect") as stream:
         seen = pa.csv.open_csv(stream, **_csv_options(path, missing, None, None)).schema
     types = {}
@@ -355,7 +274,7 @@ def _compression(path: Path) -> str | None:
 
 def _open_arrow(source: Any) -> Any:
     """Open a file of Arrow's, which is of one of two kinds."""
-    pa = _pyarrow()
+    pa = import_pyarrow()
     with suppress(pa.ArrowInvalid):
         return pa.ipc.open_file(source)
     source.seek(0)
@@ -383,23 +302,9 @@ class _readable:
         format_of(self.path)
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        pa = _pyarrow()
+        pa = import_pyarrow()
         if isinstance(error, (pa.ArrowException, EOFError)) and not isinstance(error, KeyError):
             text = " ".join(str(error).split())
             raise ValueError(
                 f"{self.path.name} cannot be read as a {format_of(self.path)} file: {text}"
             ) from None
-
-
-def _pyarrow() -> Any:
-    try:
-        import pyarrow
-        import pyarrow.compute
-        import pyarrow.csv
-        import pyarrow.ipc
-        import pyarrow.parquet
-    except ImportError:
-        raise ImportError(
-            "reading tables needs pyarrow, which is not installed: pip install 'equipoise[cli]'."
-        ) from None
-    return pyarrow

@@ -19,7 +19,7 @@ from equipoise.cli.terminal import Terminal
 from equipoise.report.contents import AuditContents, DataContents, Range, ReportContents
 from equipoise.report.described import versions
 from equipoise.report.measured import group_contents, span
-from equipoise.tables import as_number, kind_of, plain_values
+from equipoise.table_columns import as_number, kind_of, plain_values
 
 #: Disparity -> what it is, in words. The first three need decisions only, the others also labels.
 _DISPARITIES: dict[str, str] = {

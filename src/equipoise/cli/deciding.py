@@ -15,7 +15,8 @@ from equipoise.cli import options as opt
 from equipoise.cli.examples import check_columns
 from equipoise.cli.files import Opened, check_outputs, open_classifier
 from equipoise.cli.terminal import Terminal
-from equipoise.tables import Kind, TableWriter, as_category, column_names, open_writer, read_batches
+from equipoise.table_columns import Kind, as_category
+from equipoise.tables import TableWriter, column_names, open_writer, read_batches
 
 
 class Sink(Protocol):

@@ -13,7 +13,8 @@ from sklearn.model_selection import train_test_split
 
 from equipoise.cells import Array, factorize
 from equipoise.cli.names import near
-from equipoise.tables import Kind, as_kinds, as_number, kind_of, plain_values, read_table
+from equipoise.table_columns import Kind, as_kinds, as_number, kind_of, plain_values
+from equipoise.tables import read_table
 
 #: More groups than these are hardly meant: a column such as age, which was not put into classes.
 MOST_GROUPS = 100
