@@ -113,6 +113,16 @@ def test_a_second_run_does_nothing_again(quick, monkeypatch):
     assert {path: path.stat().st_mtime_ns for path in (folder / "tasks").iterdir()} == before
 
 
+def test_what_is_done_can_be_collated_alone(tmp_path, monkeypatch):
+    (tmp_path / "tasks").mkdir()
+    run_task(Task(Panel("adult", "logistic", "DP"), "unconstrained", 0, 400), tmp_path / "tasks")
+    monkeypatch.setattr(runs, "run_task", lambda *_: pytest.fail("ran a task"))
+    asked = {"problems": ["adult"], "learners": ["logistic"], "rows": 400, "figures": False}
+    made = reproduce(tmp_path, only_collate=True, **asked, **QUIET)
+    assert [row["method"] for row in made.rows] == ["unconstrained"] * 2
+    assert (tmp_path / "verdict.md").exists()
+
+
 def test_other_settings_are_computed_anew():
     task = Task(Panel("adult", "logistic", "DP"), "unconstrained", 0, ROWS)
     assert task.identity() != replace(task, quick=True).identity()

@@ -68,6 +68,7 @@ def reproduce(
     rows: int | None = None,
     n_jobs: int = 1,
     figures: bool = True,
+    only_collate: bool = False,
     echo: Callable[[str], object] = print,
 ) -> Reproduction:
     """Run the experiments of the paper, and write table, figures and verdict.
@@ -92,6 +93,8 @@ def reproduce(
         Tasks at a time, each in a process of its own.
     figures : bool
         Whether to draw; needs matplotlib.
+    only_collate : bool
+        Run nothing; table, figures and verdict are made of the tasks that are done.
     echo : callable
         Gets the lines of progress.
     """
@@ -126,7 +129,7 @@ def reproduce(
     )
     output = Path(output)
     report = run_all(
-        tasks,
+        [] if only_collate else tasks,
         output / TASKS,
         {name: size for name, (size, _) in sizes.items()},
         n_jobs=n_jobs,
@@ -220,6 +223,7 @@ def make_parser(prog: str = "python -m equipoise.experiments") -> argparse.Argum
     parser.add_argument("--others", action="store_true", help="other libraries' methods, too")
     parser.add_argument("--rows", type=int, metavar="N", help="no more rows than these")
     parser.add_argument("--n-jobs", type=int, default=1, metavar="N", help="tasks at a time")
+    parser.add_argument("--only-collate", action="store_true", help="run nothing, write anew")
     parser.epilog = (
         f"problems: {', '.join(PROBLEMS)}; learners: {', '.join(LEARNERS)}; "
         f"methods: {', '.join([*METHODS, *OTHERS])}. By default those of the paper."
