@@ -6,6 +6,9 @@ import pytest
 import sklearn
 from people import People, SpyLearner, make_people
 
+# --doctest-modules would import each conftest.py as a module of the same name, which is an error.
+collect_ignore_glob = ["conftest.py", "*/conftest.py"]
+
 
 @pytest.fixture(scope="session")
 def people() -> People:
