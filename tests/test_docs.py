@@ -11,7 +11,7 @@ import equipoise
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = Path(equipoise.__file__).parent
 PAGES = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
-PAGES += sorted(f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md"))
+PAGES += sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.md"))
 
 
 def read(page):

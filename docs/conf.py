@@ -1,0 +1,56 @@
+"""How the site is built: ``make docs``, or ``sphinx-build -W docs outputs/site``."""
+
+import re
+from importlib.metadata import version as installed
+
+project = "equipoise"
+author = "The equipoise developers"
+copyright = "The equipoise developers, BSD-3-Clause"
+version = release = installed("equipoise")
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["gallery"]  # the sources of the gallery; its pages are made from them
+myst_heading_anchors = 3
+
+# `Name` in a docstring is a link where there is such a name, and plain code where there is none.
+default_role = "py:obj"
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # the docstrings say what is accepted, in words
+napoleon_use_rtype = False
+napoleon_use_ivar = True
+
+sphinx_gallery_conf = {
+    "examples_dirs": "gallery",
+    "gallery_dirs": "gallery_pages",
+    "filename_pattern": r"\.py$",
+    "within_subsection_order": "FileNameSortKey",
+    "abort_on_example_error": True,
+    "notebook_extensions": set(),
+    "download_all_examples": False,
+    "write_computation_times": False,
+    "min_reported_time": 1e9,
+    "show_memory": False,
+    "show_signature": False,
+}
+
+html_theme = "furo"
+html_title = "equipoise"
+html_copy_source = False
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+
+def _keep_bars(app, what, name, obj, options, lines):
+    """Show |x| of a docstring as it is: between bars reStructuredText expects a substitution."""
+    lines[:] = [re.sub(r"(?<!`)\|(\w+)\|(?!`)", r"\\|\1\\|", line) for line in lines]
+
+
+def setup(app):
+    """Join in when docstrings are read."""
+    app.connect("autodoc-process-docstring", _keep_bars)

@@ -1,0 +1,130 @@
+"""The site: it is built without a warning, its code runs, and it prints what the pages show."""
+
+import html
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import equipoise
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+from page_outputs import play  # noqa: E402
+
+DOCS = ROOT / "docs"
+FOLDERS = ("start", "howto", "explanation")
+PAGES = sorted(page for folder in FOLDERS for page in (DOCS / folder).glob("*.md"))
+EXAMPLES = sorted((DOCS / "gallery").glob("*.py"))
+#: What a page needs beyond the packages that are always there.
+NEEDS = {
+    "tutorial.md": ("pandas", "skops"),
+    "lightgbm_pipeline.md": ("pandas", "lightgbm"),
+    "large_data.md": ("pyarrow", "xgboost"),
+    "deploy_and_monitor.md": ("pandas", "skops", "onnxruntime", "typer", "rich", "pyarrow"),
+    "from_fairlearn.md": ("fairlearn", "matplotlib"),
+}
+NUMBER = re.compile(r"[-+]?\d[\d,]*\.?\d*(?:e-?\d+)?")
+
+
+def numbers(text):
+    return [float(number.replace(",", "")) for number in NUMBER.findall(text)]
+
+
+def assert_prints(printed, shown, code):
+    """Words must be equal; numbers may move a little with the versions of the libraries."""
+    words = [re.sub(r"\s+", " ", NUMBER.sub("#", text)).strip() for text in (printed, shown)]
+    assert words[0] == words[1], f"{code}\nprints\n{printed}"
+    for got, expected in zip(numbers(printed), numbers(shown), strict=True):
+        assert got == pytest.approx(expected, rel=0.25, abs=0.012), f"{code}\nprints\n{printed}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_code_runs_and_prints_what_the_page_shows(page, tmp_path, monkeypatch):
+    for need in NEEDS.get(page.name, ()):
+        pytest.importorskip(need, reason=f"{page.name} shows code that needs {need}")
+    monkeypatch.chdir(tmp_path)
+    played = list(play(page.read_text(encoding="utf-8"), page.name))
+    assert played
+    for block in played:
+        if block.shown is not None:
+            assert_prints(block.printed, block.shown[2], block.code)
+        elif not block.code.startswith("$"):
+            assert not block.printed, f"the page does not show what is printed by\n{block.code}"
+
+
+def test_the_comparison_of_outputs_can_fail():
+    assert_prints("error 0.1712", "error   0.171", "")
+    for printed in ("error 0.25", "errors 0.171", "error 0.171 0.1"):
+        with pytest.raises((AssertionError, ValueError)):
+            assert_prints(printed, "error 0.171", "")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    for package in ("sphinx", "myst_parser", "furo", "sphinx_gallery", "sphinx_copybutton"):
+        pytest.importorskip(package, reason=f"building the site needs {package}: extra 'docs'")
+    pytest.importorskip("matplotlib", reason="the gallery needs matplotlib: extra 'docs'")
+    folder = tmp_path_factory.mktemp("site")
+    # A copy, because the pages of the gallery are written beside the others.
+    shutil.copytree(DOCS, folder / "docs", ignore=shutil.ignore_patterns("gallery_pages"))
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "docs", "built"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def text_of(page):
+    """Return the page without its tags."""
+    return html.unescape(re.sub(r"<[^>]+>", "", page.read_text(encoding="utf-8")))
+
+
+def outputs_of(page):
+    """Return what the code of a gallery page printed, block by block."""
+    found = re.findall(
+        r"sphx-glr-script-out.*?<pre>(.*?)</pre>", page.read_text(encoding="utf-8"), re.S
+    )
+    return [html.unescape(re.sub(r"<[^>]+>", "", text)) for text in found]
+
+
+def test_the_site_is_built_without_a_warning(site):
+    """One test, since every worker that needs the site would build it."""
+    pages, site = site / "docs", site / "built"
+    for page in sorted(pages.rglob("*.md")):
+        built = page.relative_to(pages).with_suffix(".html")
+        assert (site / built).is_file(), f"{built} is missing"
+    reference = "".join(text_of(page) for page in (site / "reference").glob("*.html"))
+    for name in equipoise.__all__:
+        assert re.search(rf"\b{name}\b", reference), f"{name} is in no page of the reference"
+    for example in EXAMPLES:
+        page = site / "gallery_pages" / f"{example.stem}.html"
+        pictures = re.findall(r'src="([^"]+sphx_glr[^"]+\.png)"', page.read_text(encoding="utf-8"))
+        assert pictures, f"{example.name} draws nothing"
+        assert all((page.parent / picture).stat().st_size > 5_000 for picture in pictures)
+        assert outputs_of(page), f"{example.name} prints nothing"
+        CHECKS[example.stem](outputs_of(page))
+
+
+def rows(text):
+    """Return the numbers of each line that has any."""
+    found = [numbers(line) for line in text.splitlines()]
+    return [line for line in found if line]
+
+
+def check_frontier(outputs):
+    (bounds, fits), (*measured,) = rows(outputs[0])[0], rows(outputs[1])
+    assert bounds == 10
+    assert fits < 30
+    assert len(measured) == 3
+    for eps, difference, error in measured:
+        assert abs(difference - eps) < 0.03
+        assert 0.12 < error < 0.2
+    assert measured[0][2] > measured[-1][2]  # parity is not free
+
+
+CHECKS = {"plot_1_frontier": check_frontier}
