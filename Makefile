@@ -80,7 +80,7 @@ $(DOCS_READY): pyproject.toml | $(VENV)/bin/python
 
 $(TEST_READY): pyproject.toml | $(VENV)/bin/python
 	$(VENV)/bin/python $(PIP_INSTALL) --editable ".[dev]"
-	touch $@ $(DEMO_READY)
+	touch $@ $(DEMO_READY) $(DOCS_READY)
 
 $(OLDEST_READY): pyproject.toml tests/oldest.txt | $(OLDEST)/bin/python
 	$(OLDEST)/bin/python $(PIP_INSTALL) --constraint tests/oldest.txt --editable ".[frames,plot,cli,onnx]" \
