@@ -14,11 +14,16 @@ from equipoise import (
     Cells,
     DemographicParity,
     EqualizedOdds,
+    EqualOpportunity,
     FairClassifier,
     Frontier,
     MinimaxGroupError,
 )
-from equipoise.metrics import confidence_interval, demographic_parity_violation
+from equipoise.metrics import (
+    confidence_interval,
+    demographic_parity_violation,
+    selection_rate,
+)
 from equipoise.violations import Tally, measure, weight_squares
 
 TREE = DecisionTreeClassifier(max_depth=6, random_state=0)
@@ -160,6 +165,18 @@ def test_unanimous_decisions_are_not_certain():
     found = only(DemographicParity(eps=0.0), people.y, people.A, np.ones(60))
     assert found.excess.estimate == pytest.approx(0.0)
     assert found.excess.high > 0.01
+
+
+@pytest.mark.parametrize("rate", [1.0, 0.999, 0.9])
+def test_three_people_decided_on_alike_prove_little(rate):
+    rng = np.random.default_rng(0)
+    A, y = np.repeat(["many", "few"], [1000, 3]), np.r_[np.zeros(400), np.ones(603)].astype(int)
+    h = np.r_[(rng.random(1000) < 0.6).astype(float), np.full(3, rate)]
+    excess = only(EqualOpportunity(eps=0.05), y, A, h).excess
+    assert excess.estimate == pytest.approx(rate - h[y == 1].mean() - 0.05, abs=1e-9)
+    assert excess.low < 0 < excess.high  # three are too few to tell
+    interval = confidence_interval(selection_rate, [0, 1, 1], h[1000:])
+    assert interval.high - interval.low > 0.4
 
 
 def test_frontier_reports_each_bound_like_its_classifier(halves):

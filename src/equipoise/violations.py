@@ -84,11 +84,15 @@ def weight_squares(cells: Cells) -> Array | None:
 
 
 def _doubted(table: Cells, s: Array, squares: Squares) -> Squares:
-    """Where all decisions of a cell agree, which shows no variance, count one more either way."""
+    """Let no cell vary less than with one more person either way.
+
+    Few people who are decided on alike show next to no variance, which proves little.
+    """
+    w2, w2h, w2hh = squares
     rate = s / np.maximum(table.mass, 1e-300)
-    unanimous = np.minimum(rate, 1 - rate) < 1e-12
-    drawn = squares[0] * (table.count * rate + 1) / (table.count + 2)
-    return squares[0], *(np.where(unanimous, drawn, square) for square in squares[1:])  # type: ignore[return-value]
+    centre = (table.count * rate + 1) / (table.count + 2)
+    least = table.count * (centre**2 + (1 - centre) ** 2) / (table.count + 2) ** 2
+    return w2, w2h, np.maximum(w2hh, w2 * (rate**2 + least))
 
 
 @dataclass(frozen=True)

@@ -41,11 +41,13 @@ def rate_intervals(
         low[known], high[known] = np.nanquantile(drawn[:, known], [tail, 1 - tail], axis=0)
         return value, low, high
     variance = np.diag(rate_covariance(audit, rate, masks))
+    people = effective_size(audit, rate, masks)
     with np.errstate(invalid="ignore", divide="ignore"):
-        # As many independent yes-or-no answers as would have this variance.
-        n = np.where(
-            variance > 0, value * (1 - value) / variance, effective_size(audit, rate, masks)
-        )
+        # As many independent yes-or-no answers as would have this variance. Few people who hardly
+        # differ show next to no variance, which proves little: they count as one answer each.
+        centre = (people * value + 1) / (people + 2)
+        one_more_either_way = (centre**2 + (1 - centre) ** 2) / (people + 2) ** 2
+        n = np.where(variance > one_more_either_way, value * (1 - value) / variance, people)
         return value, *wilson(value, n, level)
 
 
