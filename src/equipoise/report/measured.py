@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Mapping, Sequence
+from decimal import ROUND_FLOOR, Context
 from typing import Any, Protocol
 
 import numpy as np
@@ -30,6 +31,7 @@ from equipoise.violations import Measured, Tally, measure
 
 #: The rates that are shown for every group.
 RATES = ("base_rate", "selection_rate", "true_positive_rate", "false_positive_rate", "error_rate")
+_SIX_DIGITS = Context(prec=6, rounding=ROUND_FLOOR)
 
 
 class People(Protocol):
@@ -146,7 +148,7 @@ def _frontier_point(
         measured=[*before, *measured],
         groups=groups,
         command="" if free else select_command(file, point.eps),
-        python="" if free else f"equipoise.load({file!r}).at(eps={point.eps:.6g})",
+        python="" if free else f"equipoise.load({file!r}).at(eps={no_looser(point.eps)})",
     )
 
 
@@ -258,7 +260,16 @@ def select_command(file: str, eps: float) -> str:
     >>> select_command("my frontier.equipoise", 0.02)
     "equipoise at 'my frontier.equipoise' --eps 0.02 --output model.equipoise"
     """
-    return f"equipoise at {shlex.quote(file)} --eps {eps:.6g} --output model.equipoise"
+    return f"equipoise at {shlex.quote(file)} --eps {no_looser(eps)} --output model.equipoise"
+
+
+def no_looser(eps: float) -> str:
+    """Return a bound in six digits that is never above it.
+
+    >>> no_looser(0.01128838), no_looser(0.02)
+    ('0.0112883', '0.02')
+    """
+    return f"{float(_SIX_DIGITS.create_decimal(repr(float(eps)))):.6g}"
 
 
 def span(estimate: float, low: float, high: float) -> Range:
