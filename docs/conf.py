@@ -16,6 +16,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["gallery"]  # the sources of the gallery; its pages are made from them
+suppress_warnings = ["toc.empty_glob"]  # the results of experiments may be left out
 myst_heading_anchors = 3
 
 # `Name` in a docstring is a link where there is such a name, and plain code where there is none.

@@ -127,4 +127,62 @@ def check_frontier(outputs):
     assert measured[0][2] > measured[-1][2]  # parity is not free
 
 
-CHECKS = {"plot_1_frontier": check_frontier}
+def check_four_fifths(outputs):
+    (free, free_error), (fair, fair_error) = rows(outputs[0])
+    assert free < 0.5
+    assert fair >= 0.8
+    assert 0 < fair_error - free_error < 0.03
+
+
+def check_several_attributes(outputs):
+    margins, intersections = rows(outputs[0])
+    assert max(margins[:2]) <= 0.02
+    assert margins[2] > 0.3
+    assert max(intersections) <= 0.02
+
+
+def check_plugin(outputs):
+    measured = rows(outputs[0])
+    assert len(measured) == 5
+    for eps, refit, refit_error, plugin, plugin_error in measured:
+        assert abs(refit - eps) < 0.03
+        assert abs(plugin - eps) < 0.03
+        assert abs(refit_error - plugin_error) < 0.015
+
+
+def check_blindness(outputs):
+    measured = rows(outputs[0])
+    one, two = measured[:6], measured[6:]
+    for bound, blind, aware, price in measured:
+        assert price == pytest.approx(blind - aware, abs=2e-4)
+        assert 0 < bound < 0.5
+    assert one[0][3] > 0.05 > two[0][3] > 0
+    assert one[0][3] > one[-1][3]
+
+
+def check_out_of_fold(outputs):
+    (on_fit, missed), (_, met) = rows(outputs[0])
+    assert on_fit <= 0.02
+    assert missed > 0.05
+    assert met < 0.045
+
+
+def check_minimax(outputs):
+    (many, few), (many_equal, few_equal), (many_least, few_least) = rows(outputs[0])
+    assert few > 2 * many
+    assert abs(many_equal - few_equal) <= 0.011
+    assert few_least <= min(few, few_equal) + 0.001
+    assert many_least < many_equal - 0.02
+    ((reached, low),) = rows(outputs[1])
+    assert low <= reached == few_least
+
+
+CHECKS = {
+    "plot_1_frontier": check_frontier,
+    "plot_2_four_fifths": check_four_fifths,
+    "plot_3_several_attributes": check_several_attributes,
+    "plot_4_plugin": check_plugin,
+    "plot_5_price_of_blindness": check_blindness,
+    "plot_6_out_of_fold": check_out_of_fold,
+    "plot_7_minimax": check_minimax,
+}
