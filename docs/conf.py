@@ -47,11 +47,19 @@ copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
 
-def _keep_bars(app, what, name, obj, options, lines):
-    """Show |x| of a docstring as it is: between bars reStructuredText expects a substitution."""
-    lines[:] = [re.sub(r"(?<!`)\|(\w+)\|(?!`)", r"\\|\1\\|", line) for line in lines]
+def _keep_marks(app, what, name, obj, options, lines):
+    """Show |x| and name_ of a docstring as they are: to reStructuredText they mean something."""
+    for at, line in enumerate(lines):
+        parts = re.split(r"(``.*?``)", line)  # every other one is a literal
+        parts[::2] = [re.sub(r"\|(\w+)\|", r"\\|\1\\|", part) for part in parts[::2]]
+        lines[at] = re.sub(r"^:(?:ivar|vartype) [\w, ]+:", _names_alone, "".join(parts))
+
+
+def _names_alone(field):
+    """Return a field whose names end in underscores, and are not taken for a type and a name."""
+    return re.sub(r"_(?=[,:])", r"\_", field[0]).replace(", ", ",")
 
 
 def setup(app):
     """Join in when docstrings are read."""
-    app.connect("autodoc-process-docstring", _keep_bars)
+    app.connect("autodoc-process-docstring", _keep_marks)
