@@ -33,9 +33,10 @@ class Played(NamedTuple):
     shown: re.Match | None
 
 
-def play(text: str, name: str) -> Iterator[Played]:
-    """Run the blocks of a page, in the current folder, as one program."""
-    names: dict = {"__name__": "page"}
+def play(text: str, name: str, names: dict | None = None) -> Iterator[Played]:
+    """Run the blocks of a page, in the current folder, as one program, over these names."""
+    names = {} if names is None else names
+    names["__name__"] = "page"
     blocks = list(FENCED.finditer(text))
     for at, block in enumerate(blocks):
         if block[1] == "text":
