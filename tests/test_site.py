@@ -25,9 +25,18 @@ NEEDS = {
     "tutorial.md": ("pandas", "skops"),
     "lightgbm_pipeline.md": ("pandas", "lightgbm"),
     "large_data.md": ("pyarrow", "xgboost"),
-    "deploy_and_monitor.md": ("pandas", "skops", "onnxruntime", "typer", "rich", "pyarrow"),
+    "deploy_and_monitor.md": (
+        "pandas",
+        "skops",
+        "onnxruntime",
+        "skl2onnx",
+        "typer",
+        "rich",
+        "pyarrow",
+    ),
     "from_fairlearn.md": ("fairlearn",),
 }
+OLDEST = {"xgboost": "3.0"}
 NUMBER = re.compile(r"[-+]?\d[\d,]*\.?\d*(?:e-?\d+)?")
 
 
@@ -46,7 +55,8 @@ def assert_prints(printed, shown, code):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_code_runs_and_prints_what_the_page_shows(page, tmp_path, monkeypatch):
     for need in NEEDS.get(page.name, ()):
-        pytest.importorskip(need, reason=f"{page.name} shows code that needs {need}")
+        reason = f"{page.name} shows code that needs {need}"
+        pytest.importorskip(need, minversion=OLDEST.get(need), reason=reason)
     monkeypatch.chdir(tmp_path)
     names = {}
     played = list(play(page.read_text(encoding="utf-8"), page.name, names))
