@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import equipoise
@@ -84,6 +85,23 @@ def check_attributes(page, theirs, ours):
     for model, name, inner in found:
         value = getattr(model, name)
         assert not inner or hasattr(value, inner), f"{name}.{inner}"
+
+
+def test_code_of_the_frontier_page():
+    names = {}
+    assert len(list(play((DOCS / "frontier.md").read_text(encoding="utf-8"), "frontier.md", names)))
+    selected = names["frontier"].at(eps=0.03).predict_pmf(names["X"])[:, 1]
+    for group in (0, 1):
+        assert abs(selected[names["A"] == group].mean() - selected.mean()) <= 0.03 + 1e-6
+    fairest = names["frontier"].select(error=0.27).predict_pmf(names["X"])[:, 1]
+    assert np.abs(fairest - names["y"]).mean() <= 0.27 + 1e-6
+
+
+def test_every_page_with_code_is_run_by_some_test():
+    tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
+    for page in sorted(set(DOCS.rglob("*.md")) - set(PAGES)):
+        if "```python" in page.read_text(encoding="utf-8"):
+            assert page.name in tests, f"no test runs the code of {page.name}"
 
 
 def test_the_comparison_of_outputs_can_fail():
