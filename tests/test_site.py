@@ -1,5 +1,6 @@
 """The site: it is built without a warning, its code runs, and it prints what the pages show."""
 
+import code
 import html
 import os
 import re
@@ -85,6 +86,19 @@ def check_attributes(page, theirs, ours):
     for model, name, inner in found:
         value = getattr(model, name)
         assert not inner or hasattr(value, inner), f"{name}.{inner}"
+
+
+def test_the_quick_start_can_be_pasted_into_a_prompt(capsys):
+    class Prompt(code.InteractiveConsole):
+        def runcode(self, _):
+            """Parse only: the prompt wants a blank line after a loop, where a file does not."""
+
+    prompt = Prompt()
+    text = (DOCS / "start" / "quick_start.md").read_text(encoding="utf-8")
+    for block in re.findall(r"^```python\n(.*?)^```", text, re.M | re.S):
+        waiting = [prompt.push(line) for line in block.splitlines()]
+        assert not waiting[-1], block
+    assert not capsys.readouterr().err
 
 
 def test_code_of_the_frontier_page():
