@@ -7,6 +7,8 @@ import pytest
 from people import make_people, selection_gap
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from equipoise import DemographicParity, FairClassifier
@@ -65,9 +67,31 @@ def test_tuned_fits_err_less_and_stay_within_the_constraint():
     assert errors["tuned"] < errors["learner"]
 
 
+@pytest.mark.parametrize(
+    ("learner", "like"),
+    [
+        (LogisticRegression(), "tuned"),
+        (make_pipeline(StandardScaler(), LinearSVC()), "tuned"),
+        (RandomForestClassifier(5, random_state=0), "learner"),
+    ],
+    ids=["linear", "a pipeline", "a forest"],
+)
+def test_by_default_linear_classifiers_alone_are_tuned(learner, like):
+    people = make_people(500)
+    fits = [
+        FairClassifier(learner, DemographicParity(eps=0.02), **how).fit(
+            people.X, people.y, sensitive_features=people.A
+        )
+        for how in ({}, {"threshold": like})
+    ]
+    tuned_members = [isinstance(m, ThresholdedClassifier) for m in fits[0].classifier_.members]
+    assert set(tuned_members) == {like == "tuned"}
+    np.testing.assert_array_equal(*(fair.predict_pmf(people.X) for fair in fits))
+
+
 def test_unknown_threshold_is_an_error():
     people = make_people(50)
-    with pytest.raises(ValueError, match="'tuned' or 'learner'"):
+    with pytest.raises(ValueError, match="'auto', 'tuned' or 'learner'"):
         FairClassifier(LogisticRegression(), DemographicParity(), threshold="best").fit(
             people.X, people.y, sensitive_features=people.A
         )

@@ -18,7 +18,7 @@ from equipoise._validation import read_integer
 from equipoise.cells import Array, Cells
 from equipoise.oracles import RefitOracle, take_rows
 from equipoise.saddle_point import Response
-from equipoise.thresholds import ThresholdedClassifier, binary_predictions, has_scores, tuned
+from equipoise.thresholds import ThresholdedClassifier, binary_predictions, tuned
 from equipoise.trainers.plain import KeepingTrainer
 
 Rows = NDArray[np.intp]
@@ -135,7 +135,7 @@ class CrossFittedOracle(RefitOracle):
 def _cut(learner: RefitOracle, label: NDArray[np.int64], weight: Array) -> Any:
     """Train, and cut the scores where the costs are least if that is asked for."""
     trained = learner._trained(label, weight)
-    if learner.threshold == "tuned" and has_scores(trained.local):
+    if learner.tunes(trained.local):
         cut, _ = tuned(trained.local, trained.rows, label, weight)
         return ThresholdedClassifier(trained.classifier, cut.threshold)
     return trained.classifier

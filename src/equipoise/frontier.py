@@ -100,7 +100,7 @@ class Frontier(Reduction):
         nu: float | None = None,
         slack: float | None = None,
         weights: str = "both",
-        threshold: str = "tuned",
+        threshold: str = "auto",
         oracle: str = "refit",
         cv: Any = None,
         aware: bool = False,

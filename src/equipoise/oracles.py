@@ -33,7 +33,13 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_para
 from equipoise._validation import check_features, read_positive, read_target, read_weights
 from equipoise.cells import Array, Cells
 from equipoise.saddle_point import Response
-from equipoise.thresholds import ThresholdedClassifier, binary_predictions, has_scores, tuned
+from equipoise.thresholds import (
+    ThresholdedClassifier,
+    binary_predictions,
+    has_scores,
+    is_linear,
+    tuned,
+)
 from equipoise.trainers import Trained, choose_trainer
 
 
@@ -51,8 +57,9 @@ class RefitOracle:
     X : table of n rows
         Handed to the learner as it is.
     cells : Cells
-    threshold : "tuned" or "learner", default="learner"
-        "tuned" moves the threshold on the learner's scores to where the costs are least. The
+    threshold : "auto", "tuned" or "learner", default="learner"
+        "tuned" moves the threshold on the learner's scores to where the costs are least, and
+        "auto" does so for linear classifiers, see `equipoise.thresholds.is_linear`. The
         learner minimises a loss of its own; this lets it answer for the one that counts, at the
         price of a sort. Learners without scores are left as they are.
     """
@@ -60,8 +67,8 @@ class RefitOracle:
     exact = False
 
     def __init__(self, estimator: Any, X: Any, cells: Cells, threshold: str = "learner") -> None:
-        if threshold not in ("tuned", "learner"):
-            raise ValueError(f"threshold is {threshold!r}; expected 'tuned' or 'learner'.")
+        if threshold not in ("auto", "tuned", "learner"):
+            raise ValueError(f"threshold is {threshold!r}; expected 'auto', 'tuned' or 'learner'.")
         self.estimator, self.X, self.cells, self.threshold = estimator, X, cells, threshold
         self._trainer = choose_trainer(estimator, X, weight_parameter(estimator))
 
@@ -69,7 +76,7 @@ class RefitOracle:
         """Fit the learner for these costs."""
         label, weight = self.cells.relabel(costs)
         trained = self._trained(label, weight)
-        if self.threshold == "tuned" and has_scores(trained.local):
+        if self.tunes(trained.local):
             cut, h = tuned(trained.local, trained.rows, label, weight)
             classifier = ThresholdedClassifier(trained.classifier, cut.threshold)
         else:
@@ -77,6 +84,12 @@ class RefitOracle:
             h = binary_predictions(trained.local, trained.rows)
             classifier = trained.classifier
         return Response(classifier, self.cells.sum(h))
+
+    def tunes(self, trained: Any) -> bool:
+        """Whether the threshold of a trained learner is to be moved."""
+        if self.threshold == "learner" or not has_scores(trained):
+            return False
+        return self.threshold == "tuned" or is_linear(trained)
 
     def start_from(self, classifier: Any) -> None:
         """Let learners that can start from a solution start from this one, an earlier answer."""

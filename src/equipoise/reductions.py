@@ -51,9 +51,10 @@ class FairClassifier(SaddlePointClassifier):
     relax : {"uniform", "total"}, default="uniform"
         What to do with constraints that cannot be met: loosen every bound by the same amount, or
         each by its own, with the least sum.
-    threshold : "tuned" or "learner", default="tuned"
-        Where members cut the learner's scores: at the cut of least cost on the training data, or
-        where the learner itself does. Learners without scores always use their own.
+    threshold : "auto", "tuned" or "learner", default="auto"
+        Where members cut the learner's scores: at the cut of least cost on the training data
+        ("tuned"), or where the learner itself does. "auto" tunes linear classifiers only: others
+        may know their training data by heart, and then such a cut costs more on other people.
     oracle : {"refit", "plugin", "both"}, default="refit"
         Where members come from. "refit" trains the learner anew for every query, as in the paper.
         "plugin" learns probabilities of label and group once, and every member is a threshold on
@@ -120,7 +121,7 @@ class FairClassifier(SaddlePointClassifier):
         slack: float | None = None,
         weights: str = "both",
         relax: str = "uniform",
-        threshold: str = "tuned",
+        threshold: str = "auto",
         oracle: str = "refit",
         cv: Any = None,
         aware: bool = False,

@@ -35,6 +35,22 @@ def has_scores(classifier: Any) -> bool:
     )
 
 
+def is_linear(classifier: Any) -> bool:
+    """Whether scores are linear in the features, or in what a pipeline makes of them.
+
+    Such a classifier has few parameters and does not know its training rows by heart, so a
+    threshold tuned on these serves others as well. Trees and forests do; there it does not.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> learners = LogisticRegression(), DecisionTreeClassifier()
+    >>> [is_linear(learner.fit([[0.0], [1.0]], [0, 1])) for learner in learners]
+    [True, False]
+    """
+    steps = getattr(classifier, "steps", None)
+    return hasattr(steps[-1][1] if steps else classifier, "coef_")
+
+
 def scores(classifier: Any, X: Any) -> Array:
     """Return the scores of a binary classifier, higher for class 1."""
     if hasattr(classifier, "decision_function"):
