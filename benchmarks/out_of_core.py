@@ -172,7 +172,7 @@ def main() -> None:
         "peak MiB",
         "error, eps 0.005",
         "error, eps 0.1",
-        "excess",
+        "largest excess",
     ]
     print(markdown_table(header, map(row_of, found)))
 
