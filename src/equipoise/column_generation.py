@@ -20,7 +20,7 @@ from equipoise.lagrangian import TOLERANCE, Lagrangian
 from equipoise.saddle_point import Mixture, Oracle, Play, Pool, best_mixtures, describe
 
 #: Queries go this far from the best multipliers so far towards those of the LP.
-_TOWARDS_LP = 0.5
+_TOWARDS_LP = 0.4
 #: Multipliers start within this l1 norm, which grows by this factor, up to this limit, before
 #: feasibility is put to the test.
 _FIRST_ROOM, _ROOM_GROWTH, _ROOM_LIMIT = 1.0, 4.0, 64.0
@@ -49,11 +49,11 @@ def column_generation(
 ) -> Iterator[Play]:
     """Grow the pool where the LP over it still has something to gain, until its gap is ``nu``.
 
-    Each round solves the LP over the pool and asks the oracle half-way between the best
-    multipliers so far and the LP's ("in-out"): either the answer cuts the LP's multipliers off,
-    or the lower value rises by half the gap. An infinite B means hard constraints. Multipliers
-    then start small and are given more room only while the constraints are not met; if that does
-    not suffice, the game is first played for the violation alone, which either meets the
+    Each round solves the LP over the pool and asks the oracle part of the way from the best
+    multipliers so far to the LP's ("in-out"): either the answer cuts the LP's multipliers off, or
+    the lower value rises by the same part of the gap. An infinite B means hard constraints.
+    Multipliers then start small and are given more room only while the constraints are not met; if
+    that does not suffice, the game is first played for the violation alone, which either meets the
     constraints or proves the least slack that does, and goes on with the bounds so loosened.
     """
     for plays in frontier([lagrangian], oracle, pool, nu=nu):
@@ -236,7 +236,7 @@ class _Bound:
         """Decide what to ask next, if anything."""
         self.query = None
         if self.gap > nu:
-            # Nothing new was found half-way: the LP's own multipliers find it, or close the gap.
+            # Nothing new was found on the way: the LP's own multipliers find it, or close the gap.
             step = _TOWARDS_LP if pool_size > self._pool_size else 1.0
             self._pool_size = pool_size
             lam = self._centre + step * (self.mixture.lam - self._centre)
