@@ -91,8 +91,8 @@ LEARNERS: dict[str, Learner] = {
         n_eps=5,
         n_scales=4,
         grid_size=25,
-        max_iter=6,
-        max_rounds=25,
+        max_iter=12,
+        max_rounds=50,
         seconds=1.0,
     ),
     "lightgbm": Learner(

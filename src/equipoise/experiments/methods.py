@@ -163,7 +163,6 @@ def _frontier(split: Split, notion: Notion, learner: Learner, oracle: str) -> Ou
         notion.constraint(),
         bounds=bounds,
         oracle=oracle,
-        threshold="tuned",  # for every learner alike; the default is for linear ones only
         max_iter=learner.max_rounds if oracle == "refit" else 200,
     )
     model.fit(train.X, train.y, sensitive_features=train.A)
