@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -17,44 +17,44 @@ from equipoise.cells import Array, Cells
 from equipoise.cross_fit import Rows
 from equipoise.oracles import take_rows, weight_parameter
 
+Probabilities = Callable[[Any], Array]
+
 
 class CellProbabilities:
     """P(cell | x), as the product of P(Y | X) and P(A | X, Y).
 
     Parameters
     ----------
-    estimator : classifier
-    X : table of n rows
-    cells : Cells
     table : CellTable
-    rows : array of int
-        The examples to learn from.
-    aware : bool
-        Whether A is read from X instead.
+    label : callable
+        From X to P(Y | X), of shape (n, 2).
+    group : sequence of two callables
+        From X to P(A | X, Y) for either label, of shape (n, n_groups); none where A is read from X
+        instead.
     """
 
     def __init__(
-        self,
-        estimator: Any,
-        X: Any,
-        cells: Cells,
-        table: CellTable,
-        rows: Rows,
-        aware: bool,
+        self, table: CellTable, label: Probabilities, group: Sequence[Probabilities]
     ) -> None:
-        self.table, self.aware = table, aware
+        self.table, self.label, self.group = table, label, list(group)
+        self.aware = not self.group
+
+    @classmethod
+    def learned(
+        cls, estimator: Any, X: Any, cells: Cells, table: CellTable, rows: Rows, aware: bool
+    ) -> CellProbabilities:
+        """Learn them from some of the examples; ``aware`` is to read A from X."""
         if cells.weight is not None:  # not every learner bears a class without any weight
             rows = rows[cells.weight[rows] > 0]
         label, group = cells.label[cells.code], table.group[cells.code]
-        self.label = ClassProbabilities(estimator, X, rows, label, 2, cells.weight)
-        self.group = []
-        if not aware:
-            self.group = [
-                ClassProbabilities(
-                    estimator, X, rows[label[rows] == y], group, table.n_groups, cells.weight
-                )
-                for y in (0, 1)
-            ]
+        given = [
+            ClassProbabilities.learned(
+                estimator, X, rows[label[rows] == y], group, table.n_groups, cells.weight
+            )
+            for y in (() if aware else (0, 1))
+        ]
+        own = ClassProbabilities.learned(estimator, X, rows, label, 2, cells.weight)
+        return cls(table, own, given)
 
     def __call__(self, X: Any) -> Array:
         """Return the probabilities of all cells, of shape (n, C)."""
@@ -72,25 +72,37 @@ class CellProbabilities:
 
 
 class ClassProbabilities:
-    """A learner's P(class | x), with a column for each class, those it never met included."""
+    """A learner's P(class | x), with a column for each class, those it never met included.
 
-    def __init__(
-        self,
+    Parameters
+    ----------
+    model : fitted classifier or None
+        Knows the classes ``known``, in this order; None where there was but one or none.
+    known : array of int
+    n_classes : int
+    """
+
+    def __init__(self, model: Any, known: NDArray[np.integer], n_classes: int) -> None:
+        self.model, self.known, self.n_classes = model, known, n_classes
+
+    @classmethod
+    def learned(
+        cls,
         estimator: Any,
         X: Any,
         rows: Rows,
         target: NDArray[np.integer],
         n_classes: int,
         weight: Array | None,
-    ) -> None:
-        self.n_classes = n_classes
-        self.known, codes = np.unique(target[rows], return_inverse=True)
-        self.model = None
-        if len(self.known) < 2:  # most learners refuse a single class
-            return
+    ) -> ClassProbabilities:
+        """Learn them from some of the examples."""
+        known, codes = np.unique(target[rows], return_inverse=True)
+        if len(known) < 2:  # most learners refuse a single class
+            return cls(None, known, n_classes)
         given = {} if weight is None else {weight_parameter(estimator): _mean_one(weight[rows])}
         with config_context(enable_metadata_routing=False):
-            self.model = clone(estimator, safe=False).fit(take_rows(X, rows), codes, **given)
+            model = clone(estimator, safe=False).fit(take_rows(X, rows), codes, **given)
+        return cls(model, known, n_classes)
 
     def __call__(self, X: Any) -> Array:
         """Return the probabilities, of shape (n, n_classes)."""
@@ -111,6 +123,32 @@ class ClassProbabilities:
             )
         result[:, self.known] = found
         return result
+
+
+class OneAgainstRest:
+    """P(class | x) from models of one class against all others, scaled to sum to one.
+
+    Parameters
+    ----------
+    parts : sequence of ClassProbabilities
+        Each of two classes, 1 being the one it is about.
+
+    Examples
+    --------
+    >>> half = ClassProbabilities(None, np.array([], dtype=int), 2)
+    >>> OneAgainstRest([half, half, half])(np.zeros((1, 1))).round(2).tolist()
+    [[0.33, 0.33, 0.33]]
+    """
+
+    def __init__(self, parts: Sequence[ClassProbabilities]) -> None:
+        self.parts = list(parts)
+
+    def __call__(self, X: Any) -> Array:
+        """Return the probabilities, of shape (n, n_classes)."""
+        each = np.column_stack([part(X)[:, 1] for part in self.parts])
+        total = each.sum(axis=1, keepdims=True)
+        even = np.full_like(each, 1.0 / len(self.parts))
+        return np.divide(each, total, out=even, where=total > 0)
 
 
 def _mean_one(weight: Array) -> Array:

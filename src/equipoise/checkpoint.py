@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import joblib
-import numpy as np
-from scipy.sparse import issparse
 
-from equipoise.cells import Array, Cells
-from equipoise.row_hash import hash_uniform
+from equipoise.cells import Array
+from equipoise.data import AnyData
 from equipoise.saddle_point import Oracle, Pool, Respond, Response, key_of, one_by_one
 
 
@@ -73,16 +71,10 @@ class CheckpointedPool(Pool):
             )
 
 
-def fingerprint(how: Any, X: Any, cells: Cells) -> str:
+def fingerprint(how: Any, data: AnyData) -> str:
     """Return a digest of all that an answer depends on besides the costs: how, and on what."""
     digest = blake2b(digest_size=16)
     digest.update(repr(how).encode())
-    digest.update(_rows(X).tobytes())
-    for array in (cells.code, cells.mass, cells.label, cells.weight):
-        if array is not None:
-            digest.update(np.ascontiguousarray(array).tobytes())
+    for part in data.identity():
+        digest.update(part)
     return digest.hexdigest()
-
-
-def _rows(X: Any) -> Array:
-    return hash_uniform(X.tocsr() if issparse(X) else X)

@@ -102,6 +102,8 @@ class CrossFittedOracle(RefitOracle):
     [0.0, 0.5]
     """
 
+    out_of_fold = True
+
     def __init__(
         self, estimator: Any, X: Any, cells: Cells, threshold: str = "learner", cv: Any = 5
     ) -> None:

@@ -9,6 +9,9 @@ UserWarning
 ValueError
 └── ModelFileError           a model file is damaged, of a newer version, or no model file
     └── UntrustedTypeError   it holds types that loading was not told to trust
+
+RuntimeError
+└── EngineError              a cluster failed again and again; what was found is kept
 """
 
 from __future__ import annotations
@@ -44,3 +47,7 @@ class UntrustedTypeError(ModelFileError):
             "of a type runs that type's code. If you know where the file comes from, allow them: "
             f"load(path, trusted={types!r})."
         )
+
+
+class EngineError(RuntimeError):
+    """Work on a cluster failed more often than it may; what was found until then is kept."""

@@ -11,21 +11,23 @@ from typing import Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from equipoise._validation import read_integer
-from equipoise.cells import Array, Cells
+from equipoise.cells import Array
 from equipoise.certificate import Certificate
 from equipoise.checkpoint import CheckpointedPool, fingerprint
 from equipoise.column_generation import Asked, frontier, over_pool
 from equipoise.constraints import Constraint
-from equipoise.decisions import decisions
+from equipoise.data import AnyData
+from equipoise.distributed import Shards
 from equipoise.exceptions import InfeasibleWarning
 from equipoise.frontier_point import FrontierPoint, disparity, with_eps
 from equipoise.lagrangian import Lagrangian
 from equipoise.objectives import Loss, Objective
+from equipoise.oracles import is_out_of_fold
 from equipoise.parallel import in_parallel, with_cores
 from equipoise.problem import Problem, Reduction
 from equipoise.randomized import RandomizedClassifier
@@ -151,7 +153,7 @@ class Frontier(Reduction):
             X, y, sensitive_features, control_features, sample_weight, utilities
         )
         games = [self._game(with_eps(self.constraint, eps), problem.cells)[1] for eps in bounds]
-        pool = self._fresh_pool(X, problem)
+        pool = self._fresh_pool(problem)
         asked: Asked = {}
         rounds, ended = self._play(games, problem, pool, asked, max_iter)
         self._check_features(X, reset=True)
@@ -159,7 +161,7 @@ class Frontier(Reduction):
         self.n_iter_, self.n_calls_ = rounds, pool.n_calls
         self._cells, self._exact = problem.cells.without_rows(), problem.oracle.exact
         self._pool, self._asked = pool.alone(), asked
-        self._note_data(X, problem)
+        self._note_data(problem)
         self._trace(bounds)
         self._warn(ended, max_iter)
         return self
@@ -183,7 +185,7 @@ class Frontier(Reduction):
         game = self._game(with_eps(self.constraint, eps), problem.cells)[1]
         rounds, _ = self._play([game], problem, self._pool, self._asked, self.max_iter)
         self.n_iter_, self.n_calls_ = self.n_iter_ + rounds, self._pool.n_calls
-        self._note_data(X, problem)
+        self._note_data(problem)
         return self.at(eps)
 
     def select(
@@ -232,13 +234,13 @@ class Frontier(Reduction):
 
         Lower values hold for mixtures of the classifiers known only.
         """
-        cells = self._read_new(X, y, sensitive_features, control_features, sample_weight, utilities)
-        pool = Pool.of(self._pool.classifiers, self._shares_on(X, cells))
+        data = self._read_new(X, y, sensitive_features, control_features, sample_weight, utilities)
+        pool = Pool.of(self._pool.classifiers, data.shares(self._pool.classifiers))
         return self._over_same_pool(
-            _cells=cells.without_rows(),
+            _cells=data.cells.without_rows(),
             _pool=pool,
             _shares={"recertified": pool.s},
-            _weight_squares=weight_squares(cells),
+            _weight_squares=weight_squares(data.cells),
         )
 
     def evaluate(
@@ -255,12 +257,12 @@ class Frontier(Reduction):
 
         The certificates of these points tell violations, but prove nothing about optimality.
         """
-        cells = self._read_new(X, y, sensitive_features, control_features, sample_weight, utilities)
-        shares = self._shares_on(X, cells)
+        data = self._read_new(X, y, sensitive_features, control_features, sample_weight, utilities)
+        shares = data.shares(self._pool.classifiers)
         points = []
         for point in [*self.points_, self.unconstrained_]:
             eps = point.eps if np.isfinite(point.eps) else 0.0
-            game = self._game(with_eps(self.constraint, eps), cells)[1]
+            game = self._game(with_eps(self.constraint, eps), data.cells)[1]
             mean = point.weights @ shares[: len(point.weights)]
             points.append(
                 replace(
@@ -319,11 +321,11 @@ class Frontier(Reduction):
         shares = dict(self._shares)
         tables = dict.fromkeys(shares, (self._cells, self._weight_squares))
         if X is not None:
-            cells = self._read_new(
+            given = self._read_new(
                 X, y, sensitive_features, control_features, sample_weight, utilities
             )
-            shares["test"] = self._shares_on(X, cells)
-            tables["test"] = cells.without_rows(), weight_squares(cells)
+            shares["test"] = given.shares(self._pool.classifiers)
+            tables["test"] = given.cells.without_rows(), weight_squares(given.cells)
         measured = []
         for data, s in shares.items():
             table, squares = tables[data]
@@ -335,12 +337,12 @@ class Frontier(Reduction):
                 )
         return ViolationReport(measured, level)
 
-    def _note_data(self, X: Any, problem: Problem) -> None:
+    def _note_data(self, problem: Problem) -> None:
         """Keep what `report` needs to know of the data of the fit: a few numbers a cell."""
         self._weight_squares = weight_squares(problem.cells)
         self._shares = {"training": self._pool.s}
-        if self._is_out_of_fold(problem.oracle):
-            seen = self._shares_on(X, problem.cells)
+        if is_out_of_fold(problem.oracle):
+            seen = problem.data.shares(self._pool.classifiers)
             self._shares = {"training": seen, "out of fold": self._pool.s}
 
     def _read_bounds(self) -> Array:
@@ -355,22 +357,22 @@ class Frontier(Reduction):
             )
         return bounds
 
-    def _oracle(self, X: Any, cells: Cells, classes: NDArray) -> Oracle:
+    def _oracle(self, data: AnyData) -> Oracle:
         limited = copy(self)
-        limited.estimator = with_cores(self.estimator, effective_n_jobs(self.n_jobs))
-        return Reduction._oracle(limited, X, cells, classes)
+        limited.estimator = with_cores(self.estimator, self._at_a_time(data))
+        return Reduction._oracle(limited, data)
 
-    def _shares_on(self, X: Any, cells: Cells) -> Array:
-        return np.array([cells.sum(h) for h in decisions(self._pool.classifiers, X)])
+    def _at_a_time(self, data: AnyData) -> int:
+        """Return how many fits run at a time; on a cluster, one is spread over all workers."""
+        return 1 if isinstance(data, Shards) else effective_n_jobs(self.n_jobs)
 
-    def _fresh_pool(self, X: Any, problem: Problem) -> Pool:
-        respond = None
-        if effective_n_jobs(self.n_jobs) > 1:
-            respond = in_parallel(effective_n_jobs(self.n_jobs))
+    def _fresh_pool(self, problem: Problem) -> Pool:
+        at_a_time = self._at_a_time(problem.data)
+        respond = in_parallel(at_a_time) if at_a_time > 1 else None
         if self.checkpoint is None:
             return Pool(respond)
         how = (self.estimator, self.threshold, self.oracle, self.cv, self.aware)
-        identity = fingerprint(how, X, problem.cells)
+        identity = fingerprint(how, problem.data)
         return CheckpointedPool(self.checkpoint, identity, respond)
 
     def _play(
@@ -382,7 +384,7 @@ class Frontier(Reduction):
         max_iter: int,
     ) -> tuple[int, str]:
         """Play the games; return the rounds played, and what ended them."""
-        rounds, batch = 0, effective_n_jobs(self.n_jobs)
+        rounds, batch = 0, self._at_a_time(problem.data)
         try:
             for rounds, plays in enumerate(
                 frontier(games, problem.oracle, pool, nu=problem.nu, batch=batch, asked=asked), 1

@@ -24,6 +24,7 @@ from equipoise._validation import read_integer, read_positive
 from equipoise.cells import Array
 from equipoise.column_generation import column_generation
 from equipoise.constraints import Constraint
+from equipoise.distributed import is_collection, lazily
 from equipoise.exceptions import InfeasibleWarning
 from equipoise.lagrangian import TOLERANCE, Costs, Lagrangian, Loss
 from equipoise.problem import Problem, Reduction
@@ -160,6 +161,11 @@ class GridSearch(Reduction):
         """Decide for each row."""
         check_is_fitted(self)
         self._check_features(X, reset=False)
+        if is_collection(X):
+            return lazily(lambda number, X: self._decide(X), X, dtype=self.classes_.dtype)
+        return self._decide(X)
+
+    def _decide(self, X: Any) -> NDArray:
         return self.classes_[binary_predictions(self.best_estimator_, X).astype(np.intp)]
 
     @available_if(lambda self: hasattr(self.best_estimator_, "predict_proba"))

@@ -11,8 +11,8 @@ from scipy.special import expit
 from sklearn.dummy import DummyClassifier
 from sklearn.pipeline import Pipeline
 
-from equipoise.cell_probabilities import CellProbabilities, ClassProbabilities
-from equipoise.oracles import _Relabelled
+from equipoise.cell_probabilities import CellProbabilities, OneAgainstRest
+from equipoise.oracles import Relabelled
 from equipoise.plugin import _ROUNDING, PluginClassifier
 from equipoise.thresholds import ThresholdedClassifier
 
@@ -85,7 +85,7 @@ class Graph:
             return self.as_double(self.node("Less", cost, self.number(least)))
         if isinstance(member, ThresholdedClassifier):
             return self.above(member.classifier, member.threshold)
-        if isinstance(member, _Relabelled):
+        if isinstance(member, Relabelled):
             return self.label_is(member.classifier, member.classes[1])
         return self.label_is(member, 1)
 
@@ -122,8 +122,17 @@ class Graph:
             self.node("Gather", given, of_group, axis=1),
         )
 
-    def classes(self, probabilities: ClassProbabilities) -> str:
+    def classes(self, probabilities: Any) -> str:
         """Return P(class | x), of shape (n, classes)."""
+        if isinstance(probabilities, OneAgainstRest):
+            second = self.constant(np.array([1]))
+            each = [
+                self.node("Gather", self.classes(part), second, axis=1)
+                for part in probabilities.parts
+            ]
+            joined = self.node("Concat", *each, axis=1)
+            total = self.node("ReduceSum", joined, self.constant(np.array([1])))
+            return self.node("Div", joined, total)
         known, n = probabilities.known, probabilities.n_classes
         if probabilities.model is None:
             row = np.zeros((1, n))

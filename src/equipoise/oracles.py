@@ -32,7 +32,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_para
 
 from equipoise._validation import check_features, read_positive, read_target, read_weights
 from equipoise.cells import Array, Cells
-from equipoise.saddle_point import Response
+from equipoise.saddle_point import Oracle, Response
 from equipoise.thresholds import (
     ThresholdedClassifier,
     binary_predictions,
@@ -65,12 +65,17 @@ class RefitOracle:
     """
 
     exact = False
+    out_of_fold = False
 
     def __init__(self, estimator: Any, X: Any, cells: Cells, threshold: str = "learner") -> None:
         if threshold not in ("auto", "tuned", "learner"):
             raise ValueError(f"threshold is {threshold!r}; expected 'auto', 'tuned' or 'learner'.")
         self.estimator, self.X, self.cells, self.threshold = estimator, X, cells, threshold
         self._trainer = choose_trainer(estimator, X, weight_parameter(estimator))
+
+    def counts(self) -> Cells:
+        """Return the cells, counted."""
+        return self.cells
 
     def best_response(self, costs: Array) -> Response:
         """Fit the learner for these costs."""
@@ -100,10 +105,15 @@ class RefitOracle:
     def _trained(self, label: NDArray[np.int64], weight: Array) -> Trained:
         labels = _labels_in_use(label, weight)
         if len(labels) < 2:
-            constant = _constant(max(labels, default=0))
+            constant = constant_classifier(max(labels, default=0))
             return Trained(constant, constant, self.X)
         with config_context(enable_metadata_routing=False):
             return self._trainer.fit(label, weight)
+
+
+def is_out_of_fold(oracle: Oracle) -> bool:
+    """Whether the shares that an oracle returns are of people whom its models had not seen."""
+    return bool(getattr(oracle, "out_of_fold", False))
 
 
 class ExactOracle:
@@ -281,17 +291,19 @@ def _labels_in_use(label: NDArray[np.int64], weight: Array, block: int = 4096) -
     return labels
 
 
-def _constant(label: int) -> DummyClassifier:
+def constant_classifier(label: int) -> DummyClassifier:
+    """Return a classifier that decides the same for everybody."""
     return DummyClassifier(strategy="constant", constant=label).fit(np.zeros((2, 1)), [0, 1])
 
 
-class _Relabelled:
+class Relabelled:
     """A fitted classifier of the user's, whose labels are translated to 0 and 1."""
 
     def __init__(self, classifier: Any, classes: NDArray) -> None:
         self.classifier, self.classes = classifier, classes
 
     def predict(self, X: Any) -> NDArray:
+        """Decide 0 or 1 for each row."""
         predicted = np.asarray(self.classifier.predict(X))
         if strange := set(np.unique(predicted).tolist()) - set(self.classes.tolist()):
             raise ValueError(
@@ -307,5 +319,5 @@ def candidate_oracle(
     """Return the exact oracle over a list of fitted classifiers."""
     if not candidates:
         raise ValueError("estimator is an empty list; expected one or more fitted classifiers.")
-    members = [_Relabelled(candidate, classes) for candidate in candidates]
+    members = [Relabelled(candidate, classes) for candidate in candidates]
     return ExactOracle.from_predictions([m.predict(X) for m in members], cells, members)

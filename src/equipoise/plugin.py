@@ -72,6 +72,7 @@ class PluginOracle:
     """
 
     exact = False
+    out_of_fold = True
 
     def __init__(
         self, estimator: Any, X: Any, cells: Cells, cv: Any = 5, aware: bool = False
@@ -89,11 +90,15 @@ class PluginOracle:
         folds = make_folds(cells, cv)
         self.probabilities = np.empty((cells.n_examples, cells.n_cells))
         for train, test in folds:
-            fold = CellProbabilities(estimator, X, cells, table, train, aware)
+            fold = CellProbabilities.learned(estimator, X, cells, table, train, aware)
             self.probabilities[test] = fold(take_rows(X, test))
-        self.deployed = CellProbabilities(
+        self.deployed = CellProbabilities.learned(
             estimator, X, cells, table, np.arange(cells.n_examples), aware
         )
+
+    def counts(self) -> Cells:
+        """Return the cells, counted."""
+        return self.cells
 
     def best_response(self, costs: Array) -> Response:
         """Select those who cost less than nothing."""
@@ -141,6 +146,7 @@ class BothOracle:
     """
 
     exact = False
+    out_of_fold = True
 
     def __init__(self, *oracles: Oracle) -> None:
         self.oracles = oracles

@@ -13,11 +13,13 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from equipoise import theory
-from equipoise._validation import check_features, read_examples, read_positive
+from equipoise._validation import check_features, read_positive
 from equipoise.cell_probabilities import check_probabilistic
 from equipoise.cells import Cells
 from equipoise.constraints import Constraint, Moments
 from equipoise.cross_fit import CrossFittedOracle
+from equipoise.data import AnyData, read_data
+from equipoise.distributed import Shards, example_of, is_collection, oracle_over
 from equipoise.lagrangian import Lagrangian
 from equipoise.objectives import Loss, Objective, loss_table
 from equipoise.open_parameters import settle
@@ -33,6 +35,7 @@ _NU_SCALE = 0.1
 class Problem:
     """Equation (4) for one data set: all that an algorithm needs to know of it."""
 
+    data: AnyData
     cells: Cells
     moments: Moments
     lagrangian: Lagrangian
@@ -79,34 +82,34 @@ class Reduction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 "DemographicParity(eps=0.02)."
             )
         self._check_learner(sample_weight)
-        cells, classes = read_examples(
-            X, y, sensitive_features, control_features, sample_weight, utilities, self.weights
-        )
+        metadata = (sensitive_features, control_features, sample_weight, utilities, self.weights)
+        data = read_data(X, y, *metadata, estimator=self.estimator)
+        cells = data.cells
         nu = _NU_SCALE / np.sqrt(cells.n_effective)
         if self.nu is not None:
             nu = read_positive(self.nu, "nu")
         constraint, pool = self.constraint, Pool()
         if not constraint.is_open:  # compiled before any work, so that its errors come first
             moments, lagrangian = self._game(constraint, cells)
-        oracle = self._oracle(X, cells, classes)
+        oracle = self._oracle(data)
         if constraint.is_open:
             pool.ask(oracle, cells.total(loss_table(self.objective, cells))[1])
             constraint = settle(constraint, lambda c: self._game(c, cells)[1], pool.s)
             moments, lagrangian = self._game(constraint, cells)
-        return Problem(cells, moments, lagrangian, oracle, classes, nu, constraint, pool)
+        return Problem(data, cells, moments, lagrangian, oracle, data.classes, nu, constraint, pool)
 
-    def _read_new(self, X: Any, y: Any, *metadata: Any) -> Cells:
+    def _read_new(self, X: Any, y: Any, *metadata: Any) -> AnyData:
         """Read other data than those of the fit: what is there must be what was there."""
         check_is_fitted(self)
         self._check_features(X, reset=False)
         A, control, sample_weight, utilities = metadata
-        cells, classes = read_examples(X, y, A, control, sample_weight, utilities, self.weights)
-        if classes.tolist() != self.classes_.tolist():
+        data = read_data(X, y, A, control, sample_weight, utilities, self.weights)
+        if data.classes.tolist() != self.classes_.tolist():
             raise ValueError(
-                f"y has the classes {classes.tolist()}; expected {self.classes_.tolist()}, as in "
-                "the fit."
+                f"y has the classes {data.classes.tolist()}; expected {self.classes_.tolist()}, as "
+                "in the fit."
             )
-        return cells
+        return data
 
     def _check_learner(self, sample_weight: Any) -> None:
         """Refuse what no oracle can be made of."""
@@ -126,9 +129,12 @@ class Reduction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if self.oracle != "plugin" or sample_weight is not None:
             weight_parameter(self.estimator)
 
-    def _oracle(self, X: Any, cells: Cells, classes: NDArray) -> Oracle:
+    def _oracle(self, data: AnyData) -> Oracle:
         """Return Best_h for this data; a plug-in oracle learns its probabilities here."""
         learner, cv = self.estimator, 5 if self.cv is None else self.cv
+        if isinstance(data, Shards):
+            return oracle_over(data, learner, self.threshold, self.oracle, self.cv, self.aware)
+        X, cells, classes = data.X, data.cells, data.classes
         if isinstance(learner, (list, tuple)):
             return candidate_oracle(learner, X, cells, classes)
         if self.oracle == "plugin":
@@ -141,11 +147,6 @@ class Reduction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if self.cv is not None:
             return CrossFittedOracle(learner, X, cells, self.threshold, cv)
         return RefitOracle(learner, X, cells, self.threshold)
-
-    @staticmethod
-    def _is_out_of_fold(oracle: Oracle) -> bool:
-        """Whether the shares that an oracle returns are of people whom its models had not seen."""
-        return isinstance(oracle, (PluginOracle, CrossFittedOracle, BothOracle))
 
     def _game(self, constraint: Constraint, cells: Cells) -> tuple[Moments, Lagrangian]:
         moments = constraint.moments(cells)
@@ -175,4 +176,4 @@ class Reduction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return tags
 
     def _check_features(self, X: Any, *, reset: bool) -> None:
-        check_features(self, X, reset=reset)
+        check_features(self, example_of(X) if is_collection(X) else X, reset=reset)

@@ -16,9 +16,11 @@ from equipoise._validation import read_integer
 from equipoise.cells import Array
 from equipoise.certificate import Certificate
 from equipoise.conflicts import explain
+from equipoise.distributed import computed_score, is_collection, lazy_pmf, lazy_predict
 from equipoise.exceptions import InfeasibleWarning
 from equipoise.lagrangian import Lagrangian
 from equipoise.open_parameters import settle
+from equipoise.oracles import is_out_of_fold
 from equipoise.problem import Problem, Reduction
 from equipoise.randomized import RandomizedClassifier
 from equipoise.saddle_point import Play, Pool, play_out
@@ -99,7 +101,7 @@ class SaddlePointClassifier(Reduction):
             pool.classifiers[: len(last.weights)], last.weights, problem.classes, salt
         )
         self.certificate_ = certificate
-        self._tallies = self._tally(X, problem, last.weights @ pool.s[: len(last.weights)])
+        self._tallies = self._tally(problem, last.weights @ pool.s[: len(last.weights)])
         self.violations_ = violations_of(self._tallies, problem.lagrangian, last.violation)
         self.constraint_ = problem.constraint
         self.classes_ = problem.classes
@@ -110,14 +112,13 @@ class SaddlePointClassifier(Reduction):
             _warn(certificate, max_iter, getattr(self, "relax", "uniform"))
         return self
 
-    def _tally(self, X: Any, problem: Problem, s: Array) -> dict[str, Tally]:
+    def _tally(self, problem: Problem, s: Array) -> dict[str, Tally]:
         """Add up the decisions by cell, on each data that they are known for."""
         cells = problem.cells
         known = Tally.of_shares(cells.without_rows(), s, weight_squares(cells))
-        if not self._is_out_of_fold(problem.oracle):
+        if not is_out_of_fold(problem.oracle):
             return {"training": known}
-        seen = Tally.of_people(cells, self.classifier_.predict_pmf(X)[:, 1])
-        return {"training": seen, "out of fold": known}
+        return {"training": problem.data.tally(self.classifier_), "out of fold": known}
 
     def report(
         self,
@@ -164,10 +165,10 @@ class SaddlePointClassifier(Reduction):
         check_is_fitted(self)
         tallies = dict(self._tallies)
         if X is not None:
-            cells = self._read_new(
+            data = self._read_new(
                 X, y, sensitive_features, control_features, sample_weight, utilities
             )
-            tallies["test"] = Tally.of_people(cells, self.predict_pmf(X)[:, 1])
+            tallies["test"] = data.tally(self.classifier_)
         lowest = self.certificate_.level
         measured = measure(
             tallies,
@@ -195,18 +196,23 @@ class SaddlePointClassifier(Reduction):
         """
         check_is_fitted(self)
         self._check_features(X, reset=False)
-        return self.classifier_.predict(X, key=key, random_state=random_state)
+        predict = lazy_predict if is_collection(X) else RandomizedClassifier.predict
+        return predict(self.classifier_, X, key=key, random_state=random_state)
 
     def predict_pmf(self, X: Any) -> Array:
         """Return the probability of deciding either way, over the draw of a member: (n, 2)."""
         check_is_fitted(self)
         self._check_features(X, reset=False)
+        if is_collection(X):
+            return lazy_pmf(self.classifier_, X)
         return self.classifier_.predict_pmf(X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the expected accuracy, over the draw of a member."""
         check_is_fitted(self)
         self._check_features(X, reset=False)
+        if is_collection(X):
+            return computed_score(self.classifier_, X, y, sample_weight)
         return self.classifier_.score(X, y, sample_weight)
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import norm
 
+from equipoise.cell_counts import CellCounts
 from equipoise.cells import Array, Cells, Mask
 from equipoise.codes import add_up
 from equipoise.constraints import Constraint
@@ -57,6 +58,11 @@ class Tally(NamedTuple):
         return cls(table, s, _doubted(table, s, (w2, w2h, w2hh)))
 
     @classmethod
+    def of_sums(cls, table: Cells, s: Array, squares: Squares) -> Tally:
+        """Make one from sums over cells: s, and those of w^2, w^2 h and w^2 h^2."""
+        return cls(table, s, _doubted(table, s, squares))
+
+    @classmethod
     def of_shares(cls, table: Cells, s: Array, weight_squares: Array | None) -> Tally:
         """Make one from selected shares alone, as a pool of classifiers knows them.
 
@@ -75,6 +81,8 @@ def weight_squares(cells: Cells) -> Array | None:
     >>> weight_squares(Cells.from_columns([0, 1, 1, 1], {"sex": ["F", "F", "M", "M"]})).tolist()
     [0.0625, 0.0625, 0.125]
     """
+    if isinstance(cells, CellCounts):
+        return cells.square
     if type(cells) is not Cells:
         return None
     if cells.weight is None:

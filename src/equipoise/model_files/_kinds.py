@@ -7,7 +7,13 @@ from typing import Any, NoReturn
 from sklearn.pipeline import Pipeline
 
 from equipoise import bounds, catalogue
-from equipoise.cell_probabilities import CellProbabilities, CellTable, ClassProbabilities
+from equipoise.cell_counts import CellCounts
+from equipoise.cell_probabilities import (
+    CellProbabilities,
+    CellTable,
+    ClassProbabilities,
+    OneAgainstRest,
+)
 from equipoise.cells import Cells
 from equipoise.certificate import Certificate
 from equipoise.constraints import All, Linear
@@ -18,7 +24,7 @@ from equipoise.grid_search import Candidate, GridSearch
 from equipoise.layers import LayeredCells
 from equipoise.moments import Row
 from equipoise.objectives import BalancedError, Costs
-from equipoise.oracles import _Relabelled
+from equipoise.oracles import Relabelled
 from equipoise.plugin import PluginClassifier
 from equipoise.randomized import RandomizedClassifier
 from equipoise.reductions import ExponentiatedGradient, FairClassifier
@@ -70,9 +76,9 @@ _BOUNDS = (
 )
 _OTHERS = (
     *(All, Linear, Inequality, Expression, Term, Row, Costs, BalancedError),
-    *(Certificate, FrontierPoint, Candidate, Cells, LayeredCells, Pool),
+    *(Certificate, FrontierPoint, Candidate, Cells, CellCounts, LayeredCells, Pool),
     *(ThresholdedClassifier, PluginClassifier, CellProbabilities, ClassProbabilities, CellTable),
-    *(_Relabelled, Tally, Pipeline),
+    *(OneAgainstRest, Relabelled, Tally, Pipeline),
 )
 #: By the names under which files know them. Renaming a class here is a new format version.
 KINDS: dict[str, type[Any]] = {

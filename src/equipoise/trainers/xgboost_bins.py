@@ -60,7 +60,7 @@ class XGBoostTrainer(KeepingTrainer):
                 booster.update(bins, turn)
             probabilities = booster.predict(bins).astype(float)
         local = Remembered((probabilities > 0.5).astype(np.int64), probabilities=probabilities)
-        return Trained(self._classifier(booster), local, self.X)
+        return Trained(with_trees(clone(self.estimator), booster), local, self.X)
 
     def _bin(self) -> Any:
         import xgboost
@@ -70,14 +70,14 @@ class XGBoostTrainer(KeepingTrainer):
             self.X, missing=e.missing, nthread=e.n_jobs, max_bin=e.max_bin
         )
 
-    def _classifier(self, booster: Any) -> Any:
-        """Return a fitted classifier with these trees, and none of the data."""
-        classifier = clone(self.estimator)
-        given = classifier.get_params(deep=False)
-        classifier.load_model(booster.save_raw("ubj"))
-        for name, value in given.items():  # load_model overwrites some of them
-            setattr(classifier, name, value)
-        return classifier
+
+def with_trees(classifier: Any, booster: Any) -> Any:
+    """Return the classifier fitted, with these trees and none of the data."""
+    given = classifier.get_params(deep=False)
+    classifier.load_model(booster.save_raw("ubj"))
+    for name, value in given.items():  # load_model overwrites some of them
+        setattr(classifier, name, value)
+    return classifier
 
 
 def has_known_settings(estimator: Any) -> bool:

@@ -1,0 +1,142 @@
+"""Attempts: work on a cluster that is repeated when a worker is lost, and given up in the end."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from equipoise.exceptions import EngineError
+
+T = TypeVar("T")
+_log = logging.getLogger("equipoise.distributed")
+
+#: Defaults of what Dask's configuration may say otherwise: equipoise.tries, equipoise.time-limit.
+TRIES, TIME_LIMIT = 5, "10 minutes"
+#: Seconds: between looks at the cluster, until a dead worker is noticed, until a task has stopped.
+_LOOK, _NOTICE, _STOP = 0.5, 5.0, 5.0
+
+
+class WorkerLost(Exception):
+    """A worker that was needed is gone."""
+
+
+def attempt(client: Any, what: str, work: Callable[[float], T]) -> T:
+    """Do the work; do it again if a worker was lost or it took too long.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    what : str
+        What is being done, for messages.
+    work : callable
+        Gets the seconds it may take. What it leaves on workers must be rebuilt when it is called
+        again.
+    """
+    import dask
+    from dask.utils import parse_timedelta
+
+    tries = int(dask.config.get("equipoise.tries", TRIES))
+    limit = parse_timedelta(dask.config.get("equipoise.time-limit", TIME_LIMIT))
+    for number in range(1, tries + 1):
+        before = set(client.nthreads())
+        try:
+            if not before:
+                client.wait_for_workers(1, timeout=limit)
+            return work(limit)
+        except Exception as error:
+            if not _passes(error, client, before):
+                raise
+            reason = f"{type(error).__name__}: {error}".strip(": ")
+            if number == tries:
+                raise EngineError(
+                    f"{what} was given up after {tries} tries; the last ended with {reason}. See "
+                    "that workers live and have memory enough, or raise equipoise.tries and "
+                    "equipoise.time-limit in Dask's configuration."
+                ) from error
+            _log.warning("%s: %s; try %d of %d.", what, reason, number + 1, tries)
+    raise AssertionError("unreachable")
+
+
+def gather(
+    client: Any, tasks: Sequence[Any], limit: float, pinned: Collection[str] = ()
+) -> list[Any]:
+    """Return the results of tasks; an error once one fails, its worker is lost or time is up.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    tasks : sequence of distributed.Future
+    limit : float
+        Seconds.
+    pinned : collection of str
+        Addresses of workers without which the tasks can never end.
+    """
+    from distributed import wait
+
+    end, pending = time.monotonic() + limit, list(tasks)
+    try:
+        while pending:
+            with suppress(TimeoutError):
+                wait(pending, timeout=_LOOK, return_when="FIRST_COMPLETED")
+            for task in pending:
+                if task.status in ("error", "cancelled", "lost"):
+                    task.result(timeout=_LOOK)  # raises
+            pending = [task for task in pending if task.status == "pending"]
+            if pending and (lost := set(pinned) - set(client.nthreads())):
+                raise WorkerLost(f"{', '.join(sorted(lost))} is gone")
+            if pending and time.monotonic() > end:
+                raise TimeoutError(f"not done after {limit:g} seconds")
+        if pinned:  # a plain gather would wait for ever for what a lost worker had
+            return [task.result(timeout=limit) for task in tasks]
+        return client.gather(list(tasks))
+    except BaseException:
+        _stop(client, tasks)
+        raise
+
+
+def _stop(client: Any, tasks: Sequence[Any]) -> None:
+    """Cancel tasks; workers on which one goes on running all the same are started anew."""
+    with suppress(Exception):
+        keys = {task.key for task in tasks}
+        client.cancel(list(tasks), force=True)
+        end = time.monotonic() + _STOP
+        while stuck := [worker for worker, running in _running(client).items() if keys & running]:
+            if time.monotonic() > end:
+                _log.warning("a task on %s does not end; restarting.", ", ".join(stuck))
+                client.restart_workers(stuck, timeout=60)
+                return
+            time.sleep(_LOOK / 5)
+
+
+def _running(client: Any) -> dict[str, set[str]]:
+    found = client.run(_executing, on_error="ignore")
+    return {worker: keys for worker, keys in found.items() if isinstance(keys, set)}
+
+
+def _executing(dask_worker: Any) -> set[str]:
+    """Return the keys of tasks that a worker is executing, cancelled or not."""
+    return set(dask_worker.active_keys)
+
+
+def _passes(error: Exception, client: Any, before: set[str]) -> bool:
+    """Whether an error comes from the cluster and not from the work."""
+    from asyncio import CancelledError
+
+    from distributed import KilledWorker
+    from distributed.comm import CommClosedError
+
+    lost = WorkerLost, CommClosedError, KilledWorker, CancelledError, TimeoutError, OSError
+    if isinstance(error, lost) or "Cancelled" in type(error).__name__:
+        return not isinstance(error, FileNotFoundError)
+    # Others fail because a worker died under them, which the scheduler notices a little later.
+    end = time.monotonic() + _NOTICE
+    while type(error).__name__ in ("XGBoostError", "LightGBMError", "RuntimeError"):
+        if not before <= set(client.nthreads()):
+            return True
+        if time.monotonic() > end:
+            return False
+        time.sleep(_LOOK)
+    return False

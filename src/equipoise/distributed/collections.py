@@ -1,0 +1,123 @@
+"""Dask collections, taken apart: rows that belong together, partition by partition."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+def is_collection(X: Any) -> bool:
+    """Whether X is a Dask array, series or data frame.
+
+    >>> is_collection(np.zeros(3))
+    False
+    """
+    return type(X).__module__.partition(".")[0] == "dask" and hasattr(X, "__dask_graph__")
+
+
+class Partition(NamedTuple):
+    """One partition of the rows, not computed yet; what was not given is None."""
+
+    X: Any
+    y: Any = None
+    sensitive: Any = None
+    control: Any = None
+    weight: Any = None
+
+
+#: What users call the parts of a `Partition`.
+_NAMES = ("X", "y", "sensitive_features", "control_features", "sample_weight")
+
+
+def split(*collections: Any, names: tuple[str, ...] = _NAMES) -> list[tuple[Any, ...]]:
+    """Return the partitions of collections whose rows belong together, the first being X.
+
+    Partitions that differ are aligned where sizes or divisions are known, which moves rows between
+    partitions once. Where they are not known, partitions must agree in number; that they agree
+    row by row is checked when they are read.
+    """
+    first = _whole_rows(collections[0])
+    parts = [_delayed(first)]
+    for name, other in zip(names[1:], collections[1:], strict=False):
+        if other is None:
+            parts.append([None] * len(parts[0]))
+        else:
+            parts.append(_delayed(_aligned(_whole_rows(_checked(other, name)), first, name)))
+    return list(zip(*parts, strict=True))
+
+
+def example_of(X: Any) -> Any:
+    """Return a table like X without any row: the names and the number of its columns."""
+    if is_array(X):
+        return np.empty((0, *map(int, X.shape[1:])), dtype=X.dtype)
+    return X._meta
+
+
+def is_array(X: Any) -> bool:
+    """Whether a collection is a Dask array, and not a frame or series."""
+    return hasattr(X, "chunks") and not hasattr(X, "divisions")
+
+
+def _checked(other: Any, name: str) -> Any:
+    if is_collection(other):
+        return other
+    raise TypeError(
+        f"X is a Dask collection, but {name} is of type {type(other).__name__}. Pass a Dask array, "
+        f"series or frame partitioned like X: a column of the same frame, or "
+        f"dask.array.from_array({name}, chunks=X.chunks[0])."
+    )
+
+
+def _whole_rows(collection: Any) -> Any:
+    """Put all columns of a row into one block."""
+    if is_array(collection) and collection.ndim == 2 and collection.numblocks[1] > 1:
+        return collection.rechunk({1: -1})
+    return collection
+
+
+def _delayed(collection: Any) -> list[Any]:
+    return list(np.asarray(collection.to_delayed(), dtype=object).reshape(-1))
+
+
+def _aligned(other: Any, X: Any, name: str) -> Any:
+    if is_array(other) and is_array(X):
+        if not (_knows_sizes(other) and _knows_sizes(X)):
+            return _same_number(other, X, name, "Call compute_chunk_sizes() on both.")
+        if other.shape[0] != X.shape[0]:
+            raise ValueError(
+                f"Found input variables with inconsistent numbers of samples: X has {X.shape[0]} "
+                f"rows but {name} has {other.shape[0]}. Pass one entry for each row of X."
+            )
+        return other if other.chunks[0] == X.chunks[0] else other.rechunk({0: X.chunks[0]})
+    if not is_array(other) and not is_array(X) and other.known_divisions and X.known_divisions:
+        if other.divisions == X.divisions:
+            return other
+        ends = X.divisions[0], X.divisions[-1]
+        if (other.divisions[0], other.divisions[-1]) != ends:
+            raise ValueError(
+                f"{name} has an index from {other.divisions[0]!r} to {other.divisions[-1]!r}, X "
+                f"one from {ends[0]!r} to {ends[1]!r}; expected one entry for each row of X."
+            )
+        return other.repartition(divisions=X.divisions)
+    remedy = "Take both from one frame, or give both a sorted index with known divisions."
+    if is_array(other) != is_array(X):
+        remedy = "Pass both as frames (to_dask_dataframe), or both as arrays (to_dask_array)."
+    return _same_number(other, X, name, remedy)
+
+
+def _knows_sizes(array: Any) -> bool:
+    return not any(np.isnan(size) for size in array.chunks[0])
+
+
+def _same_number(other: Any, X: Any, name: str, remedy: str) -> Any:
+    if _number(other) != _number(X):
+        raise ValueError(
+            f"{name} has {_number(other)} partitions and X has {_number(X)}, of sizes that are not "
+            f"known, so that rows cannot be matched. {remedy}"
+        )
+    return other
+
+
+def _number(collection: Any) -> int:
+    return int(collection.numblocks[0] if is_array(collection) else collection.npartitions)
