@@ -72,7 +72,7 @@ def tuned(
     """
     score = scores(classifier, X)
     signed = np.where(label == 1, -weight, weight)
-    own, rounding = _own_threshold(classifier), 1e-9 * weight.sum()
+    own, rounding = own_threshold(classifier), 1e-9 * weight.sum()
     least, cuts = _best_cuts(score, signed, rounding)
     # Of cuts that cost the same up to rounding, the nearest to the learner's own is taken.
     if np.sum(signed, where=score > own) <= least + rounding:
@@ -126,7 +126,8 @@ def _below(cut: float, score: Array) -> float:
     return float(middle if middle < cut else lower)
 
 
-def _own_threshold(classifier: Any) -> float:
+def own_threshold(classifier: Any) -> float:
+    """Return where the learner itself cuts its scores."""
     return 0.0 if hasattr(classifier, "decision_function") else 0.5
 
 
