@@ -1,12 +1,14 @@
 """Cells handle rows in blocks, and number values without sorting them: the results are the same."""
 
+import pickle
+
 import narwhals.stable.v1 as nw
 import numpy as np
 import pytest
 
 from equipoise._validation import _column_to_numpy
 from equipoise.cells import Cells
-from equipoise.codes import count_selected, factorize, split_signs
+from equipoise.codes import add_up, count_selected, factorize, look_up, split_signs
 
 N = 3 * (1 << 16) + 17  # three whole blocks and a part
 
@@ -69,9 +71,37 @@ def test_codes_read_in_pairs_give_the_same(n, size):
     selected, table = rng.random(n) < 0.3, rng.normal(size=size)
     expected = np.bincount(code[selected], minlength=size)
     np.testing.assert_array_equal(count_selected(code, size, selected), expected)
+    np.testing.assert_array_equal(add_up(code, size), np.bincount(code, minlength=size))
+    np.testing.assert_array_equal(look_up(code, table), table[code])
     negative, absolute = split_signs(code, table)
     np.testing.assert_array_equal(negative, table[code] < 0)
     np.testing.assert_array_equal(absolute, np.abs(table[code]))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_relabelling_again_and_again(weighted):
+    rng = np.random.default_rng(6)
+    label, group = rng.integers(0, 2, N), rng.integers(0, 3, N)
+    own = rng.random(N) if weighted else np.ones(N)
+    cells = Cells.from_columns(label, {"group": group}, weight=own if weighted else None)
+    costs, given = rng.normal(size=cells.n_cells), []
+    for factor in (1.0, 2.0, np.array([-1.0, 1.0, 1.0, 1.0, 1.0, 1.0]), 0.5, 0.0):
+        signed = cells.spread(costs * factor)
+        labels, weights = cells.relabel(costs * factor)
+        mean = np.abs(signed * own).mean()
+        np.testing.assert_array_equal(labels, signed < 0)
+        np.testing.assert_allclose(weights, np.abs(signed * own) / (mean or 1.0), rtol=1e-12)
+        given.append(labels)
+    assert given[0] is given[1]  # no cost has changed its sign
+    assert len({id(labels) for labels in given}) == 4
+    np.testing.assert_array_equal(given[0], cells.spread(costs) < 0)  # and none is written to
+
+
+def test_labels_that_were_given_do_not_travel():
+    cells = Cells.from_columns([0, 1, 1], {"sex": ["F", "F", "M"]})
+    size = len(pickle.dumps(cells))
+    cells.relabel(np.array([1.0, -1.0, 2.0]))
+    assert len(pickle.dumps(cells)) == size
 
 
 def test_many_combinations_are_numbered_alike():

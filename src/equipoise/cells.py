@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -150,13 +152,29 @@ class Cells:
 
         An example is to be labelled 1 where predicting 1 costs less than predicting 0; its weight
         is the difference times its own. Weights are scaled to mean one, so that a learner's
-        regularisation keeps its meaning.
+        regularisation keeps its meaning. The labels are not to be written to: while no cost
+        changes its sign, the same array is returned again.
         """
         mean = self.mass @ np.abs(costs) * (1.0 if self.weight is None else self.weight.mean())
-        label, weight = split_signs(self.code, costs / (mean if mean > 0 else 1.0))
+        costs = costs / (mean if mean > 0 else 1.0)
+        signs = (costs < 0).tobytes()
+        label = self._last_labels.get(signs)
+        if label is not None:
+            weight = look_up(self.code, np.abs(costs))
+        else:
+            self._last_labels.clear()  # before the new ones take their memory
+            label, weight = split_signs(self.code, costs)
+            self._last_labels[signs] = label
         if self.weight is not None:
             weight *= self.weight
         return label, weight
+
+    @cached_property
+    def _last_labels(self) -> dict[bytes, NDArray[np.int64]]:
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_last_labels"}
 
     def average(self, event: Mask, g: Array | str) -> tuple[float, Array]:
         """Return E[g | event] as an offset and a slope: offset + slope . s(h).

@@ -8,7 +8,7 @@ however many rows there are.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from itertools import count
 
 import numpy as np
@@ -17,8 +17,6 @@ from numpy.typing import ArrayLike, NDArray
 _BLOCK = 1 << 16
 #: Codes that fit a byte are read two at a time, as one number, which halves the work.
 _BYTE, _PAIR = 1 << 8, np.dtype("<u2")
-#: A table of pairs of more codes than this would not stay in the fastest cache.
-_FEW = 16
 #: Above this many possible combinations they are numbered by sorting instead of counting.
 _COUNTABLE = 1 << 20
 
@@ -46,9 +44,8 @@ def factorize(values: ArrayLike) -> tuple[NDArray[np.integer], NDArray]:
 
 def _factorize_range(values: NDArray, low: int, size: int) -> tuple[NDArray, NDArray]:
     """Factorize whole numbers from a short range, which needs no sorting."""
-    codes = np.empty(len(values), dtype=np.min_scalar_type(size))
-    for rows in _blocks(len(values)):
-        codes[rows] = values[rows].astype(np.int64, copy=False) - low
+    codes = values.astype(np.min_scalar_type(size))  # wraps around, and the subtraction back
+    codes -= np.array(low).astype(codes.dtype)
     codes, present = _renumber(codes, size)
     return codes, (present + low).astype(values.dtype)
 
@@ -115,6 +112,8 @@ def add_up(
     """
     if size > _BLOCK:
         return np.bincount(code, weights=weights, minlength=size).astype(float)
+    if weights is None and code.dtype == np.uint8:
+        return _count_bytes((code[rows] for rows in _blocks(len(code), 4 * _BLOCK)), size)
     total = np.zeros(size)
     for rows in _blocks(len(code)):
         block = None if weights is None else weights[rows]
@@ -130,17 +129,31 @@ def count_selected(
     >>> count_selected(np.array([0, 2, 2]), 3, np.array([False, True, True])).tolist()
     [0.0, 0.0, 2.0]
     """
-    n_keys = 2 * size  # those selected are counted under a second set of codes
-    if n_keys > _BYTE:
+    if 2 * size > _BYTE:
         return np.bincount(code[selected], minlength=size).astype(float)
-    total = np.zeros((n_keys, _BYTE), dtype=np.int64)
+    # Those selected are counted under a second set of codes.
+    return _count_bytes(_shifted(code, size, selected), 2 * size)[size:]
+
+
+def _shifted(
+    code: NDArray[np.integer], size: int, selected: NDArray[np.bool_]
+) -> Iterator[NDArray[np.uint8]]:
+    """Yield the codes, block by block, raised by ``size`` where selected."""
     for rows in _blocks(len(code), 4 * _BLOCK):
-        key = np.multiply(selected[rows], size, dtype=np.uint8)
-        key += code[rows].astype(np.uint8, copy=False)
-        if len(key) % 2:
-            key = np.append(key, np.uint8(0))  # one more who is not selected
-        total += np.bincount(key.view(_PAIR), minlength=total.size).reshape(total.shape)
-    return (total.sum(axis=0)[:n_keys] + total.sum(axis=1))[size:].astype(float)
+        block = np.multiply(selected[rows], size, dtype=np.uint8)
+        block += code[rows].astype(np.uint8, copy=False)
+        yield block
+
+
+def _count_bytes(blocks: Iterable[NDArray[np.integer]], size: int) -> NDArray[np.float64]:
+    """Count how often each number below ``size`` occurs in blocks of bytes."""
+    pairs, single = np.zeros((size, _BYTE), dtype=np.int64), np.zeros(size)
+    for block in blocks:
+        even = len(block) // 2 * 2
+        two = block[:even].view(_PAIR)
+        pairs += np.bincount(two, minlength=pairs.size).reshape(pairs.shape)
+        single[block[even:]] += 1
+    return single + pairs.sum(axis=0)[:size] + pairs.sum(axis=1)
 
 
 def look_up(code: NDArray[np.integer], table: NDArray) -> NDArray:
@@ -150,9 +163,8 @@ def look_up(code: NDArray[np.integer], table: NDArray) -> NDArray:
     [2.5, 0.5, 2.5]
     """
     column = np.empty(len(code), dtype=table.dtype)
-    for rows in _blocks(len(code)):
-        at = code[rows].astype(np.intp, copy=False)
-        np.take(table, at, out=column[rows], mode="clip")  # mode "raise" would make a copy
+    for _ in _fill(column, code, table):
+        pass
     return column
 
 
@@ -165,18 +177,25 @@ def split_signs(
     [[1, 0], [2.5, 0.5]]
     """
     negative, size = np.empty(len(code), dtype=np.int64), np.empty(len(code))
-    by_pairs = code.dtype == np.uint8 and len(table) <= _FEW
+    for rows in _fill(size, code, table):
+        negative[rows] = size[rows] < 0
+        np.abs(size[rows], out=size[rows])
+    return negative, size
+
+
+def _fill(column: NDArray, code: NDArray[np.integer], table: NDArray) -> Iterator[slice]:
+    """Write ``table[code]`` into a column; yield the rows of each block while it is in cache."""
+    by_pairs = code.dtype == np.uint8 and table.dtype == float and len(code) > _BYTE * len(table)
     pairs = _table_of_pairs(table) if by_pairs else None
-    for rows in _blocks(len(code)):
-        at, block, even = code[rows], size[rows], 0
+    for rows in _blocks(len(code), 2 * _BLOCK):
+        at, block, even = code[rows], column[rows], 0
         if pairs is not None:
             even = len(at) // 2 * 2
             two = at[:even].view(_PAIR).astype(np.intp)
+            # The mode "raise" would make a copy.
             np.take(pairs, two, out=block[:even].view(pairs.dtype), mode="clip")
         np.take(table, at[even:].astype(np.intp, copy=False), out=block[even:], mode="clip")
-        negative[rows] = block < 0
-        np.abs(block, out=block)
-    return negative, size
+        yield rows
 
 
 def _table_of_pairs(table: NDArray[np.float64]) -> NDArray[np.complex128]:
