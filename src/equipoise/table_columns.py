@@ -22,18 +22,28 @@ def kind_of(column: Any, name: str) -> Kind | None:
     >>> kind_of(pa.chunked_array([[1, None]]), "age"), kind_of(pa.chunked_array([["x"]]), "town")
     ('number', 'category')
     """
+    return None if column.null_count == len(column) else kind_of_type(column.type, name)
+
+
+def kind_of_type(type_: Any, name: str) -> Kind | None:
+    """Return what a column of this type is; None if the type has no values.
+
+    >>> import pyarrow as pa
+    >>> kind_of_type(pa.bool_(), "member"), kind_of_type(pa.null(), "nothing")
+    ('number', None)
+    """
     types = import_pyarrow().types
-    kind = column.type.value_type if types.is_dictionary(column.type) else column.type
-    if types.is_null(kind) or column.null_count == len(column):
+    kind = type_.value_type if types.is_dictionary(type_) else type_
+    if types.is_null(kind):
         return None
     if any(is_(kind) for is_ in (types.is_integer, types.is_floating, types.is_decimal)):
-        return "category" if types.is_dictionary(column.type) else "number"
+        return "category" if types.is_dictionary(type_) else "number"
     if types.is_boolean(kind):
         return "number"
     if types.is_string(kind) or types.is_large_string(kind) or "string_view" in str(kind):
         return "category"
     raise ValueError(
-        f"column {name!r} is of type {column.type}; expected numbers or text. Leave it out with "
+        f"column {name!r} is of type {type_}; expected numbers or text. Leave it out with "
         "--exclude, or turn it into one of these first."
     )
 

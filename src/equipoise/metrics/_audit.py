@@ -65,6 +65,23 @@ class Audit:
         weight = read_weights(sample_weight, len(label))
         return cls(Cells.from_columns(label, sensitive, control, weight), prediction)
 
+    @classmethod
+    def of_sums(cls, cells: Cells, selected: Array, squares: tuple[Array, Array, Array]) -> Audit:
+        """Make one of people who are elsewhere, from sums over cells of weights that sum to one.
+
+        Parameters
+        ----------
+        cells : Cells
+            The table of cells.
+        selected : array of shape (C,)
+            The weight that is selected.
+        squares : three arrays of shape (C,)
+            Sums of w^2, w^2 h and w^2 h^2.
+        """
+        audit = cls(cells, np.empty(0))
+        vars(audit).update(mass=cells.mass, selected=selected, squares=squares)
+        return audit
+
     @cached_property
     def mass(self) -> Array:
         """Total weight of each cell; the number of people where all weigh the same."""

@@ -20,7 +20,7 @@ from equipoise.metrics._rates import (
     SELECTION_RATE,
     TRUE_POSITIVE_RATE,
 )
-from equipoise.metrics._uncertainty import Kind, rate_intervals, resample
+from equipoise.metrics._uncertainty import Draws, Kind, rate_intervals, resample
 
 _COLUMNS = (BASE_RATE, SELECTION_RATE, TRUE_POSITIVE_RATE, FALSE_POSITIVE_RATE, ERROR_RATE)
 
@@ -179,10 +179,22 @@ def group_table(
     0.25
     """
     audit = Audit.read(y_true, y_pred, sensitive_features, None, sample_weight, pos_label)
+    draws = None if interval is None else resample(audit, interval, n_draws, random_state)
+    return tabulate(audit, groups, interval=interval, level=level, draws=draws)
+
+
+def tabulate(
+    audit: Audit,
+    groups: str = "both",
+    *,
+    interval: Kind | None = "analytic",
+    level: float = 0.95,
+    draws: Draws | None = None,
+) -> GroupTable:
+    """Return the table of an audit; see `group_table`."""
     rows = list(_rows(audit, groups))
     masks = np.array([mask for _, _, mask in rows])
     columns: dict[str, NDArray[Any]] = {"count": masks @ audit.cells.count}
-    draws = None if interval is None else resample(audit, interval, n_draws, random_state)
     for rate in _COLUMNS:
         if interval is None:
             columns[rate.name] = rate.of(audit, masks, audit.mass, audit.selected)

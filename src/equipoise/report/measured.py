@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from decimal import ROUND_FLOOR, Context
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from equipoise._validation import read_examples
-from equipoise.cells import Array, Cells
 from equipoise.certificate import Certificate
 from equipoise.constraints import Constraint
-from equipoise.decisions import decisions
 from equipoise.frontier import Frontier
 from equipoise.frontier_point import FrontierPoint, with_eps
-from equipoise.metrics import GroupTable, group_table
+from equipoise.metrics import GroupTable
 from equipoise.reductions import FairClassifier
 from equipoise.report.contents import (
     GroupContents,
@@ -27,95 +23,30 @@ from equipoise.report.contents import (
     Range,
     RowContents,
 )
-from equipoise.violations import Measured, Tally, measure
+from equipoise.report.watched import People, Watched, watch_frontier, watch_model
+from equipoise.violations import Measured, measure
 
 #: The rates that are shown for every group.
 RATES = ("base_rate", "selection_rate", "true_positive_rate", "false_positive_rate", "error_rate")
 _SIX_DIGITS = Context(prec=6, rounding=ROUND_FLOOR)
 
 
-class People(Protocol):
-    """Some people: features, labels, groups, and what else a fit takes."""
-
-    @property
-    def X(self) -> Any:
-        """The features, as the classifiers take them."""
-
-    @property
-    def y(self) -> NDArray[Any]:
-        """The labels."""
-
-    @property
-    def sensitive(self) -> Any:
-        """The groups, as `equipoise.metrics.group_table` takes them."""
-
-    @property
-    def weight(self) -> Array | None:
-        """The weights, if they differ."""
-
-    @property
-    def metadata(self) -> dict[str, Any]:
-        """What ``fit`` takes besides X and y, by name."""
-
-
-class Watched:
-    """Some people, and what a pool of classifiers decides about each of them.
-
-    Parameters
-    ----------
-    people : People
-    classifiers : sequence
-        Each predicts 0 or 1.
-    positive : label
-        The favourable one.
-    """
-
-    def __init__(self, people: People, classifiers: Sequence[Any], positive: Any) -> None:
-        self.people = people
-        self.label = (people.y == positive).astype(np.int64)
-        metadata = people.metadata
-        self.cells: Cells = read_examples(
-            people.X,
-            people.y,
-            metadata["sensitive_features"],
-            metadata["control_features"],
-            metadata["sample_weight"],
-        )[0]
-        self.decisions = np.array(list(decisions(classifiers, people.X)), dtype=np.float32)
-
-    def selected(self, weights: Array) -> Array:
-        """Return how likely each person is to be selected, by a mixture of the classifiers."""
-        return np.asarray(weights @ self.decisions[: len(weights)], dtype=float).clip(0.0, 1.0)
-
-    def table(self, selected: Array, level: float) -> list[GroupContents]:
-        """Return the rates of every group."""
-        return group_contents(
-            group_table(
-                self.label,
-                selected,
-                sensitive_features=self.people.sensitive,
-                sample_weight=self.people.weight,
-                interval="analytic",
-                level=level,
-            )
-        )
-
-
 def frontier_points(
     frontier: Frontier, people: Mapping[str, People], *, level: float, file: str
 ) -> tuple[list[PointContents], PointContents]:
     """Return the points of a frontier and the unconstrained one, measured on these people."""
-    watched = _watch(frontier._pool.classifiers, people, frontier.classes_[1])
+    traced = [*frontier.points_, frontier.unconstrained_]
+    watched = watch_frontier(frontier, people, [point.weights for point in traced])
     kept: dict[float, list[Measured]] = {}
     for entry in frontier.report(level=level):
         if entry.data not in watched:
             kept.setdefault(float(entry.bound), []).append(entry)
     points = []
-    for point in [*frontier.points_, frontier.unconstrained_]:
+    for number, point in enumerate(traced):
         free = not np.isfinite(point.eps)
         constraint = with_eps(frontier.constraint, 0.0 if free else point.eps)
         measured, groups = _measure(
-            watched, point.weights, constraint, frontier, level, 0.0 if free else point.eps
+            watched, number, constraint, frontier, level, 0.0 if free else point.eps
         )
         members = [
             (repr(frontier._pool.classifiers[h]), float(point.weights[h]))
@@ -157,9 +88,9 @@ def model_point(
 ) -> PointContents:
     """Return a single model, measured on these people."""
     mixture, certificate = model.classifier_, model.certificate_
-    watched = _watch(mixture.members, people, model.classes_[1])
+    watched = watch_model(model, people)
     before = [entry for entry in model.report(level=level) if entry.data not in watched]
-    measured, groups = _measure(watched, mixture.weights, model.constraint_, model, level, None)
+    measured, groups = _measure(watched, 0, model.constraint_, model, level, None)
     eps = model.constraint_.get_params().get("eps")
     return PointContents(
         eps=float(eps) if isinstance(eps, (int, float)) else None,
@@ -180,15 +111,9 @@ def model_point(
     )
 
 
-def _watch(
-    classifiers: Sequence[Any], people: Mapping[str, People], positive: Any
-) -> dict[str, Watched]:
-    return {data: Watched(some, classifiers, positive) for data, some in people.items()}
-
-
 def _measure(
     watched: Mapping[str, Watched],
-    weights: Array,
+    number: int,
     constraint: Constraint,
     model: Any,
     level: float,
@@ -197,9 +122,8 @@ def _measure(
     measured, groups = [], {}
     level_found = getattr(getattr(model, "certificate_", None), "level", None)
     for data, people in watched.items():
-        selected = people.selected(weights)
         (entry,) = measure(
-            {data: Tally.of_people(people.cells, selected)},
+            {data: people.tally(number)},
             constraint,
             model.objective,
             level=level,
@@ -207,7 +131,7 @@ def _measure(
             bound=bound,
         )
         measured.append(measured_contents(entry))
-        groups[data] = people.table(selected, level)
+        groups[data] = group_contents(people.table(number, level))
     return measured, groups
 
 
