@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import Any
 
 import joblib
 
 from equipoise.cells import Array
 from equipoise.data import AnyData
+from equipoise.exceptions import EngineError
 from equipoise.saddle_point import Oracle, Pool, Respond, Response, key_of, one_by_one
 
 
@@ -24,18 +28,21 @@ class CheckpointedPool(Pool):
 
     Parameters
     ----------
-    folder : str or Path
-        Made if it does not exist.
+    folder : str or Path, optional
+        Made if it does not exist. None is a new folder among the temporary ones, see `keeping`.
     identity : str
         What the answers belong to, see `fingerprint`; a folder of something else is refused.
     respond : callable, optional
         As for `Pool`.
     """
 
-    def __init__(self, folder: str | Path, identity: str, respond: Respond | None = None) -> None:
+    def __init__(
+        self, folder: str | Path | None, identity: str, respond: Respond | None = None
+    ) -> None:
         super().__init__(self._remembered)
         self._train = respond or one_by_one
-        self.folder = Path(folder)
+        self.is_temporary = folder is None
+        self.folder = Path(mkdtemp(prefix="equipoise-") if folder is None else folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self._check_identity(identity)
         self._answers: dict[bytes, Response] = {}
@@ -69,6 +76,29 @@ class CheckpointedPool(Pool):
                 f"the checkpoint in {self.folder} belongs to other data or another learner. Name "
                 "another folder, or delete this one to start over."
             )
+
+
+@contextmanager
+def keeping(pool: Pool) -> Iterator[None]:
+    """Tell, if the cluster fails, where the pool is kept; remove a temporary one otherwise."""
+    try:
+        yield
+    except EngineError as error:
+        if not isinstance(pool, CheckpointedPool):
+            raise
+        raise EngineError(
+            f"{error} The {pool.n_calls} classifiers found until then are kept: "
+            f"checkpoint={str(pool.folder)!r} goes on from there."
+        ) from error
+    except BaseException:
+        _remove_temporary(pool)
+        raise
+    _remove_temporary(pool)
+
+
+def _remove_temporary(pool: Pool) -> None:
+    if isinstance(pool, CheckpointedPool) and pool.is_temporary:
+        rmtree(pool.folder, ignore_errors=True)
 
 
 def fingerprint(how: Any, data: AnyData) -> str:

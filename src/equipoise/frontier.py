@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
@@ -18,17 +17,16 @@ from sklearn.utils.validation import check_is_fitted
 from equipoise._validation import read_integer
 from equipoise.cells import Array
 from equipoise.certificate import Certificate
-from equipoise.checkpoint import CheckpointedPool, fingerprint
+from equipoise.checkpoint import keeping
 from equipoise.column_generation import Asked, frontier, over_pool
 from equipoise.constraints import Constraint
 from equipoise.data import AnyData
-from equipoise.distributed import Shards
 from equipoise.exceptions import InfeasibleWarning
 from equipoise.frontier_point import FrontierPoint, disparity, with_eps
 from equipoise.lagrangian import Lagrangian
 from equipoise.objectives import Loss, Objective
 from equipoise.oracles import is_out_of_fold
-from equipoise.parallel import in_parallel, with_cores
+from equipoise.parallel import with_cores
 from equipoise.problem import Problem, Reduction
 from equipoise.randomized import RandomizedClassifier
 from equipoise.reductions import FairClassifier
@@ -153,9 +151,9 @@ class Frontier(Reduction):
             X, y, sensitive_features, control_features, sample_weight, utilities
         )
         games = [self._game(with_eps(self.constraint, eps), problem.cells)[1] for eps in bounds]
-        pool = self._fresh_pool(problem)
-        asked: Asked = {}
-        rounds, ended = self._play(games, problem, pool, asked, max_iter)
+        pool, asked = problem.pool, Asked()
+        with keeping(pool):
+            rounds, ended = self._play(games, problem, pool, asked, max_iter)
         self._check_features(X, reset=True)
         self.classes_, self.nu_, self._salt = problem.classes, problem.nu, salt
         self.n_iter_, self.n_calls_ = rounds, pool.n_calls
@@ -181,7 +179,8 @@ class Frontier(Reduction):
         """
         check_is_fitted(self)
         names = ("sensitive_features", "control_features", "sample_weight", "utilities")
-        problem = self._problem(X, y, *(fit_params.get(name) for name in names))
+        A, control, sample_weight, utilities = map(fit_params.get, names)
+        problem = self._problem(X, y, A, control, sample_weight, utilities, self._pool)
         game = self._game(with_eps(self.constraint, eps), problem.cells)[1]
         rounds, _ = self._play([game], problem, self._pool, self._asked, self.max_iter)
         self.n_iter_, self.n_calls_ = self.n_iter_ + rounds, self._pool.n_calls
@@ -361,19 +360,6 @@ class Frontier(Reduction):
         limited = copy(self)
         limited.estimator = with_cores(self.estimator, self._at_a_time(data))
         return Reduction._oracle(limited, data)
-
-    def _at_a_time(self, data: AnyData) -> int:
-        """Return how many fits run at a time; on a cluster, one is spread over all workers."""
-        return 1 if isinstance(data, Shards) else effective_n_jobs(self.n_jobs)
-
-    def _fresh_pool(self, problem: Problem) -> Pool:
-        at_a_time = self._at_a_time(problem.data)
-        respond = in_parallel(at_a_time) if at_a_time > 1 else None
-        if self.checkpoint is None:
-            return Pool(respond)
-        how = (self.estimator, self.threshold, self.oracle, self.cv, self.aware)
-        identity = fingerprint(how, problem.data)
-        return CheckpointedPool(self.checkpoint, identity, respond)
 
     def _play(
         self,

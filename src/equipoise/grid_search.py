@@ -191,7 +191,7 @@ class GridSearch(Reduction):
                 )
             if not (np.isfinite(lams) & (lams >= 0)).all():
                 raise ValueError("grid holds negative or NaN multipliers; expected numbers >= 0.")
-        responses = Parallel(n_jobs=self.n_jobs)(
+        responses = Parallel(n_jobs=self._at_a_time(problem.data))(
             delayed(problem.oracle.best_response)(game.costs(lam)) for lam in lams
         )
         return [_candidate(game, lam, r) for lam, r in zip(lams, responses, strict=True)]

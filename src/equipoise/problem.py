@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import get_tags
@@ -16,6 +18,7 @@ from equipoise import theory
 from equipoise._validation import check_features, read_positive
 from equipoise.cell_probabilities import check_probabilistic
 from equipoise.cells import Cells
+from equipoise.checkpoint import CheckpointedPool, fingerprint
 from equipoise.constraints import Constraint, Moments
 from equipoise.cross_fit import CrossFittedOracle
 from equipoise.data import AnyData, read_data
@@ -24,6 +27,7 @@ from equipoise.lagrangian import Lagrangian
 from equipoise.objectives import Loss, Objective, loss_table
 from equipoise.open_parameters import settle
 from equipoise.oracles import RefitOracle, candidate_oracle, weight_parameter
+from equipoise.parallel import in_parallel
 from equipoise.plugin import BothOracle, PluginOracle
 from equipoise.saddle_point import Oracle, Pool
 
@@ -61,6 +65,9 @@ class Reduction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     #: Where classifiers come from, and whether their moments are measured out of fold.
     oracle: str = "refit"
     cv: Any = None
+    #: Fits at a time, and where their results are kept.
+    n_jobs: int | None = None
+    checkpoint: str | Path | None = None
     #: Whether plug-in classifiers read the group from X.
     aware: bool = False
     #: Whether bounds that must be found first (`MinimaxGroupError`) are within its powers.
@@ -74,8 +81,12 @@ class Reduction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         control_features: Any,
         sample_weight: Any,
         utilities: Any = None,
+        pool: Pool | None = None,
     ) -> Problem:
-        """Check everything that can be checked before the first fit."""
+        """Check everything that can be checked before the first fit.
+
+        A pool that is given is the one to be grown.
+        """
         if not isinstance(self.constraint, Constraint):
             raise TypeError(
                 f"constraint is {self.constraint!r}; expected a Constraint such as "
@@ -88,15 +99,29 @@ class Reduction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         nu = _NU_SCALE / np.sqrt(cells.n_effective)
         if self.nu is not None:
             nu = read_positive(self.nu, "nu")
-        constraint, pool = self.constraint, Pool()
+        constraint = self.constraint
         if not constraint.is_open:  # compiled before any work, so that its errors come first
             moments, lagrangian = self._game(constraint, cells)
+        pool = self._new_pool(data) if pool is None else pool
         oracle = self._oracle(data)
         if constraint.is_open:
             pool.ask(oracle, cells.total(loss_table(self.objective, cells))[1])
             constraint = settle(constraint, lambda c: self._game(c, cells)[1], pool.s)
             moments, lagrangian = self._game(constraint, cells)
         return Problem(data, cells, moments, lagrangian, oracle, data.classes, nu, constraint, pool)
+
+    def _new_pool(self, data: AnyData) -> Pool:
+        """Return an empty pool, one that is kept on disk if that is asked for or wise."""
+        at_a_time = self._at_a_time(data)
+        respond = in_parallel(at_a_time) if at_a_time > 1 else None
+        if self.checkpoint is None and not isinstance(data, Shards):
+            return Pool(respond)
+        how = (self.estimator, self.threshold, self.oracle, self.cv, self.aware)
+        return CheckpointedPool(self.checkpoint, fingerprint(how, data), respond)
+
+    def _at_a_time(self, data: AnyData) -> int:
+        """Return how many fits run at a time; on a cluster, one is spread over all workers."""
+        return 1 if isinstance(data, Shards) else effective_n_jobs(self.n_jobs)
 
     def _read_new(self, X: Any, y: Any, *metadata: Any) -> AnyData:
         """Read other data than those of the fit: what is there must be what was there."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,9 @@ class FairClassifier(SaddlePointClassifier):
         columns called like the sensitive (and control) features. Predictions need these then.
     max_iter : int, default=100
         The most rounds to play.
+    checkpoint : str or Path, optional
+        A folder where every trained classifier is kept as soon as it is there. A fit of the same
+        data and parameters that finds them goes on from where the last one ended.
     callback : callable, optional
         Called with every `Play`; return True to stop with what was found.
     random_state : int or None, default=0
@@ -126,6 +130,7 @@ class FairClassifier(SaddlePointClassifier):
         cv: Any = None,
         aware: bool = False,
         max_iter: int = 100,
+        checkpoint: str | Path | None = None,
         callback: Callable[[Play], object] | None = None,
         random_state: int | None = 0,
         verbose: bool = False,
@@ -143,6 +148,7 @@ class FairClassifier(SaddlePointClassifier):
         self.cv = cv
         self.aware = aware
         self.max_iter = max_iter
+        self.checkpoint = checkpoint
         self.callback = callback
         self.random_state = random_state
         self.verbose = verbose
@@ -164,7 +170,9 @@ class ExponentiatedGradient(SaddlePointClassifier):
 
     Parameters
     ----------
-    estimator, constraint, objective, nu, slack, weights, callback, random_state, verbose
+    estimator, constraint, objective, nu, slack, weights, checkpoint
+        As for `FairClassifier`.
+    callback, random_state, verbose
         As for `FairClassifier`.
     B : float, optional
         Bound on the multipliers; by default ``sqrt(n)``, the order of Theorem 3.
@@ -210,6 +218,7 @@ class ExponentiatedGradient(SaddlePointClassifier):
         slack: float | None = None,
         weights: str = "both",
         max_iter: int = 200,
+        checkpoint: str | Path | None = None,
         callback: Callable[[Play], object] | None = None,
         random_state: int | None = 0,
         verbose: bool = False,
@@ -224,6 +233,7 @@ class ExponentiatedGradient(SaddlePointClassifier):
         self.slack = slack
         self.weights = weights
         self.max_iter = max_iter
+        self.checkpoint = checkpoint
         self.callback = callback
         self.random_state = random_state
         self.verbose = verbose

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from equipoise._validation import read_integer
 from equipoise.cells import Array
 from equipoise.certificate import Certificate
+from equipoise.checkpoint import keeping
 from equipoise.conflicts import explain
 from equipoise.distributed import computed_score, is_collection, lazy_pmf, lazy_predict
 from equipoise.exceptions import InfeasibleWarning
@@ -91,11 +92,12 @@ class SaddlePointClassifier(Reduction):
             stopped = isinstance(answer, (bool, np.bool_)) and bool(answer)
             return stopped
 
-        last = play_out(self._plays(problem, pool), max_iter, watch)
-        if self.constraint.is_open and not stopped:
-            problem = self._settled(problem, pool)
-            last = play_out(_later(self._plays(problem, pool), last.iteration), max_iter, watch)
-        certificate = _certify(problem, pool, last)
+        with keeping(pool):
+            last = play_out(self._plays(problem, pool), max_iter, watch)
+            if self.constraint.is_open and not stopped:
+                problem = self._settled(problem, pool)
+                last = play_out(_later(self._plays(problem, pool), last.iteration), max_iter, watch)
+            certificate = _certify(problem, pool, last)
         self._check_features(X, reset=True)
         self.classifier_ = RandomizedClassifier(
             pool.classifiers[: len(last.weights)], last.weights, problem.classes, salt

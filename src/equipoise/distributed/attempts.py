@@ -41,8 +41,11 @@ def attempt(client: Any, what: str, work: Callable[[float], T]) -> T:
     tries = int(dask.config.get("equipoise.tries", TRIES))
     limit = parse_timedelta(dask.config.get("equipoise.time-limit", TIME_LIMIT))
     for number in range(1, tries + 1):
-        before = set(client.nthreads())
+        before: set[str] = set()
         try:
+            if client.scheduler is None or client.status in ("closed", "closing"):
+                raise OSError("the connection to the scheduler is closed")
+            before = set(client.nthreads())
             if not before:
                 client.wait_for_workers(1, timeout=limit)
             return work(limit)

@@ -15,7 +15,7 @@ from equipoise.thresholds import own_threshold, scores
 
 _BINS = 1 << 14
 #: When no more distinct scores than these are left, all come to the driver and are sorted there.
-_FEW = 1 << 16
+_FEW = 1 << 12
 _ROUNDS = 12
 
 

@@ -71,6 +71,7 @@ class ResidentTrainer:
         places, client = self.shards.placed(), self.shards.client
         threads, e = client.nthreads(), self.estimator
         meeting = meet(client, len(places)) if len(places) > 1 else {}
+        params = {name: value for name, value in e.get_xgb_params().items() if value is not None}
         tasks = [
             client.submit(
                 train_here,
@@ -78,7 +79,7 @@ class ResidentTrainer:
                 tuple(numbers),
                 self._bins,
                 lesson,
-                e.get_xgb_params() | {"nthread": e.n_jobs or threads.get(address, 1)},
+                params | {"nthread": e.n_jobs or threads.get(address, 1)},
                 e.get_num_boosting_rounds(),
                 meeting and meeting | {"dmlc_task_id": f"{rank:05d}"},
                 workers=[address],
@@ -126,7 +127,7 @@ def shared_cuts(summaries: Sequence[list[tuple[Array, int]]], max_bin: int) -> N
     [[1.0, 2.0, 3.0, nan]]
     """
     d = len(summaries[0])
-    cuts = np.full((max_bin, d), np.nan, dtype=np.float32)
+    cuts = np.full((max_bin, d), np.nan, dtype=np.float32)  # of a feature that is never there
     for j in range(d):
         parts = [summary[j] for summary in summaries if len(summary[j][0])]
         if not parts:
@@ -139,7 +140,7 @@ def shared_cuts(summaries: Sequence[list[tuple[Array, int]]], max_bin: int) -> N
             rank = np.cumsum(mass[order]) / mass.sum()
             at = np.searchsorted(rank, (np.arange(max_bin) + 0.5) / max_bin)
             distinct = np.unique(values[order][at])
-        cuts[: len(distinct), j] = distinct
+        cuts[:, j] = np.pad(distinct, (0, max_bin - len(distinct)), mode="edge")
     return cuts
 
 
@@ -165,7 +166,7 @@ def train_here(
     data.set_label(np.concatenate([label for label, _ in rows]))
     data.set_weight(np.concatenate([weight for _, weight in rows]))
     with together(meeting):
-        booster = xgboost.Booster(params, [data])
+        booster = xgboost.Booster({"base_score": base_score(rows, bool(meeting))} | params, [data])
         for turn in range(rounds):
             booster.update(data, turn)
         selected = booster.predict(data) > 0.5
@@ -174,6 +175,22 @@ def train_here(
     ends = np.cumsum([len(shard) for shard in shards])
     parts = zip(shards, np.split(selected, ends[:-1]), strict=True)
     return trees, np.sum([shard.count(part) for shard, part in parts], axis=0)
+
+
+def base_score(rows: list[tuple[NDArray, Array]], shared: bool) -> float:
+    """Return the share of label 1 among all rows, by weight, as XGBoost estimates it.
+
+    Were it left to XGBoost, its last bit would depend on which worker has which rows.
+    """
+    from xgboost import collective
+
+    sums = np.zeros(2)
+    for label, weight in rows:
+        weight = weight.astype(np.float32).astype(float)
+        sums += weight @ label, weight.sum()
+    if shared:
+        sums = collective.allreduce(sums, collective.Op.SUM)
+    return float(np.float32(sums[0] / sums[1]))
 
 
 @contextmanager
