@@ -7,9 +7,11 @@ from functools import wraps
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 import equipoise
 from equipoise.cli import auditing, certifying, deciding, fitting, others, reporting
+from equipoise.cli.cluster import with_address
 from equipoise.cli.failures import DONE, explain, warnings_as_notes
 from equipoise.cli.terminal import Terminal
 
@@ -36,6 +38,14 @@ def _everything(
     ] = False,
 ) -> None:
     """Classifiers that are as accurate as fairness allows, with a certificate to prove it."""
+
+
+class Command(TyperCommand):
+    """A command whose option ``--dask`` may have a value or none."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments."""
+        return super().parse_args(ctx, with_address(args))
 
 
 def guarded(command: Callable[..., None]) -> Callable[..., None]:
@@ -67,7 +77,7 @@ for function in (
     others.reproduce,
     others.demo,
 ):
-    app.command(function.__name__)(guarded(function))
+    app.command(function.__name__, cls=Command)(guarded(function))
 
 
 def run(arguments: list[str] | None = None) -> int:

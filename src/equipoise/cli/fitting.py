@@ -9,16 +9,14 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from sklearn.pipeline import Pipeline
 
 from equipoise.cli import options as opt
-from equipoise.cli.contents import data_contents
-from equipoise.cli.examples import Columns, Examples, Reader, Request
+from equipoise.cli.examples import Request
 from equipoise.cli.files import check_outputs, open_file, page_path, write_model, write_page
 from equipoise.cli.names import find_constraint, find_learner, read_bounds
 from equipoise.cli.shown import show_frontier, show_groups, show_measured
+from equipoise.cli.sources import Source, check_dask, opened_source
 from equipoise.cli.terminal import Terminal, Tick
-from equipoise.encoding import make_encoder
 from equipoise.frontier import Frontier
 from equipoise.reductions import FairClassifier
 from equipoise.report.contents import ReportContents
@@ -67,6 +65,7 @@ def frontier(
     test_size: opt.TestSize = 0.2,
     seed: opt.Seed = 0,
     level: opt.Level = 0.95,
+    dask: opt.Dask = None,
     force: opt.Force = False,
     machine: opt.Json = False,
 ) -> None:
@@ -90,25 +89,28 @@ def frontier(
         missing or (),
         drop_missing,
     )
-    people, columns = Reader(terminal.note).training(data, request)
-    train, test = people.split(test_size, seed)
-    model = Frontier(
-        _with_encoder(find_learner(learner, seed), columns),
-        asked,
-        bounds=read_bounds(bounds),
-        oracle=oracle,
-        cv=cv,
-        max_iter=max_iter,
-        random_state=seed,
-    )
-    _fit(model, train, terminal)
-    points, alone = frontier_points(model, _people(train, test), level=level, file=output.name)
+    trained = find_learner(learner, seed)
+    check_dask(dask, data, learner, trained, missing, test_size)
+    with opened_source(data, request, test_size, seed, dask, terminal) as source:
+        model = Frontier(
+            source.estimator(trained),
+            asked,
+            bounds=read_bounds(bounds),
+            oracle=oracle,
+            cv=cv,
+            max_iter=max_iter,
+            random_state=seed,
+        )
+        _fit(model, source, terminal)
+        points, alone = frontier_points(model, source.people, level=level, file=output.name)
+        source.finish(model)
+    described = source.contents(model.classes_[1])
     contents = ReportContents(
         kind="frontier",
-        title=f"{constraint_contents(asked).name} in {data.name}",
-        data=data_contents(data.name, train, test, columns, model.classes_[1]),
+        title=f"{constraint_contents(asked).name} in {described.source}",
+        data=described,
         constraint=constraint_contents(asked),
-        learner=repr(find_learner(learner, seed)),
+        learner=repr(trained),
         points=points,
         unconstrained=alone,
         level=level,
@@ -118,7 +120,7 @@ def frontier(
         notes=list(terminal.notes),
     )
     show_frontier(terminal, contents)
-    metadata = {"columns": columns.to_dict(), "report": contents.to_dict()}
+    metadata = {"columns": source.columns.to_dict(), "report": contents.to_dict()}
     write_model(model, output, metadata, force=force, terminal=terminal)
     written = write_page(contents, page, force=force, terminal=terminal)
     terminal.say(f"Pick a classifier: equipoise at {shlex.quote(str(output))} --eps 0.02")
@@ -165,6 +167,7 @@ def fit(
     test_size: opt.TestSize = 0.2,
     seed: opt.Seed = 0,
     level: opt.Level = 0.95,
+    dask: opt.Dask = None,
     force: opt.Force = False,
     machine: opt.Json = False,
 ) -> None:
@@ -188,24 +191,26 @@ def fit(
         missing or (),
         drop_missing,
     )
-    people, columns = Reader(terminal.note).training(data, request)
-    train, test = people.split(test_size, seed)
-    model = FairClassifier(
-        _with_encoder(find_learner(learner, seed), columns),
-        asked,
-        oracle=oracle,
-        cv=cv,
-        max_iter=max_iter,
-        random_state=seed,
-    )
-    _fit(model, train, terminal)
-    point = model_point(model, _people(train, test), level=level, file=output.name)
+    trained = find_learner(learner, seed)
+    check_dask(dask, data, learner, trained, missing, test_size)
+    with opened_source(data, request, test_size, seed, dask, terminal) as source:
+        model = FairClassifier(
+            source.estimator(trained),
+            asked,
+            oracle=oracle,
+            cv=cv,
+            max_iter=max_iter,
+            random_state=seed,
+        )
+        _fit(model, source, terminal)
+        point = model_point(model, source.people, level=level, file=output.name)
+        source.finish(model)
     terminal.say(str(model.certificate_))
     show_measured(terminal, point, level)
     show_groups(terminal, point, level)
     metadata = {
-        "columns": columns.to_dict(),
-        "data": data_contents(data.name, train, test, columns, model.classes_[1]).__dict__,
+        "columns": source.columns.to_dict(),
+        "data": source.contents(model.classes_[1]).__dict__,
         "command": command_line(),
     }
     write_model(model, output, metadata, force=force, terminal=terminal)
@@ -248,18 +253,11 @@ def at(
     terminal.emit({"file": str(output), "constraint": repr(model.constraint_), **vars(point)})
 
 
-def _with_encoder(learner: Any, columns: Columns) -> Pipeline:
-    return Pipeline([("encode", make_encoder(columns.features)), ("learner", learner)])
-
-
-def _people(train: Examples, test: Examples | None) -> dict[str, Examples]:
-    return {"training": train} if test is None else {"training": train, "test": test}
-
-
-def _fit(model: Any, train: Examples, terminal: Terminal) -> None:
+def _fit(model: Any, source: Source, terminal: Terminal) -> None:
     """Fit with progress."""
+    train, features = source.train, len(source.columns.features)
     nu = _NU / np.sqrt(len(train))
-    terminal.progress_line(f"{len(train):,} people to learn from, {train.X.num_columns} features.")
+    terminal.progress_line(f"{len(train):,} people to learn from, {features} features.")
     with terminal.progress("Fitting") as tick:
         model.callback = _watcher(tick, nu)
         model.fit(train.X, train.y, **train.metadata)

@@ -146,6 +146,16 @@ Level = Annotated[
     float,
     typer.Option("--level", help="Level of confidence intervals.", rich_help_panel=_OUTPUT),
 ]
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        "--dask",
+        metavar="[ADDRESS]",
+        help="Read Parquet files (a file, a folder or a quoted pattern) and train on a Dask "
+        "cluster: that of the scheduler at this address, or without one a cluster of this machine.",
+        rich_help_panel=_MODEL,
+    ),
+]
 Force = Annotated[
     bool,
     typer.Option("--force", help="Overwrite files that exist.", rich_help_panel=_OUTPUT),

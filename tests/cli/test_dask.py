@@ -1,0 +1,290 @@
+"""--dask: the same models from Parquet files that the workers of a cluster read."""
+
+import os
+import signal
+from datetime import date
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hiring import COLUMNS, make_table
+
+from equipoise.cli import cluster
+
+FIT = ("--label", "hired", "--sensitive", "sex")
+NEEDS = "needs equipoise[dask]"
+
+
+@pytest.fixture(scope="module")
+def client():
+    distributed = pytest.importorskip("distributed", reason=NEEDS)
+    pytest.importorskip("dask.dataframe", reason=NEEDS)
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None
+        ) as workers,
+        distributed.Client(workers) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def address(client):
+    return client.scheduler.address
+
+
+@pytest.fixture
+def parts(tmp_path):
+    """Write 600 people into three files, of several row groups each."""
+    return write_parts(make_table(), tmp_path / "parts", [0, 150, 390, 600])
+
+
+def write_parts(columns, folder, ends):
+    folder.mkdir()
+    table = pa.table(columns)
+    for number, (start, end) in enumerate(pairwise(ends)):
+        part = table.slice(start, end - start)
+        pq.write_table(part, folder / f"part-{number}.parquet", row_group_size=100)
+    return folder
+
+
+def logistic(folder):
+    """Write a learner that ends at the same place however it gets there."""
+    (folder / "mine.py").write_text(
+        "from sklearn.linear_model import LogisticRegression\n"
+        "from xgboost import XGBClassifier\n"
+        "exact = LogisticRegression(C=0.1, solver='newton-cholesky', tol=1e-12)\n"
+        "trees = XGBClassifier(n_estimators=3, max_depth=2, n_jobs=1)\n"
+    )
+
+
+def test_a_model_is_that_of_the_table_in_memory(run, address, parts, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    logistic(tmp_path)
+    columns = make_table()
+    pq.write_table(pa.table(columns), "people.parquet")
+    options = (*COLUMNS, "--learner", "mine:exact", "--eps", 0.1, "--test-size", 0, "--json")
+    options += ("--weight", "importance")
+    memory = run("fit", "people.parquet", *options, "-o", "memory.equipoise")
+    far = run("fit", "parts/*.parquet", *options, "-o", "far.equipoise", "--dask", address)
+    assert far.code == 0, far.err
+    assert far.json["error"] == pytest.approx(memory.json["error"], abs=1e-6)
+    ours, theirs = (ran.json["groups"]["training"] for ran in (far, memory))
+    assert [row["group"] for row in ours] == [row["group"] for row in theirs]
+    for mine, other in zip(ours, theirs, strict=True):
+        assert mine["count"] == other["count"]
+        for rate, (value, low, high) in mine["rates"].items():
+            assert value == pytest.approx(other["rates"][rate][0], abs=1e-6)
+            assert low <= value <= high
+    # The file decides about a table like any other, and what is said about it is true.
+    assert run("predict", "far.equipoise", "people.parquet", "-o", "out.parquet").code == 0
+    selected = pq.read_table("out.parquet")["probability"].to_numpy()
+    weight, man = np.array(columns["importance"]), np.array(columns["sex"]) == "M"
+    rates = [np.average(selected[who], weights=weight[who]) for who in (man, ~man, man | True)]
+    assert max(abs(rate - rates[2]) for rate in rates) <= 0.1 + 1e-9
+    good = np.array(columns["hired"]) == "yes"
+    wrong = np.average(np.where(good, 1 - selected, selected), weights=weight)
+    assert far.json["error"] == pytest.approx(wrong, abs=1e-9)
+
+
+def test_a_frontier_of_trees_with_people_held_out(run, address, parts, tmp_path, monkeypatch):
+    pytest.importorskip("xgboost", reason=NEEDS)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    logistic(tmp_path)
+    options = (*COLUMNS, "--learner", "mine:trees", "--bounds", "0.05,0.3", "--max-iter", 5)
+    ran = run("frontier", "parts", *options, "--json", "--dask", address, "--test-size", 0.3)
+    assert ran.code == 0, ran.err
+    assert Path("frontier.html").is_file()
+    data = ran.json["data"]
+    assert data["source"] == "parts"
+    assert (data["rows"], data["train_rows"] + data["test_rows"]) == (600, 600)
+    assert 130 < data["test_rows"] < 230  # 180, five standard errors either way
+    columns = make_table()
+    assert data["base_rate"] == pytest.approx(np.mean(np.array(columns["hired"]) == "yes"))
+    assert data["missing"] == {
+        name: sum(value is None for value in columns[name]) for name in ("age", "town")
+    }
+    # Training and test together are everybody, whom the model file decides about.
+    pq.write_table(pa.table(columns), "people.parquet")
+    assert (
+        run("predict", "frontier.equipoise", "people.parquet", "--eps", 0.3, "-o", "o.parquet").code
+        == 0
+    )
+    selected = pq.read_table("o.parquet")["probability"].to_numpy()
+    wrong = np.where(np.array(columns["hired"]) == "yes", 1 - selected, selected)
+    measured = ran.json["points"][1]["measured"]
+    assert [entry["data"] for entry in measured] == ["training", "test"]
+    total = sum(entry["error"][0] * entry["people"] for entry in measured)
+    assert total == pytest.approx(wrong.sum(), abs=1e-6)
+    again = run("certify", "frontier.equipoise", "people.parquet", "--eps", 0.3, "--json")
+    assert again.code in (0, 1)
+
+
+def test_who_is_held_out_depends_on_the_number_of_the_row_and_the_seed(client, parts):
+    from equipoise.cli.dask_examples import DaskReader
+    from equipoise.cli.examples import Request
+
+    whole = parts.parent / "people.parquet"
+    pq.write_table(pa.table(make_table()), whole, row_group_size=250)
+    request = Request("hired", ["sex"], exclude=["person", "town"])
+    drawn = [(whole, 1), (parts, 1), (parts, 2)]
+    once, again, other = (
+        DaskReader(client).training(data, request, 0.25, seed).test.X.compute()
+        for data, seed in drawn
+    )
+    np.testing.assert_allclose(once, again, atol=1e-9)
+    assert len(other) != len(once) or not np.allclose(other, once)
+
+
+def odd_table(n=400):
+    """A table whose columns are hard to encode: ties, gaps, constants, many and few categories."""
+    rng = np.random.default_rng(5)
+    many = np.array([f"v{number % 70:02d}" for number in range(n)], dtype=object)
+    many[rng.random(n) < 0.2] = None
+    odd = np.round(rng.normal(size=n) * 10.0 ** rng.integers(-6, 7, n), 9)
+    gaps = np.where(rng.random(n) < 0.5, np.nan, -rng.integers(0, 9, n))
+    return pa.table(
+        {
+            "label": rng.integers(0, 2, n),
+            "group": rng.integers(0, 3, n).astype(float),
+            "many": pa.array(many.tolist(), pa.string()),
+            "few": pa.array(rng.choice(["b", "a"], n)).dictionary_encode(),
+            "odd": odd,
+            "gaps": pa.array(gaps, from_pandas=True),
+            "constant": np.full(n, 0.1),
+            "flag": rng.random(n) < 0.5,
+            "empty": pa.nulls(n, pa.float64()),
+        }
+    )
+
+
+def test_the_encoding_is_that_of_memory(client, tmp_path):
+    from equipoise.cli.dask_examples import DaskReader
+    from equipoise.cli.examples import Reader, Request
+    from equipoise.encoding import make_encoder
+
+    path, notes = tmp_path / "odd.parquet", []
+    pq.write_table(odd_table(), path, row_group_size=90)
+    request = Request("label", ["group"])
+    people, columns = Reader().training(path, request)
+    expected = make_encoder(columns.features).fit_transform(people.X)
+    found = DaskReader(client, notes.append).training(path, request, 0.0, 0)
+    assert found.columns == columns
+    assert found.test is None
+    assert any("'empty' has no values" in note for note in notes)
+    X, y, groups = (c.compute() for c in (found.train.X, found.train.y, found.train.sensitive))
+    np.testing.assert_allclose(X, expected, rtol=1e-9, atol=1e-12)
+    assert y.tolist() == people.y.tolist()
+    assert groups["group"].tolist() == people.sensitive["group"].tolist()
+    # Also for values that were not there.
+    new = people.X.slice(0, 2).set_column(0, "many", pa.array(["never seen", None]))
+    fitted = make_encoder(columns.features).fit(people.X)
+    np.testing.assert_allclose(found.encoder.transform(new), fitted.transform(new), atol=1e-9)
+
+
+WRONG = {
+    "learner": ((*FIT, "--learner", "forest"), "expected logistic, xgboost, lightgbm"),
+    "missing": ((*FIT, "--missing", "?"), "--missing is for CSV files"),
+    "test size": ((*FIT, "--test-size", 1), "--test-size is 1"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_cannot_work_is_refused_before_any_work(run, parts, what, monkeypatch):
+    pytest.importorskip("dask", reason=NEEDS)
+    monkeypatch.setattr(cluster, "opened", lambda address: pytest.fail("a cluster was opened"))
+    options, message = WRONG[what]
+    ran = run("frontier", "parts", *options, "--dask")
+    assert (ran.code, ran.out) == (2, "")
+    assert message in ran.err
+
+
+def test_files_that_are_not_there(run, parts):
+    pytest.importorskip("dask", reason=NEEDS)
+    (parts / "notes.txt").write_text("")
+    (parts.parent / "nothing").mkdir()
+    for data, message in {
+        "nowhere.parquet": "there is no file nowhere.parquet",
+        "parts/*.pq": "no file is called like parts/*.pq",
+        "nothing": "has no file that ends in .parquet",
+        "parts/*": "notes.txt is not a Parquet file",
+    }.items():
+        ran = run("fit", data, *FIT, "--dask")
+        assert ran.code == 2
+        assert message in ran.err
+
+
+def test_a_scheduler_that_does_not_answer(run, parts, monkeypatch):
+    pytest.importorskip("dask", reason=NEEDS)
+    monkeypatch.setattr(cluster, "_PATIENCE", 1)
+    ran = run("fit", "parts", *FIT, "--dask", "tcp://127.0.0.1:1")
+    assert ran.code == 2
+    assert "no scheduler answers at tcp://127.0.0.1:1 within 1 seconds" in ran.err
+    ran = run("fit", "parts", *FIT, "--dask=somewhere")
+    assert "expected the address of a scheduler" in ran.err
+
+
+def test_dask_that_is_not_installed(run, parts, monkeypatch):
+    monkeypatch.setattr(cluster, "find_spec", lambda name: None)
+    ran = run("fit", "parts", *FIT, "--dask")
+    assert ran.code == 2
+    assert "pip install 'equipoise[dask]'" in ran.err
+
+
+def changed(**columns):
+    return {**make_table(), **columns}
+
+
+UNREADABLE = {
+    "date": (changed(age=[date(2000, 1, 1)] * 600), "column 'age' is of type date32"),
+    "groups": (changed(sex=[None] * 2 + ["F", "M"] * 299), "missing in 2 of 600 rows"),
+    "infinite": (changed(skill=[np.inf] + [0.0] * 599), "column 'skill' has infinite values"),
+    "labels": (changed(hired=list(range(600))), "Say with --positive"),
+    "a column too little": ({"sex": ["F"] * 600, "hired": ["no"] * 600}, "Did you mean"),
+}
+
+
+@pytest.mark.parametrize("what", UNREADABLE)
+def test_columns_that_cannot_be_read(run, address, tmp_path, what):
+    columns, message = UNREADABLE[what]
+    write_parts(columns, tmp_path / "parts", [0, 300, 600])
+    names = ("--label", "hird") if "too little" in what else ("--label", "hired")
+    ran = run("fit", "parts", *names, "--sensitive", "sex", "--dask", address)
+    assert (ran.code, ran.out) == (2, "")
+    assert message in ran.err
+
+
+def test_files_that_do_not_fit_together(run, address, tmp_path):
+    folder = write_parts(make_table(), tmp_path / "parts", [0, 300])
+    other = changed(age=["old"] * 600)
+    pq.write_table(pa.table(other), folder / "z.parquet")
+    ran = run("fit", "parts", *FIT, "--dask", address)
+    assert "column 'age' is a number in part-0.parquet and a category in z.parquet" in ran.err
+    pq.write_table(pa.table(other).drop_columns(["age"]), folder / "z.parquet")
+    assert "z.parquet has no column 'age'" in run("fit", "parts", *FIT, "--dask", address).err
+
+
+def test_a_cluster_of_this_machine_ends_with_the_command(monkeypatch):
+    pytest.importorskip("distributed", reason=NEEDS)
+    psutil = pytest.importorskip("psutil", reason=NEEDS)
+    monkeypatch.setattr("dask.system.CPU_COUNT", 1)
+
+    def interrupted():
+        with cluster.opened(cluster.LOCAL) as client:
+            pids = list(client.run(os.getpid).values())
+            for pid in pids:  # Ctrl-C reaches workers too, which must not end before their time
+                os.kill(pid, signal.SIGINT)
+            assert client.submit(sum, [1, 2]).result(timeout=30) == 3
+            running.extend(psutil.Process(pid) for pid in pids)
+            raise KeyboardInterrupt
+
+    running = []
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert len(running) == 1
+    gone, alive = psutil.wait_procs(running, timeout=10)
+    assert not alive
+    assert gone
