@@ -17,8 +17,13 @@ _PATIENCE = 10
 _MEMORY_SHARE = 0.8
 #: An address: tcp://host:8786, or host:8786.
 _ADDRESS = re.compile(r"[a-z]+://\S+|[\w.\-\[\]]+:\d+")
-#: Workers leave Ctrl-C to the command, which ends them when it has put its things away.
-_DEAF = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+#: What workers of this machine run first: they leave Ctrl-C to the command, which ends them when it
+#: has put its things away; and what they print is no result (LightGBM tells of its sockets).
+_PRELOAD = """
+import os, signal
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+os.dup2(2, 1)
+"""
 
 
 def with_address(arguments: list[str]) -> list[str]:
@@ -83,5 +88,5 @@ def _local_cluster() -> Any:
         memory_limit=int(_MEMORY_SHARE * MEMORY_LIMIT / CPU_COUNT),
         dashboard_address=None,
         silence_logs=logging.ERROR,
-        preload=[_DEAF],
+        preload=[_PRELOAD],
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -258,7 +259,8 @@ def _fit(model: Any, source: Source, terminal: Terminal) -> None:
     train, features = source.train, len(source.columns.features)
     nu = _NU / np.sqrt(len(train))
     terminal.progress_line(f"{len(train):,} people to learn from, {features} features.")
-    with terminal.progress("Fitting") as tick:
+    # What learners print is no result.
+    with redirect_stdout(sys.stderr), terminal.progress("Fitting") as tick:
         model.callback = _watcher(tick, nu)
         model.fit(train.X, train.y, **train.metadata)
     model.callback = None
