@@ -77,7 +77,9 @@ def _whole_rows(collection: Any) -> Any:
 
 
 def _delayed(collection: Any) -> list[Any]:
-    return list(np.asarray(collection.to_delayed(), dtype=object).reshape(-1))
+    # Optimised one by one, columns of the same files would be read into other partitions.
+    whole = is_array(collection)
+    return list(np.asarray(collection.to_delayed(optimize_graph=whole), dtype=object).reshape(-1))
 
 
 def _aligned(other: Any, X: Any, name: str) -> Any:
