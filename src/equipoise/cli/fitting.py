@@ -66,6 +66,7 @@ def frontier(
     test_size: opt.TestSize = 0.2,
     seed: opt.Seed = 0,
     level: opt.Level = 0.95,
+    checkpoint: opt.Checkpoint = None,
     dask: opt.Dask = None,
     force: opt.Force = False,
     machine: opt.Json = False,
@@ -100,6 +101,7 @@ def frontier(
             oracle=oracle,
             cv=cv,
             max_iter=max_iter,
+            checkpoint=checkpoint,
             random_state=seed,
         )
         _fit(model, source, terminal)
@@ -168,6 +170,7 @@ def fit(
     test_size: opt.TestSize = 0.2,
     seed: opt.Seed = 0,
     level: opt.Level = 0.95,
+    checkpoint: opt.Checkpoint = None,
     dask: opt.Dask = None,
     force: opt.Force = False,
     machine: opt.Json = False,
@@ -201,6 +204,7 @@ def fit(
             oracle=oracle,
             cv=cv,
             max_iter=max_iter,
+            checkpoint=checkpoint,
             random_state=seed,
         )
         _fit(model, source, terminal)

@@ -146,6 +146,15 @@ Level = Annotated[
     float,
     typer.Option("--level", help="Level of confidence intervals.", rich_help_panel=_OUTPUT),
 ]
+Checkpoint = Annotated[
+    Path | None,
+    typer.Option(
+        "--checkpoint",
+        help="A folder where trained classifiers are kept: the same command, run again after it "
+        "was stopped, goes on from there.",
+        rich_help_panel=_MODEL,
+    ),
+]
 Dask = Annotated[
     str | None,
     typer.Option(
