@@ -19,6 +19,10 @@ TRIES, TIME_LIMIT = 5, "10 minutes"
 _LOOK, _NOTICE, _STOP = 0.5, 5.0, 5.0
 
 
+#: The workers that a client had when it was last asked.
+_seen: dict[str, set[str]] = {}
+
+
 class WorkerLost(Exception):
     """A worker that was needed is gone."""
 
@@ -41,16 +45,15 @@ def attempt(client: Any, what: str, work: Callable[[float], T]) -> T:
     tries = int(dask.config.get("equipoise.tries", TRIES))
     limit = parse_timedelta(dask.config.get("equipoise.time-limit", TIME_LIMIT))
     for number in range(1, tries + 1):
-        before: set[str] = set()
         try:
             if client.scheduler is None or client.status in ("closed", "closing"):
                 raise OSError("the connection to the scheduler is closed")
-            before = set(client.nthreads())
-            if not before:
+            if not _seen.get(client.id):  # asking costs a message, so it is done once
                 client.wait_for_workers(1, timeout=limit)
+                _seen[client.id] = set(client.nthreads())
             return work(limit)
         except Exception as error:
-            if not _passes(error, client, before):
+            if not _passes(error, client, _seen.pop(client.id, set())):
                 raise
             reason = f"{type(error).__name__}: {error}".strip(": ")
             if number == tries:
@@ -82,13 +85,16 @@ def gather(
     end, pending = time.monotonic() + limit, list(tasks)
     try:
         while pending:
-            with suppress(TimeoutError):
+            quiet = False
+            try:
                 wait(pending, timeout=_LOOK, return_when="FIRST_COMPLETED")
+            except TimeoutError:
+                quiet = True
             for task in pending:
                 if task.status in ("error", "cancelled", "lost"):
                     task.result(timeout=_LOOK)  # raises
             pending = [task for task in pending if task.status == "pending"]
-            if pending and (lost := set(pinned) - set(client.nthreads())):
+            if quiet and pinned and (lost := set(pinned) - set(client.nthreads())):
                 raise WorkerLost(f"{', '.join(sorted(lost))} is gone")
             if pending and time.monotonic() > end:
                 raise TimeoutError(f"not done after {limit:g} seconds")

@@ -69,7 +69,7 @@ class ResidentTrainer:
         import xgboost
 
         places, client = self.shards.placed(), self.shards.client
-        threads, e = client.nthreads(), self.estimator
+        e = self.estimator
         meeting = meet(client, len(places)) if len(places) > 1 else {}
         params = {name: value for name, value in e.get_xgb_params().items() if value is not None}
         tasks = [
@@ -79,7 +79,7 @@ class ResidentTrainer:
                 tuple(numbers),
                 self._bins,
                 lesson,
-                params | {"nthread": e.n_jobs or threads.get(address, 1)},
+                params | {"nthread": e.n_jobs},
                 e.get_num_boosting_rounds(),
                 meeting and meeting | {"dmlc_task_id": f"{rank:05d}"},
                 workers=[address],
@@ -160,7 +160,9 @@ def train_here(
 ) -> tuple[bytes | None, Array]:
     """Train on the shards of this worker, together with the others; rank 0 returns the trees."""
     import xgboost
+    from distributed import get_worker
 
+    params["nthread"] = params["nthread"] or get_worker().state.nthreads
     data = resident(shards, numbers, bins, params["nthread"])
     rows = [lesson.rows(shard) for shard in shards]
     data.set_label(np.concatenate([label for label, _ in rows]))
