@@ -26,7 +26,7 @@ EXAMPLES = sorted((DOCS / "gallery").glob("*.py"))
 NEEDS = {
     "tutorial.md": ("pandas", "skops"),
     "lightgbm_pipeline.md": ("pandas", "lightgbm"),
-    "large_data.md": ("pyarrow", "xgboost"),
+    "large_data.md": ("pyarrow", "xgboost", "distributed", "dask.dataframe"),
     "deploy_and_monitor.md": (
         "pandas",
         "skops",
