@@ -24,7 +24,7 @@ def client():
     pytest.importorskip("dask.dataframe", reason=NEEDS)
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None
+            n_workers=2, threads_per_worker=1, dashboard_address=":0"
         ) as workers,
         distributed.Client(workers) as client,
     ):
@@ -95,7 +95,8 @@ def test_a_frontier_of_trees_with_people_held_out(run, address, parts, tmp_path,
     monkeypatch.syspath_prepend(str(tmp_path))
     logistic(tmp_path)
     options = (*COLUMNS, "--learner", "mine:trees", "--bounds", "0.05,0.3", "--max-iter", 5)
-    ran = run("frontier", "parts", *options, "--json", "--dask", address, "--test-size", 0.3)
+    options += ("--json", "--test-size", 0.3, "--checkpoint", "kept", "--dask", address)
+    ran = run("frontier", "parts", *options)
     assert ran.code == 0, ran.err
     assert Path("frontier.html").is_file()
     data = ran.json["data"]
@@ -121,6 +122,11 @@ def test_a_frontier_of_trees_with_people_held_out(run, address, parts, tmp_path,
     assert total == pytest.approx(wrong.sum(), abs=1e-6)
     again = run("certify", "frontier.equipoise", "people.parquet", "--eps", 0.3, "--json")
     assert again.code in (0, 1)
+    kept = {path.name: path.stat().st_mtime_ns for path in Path("kept").iterdir()}
+    assert len(kept) == ran.json["fits"] + 1
+    again = run("frontier", "parts", *options, "--force")
+    assert again.json["points"] == ran.json["points"]
+    assert kept == {path.name: path.stat().st_mtime_ns for path in Path("kept").iterdir()}
 
 
 def test_who_is_held_out_depends_on_the_number_of_the_row_and_the_seed(client, parts):

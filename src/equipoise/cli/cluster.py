@@ -86,7 +86,7 @@ def _local_cluster() -> Any:
         n_workers=CPU_COUNT,
         threads_per_worker=1,
         memory_limit=int(_MEMORY_SHARE * MEMORY_LIMIT / CPU_COUNT),
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",
         silence_logs=logging.ERROR,
         preload=[_PRELOAD],
     )
