@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from inspect import Parameter, signature
-from typing import Any
+from typing import Any, Protocol
 
 import narwhals.stable.v1 as nw
 import numpy as np
@@ -41,6 +41,28 @@ from equipoise.thresholds import (
     tuned,
 )
 from equipoise.trainers import Trained, choose_trainer
+
+
+class Engine(Protocol):
+    """The seam between the game and the rows: two methods, and any engine may hold the rows.
+
+    The game works on tables of the size of the cells. What it needs of the people is how many there
+    are in each cell, and a classifier for given costs of the cells; where the rows are kept and how
+    a learner is trained on them is the engine's business. `RefitOracle` is the engine of rows in
+    memory and, with `equipoise.ParquetRows`, on disk; `equipoise.distributed` has that of a Dask
+    cluster.
+    """
+
+    #: Whether answers are true minima over a class of classifiers.
+    exact: bool
+
+    def counts(self) -> Cells:
+        """Return the cells with mass and count; nothing of the size of the data is needed."""
+        ...
+
+    def best_response(self, costs: Array) -> Response:
+        """Return a classifier that is good for these costs, and its selected share of each cell."""
+        ...
 
 
 class RefitOracle:

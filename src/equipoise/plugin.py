@@ -20,7 +20,7 @@ from equipoise.cell_probabilities import CellProbabilities, CellTable, check_pro
 from equipoise.cells import Array, Cells
 from equipoise.cross_fit import make_folds
 from equipoise.oracles import take_rows
-from equipoise.saddle_point import Oracle, Response
+from equipoise.saddle_point import Response
 
 #: Costs this small, relative to the largest, are rounding: nobody is selected for them.
 _ROUNDING = 1e-12
@@ -148,8 +148,12 @@ class BothOracle:
     exact = False
     out_of_fold = True
 
-    def __init__(self, *oracles: Oracle) -> None:
+    def __init__(self, *oracles: Any) -> None:
         self.oracles = oracles
+
+    def counts(self) -> Cells:
+        """Return the cells, counted."""
+        return self.oracles[0].counts()
 
     def best_response(self, costs: Array) -> Response:
         """Ask all oracles and return the response of least cost; the first of equals."""
