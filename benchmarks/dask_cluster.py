@@ -106,7 +106,7 @@ def learner_alone(oracle: Any) -> Any:
 def weights_and_moments(shard: Any, lesson: Any) -> float:
     """Return the milliseconds that one worker takes for a million rows."""
     start = time.perf_counter()
-    label, weight = lesson.rows(shard)
+    label, _ = lesson.rows(shard)
     shard.count(label == 1)
     return (time.perf_counter() - start) * 1e9 / len(shard)
 
