@@ -232,6 +232,26 @@ def test_frames_labels_weights_and_strata(client, people):
     assert lazy.compute().tolist() == here.predict(frame[list("abcd")]).tolist()
 
 
+def test_partitions_without_anybody(client, people):
+    X, y, A = people
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(y=y, A=pd.Categorical(A))
+    parts = dd.from_pandas(frame, npartitions=4)
+    empty = parts.partitions[1].loc[lambda part: part.a > 99]
+    some = dd.concat([parts.partitions[0], empty, parts.partitions[2]])
+    for learner in (logistic(), trees()):
+        there = FairClassifier(learner, DemographicParity(eps=0.02))
+        there.fit(some[list("abcd")], some["y"], sensitive_features=some["A"])
+        rows = some.compute()
+        here = FairClassifier(learner, DemographicParity(eps=0.02))
+        here.fit(rows[list("abcd")].to_numpy(), rows["y"], sensitive_features=rows["A"])
+        assert there.certificate_.error == pytest.approx(here.certificate_.error, abs=1e-9)
+        pmf = there.predict_pmf(some[list("abcd")]).compute()
+        assert pmf.shape == (len(rows), 2)
+        assert there.score(some[list("abcd")], some["y"]) == pytest.approx(
+            np.where(rows["y"] == 1, pmf[:, 1], pmf[:, 0]).mean()
+        )
+
+
 def test_dask_estimators_are_the_plain_path(client, people):
     X, y, A = people
     lightgbm = pytest.importorskip("lightgbm")

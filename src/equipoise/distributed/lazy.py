@@ -41,8 +41,14 @@ def lazily(
 
     parts = split(X, *others, names=("X", *names))
     sizes = X.chunks[0] if is_array(X) else (np.nan,) * len(parts)
-    called = delayed(function, pure=True)
     tail = () if columns is None else (columns,)
+
+    def answer(number: int, X: Any, *others: Any) -> Any:
+        if not X.shape[0]:  # many learners refuse to decide about nobody
+            return np.empty((0, *tail), dtype=dtype)
+        return function(number, X, *others)
+
+    called = delayed(answer, pure=True)
     blocks = [
         da.from_delayed(called(number, *part), (size, *tail), dtype=dtype)
         for number, (part, size) in enumerate(zip(parts, sizes, strict=True))
@@ -86,6 +92,7 @@ def computed_score(mixture: Any, X: Any, y: Any, sample_weight: Any = None) -> f
 
     def score(X: Any, y: Any, weight: Any) -> tuple[float, float]:
         total = float(len(y) if weight is None else np.sum(weight))
+        # A part without anybody, or without weight, counts for nothing.
         return (mixture.score(X, y, weight) * total if total > 0 else 0.0), total
 
     parts = computed(score, X, y, sample_weight, names=("y", "sample_weight"))

@@ -6,6 +6,7 @@ return tables; no rows leave.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -19,6 +20,7 @@ from equipoise._validation import read_columns, read_target, to_array
 from equipoise.cells import Array, Cells
 from equipoise.codes import add_up, count_selected, look_up
 from equipoise.decisions import decisions
+from equipoise.exceptions import EmptyCellWarning
 from equipoise.row_hash import hash_uniform
 
 #: An odd constant with mixed bits, to scatter row numbers.
@@ -99,10 +101,12 @@ def read_partition(
         _check_index(X, y=y, sensitive_features=sensitive, control_features=control)
         _check_index(X, sample_weight=weight)
         y = read_target(y, n) if n else to_array(y, "y")
-        groups = read_columns(sensitive, n, "sensitive_features", "group")
-        strata = {}
-        if control is not None:
-            strata = read_columns(control, n, "control_features", "stratum")
+        with warnings.catch_warnings():  # a category that is not here may be in other partitions
+            warnings.simplefilter("ignore", EmptyCellWarning)
+            groups = read_columns(sensitive, n, "sensitive_features", "group")
+            strata = {}
+            if control is not None:
+                strata = read_columns(control, n, "control_features", "stratum")
         weight = None if weight is None else _read_weight(weight, n)
     except ValueError as error:
         raise ValueError(f"partition {number}: {error}") from None
