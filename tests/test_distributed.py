@@ -289,8 +289,8 @@ def test_a_list_of_classifiers_is_mixed_without_training(client, people):
 def test_plugin_learns_probabilities_where_rows_are(client, people, groups):
     X, y, A = people
     A = np.minimum(A, groups - 1)
-    dX, dy, dA = split(X, y, A)
-    frontier = Frontier(logistic(), DemographicParity(), bounds=[0.02, 0.05], oracle="plugin")
+    dX, dy, dA = split(X, y, A, chunks=1500)
+    frontier = Frontier(logistic(), DemographicParity(), bounds=[0.02, 0.05], oracle="plugin", cv=2)
     frontier.fit(dX, dy, sensitive_features=dA)
     report = frontier.report()
     assert [m.data for m in report] == ["training"] * 2 + ["out of fold"] * 2
@@ -505,6 +505,19 @@ def test_a_killed_worker_changes_nothing(own_client, people, learner):
         [p.error for p in expected.points_], abs=1e-12
     )
     assert frontier.n_calls_ == expected.n_calls_
+
+
+def test_a_result_that_died_with_its_worker_is_not_waited_for(own_client):
+    address, pid = next(iter(own_client.run(os.getpid).items()))
+    task = own_client.submit(_sum, 1000, workers=[address], allow_other_workers=False)
+    attempts.gather(own_client, [task], 60.0, pinned=[address])
+    os.kill(pid, signal.SIGKILL)
+    with pytest.raises(attempts.WorkerLost, match=address):
+        attempts.gather(own_client, [task], 60.0, pinned=[address])
+
+
+def _sum(n):
+    return sum(range(n))
 
 
 def test_a_hang_is_abandoned_and_tried_again(own_client, people, tmp_path):

@@ -94,16 +94,32 @@ def gather(
                 if task.status in ("error", "cancelled", "lost"):
                     task.result(timeout=_LOOK)  # raises
             pending = [task for task in pending if task.status == "pending"]
-            if quiet and pinned and (lost := set(pinned) - set(client.nthreads())):
-                raise WorkerLost(f"{', '.join(sorted(lost))} is gone")
+            if quiet:
+                _check_alive(client, pinned)
             if pending and time.monotonic() > end:
                 raise TimeoutError(f"not done after {limit:g} seconds")
-        if pinned:  # a plain gather would wait for ever for what a lost worker had
-            return [task.result(timeout=limit) for task in tasks]
-        return client.gather(list(tasks))
+        if not pinned:
+            return client.gather(list(tasks))
+        return [_fetch(client, task, pinned, end) for task in tasks]
     except BaseException:
         _stop(client, tasks)
         raise
+
+
+def _fetch(client: Any, task: Any, pinned: Collection[str], end: float) -> Any:
+    """Return a result, unless the worker that had it is lost: a plain gather would wait for it."""
+    while True:
+        try:
+            return task.result(timeout=4 * _LOOK)
+        except TimeoutError:
+            _check_alive(client, pinned)
+            if time.monotonic() > end:
+                raise
+
+
+def _check_alive(client: Any, workers: Collection[str]) -> None:
+    if workers and (lost := set(workers) - set(client.nthreads())):
+        raise WorkerLost(f"{', '.join(sorted(lost))} is gone")
 
 
 def _stop(client: Any, tasks: Sequence[Any]) -> None:
