@@ -52,6 +52,16 @@ def kill_later(client: Any, seconds: float, number: int, killed: list[float]) ->
     return timer
 
 
+def back_to_two(cluster: Any, client: Any) -> None:
+    """Wait for the successor of the worker; where Dask started none, start both anew."""
+    try:
+        client.wait_for_workers(2, timeout=20)
+    except TimeoutError:
+        cluster.scale(0)
+        cluster.scale(2)
+        client.wait_for_workers(2, timeout=120)
+
+
 def main() -> None:
     from dask import array as da
     from distributed import Client, LocalCluster
@@ -93,7 +103,7 @@ def main() -> None:
             found = summary(fitted(learner, data), some)
             seconds = time.perf_counter() - start
             timer.join()
-            client.wait_for_workers(2)
+            back_to_two(cluster, client)
             lines.append([number + 1, killed, seconds, found == expected])
             print(f"kill {number + 1}: {lines[-1]}", flush=True)
     print(f"\n{machine()}\n\n{rows:,} rows; undisturbed {usual:.1f} s, {expected[1]} fits.\n")
