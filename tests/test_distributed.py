@@ -10,6 +10,7 @@ import warnings
 from contextlib import closing
 from pathlib import Path
 
+import hypothesis  # noqa: F401  its plugin would import it at the end, beside running threads
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
