@@ -1,6 +1,6 @@
 """A frontier on a Parquet table four times as large as the memory that the process may use.
 
-    python benchmarks/out_of_core.py [--rows 2000000] [--features 256] [--limit 488] [--quick]
+    python benchmarks/out_of_core.py [--rows 1000000] [--features 512] [--limit 488] [--quick]
 
 Writes the table in pieces, then fits in fresh processes that may allocate ``--limit`` MiB more than
 they have after their imports (``RLIMIT_DATA``: heap and private anonymous mappings, stacks of
@@ -103,7 +103,7 @@ def fit(file: Path, kind: str, trees: int, megabytes: int) -> dict[str, object]:
     y, A = rows.column("label"), rows.column("group")
     try:
         X = rows if kind == "on disk" else np.concatenate(list(rows.batches()))
-        learner = XGBClassifier(n_estimators=trees, max_depth=4, n_jobs=1)
+        learner = XGBClassifier(n_estimators=trees, max_depth=4, max_bin=32, n_jobs=1)
         frontier = Frontier(learner, DemographicParity(), bounds=BOUNDS, nu=1e-3)
         frontier.fit(X, y, sensitive_features=A)
     except MemoryError as error:
@@ -148,9 +148,9 @@ def row_of(found: dict) -> list[object]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=2_000_000)
-    parser.add_argument("--features", type=int, default=256)
-    parser.add_argument("--trees", type=int, default=5)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--features", type=int, default=512)
+    parser.add_argument("--trees", type=int, default=3)
     parser.add_argument("--limit", type=int, default=488, help="MiB that a process may allocate")
     parser.add_argument("--quick", action="store_true", help="a small table")
     parser.add_argument("--fit", nargs=4, help=argparse.SUPPRESS)
