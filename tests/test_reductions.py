@@ -550,3 +550,31 @@ def test_the_step_is_resolved_into_eta(eta, resolved):
     reduction.fit(people.X, people.y, sensitive_features=people.A)
     assert reduction.eta_ == resolved
     assert reduction.eta == eta
+
+
+class CountedTree(DecisionTreeClassifier):
+    fits = 0
+
+    def fit(self, *args, **kwargs):
+        CountedTree.fits += 1
+        return super().fit(*args, **kwargs)
+
+
+@pytest.mark.parametrize("kind", [FairClassifier, ExponentiatedGradient])
+def test_checkpoint_keeps_what_was_trained(people, tmp_path, kind):
+    def fitted(**more):
+        tree = CountedTree(max_depth=2, random_state=0)
+        clf = kind(tree, DemographicParity(eps=0.02), max_iter=8, **more)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return clf.fit(people.X, people.y, sensitive_features=people.A)
+
+    plain = fitted()
+    fitted(checkpoint=tmp_path, callback=lambda play: play.iteration == 2)
+    kept, fits = len(list(tmp_path.glob("answer-*.joblib"))), CountedTree.fits
+    assert kept > 0
+    again = fitted(checkpoint=tmp_path)
+    written = len(list(tmp_path.glob("answer-*.joblib")))
+    assert CountedTree.fits - fits <= written - kept  # what is there is not trained again
+    assert again.certificate_.error == plain.certificate_.error
+    assert again.predict(people.X).tolist() == plain.predict(people.X).tolist()
