@@ -555,9 +555,9 @@ def test_the_step_is_resolved_into_eta(eta, resolved):
 class CountedTree(DecisionTreeClassifier):
     fits = 0
 
-    def fit(self, *args, **kwargs):
+    def fit(self, X, y, sample_weight=None):
         CountedTree.fits += 1
-        return super().fit(*args, **kwargs)
+        return super().fit(X, y, sample_weight)
 
 
 @pytest.mark.parametrize("kind", [FairClassifier, ExponentiatedGradient])
