@@ -1,6 +1,6 @@
 """A frontier on a Parquet table four times as large as the memory that the process may use.
 
-    python benchmarks/out_of_core.py [--rows 1000000] [--features 512] [--limit 488] [--quick]
+    python benchmarks/out_of_core.py [--rows 1400000] [--features 512] [--limit 683] [--quick]
 
 Writes the table in pieces, then fits in fresh processes that may allocate ``--limit`` MiB more than
 they have after their imports (``RLIMIT_DATA``: heap and private anonymous mappings, stacks of
@@ -158,10 +158,10 @@ def row_of(found: dict) -> list[object]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--rows", type=int, default=1_400_000)
     parser.add_argument("--features", type=int, default=512)
     parser.add_argument("--trees", type=int, default=2)
-    parser.add_argument("--limit", type=int, default=488, help="MiB that a process may allocate")
+    parser.add_argument("--limit", type=int, default=683, help="MiB that a process may allocate")
     parser.add_argument("--quick", action="store_true", help="a small table")
     parser.add_argument("--fit", nargs=4, help=argparse.SUPPRESS)
     asked = parser.parse_args()

@@ -18,6 +18,7 @@ from equipoise.distributed.attempts import attempt, gather
 from equipoise.distributed.lessons import Lesson
 from equipoise.distributed.shard import Shard
 from equipoise.distributed.shards import Shards
+from equipoise.distributed.tracker import start_tracker
 from equipoise.trainers.xgboost_bins import has_known_settings, with_trees
 
 #: A partition tells this many quantiles of a feature for every bin that is asked for.
@@ -259,15 +260,4 @@ def meet(client: Any, n_workers: int) -> dict[str, Any]:
     from distributed.comm import get_address_host
 
     host = get_address_host(client.scheduler.address)
-    return client.run_on_scheduler(_start_tracker, n_workers, host)
-
-
-def _start_tracker(n_workers: int, host: str) -> dict[str, Any]:
-    from threading import Thread
-
-    from xgboost.tracker import RabitTracker
-
-    tracker = RabitTracker(n_workers=n_workers, host_ip=host, sortby="task", timeout=60)
-    tracker.start()
-    Thread(target=tracker.wait_for, daemon=True).start()
-    return tracker.worker_args()
+    return client.run_on_scheduler(start_tracker, n_workers, host)
