@@ -19,10 +19,6 @@ TRIES, TIME_LIMIT = 5, "10 minutes"
 _LOOK, _NOTICE, _STOP = 0.5, 5.0, 5.0
 
 
-#: The workers that a client had when it was last asked.
-_seen: dict[str, set[str]] = {}
-
-
 class WorkerLost(Exception):
     """A worker that was needed is gone."""
 
@@ -45,15 +41,16 @@ def attempt(client: Any, what: str, work: Callable[[float], T]) -> T:
     tries = int(dask.config.get("equipoise.tries", TRIES))
     limit = parse_timedelta(dask.config.get("equipoise.time-limit", TIME_LIMIT))
     for number in range(1, tries + 1):
+        before: set[str] = set()
         try:
             if client.scheduler is None or client.status in ("closed", "closing"):
                 raise OSError("the connection to the scheduler is closed")
-            if not _seen.get(client.id):  # asking costs a message, so it is done once
+            if not (before := set(client.nthreads())):
                 client.wait_for_workers(1, timeout=limit)
-                _seen[client.id] = set(client.nthreads())
+                before = set(client.nthreads())
             return work(limit)
         except Exception as error:
-            if not _passes(error, client, _seen.pop(client.id, set())):
+            if not _passes(error, client, before):
                 raise
             reason = f"{type(error).__name__}: {error}".strip(": ")
             if number == tries:
