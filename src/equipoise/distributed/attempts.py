@@ -64,7 +64,11 @@ def attempt(client: Any, what: str, work: Callable[[float], T]) -> T:
 
 
 def gather(
-    client: Any, tasks: Sequence[Any], limit: float, pinned: Collection[str] = ()
+    client: Any,
+    tasks: Sequence[Any],
+    limit: float,
+    pinned: Collection[str] = (),
+    let_go: Callable[[], object] | None = None,
 ) -> list[Any]:
     """Return the results of tasks; an error once one fails, its worker is lost or time is up.
 
@@ -76,6 +80,8 @@ def gather(
         Seconds.
     pinned : collection of str
         Addresses of workers without which the tasks can never end.
+    let_go : callable, optional
+        Frees tasks that wait for each other; called when they have failed.
     """
     from distributed import wait
 
@@ -99,6 +105,9 @@ def gather(
             return client.gather(list(tasks))
         return [_fetch(client, task, pinned, end) for task in tasks]
     except BaseException:
+        with suppress(Exception):
+            if let_go is not None:
+                let_go()
         _stop(client, tasks)
         raise
 

@@ -40,6 +40,12 @@ def start_tracker(n_workers: int, host: str) -> dict[str, Any]:
     raise OSError("the tracker, through which XGBoost's workers find each other, does not start")
 
 
+def stop_tracker() -> None:
+    """End the tracker: workers that wait for one that will not come have nobody to wait for."""
+    if _process is not None:
+        _process.kill()
+
+
 def _ask(process: subprocess.Popen[str], question: dict[str, Any]) -> dict[str, Any] | None:
     assert process.stdin is not None
     assert process.stdout is not None

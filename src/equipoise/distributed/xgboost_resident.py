@@ -18,7 +18,7 @@ from equipoise.distributed.attempts import attempt, gather
 from equipoise.distributed.lessons import Lesson
 from equipoise.distributed.shard import Shard
 from equipoise.distributed.shards import Shards
-from equipoise.distributed.tracker import start_tracker
+from equipoise.distributed.tracker import start_tracker, stop_tracker
 from equipoise.trainers.xgboost_bins import has_known_settings, with_trees
 
 #: A partition tells this many quantiles of a feature for every bin that is asked for.
@@ -89,7 +89,10 @@ class ResidentTrainer:
             )
             for rank, (address, numbers) in enumerate(places.items())
         ]
-        trees, *selected = zip(*gather(client, tasks, limit, pinned=list(places)), strict=True)
+        answers = gather(
+            client, tasks, limit, list(places), lambda: client.run_on_scheduler(stop_tracker)
+        )
+        trees, *selected = zip(*answers, strict=True)
         booster = xgboost.Booster(model_file=bytearray(next(filter(None, trees))))
         return with_trees(clone(e), booster), sum(selected[0])
 
