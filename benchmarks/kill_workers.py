@@ -108,20 +108,20 @@ def main() -> None:
                 continue  # the fit was over already
             lines.append([killed[0], seconds, found == expected])
             print(f"kill {len(lines)}: {lines[-1]}", flush=True)
-    print(f"\n{machine()}\n\n{rows:,} rows; undisturbed {usual:.1f} s, {expected[1]} fits.\n")
-    print(
-        markdown_table(
-            ["kills", "same frontier, bit for bit", "median seconds", "longest"],
-            [
+        print(f"\n{machine()}\n\n{rows:,} rows; undisturbed {usual:.1f} s, {expected[1]} fits.\n")
+        print(
+            markdown_table(
+                ["kills", "same frontier, bit for bit", "median seconds", "longest"],
                 [
-                    len(lines),
-                    sum(line[2] for line in lines),
-                    f"{np.median([line[1] for line in lines]):.1f}",
-                    f"{max(line[1] for line in lines):.1f}",
-                ]
-            ],
+                    [
+                        len(lines),
+                        sum(line[2] for line in lines),
+                        f"{np.median([line[1] for line in lines]):.1f}",
+                        f"{max(line[1] for line in lines):.1f}",
+                    ]
+                ],
+            )
         )
-    )
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ import pickle
 import signal
 import time
 import warnings
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import hypothesis  # noqa: F401  its plugin would import it at the end, beside running threads
@@ -476,11 +476,12 @@ def test_without_a_cluster_the_error_tells_how_to_start_one(people, monkeypatch)
 @pytest.fixture
 def own_client():
     """A cluster of one's own, to be broken."""
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
+    cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
+    client = Client(cluster)
+    yield client
+    for opened in (client, cluster):
+        with suppress(Exception):  # Dask may stumble over workers that were killed
+            opened.close()
 
 
 def pids(client):
