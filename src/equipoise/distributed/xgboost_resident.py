@@ -122,13 +122,13 @@ def summarise(shard: Shard, max_bin: int, missing: float) -> list[tuple[Array, i
 
 
 def shared_cuts(summaries: Sequence[list[tuple[Array, int]]], max_bin: int) -> NDArray[np.float32]:
-    """Return at most ``max_bin`` values of each feature, shape (max_bin, d), the rest missing.
+    """Return at most ``max_bin`` values of each feature, shape (max_bin, d), the last repeated.
 
     All of its values where they are few, otherwise quantiles.
 
     >>> two_parts = [[(np.array([1.0, 2.0]), 5)], [(np.array([2.0, 3.0]), 5)]]
     >>> shared_cuts(two_parts, 4).T.tolist()
-    [[1.0, 2.0, 3.0, nan]]
+    [[1.0, 2.0, 3.0, 3.0]]
     """
     d = len(summaries[0])
     cuts = np.full((max_bin, d), np.nan, dtype=np.float32)  # of a feature that is never there
