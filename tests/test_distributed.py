@@ -478,7 +478,8 @@ def own_client():
     """A cluster of one's own, to be broken."""
     cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
     client = Client(cluster)
-    yield client
+    with client.as_current():
+        yield client
     for opened in (client, cluster):
         with suppress(Exception):  # Dask may stumble over workers that were killed
             opened.close()

@@ -560,6 +560,19 @@ class CountedTree(DecisionTreeClassifier):
         return super().fit(X, y, sample_weight)
 
 
+def test_checkpoint_of_a_grid_is_read_again(people, tmp_path):
+    tree = CountedTree(max_depth=2, random_state=0)
+    plain = GridSearch(tree, DemographicParity(eps=0.3), grid_size=5)
+    kept = clone(plain).set_params(checkpoint=tmp_path)
+    for grid in (plain, kept):
+        grid.fit(people.X, people.y, sensitive_features=people.A)
+    fits = CountedTree.fits
+    again = clone(kept).fit(people.X, people.y, sensitive_features=people.A)
+    assert CountedTree.fits == fits
+    assert [c.error for c in again.candidates_] == [c.error for c in plain.candidates_]
+    assert again.predict(people.X).tolist() == plain.predict(people.X).tolist()
+
+
 @pytest.mark.parametrize("kind", [FairClassifier, ExponentiatedGradient])
 def test_checkpoint_keeps_what_was_trained(people, tmp_path, kind):
     def fitted(**more):

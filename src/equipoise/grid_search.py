@@ -11,6 +11,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, field
 from itertools import product
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -22,13 +23,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from equipoise._validation import read_integer, read_positive
 from equipoise.cells import Array
+from equipoise.checkpoint import CheckpointedPool, keeping
 from equipoise.column_generation import column_generation
 from equipoise.constraints import Constraint
 from equipoise.distributed import is_collection, lazily
 from equipoise.exceptions import InfeasibleWarning
 from equipoise.lagrangian import TOLERANCE, Costs, Lagrangian, Loss
 from equipoise.problem import Problem, Reduction
-from equipoise.saddle_point import Pool, Response, play_out
+from equipoise.saddle_point import Response, play_out
 from equipoise.thresholds import binary_predictions
 
 
@@ -68,6 +70,8 @@ class GridSearch(Reduction):
         within the constraints.
     n_jobs : int, optional
         Fits to run at a time (joblib).
+    checkpoint : str or Path, optional
+        As for `FairClassifier`.
 
     Attributes
     ----------
@@ -105,6 +109,7 @@ class GridSearch(Reduction):
         slack: float | None = None,
         weights: str = "both",
         n_jobs: int | None = None,
+        checkpoint: str | Path | None = None,
     ) -> None:
         self.estimator = estimator
         self.constraint = constraint
@@ -117,6 +122,7 @@ class GridSearch(Reduction):
         self.slack = slack
         self.weights = weights
         self.n_jobs = n_jobs
+        self.checkpoint = checkpoint
 
     def fit(
         self,
@@ -140,10 +146,11 @@ class GridSearch(Reduction):
         problem = self._problem(
             X, y, sensitive_features, control_features, sample_weight, utilities
         )
-        if isinstance(self.grid, str):
-            candidates = self._from_saddle_point(problem)
-        else:
-            candidates = self._from_grid(problem)
+        with keeping(problem.pool):
+            if isinstance(self.grid, str):
+                candidates = self._from_saddle_point(problem)
+            else:
+                candidates = self._from_grid(problem)
         best = self._select(candidates)
         self._check_features(X, reset=True)
         self.candidates_ = candidates
@@ -191,9 +198,14 @@ class GridSearch(Reduction):
                 )
             if not (np.isfinite(lams) & (lams >= 0)).all():
                 raise ValueError("grid holds negative or NaN multipliers; expected numbers >= 0.")
-        responses = Parallel(n_jobs=self._at_a_time(problem.data))(
-            delayed(problem.oracle.best_response)(game.costs(lam)) for lam in lams
-        )
+        costs, pool = [game.costs(lam) for lam in lams], problem.pool
+        if isinstance(pool, CheckpointedPool):
+            numbers = pool.ask(problem.oracle, *costs)
+            responses = [Response(pool.classifiers[h], pool.s[h]) for h in numbers]
+        else:
+            responses = Parallel(n_jobs=self._at_a_time(problem.data))(
+                delayed(problem.oracle.best_response)(c) for c in costs
+            )
         return [_candidate(game, lam, r) for lam, r in zip(lams, responses, strict=True)]
 
     def _from_saddle_point(self, problem: Problem) -> list[Candidate]:
@@ -202,7 +214,7 @@ class GridSearch(Reduction):
                 f"grid is {self.grid!r}; expected multipliers of shape (m, K), 'saddle_point' or "
                 "None."
             )
-        pool = Pool()
+        pool = problem.pool
         plays = column_generation(problem.lagrangian, problem.oracle, pool, nu=problem.nu)
         last = play_out(plays, max_iter=100)
         return [

@@ -90,7 +90,8 @@ def gather(
         while pending:
             quiet = False
             try:
-                wait(pending, timeout=_LOOK, return_when="FIRST_COMPLETED")
+                with client.as_current():  # not that of another cluster, if there are several
+                    wait(pending, timeout=_LOOK, return_when="FIRST_COMPLETED")
             except TimeoutError:
                 quiet = True
             for task in pending:

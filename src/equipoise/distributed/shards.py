@@ -94,7 +94,8 @@ class Shards:
         from distributed import wait
 
         def whole(limit: float) -> None:
-            wait(self.futures, timeout=limit)
+            with self.client.as_current():
+                wait(self.futures, timeout=limit)
             for future in self.futures:
                 if future.status != "finished":
                     future.result(timeout=1.0)  # raises
