@@ -91,7 +91,6 @@ def main() -> None:
         noise = state.normal(size=rows, chunks=rows // 6)
         data = X, (X[:, 0] + A + noise > 0.5).astype(np.int8), A
         some = X[:2000].compute()
-        start = time.perf_counter()
         fitted(learner, data)  # workers have their imports behind them after this
         start = time.perf_counter()
         expected = summary(fitted(learner, data), some)

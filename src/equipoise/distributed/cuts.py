@@ -31,10 +31,9 @@ def best_threshold(shards: Shards, classifier: Any, lesson: Lesson) -> float:
     tables = shards.map(_overview, *asked)
     at_own, total = (sum(table[i] for table in tables) for i in (0, 1))
     low, high = min(table[2] for table in tables), max(table[3] for table in tables)
-    rounding, above, least = 1e-9 * total, 0.0, 0.0
-    few: list[Any] = []
+    inside, rounding = sum(table[4] for table in tables), 1e-9 * total
+    above = least = 0.0
     for _ in range(_ROUNDS):
-        inside = sum(table[4] for table in tables)
         if inside <= _FEW or not low < high:
             break
         edges = np.linspace(low, high, _BINS + 1)
@@ -49,7 +48,7 @@ def best_threshold(shards: Shards, classifier: Any, lesson: Lesson) -> float:
         if last - first > _BINS * 0.9:
             break  # no cut is much better than others, all over the range
         above, (low, high) = float(over[last]), (edges[first], edges[last + 1])
-        tables = [(0.0, 0.0, low, high, part[2][first : last + 1].sum()) for part in parts]
+        inside = sum(part[2][first : last + 1].sum() for part in parts)
     few = shards.map(_distinct, *asked, low, high, _FEW)
     return _choose(shards, asked, few, above, at_own, rounding)
 

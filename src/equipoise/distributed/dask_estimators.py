@@ -71,7 +71,6 @@ class DaskEstimatorTrainer:
             ]
             given.append(da.concatenate(blocks, axis=0))
         learner = clone(self.estimator)
-        learner.set_params(client=self.shards.client) if "client" in learner.get_params() else None
         learner.client = self.shards.client
         X, y, weight = given
         learner.fit(X, y, sample_weight=weight)

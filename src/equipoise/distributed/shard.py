@@ -33,7 +33,6 @@ class ReadRows:
 
     X: Any
     cells: Cells
-    classes: NDArray
     weight: Array | None
 
 
@@ -112,7 +111,7 @@ def read_partition(
         raise ValueError(f"partition {number}: {error}") from None
     # The label is one more column here: its two values are known once all partitions are read.
     cells = Cells.from_columns(np.zeros(n, np.int8), {_LABEL: y, **groups}, strata, weight)
-    return ReadRows(X, cells, np.unique(y), weight)
+    return ReadRows(X, cells, weight)
 
 
 _LABEL = "\0label"
@@ -138,11 +137,6 @@ def encode(
     code = look_up(rows.cells.code, table) if len(table) else np.zeros(0, np.uint8)
     X = rows.X if dtype is None else np.ascontiguousarray(np.asarray(rows.X), dtype=dtype)
     return Shard(X, code, rows.weight, start, n_cells)
-
-
-def size_of(shard: Shard) -> int:
-    """Return its number of rows."""
-    return len(shard)
 
 
 def digest_of(shard: Shard) -> bytes:
