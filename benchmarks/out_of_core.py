@@ -169,7 +169,7 @@ def main() -> None:
         file, kind, trees, limit = asked.fit
         print(json.dumps(fit(Path(file), kind, int(trees), int(limit))))
         return
-    rows, limit = (20_000, 150) if asked.quick else (asked.rows, asked.limit)
+    rows, limit = (20_000, 300) if asked.quick else (asked.rows, asked.limit)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "people.parquet"
         size = write_table(file, rows, asked.features)
