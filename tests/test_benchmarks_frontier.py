@@ -77,3 +77,20 @@ def test_a_table_larger_than_the_limit(script, tmp_path):
     assert found["excess"] < 1e-6
     failed = out_of_core.row_of({"kind": "in memory", "failed": "no memory", "peak": 2**20})
     assert failed[:4] == ["in memory", "fails: no memory", "", "1"]
+
+
+def test_errors_at_equal_violation_are_averaged_over_splits_first(script):
+    pytest.importorskip("fairlearn")
+    frontier = script("frontier")
+    curve = np.array([[0.20, 0.00], [0.16, 0.01], [0.14, 0.02]])  # error, violation
+    shifts = np.array([0.001, 0.004, -0.002, 0.003])
+    lifted = curve + np.stack([shifts, np.zeros(4)], axis=-1)[:, None]
+    splits = np.stack([lifted, np.broadcast_to(curve, lifted.shape)], axis=1)
+    difference = frontier.at_equal_violation(*splits.mean(axis=0))
+    assert difference == pytest.approx(shifts.mean())
+    assert frontier.jackknife(splits) == pytest.approx(shifts.std(ddof=1) / 2)
+    # Noise that cancels out at each bound lowers the envelopes of the splits, not that of the mean.
+    noise = np.array([[1, -1, 1], [-1, 1, -1]])[..., None] * [0.01, 0.0]
+    noisy = np.stack([curve + noise, np.broadcast_to(curve, (2, 3, 2))], axis=1)
+    assert frontier.at_equal_violation(*noisy.mean(axis=0)) == pytest.approx(0.0, abs=1e-12)
+    assert np.mean([frontier.at_equal_violation(*split) for split in noisy]) < -1e-3
