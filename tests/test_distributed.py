@@ -13,6 +13,7 @@ from pathlib import Path
 import hypothesis  # noqa: F401  its plugin would import it at the end, beside running threads
 import numpy as np
 import pytest
+from joblib import parallel_config
 from sklearn.linear_model import LogisticRegression
 
 from equipoise import (
@@ -471,6 +472,21 @@ def test_without_a_cluster_the_error_tells_how_to_start_one(people, monkeypatch)
 
 
 # Lost workers, hangs, and giving up.
+
+
+def test_rows_in_memory_may_be_trained_on_by_the_workers_through_joblib(people, client):
+    X, y, A = people
+    asked = dict(bounds=BOUNDS, n_jobs=2)
+    here = Frontier(logistic(), EqualizedOdds(), **asked).fit(X, y, sensitive_features=A)
+    before = client.run(lambda dask_worker: len(dask_worker.state.log))
+    with client.as_current(), parallel_config(backend="dask"):
+        there = Frontier(logistic(), EqualizedOdds(), **asked).fit(X, y, sensitive_features=A)
+    after = client.run(lambda dask_worker: len(dask_worker.state.log))
+    assert sum(after.values()) > sum(before.values())  # the workers had something to do
+    assert there.n_calls_ == here.n_calls_
+    assert [p.error for p in there.points_] == pytest.approx(
+        [p.error for p in here.points_], abs=1e-9
+    )
 
 
 @pytest.fixture
