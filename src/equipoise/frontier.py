@@ -20,17 +20,15 @@ from equipoise.certificate import Certificate
 from equipoise.checkpoint import keeping
 from equipoise.column_generation import Asked, frontier, over_pool
 from equipoise.constraints import Constraint
-from equipoise.data import AnyData
 from equipoise.exceptions import InfeasibleWarning
 from equipoise.frontier_point import FrontierPoint, disparity, with_eps
 from equipoise.lagrangian import Lagrangian
 from equipoise.objectives import Loss, Objective
 from equipoise.oracles import is_out_of_fold
-from equipoise.parallel import with_cores
 from equipoise.problem import Problem, Reduction
 from equipoise.randomized import RandomizedClassifier
 from equipoise.reductions import FairClassifier
-from equipoise.saddle_point import Oracle, Play, Pool, best_mixture, describe
+from equipoise.saddle_point import Play, Pool, best_mixture, describe
 from equipoise.saddle_point_classifier import salt_of, violations_of
 from equipoise.violations import Tally, ViolationReport, measure, weight_squares
 
@@ -355,11 +353,6 @@ class Frontier(Reduction):
                 f"bounds are {self.bounds!r}; expected one or more finite numbers >= 0."
             )
         return bounds
-
-    def _oracle(self, data: AnyData) -> Oracle:
-        limited = copy(self)
-        limited.estimator = with_cores(self.estimator, self._at_a_time(data))
-        return Reduction._oracle(limited, data)
 
     def _play(
         self,

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import nnls
 from sklearn.utils.metaestimators import available_if
@@ -23,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from equipoise._validation import read_integer, read_positive
 from equipoise.cells import Array
-from equipoise.checkpoint import CheckpointedPool, keeping
+from equipoise.checkpoint import keeping
 from equipoise.column_generation import column_generation
 from equipoise.constraints import Constraint
 from equipoise.distributed import is_collection, lazily
@@ -199,14 +198,10 @@ class GridSearch(Reduction):
             if not (np.isfinite(lams) & (lams >= 0)).all():
                 raise ValueError("grid holds negative or NaN multipliers; expected numbers >= 0.")
         costs, pool = [game.costs(lam) for lam in lams], problem.pool
-        if isinstance(pool, CheckpointedPool):
-            numbers = pool.ask(problem.oracle, *costs)
-            responses = [Response(pool.classifiers[h], pool.s[h]) for h in numbers]
-        else:
-            responses = Parallel(n_jobs=self._at_a_time(problem.data))(
-                delayed(problem.oracle.best_response)(c) for c in costs
-            )
-        return [_candidate(game, lam, r) for lam, r in zip(lams, responses, strict=True)]
+        return [
+            _candidate(game, lam, Response(pool.classifiers[h], pool.s[h]))
+            for lam, h in zip(lams, pool.ask(problem.oracle, *costs), strict=True)
+        ]
 
     def _from_saddle_point(self, problem: Problem) -> list[Candidate]:
         if self.grid != "saddle_point":

@@ -32,6 +32,17 @@ def with_cores(estimator: Any, n_jobs: int) -> Any:
     """
     if n_jobs == 1 or not hasattr(estimator, "get_params"):
         return estimator
-    share = max(cpu_count() // n_jobs, 1)
-    names = [n for n in estimator.get_params() if n == "n_jobs" or n.endswith("__n_jobs")]
-    return clone(estimator).set_params(**dict.fromkeys(names, share))
+    share, params = max(cpu_count() // n_jobs, 1), estimator.get_params()
+    greedy = {}
+    for name, asked in params.items():
+        path, _, last = name.rpartition("__")
+        if last == "n_jobs" and _exceeds(asked, share, params[path] if path else estimator):
+            greedy[name] = share
+    return clone(estimator).set_params(**greedy) if greedy else estimator
+
+
+def _exceeds(n_jobs: int | None, share: int, learner: Any) -> bool:
+    """Whether a learner that was given these ``n_jobs`` uses more cores than its share."""
+    if n_jobs is None:  # one core in scikit-learn, all of them elsewhere
+        return not type(learner).__module__.startswith("sklearn.")
+    return not 1 <= n_jobs <= share

@@ -27,7 +27,7 @@ from equipoise.lagrangian import Lagrangian
 from equipoise.objectives import Loss, Objective, loss_table
 from equipoise.open_parameters import settle
 from equipoise.oracles import RefitOracle, candidate_oracle, weight_parameter
-from equipoise.parallel import in_parallel
+from equipoise.parallel import in_parallel, with_cores
 from equipoise.plugin import BothOracle, PluginOracle
 from equipoise.saddle_point import Oracle, Pool
 
@@ -157,6 +157,7 @@ class Reduction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def _oracle(self, data: AnyData) -> Oracle:
         """Return Best_h for this data; a plug-in oracle learns its probabilities here."""
         learner, cv = self.estimator, 5 if self.cv is None else self.cv
+        sharing = with_cores(learner, self._at_a_time(data))
         if isinstance(data, Shards):
             return oracle_over(data, learner, self.threshold, self.oracle, self.cv, self.aware)
         X, cells, classes = data.X, data.cells, data.classes
@@ -167,11 +168,11 @@ class Reduction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if self.oracle == "both":
             return BothOracle(
                 PluginOracle(learner, X, cells, cv, self.aware),
-                CrossFittedOracle(learner, X, cells, self.threshold, cv),
+                CrossFittedOracle(sharing, X, cells, self.threshold, cv),
             )
         if self.cv is not None:
-            return CrossFittedOracle(learner, X, cells, self.threshold, cv)
-        return RefitOracle(learner, X, cells, self.threshold)
+            return CrossFittedOracle(sharing, X, cells, self.threshold, cv)
+        return RefitOracle(sharing, X, cells, self.threshold)
 
     def _game(self, constraint: Constraint, cells: Cells) -> tuple[Moments, Lagrangian]:
         moments = constraint.moments(cells)
