@@ -28,6 +28,7 @@ import numpy as np
 from _machine import machine, markdown_table
 from lightgbm import LGBMClassifier
 from numpy.typing import NDArray
+from pandas import DataFrame
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 from xgboost import XGBClassifier
@@ -61,9 +62,10 @@ def timed(trainer: Trainer, label: NDArray, weight: NDArray) -> tuple[float, NDA
     return seconds, np.asarray(trained.local.predict(trained.rows))
 
 
-def compare(learner: Any, n: int, features: int, calls: int) -> list[str]:
+def compare(learner: Any, table: Any, n: int, features: int, calls: int) -> list[str]:
     """Time both ways in turns; return a row of the table."""
     X, questions = asked(n, features, calls)
+    X = table(X)
     once, plain = (
         choose_trainer(learner, X, "sample_weight"),
         PlainTrainer(learner, X, "sample_weight"),
@@ -80,7 +82,7 @@ def compare(learner: Any, n: int, features: int, calls: int) -> list[str]:
     theirs, ours = np.median(seconds[1:], axis=0)
     return [
         type(learner).__name__,
-        f"{n:,} x {features}",
+        f"{type(X).__name__}, {n:,} x {features}",
         f"{theirs:.2f}",
         f"{ours:.2f}",
         f"{theirs / ours:.2f}",
@@ -161,7 +163,8 @@ def main() -> None:
     ]
     header = ["learner", "rows", "plain (s)", "bin once (s)", "ratio", "first call (s)"]
     header += ["excess error", "decisions"]
-    rows = [compare(learner, n, 20, options.calls) for learner in learners]
+    tables = np.asarray, DataFrame
+    rows = [compare(*what, n, 20, options.calls) for what in product(learners, tables)]
     print(markdown_table(header, rows), end="\n\n", flush=True)
     header = [
         "constraint",

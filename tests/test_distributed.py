@@ -476,7 +476,7 @@ def test_without_a_cluster_the_error_tells_how_to_start_one(people, monkeypatch)
 
 def test_rows_in_memory_may_be_trained_on_by_the_workers_through_joblib(people, client):
     X, y, A = people
-    asked = dict(bounds=BOUNDS, n_jobs=2)
+    asked = {"bounds": BOUNDS, "n_jobs": 2}
     here = Frontier(logistic(), EqualizedOdds(), **asked).fit(X, y, sensitive_features=A)
     before = client.run(lambda dask_worker: len(dask_worker.state.log))
     with client.as_current(), parallel_config(backend="dask"):

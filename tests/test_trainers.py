@@ -31,9 +31,16 @@ from sklearn.preprocessing import (
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from equipoise import Cells, DemographicParity, FairClassifier, GridSearch, RefitOracle
+from equipoise import (
+    Cells,
+    DemographicParity,
+    FairClassifier,
+    Frontier,
+    GridSearch,
+    RefitOracle,
+)
 from equipoise.oracles import weight_parameter
-from equipoise.trainers import choose_trainer
+from equipoise.trainers import PlainTrainer, choose_trainer
 
 N = 2000
 rng = np.random.default_rng(0)
@@ -147,7 +154,7 @@ class Doubled(TransformerMixin, BaseEstimator):
         (lambda: xgboost(booster="dart"), "PlainTrainer"),
         (lambda: xgboost(tree_method="exact"), "PlainTrainer"),
         (lambda: xgboost(early_stopping_rounds=5), "PlainTrainer"),
-        (lambda: xgboost(enable_categorical=True), "PlainTrainer"),
+        (lambda: xgboost(enable_categorical=True), "XGBoostTrainer"),
         (lambda: xgboost(objective="binary:hinge"), "PlainTrainer"),
         (lambda: xgboost(one_parameter_more=1), "PlainTrainer"),
         (lambda: xgboost(random_state=np.random.RandomState(0)), "PlainTrainer"),
@@ -158,8 +165,8 @@ def test_the_trainer_is_chosen_from_the_learner(make, expected):
 
 
 @pytest.mark.parametrize("make", [lightgbm, xgboost])
-def test_frames_and_sparse_matrices_are_fitted_plainly(make):
-    for rows in (pd.DataFrame(X), sp.csr_matrix(X), X.tolist()):
+def test_lists_and_odd_matrices_are_fitted_plainly(make):
+    for rows in (sp.coo_matrix(X), X.tolist(), X.astype(object)):
         assert kind(make(), rows) == "PlainTrainer"
 
 
@@ -287,6 +294,74 @@ def test_lightgbm_takes_missing_values_and_other_numbers():
     for rows in (holes, X.astype(np.float32), np.asfortranarray(X), (10 * X).astype(int)):
         assert kind(lightgbm(), rows) == "LightGBMTrainer"
         check_same_as_plain(lightgbm(), rows)
+
+
+def as_frame(rows):
+    """Numbers with holes, whole numbers, truth values and categories, in an order of their own."""
+    kinds = ["low", "middle", "high", "very high"]
+    frame = pd.DataFrame(
+        {
+            "number": np.where(np.arange(len(rows)) % 7 == 0, np.nan, rows[:, 0]),
+            "square": rows[:, 1] ** 2,
+            "whole": np.round(rows[:, 2]).astype(int),
+            "kind": pd.Categorical.from_codes(np.digitize(rows[:, 3], [-1, 0, 1]), kinds),
+            "truth": rows[:, 4] > 0,
+        }
+    )
+    return frame.set_index(np.arange(len(rows))[::-1])
+
+
+def as_sparse(make):
+    return lambda rows: make(np.where(np.abs(rows) < 0.7, 0.0, rows))
+
+
+TABLES = {
+    "frame": as_frame,
+    "csr": as_sparse(sp.csr_matrix),
+    "csr array": as_sparse(sp.csr_array),
+    "csc": as_sparse(sp.csc_matrix),
+}
+
+
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.filterwarnings("ignore:Converting data to scipy sparse matrix")
+def test_lightgbm_reads_frames_and_sparse_matrices_as_a_plain_fit_does(table):
+    rows, new = TABLES[table](X), TABLES[table](X_NEW)
+    assert kind(lightgbm(), rows) == "LightGBMTrainer"
+    check_same_as_plain(lightgbm(), rows, new)
+    names = getattr(trainer_of(lightgbm(), rows).fit(*ASKED[0]).classifier, "feature_name_", None)
+    assert names == plainly(lightgbm(), *ASKED[0], rows).feature_name_
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_xgboost_reads_frames_and_sparse_matrices_as_a_plain_fit_does(table):
+    rows, new = TABLES[table](X), TABLES[table](X_NEW)
+    estimator = xgboost(enable_categorical=table == "frame")
+    assert kind(estimator, rows) == "XGBoostTrainer"
+    trained = trainer_of(estimator, rows).fit(Y, np.ones(N))
+    plain = plainly(estimator, Y, np.ones(N), rows)
+    assert_array_equal(trained.classifier.predict_proba(new), plain.predict_proba(new))
+    assert_array_equal(local_scores(trained), plain.predict_proba(rows)[:, 1])
+    if table == "frame":
+        assert_array_equal(trained.classifier.feature_names_in_, plain.feature_names_in_)
+
+
+@pytest.mark.parametrize("make", [lightgbm, xgboost])
+def test_columns_of_text_are_refused_in_the_words_of_the_library(make):
+    rows = pd.DataFrame({"number": X[:, 0], "name": ["a", "b"] * (N // 2)})
+    with pytest.raises(ValueError, match=r"dtypes.*must be int, float"):
+        trainer_of(make(), rows).fit(*ASKED[0])
+
+
+def test_frontiers_of_frames_are_those_of_plain_fits(monkeypatch):
+    frame = as_frame(X)
+    found = []
+    for _ in range(2):
+        frontier = Frontier(lightgbm(), DemographicParity(), bounds=[0.02, 0.1])
+        frontier.fit(frame, Y, sensitive_features=A)
+        found.append([(p.error, p.gap, p.members) for p in frontier.points_])
+        monkeypatch.setattr("equipoise.oracles.choose_trainer", PlainTrainer)
+    assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("n", [2, 10, 100])

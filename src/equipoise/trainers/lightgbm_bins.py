@@ -16,8 +16,9 @@ from equipoise.trainers.plain import (
     KeepingTrainer,
     Remembered,
     Trained,
+    first_rows,
     has_fixed_seed,
-    is_plain_table,
+    is_binnable,
 )
 
 #: Parameters beyond those of the signature under which the path was checked to change nothing.
@@ -35,13 +36,13 @@ class LightGBMTrainer(KeepingTrainer):
 
     @classmethod
     def suits(cls, estimator: Any, X: Any) -> bool:
-        """Whether the learner is an LGBMClassifier of plain settings, on an array of numbers."""
-        if type(estimator).__module__ != "lightgbm.sklearn" or not is_plain_table(X):
+        """Whether the learner is an LGBMClassifier of plain settings, on a table of numbers."""
+        if type(estimator).__module__ != "lightgbm.sklearn" or not is_binnable(X):
             return False
         known = _KNOWN_EXTRAS.union(signature(type(estimator).__init__).parameters)
         return (
             type(estimator).__name__ == "LGBMClassifier"
-            and len(X) >= 2
+            and X.shape[0] >= 2
             and known.issuperset(estimator.get_params())
             and estimator.boosting_type == "gbdt"
             and estimator.objective in (None, "binary")
@@ -80,12 +81,13 @@ class LightGBMTrainer(KeepingTrainer):
         """Return a classifier whose trees are to be replaced, and the binned features."""
         import lightgbm
 
-        rows = min(len(self.X), _PROBE_ROWS)
-        form = clone(self.estimator).set_params(n_estimators=1)
-        form.fit(self.X[:rows], np.arange(rows) % 2)
+        rows = min(self.X.shape[0], _PROBE_ROWS)
+        form = clone(self.estimator)
+        form.n_estimators = 1
+        form.fit(first_rows(self.X, rows), np.arange(rows) % 2)
         params = {k: v for k, v in form.booster_.params.items() if k != "num_iterations"}
-        form.set_params(n_estimators=self.estimator.n_estimators)
-        bins = lightgbm.Dataset(self.X, label=np.zeros(len(self.X)), params=params)
+        form.n_estimators = self.estimator.n_estimators
+        bins = lightgbm.Dataset(self.X, label=np.zeros(self.X.shape[0]), params=params)
         return form, bins.construct()
 
 

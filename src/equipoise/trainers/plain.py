@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Protocol
 
+import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.base import clone
 
 from equipoise.cells import Array
@@ -108,13 +110,23 @@ class KeepingTrainer(PlainTrainer):
         vars(self).update(state, _kept=None, _lock=Lock())
 
 
-def is_plain_table(X: Any) -> bool:
-    """Whether X is an array of numbers, which every learner reads alike.
+def is_binnable(X: Any) -> bool:
+    """Whether X is a table that boosting libraries put into bins themselves.
 
-    >>> is_plain_table(np.zeros((2, 1))), is_plain_table([[0.0], [1.0]])
-    (True, False)
+    That is an array or a sparse matrix of numbers, or a pandas data frame.
+
+    >>> is_binnable(np.zeros((2, 1))), is_binnable([[0.0], [1.0]]), is_binnable(np.array([["a"]]))
+    (True, False, False)
     """
-    return isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "fiub"
+    if nw.dependencies.is_pandas_dataframe(X):
+        return True
+    array = isinstance(X, np.ndarray) or (issparse(X) and X.format in ("csr", "csc"))
+    return array and X.ndim == 2 and X.dtype.kind in "fiub"
+
+
+def first_rows(X: Any, n: int) -> Any:
+    """Return the first rows of such a table."""
+    return X.iloc[:n] if hasattr(X, "iloc") else X[:n]
 
 
 def has_fixed_seed(estimator: Any) -> bool:

@@ -14,7 +14,7 @@ from equipoise.trainers.plain import (
     Remembered,
     Trained,
     has_fixed_seed,
-    is_plain_table,
+    is_binnable,
 )
 
 #: Settings under which the path is known to do what a plain fit does; None is XGBoost's default.
@@ -41,8 +41,8 @@ class XGBoostTrainer(KeepingTrainer):
 
     @classmethod
     def suits(cls, estimator: Any, X: Any) -> bool:
-        """Whether the learner is an XGBClassifier of plain settings, on an array of numbers."""
-        return is_plain_table(X) and has_known_settings(estimator)
+        """Whether the learner is an XGBClassifier of plain settings, on a table of numbers."""
+        return is_binnable(X) and has_known_settings(estimator, categories=True)
 
     def fit(self, label: NDArray, weight: Array) -> Trained:
         """Train on the bins, with these labels and weights."""
@@ -67,7 +67,11 @@ class XGBoostTrainer(KeepingTrainer):
 
         e = self.estimator
         return xgboost.QuantileDMatrix(
-            self.X, missing=e.missing, nthread=e.n_jobs, max_bin=e.max_bin
+            self.X,
+            missing=e.missing,
+            nthread=e.n_jobs,
+            max_bin=e.max_bin,
+            enable_categorical=bool(e.enable_categorical),
         )
 
 
@@ -80,8 +84,10 @@ def with_trees(classifier: Any, booster: Any) -> Any:
     return classifier
 
 
-def has_known_settings(estimator: Any) -> bool:
+def has_known_settings(estimator: Any, categories: bool = False) -> bool:
     """Whether the learner is an XGBClassifier whose settings leave nothing to chance.
+
+    Columns of categories are among them if those are read as XGBoost itself reads them.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> has_known_settings(LogisticRegression())
@@ -90,6 +96,8 @@ def has_known_settings(estimator: Any) -> bool:
     if type(estimator).__module__ != "xgboost.sklearn":
         return False
     given = estimator.get_params()
+    if categories:
+        given.pop("enable_categorical", None)
     return (
         type(estimator).__name__ == "XGBClassifier"
         and all(given.get(name) in known for name, known in _KNOWN.items())
