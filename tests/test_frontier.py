@@ -161,6 +161,19 @@ def test_refine_closes_a_gap(people):
     assert after.error <= before.error + 1e-12
 
 
+def test_what_refine_finds_serves_all_bounds(people):
+    frontier = Frontier(LogisticRegression(), EqualizedOdds(), bounds=[0.01, 0.05], nu=0.02)
+    frontier.fit(people.X, people.y, sensitive_features=people.A)
+    before = frontier.points_
+    frontier.nu = 1e-4
+    frontier.refine(0.01, people.X, people.y, sensitive_features=people.A)
+    for old, new in zip(before, frontier.points_, strict=True):
+        assert new.error <= old.error + 1e-12
+        assert new.lower >= old.lower - 1e-12
+        assert frontier.at(new.eps).certificate_ is new.certificate
+    assert frontier.points_[0].gap <= 1e-4 < before[0].gap
+
+
 def test_no_person_inside(traced):
     assert len(pickle.dumps(traced)) < 60_000
     assert len(traced._cells.code) == 0

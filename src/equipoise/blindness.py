@@ -115,7 +115,7 @@ def _errors(games: list[Lagrangian], oracle: Oracle, nu: float) -> Array:
     pool, asked = Pool(), Asked()
     for _ in frontier(games, oracle, pool, nu=nu, asked=asked):
         pass
-    return np.array([over_pool(game, pool, asked).error for game in games])
+    return np.array([play.error for play in over_pool(games, pool, asked)])
 
 
 class _AwareOracle:

@@ -105,17 +105,18 @@ def frontier(
                 origin.setdefault(h, query.lam)
 
 
-def over_pool(game: Lagrangian, pool: Pool, asked: Asked | None = None) -> Play:
-    """Return the best mixture of the pool alone, asking nobody.
+def over_pool(games: Sequence[Lagrangian], pool: Pool, asked: Asked | None = None) -> list[Play]:
+    """Return the best mixtures of the pool alone, one for each game, asking nobody.
 
-    Its lower value is the best of the multipliers ``asked``, or, without any, holds for mixtures
-    of the pool only. If the pool cannot meet the bounds they are loosened by the least slack.
+    Their lower values are the best of the multipliers ``asked``, or, without any, hold for mixtures
+    of the pool only. Bounds that the pool cannot meet are loosened by the least slack.
     """
-    bound = _Bound(game)
-    _look_at([bound], pool, asked or {"optimality": [], "feasibility": []}, nu=np.inf)
+    bounds = [_Bound(game) for game in games]
+    _look_at(bounds, pool, asked or {"optimality": [], "feasibility": []}, nu=np.inf)
     if asked is None:
-        bound.lower = bound.upper
-    return bound.play(pool, iteration=0)
+        for bound in bounds:
+            bound.lower = bound.upper
+    return [bound.play(pool, iteration=0) for bound in bounds]
 
 
 def _look_at(bounds: list[_Bound], pool: Pool, asked: Asked, nu: float) -> None:

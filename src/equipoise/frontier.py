@@ -168,12 +168,14 @@ class Frontier(Reduction):
         Its certificate tells the gap. Where that is too wide, `refine` asks the learner further.
         """
         check_is_fitted(self)
-        return self._classifier(self._point(float(eps)))
+        traced = next((point for point in self.points_ if point.eps == eps), None)
+        return self._classifier(traced or self._points([float(eps)])[0])
 
     def refine(self, eps: float, X: Any, y: Any, **fit_params: Any) -> FairClassifier:
         """Return the classifier for this bound with a certified gap, training where it must.
 
-        Takes the data of ``fit`` again, since none is kept; the pool is grown with what is found.
+        Takes the data of ``fit`` again, since none is kept. What is found serves all bounds:
+        ``points_`` are traced anew.
         """
         check_is_fitted(self)
         names = ("sensitive_features", "control_features", "sample_weight", "utilities")
@@ -183,6 +185,7 @@ class Frontier(Reduction):
         rounds, _ = self._play([game], problem, self._pool, self._asked, self.max_iter)
         self.n_iter_, self.n_calls_ = self.n_iter_ + rounds, self._pool.n_calls
         self._note_data(problem)
+        self._trace(point.eps for point in self.points_)
         return self.at(eps)
 
     def select(
@@ -195,14 +198,14 @@ class Frontier(Reduction):
         if violation is not None:
             return self.at(violation)
         low, high = 0.0, max(self.unconstrained_.disparity, self.points_[-1].eps)
-        if self._point(high).error > float(error):  # type: ignore[arg-type]
+        (most,) = self._points([high])
+        if most.error > float(error):  # type: ignore[arg-type]
             raise ValueError(
-                f"no classifier found errs as little as {error}; the least is "
-                f"{self._point(high).error:.4f}."
+                f"no classifier found errs as little as {error}; the least is {most.error:.4f}."
             )
         for _ in range(40):
-            middle = (low + high) / 2
-            low, high = (low, middle) if self._point(middle).error <= error else (middle, high)  # type: ignore[operator]
+            (point,) = self._points([(low + high) / 2])
+            low, high = (low, point.eps) if point.error <= error else (point.eps, high)  # type: ignore[operator]
         return self.at(high)
 
     def with_constraint(self, constraint: Constraint, bounds: ArrayLike | None = None) -> Frontier:
@@ -382,15 +385,16 @@ class Frontier(Reduction):
         return rounds, "certified"
 
     def _trace(self, bounds: Iterable[float]) -> None:
-        self.points_ = [self._point(float(eps)) for eps in bounds]
+        self.points_ = self._points([float(eps) for eps in bounds])
         game = self._game(with_eps(self.constraint, 0.0), self._cells)[1]
         first = self._pool.s[:1]
         play = describe(game, Pool.of([None], first), best_mixture(game, first), 0.0, iteration=0)
         self.unconstrained_ = self._as_point(np.inf, game, replace(play, gap=0.0, lower=play.error))
 
-    def _point(self, eps: float) -> FrontierPoint:
-        game = self._game(with_eps(self.constraint, eps), self._cells)[1]
-        return self._as_point(eps, game, over_pool(game, self._pool, self._asked or None))
+    def _points(self, bounds: list[float]) -> list[FrontierPoint]:
+        games = [self._game(with_eps(self.constraint, eps), self._cells)[1] for eps in bounds]
+        plays = over_pool(games, self._pool, self._asked or None)
+        return [self._as_point(*point) for point in zip(bounds, games, plays, strict=True)]
 
     def _as_point(self, eps: float, game: Lagrangian, play: Play) -> FrontierPoint:
         certificate = Certificate.from_play(
