@@ -296,6 +296,22 @@ def test_lightgbm_takes_missing_values_and_other_numbers():
         check_same_as_plain(lightgbm(), rows)
 
 
+def test_lightgbm_may_bundle_features():
+    # Each is seldom other than zero, and both are in two rows: LightGBM makes them one column, and
+    # scores these two rows as if one of them were zero while it trains.
+    n = 30_000
+    rows = np.zeros((n, 3))
+    rows[:1500, 0], rows[1498:3000, 1] = 1.0, 1.0
+    rows[:, 2] = np.random.default_rng(0).normal(size=n)
+    label = np.where(rows[:, 0] + rows[:, 1] > 0, rows[:, 0], rows[:, 2] > 0).astype(np.int64)
+    weight = np.linspace(0.5, 1.5, n)
+    estimator = lightgbm()
+    trained = trainer_of(estimator, rows).fit(label, weight)
+    plain = plainly(estimator, label, weight, rows)
+    assert_array_equal(trained.local.predict(trained.rows), plain.predict(rows))
+    assert_array_equal(local_scores(trained), scores(plain, rows))
+
+
 def as_frame(rows):
     """Numbers with holes, whole numbers, truth values and categories, in an order of their own."""
     kinds = ["low", "middle", "high", "very high"]

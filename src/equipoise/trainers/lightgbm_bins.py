@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from copy import copy
 from inspect import signature
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -31,7 +34,8 @@ class LightGBMTrainer(KeepingTrainer):
     """Bin the features once; then only swap labels and weights.
 
     Bins depend on the features alone, so the trees are those of a plain fit. Scores of the
-    training rows come from the booster, which has them anyway.
+    training rows come from the booster, which has them anyway, unless features are bundled: then
+    the booster's are not quite those of its trees.
     """
 
     @classmethod
@@ -57,7 +61,7 @@ class LightGBMTrainer(KeepingTrainer):
         with self._lock:
             if self._kept is None:
                 self._kept = self._bin()
-            form, bins = self._kept
+            form, bins, bundled = self._kept
             if not any(map(bins.feature_num_bin, range(self.X.shape[1]))):
                 return super().fit(label, weight)  # no feature can be split: nothing to save
             # set_weight takes weights of one for none at all, and would leave the last ones.
@@ -70,6 +74,8 @@ class LightGBMTrainer(KeepingTrainer):
             # Read back from text, as lightgbm.train itself does: the trees without the data.
             classifier._Booster = lightgbm.Booster(model_str=booster.model_to_string())
             classifier._Booster.params = booster.params
+            if bundled:
+                return Trained(classifier, classifier, self.X)
             # LightGBM before 4.7 has no decision_function: its scores are the probabilities.
             raw = hasattr(classifier, "decision_function")
             scores = _training_scores(booster, raw)
@@ -77,8 +83,8 @@ class LightGBMTrainer(KeepingTrainer):
         local = Remembered(decisions, **{"margins" if raw else "probabilities": scores})
         return Trained(classifier, local, self.X)
 
-    def _bin(self) -> tuple[Any, Any]:
-        """Return a classifier whose trees are to be replaced, and the binned features."""
+    def _bin(self) -> tuple[Any, Any, bool]:
+        """Return a classifier whose trees are to be replaced, and the bins; are they bundled?"""
         import lightgbm
 
         rows = min(self.X.shape[0], _PROBE_ROWS)
@@ -87,8 +93,25 @@ class LightGBMTrainer(KeepingTrainer):
         form.fit(first_rows(self.X, rows), np.arange(rows) % 2)
         params = {k: v for k, v in form.booster_.params.items() if k != "num_iterations"}
         form.n_estimators = self.estimator.n_estimators
-        bins = lightgbm.Dataset(self.X, label=np.zeros(self.X.shape[0]), params=params)
-        return form, bins.construct()
+        bins = lightgbm.Dataset(self.X, label=np.zeros(self.X.shape[0]), params=params).construct()
+        return form, bins, _are_bundled(bins)
+
+
+def _are_bundled(bins: Any) -> bool:
+    """Whether features that are seldom both at work share one column of bins.
+
+    In rows where they are, one in ten thousand or fewer, one of them is taken to be at rest. The
+    trees are grown so, and the booster scores its own rows so; predictions do not. Where nothing
+    is told about bundles, there may be some.
+    """
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "one_row.txt"
+        try:
+            bins.subset([0]).construct()._dump_text(file)
+        except AttributeError:
+            return True
+        counts = dict(re.findall(r"^(num_features|num_groups): (\d+)$", file.read_text(), re.M))
+    return counts.get("num_features", "") != counts.get("num_groups")
 
 
 def _training_scores(booster: Any, raw: bool) -> Array:
