@@ -36,7 +36,7 @@ def with_cores(estimator: Any, n_jobs: int) -> Any:
     greedy = {}
     for name, asked in params.items():
         path, _, last = name.rpartition("__")
-        if last == "n_jobs" and _exceeds(asked, share, params[path] if path else estimator):
+        if last == "n_jobs" and _exceeds(asked, share, params.get(path, estimator)):
             greedy[name] = share
     return clone(estimator).set_params(**greedy) if greedy else estimator
 
