@@ -30,7 +30,7 @@ help:
 	@echo "make clean   remove the environments, the caches and the outputs"
 
 demo: $(DEMO_READY)
-	$(VENV)/bin/python -m equipoise.demo
+	$(VENV)/bin/python -m equipoise.experiments.demo
 
 # For example REPRODUCE="--seeds 2 --n-jobs 4"; EQUIPOISE_DATA names the folder with the data.
 REPRODUCE ?=

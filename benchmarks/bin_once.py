@@ -35,8 +35,8 @@ from xgboost import XGBClassifier
 
 from equipoise import DemographicParity, EqualizedOdds, Frontier
 from equipoise.datasets import load_adult
-from equipoise.thresholds import scores
-from equipoise.trainers import PlainTrainer, Trainer, choose_trainer
+from equipoise.oracles.thresholds import scores
+from equipoise.oracles.trainers import PlainTrainer, Trainer, choose_trainer
 
 
 def asked(n: int, features: int, calls: int) -> tuple[NDArray, list[tuple[NDArray, NDArray]]]:

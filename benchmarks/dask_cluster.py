@@ -62,7 +62,7 @@ def bare(shards: list, numbers: tuple, bins: Any, params: dict, rounds: int, mee
     """Train on this worker's bins, with the labels that are there: the learner, and no more."""
     import xgboost
 
-    from equipoise.distributed.xgboost_resident import resident, together
+    from equipoise.engines.dask.xgboost_resident import resident, together
 
     data = resident(shards, numbers, bins, params["nthread"])
     with together(meeting):
@@ -75,8 +75,8 @@ def bare(shards: list, numbers: tuple, bins: Any, params: dict, rounds: int, mee
 
 def learner_alone(oracle: Any) -> Any:
     """Return what runs the learner's own distributed fit, as `ResidentTrainer` does it."""
-    from equipoise.distributed.attempts import gather
-    from equipoise.distributed.xgboost_resident import meet
+    from equipoise.engines.dask.attempts import gather
+    from equipoise.engines.dask.xgboost_resident import meet
 
     trainer = oracle._trainer
     shards, e = trainer.shards, trainer.estimator
@@ -118,9 +118,9 @@ def measure(rows: int, workers: int, trees: int, rounds: int, stock: bool) -> di
     from xgboost import XGBClassifier
 
     from equipoise import DemographicParity, FairClassifier
-    from equipoise.distributed import Shards
-    from equipoise.distributed.lessons import Lesson
-    from equipoise.distributed.oracles import ShardOracle
+    from equipoise.engines.dask import Shards
+    from equipoise.engines.dask.lessons import Lesson
+    from equipoise.engines.dask.oracles import ShardOracle
 
     warnings.simplefilter("ignore")
     found: dict[str, float] = {"rows": rows, "workers": workers}

@@ -24,9 +24,9 @@ from _machine import machine, markdown_table
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
-import equipoise.saddle_point
+import equipoise.game.pool
 from equipoise import EqualizedOdds, Frontier
-from equipoise.oracles import RefitOracle
+from equipoise.oracles.refit import RefitOracle
 
 HEADER = [
     *("learner", "bounds", "calls", "one fit, s", "all, s", "learner, s", "LPs", "LP, s"),
@@ -105,7 +105,7 @@ def measure(
     one_fit = time.process_time() - start
     frontier = Frontier(learner, EqualizedOdds(), bounds=bounds, max_iter=rounds)
     with (
-        clock.watching(equipoise.saddle_point, "linprog", "LP"),
+        clock.watching(equipoise.game.pool, "linprog", "LP"),
         clock.watching(RefitOracle, "_trained", "learner"),
         clock.watching(LogisticRegression, "decision_function", "learner"),
     ):

@@ -11,7 +11,7 @@ from finite_problems import Array, FiniteProblem, Key
 from numpy.typing import NDArray
 
 from equipoise import Cells, DemographicParity, EqualizedOdds, ExactOracle, Lagrangian, Moments
-from equipoise.constraints import Constraint
+from equipoise.constraints.base import Constraint
 
 
 class Game(NamedTuple):

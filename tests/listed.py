@@ -8,9 +8,9 @@ import numpy as np
 from by_hand import Array, Crowd
 
 from equipoise import Cells, FairClassifier, Probabilities
-from equipoise._validation import read_examples
-from equipoise.constraints import Constraint
-from equipoise.objectives import Loss, Objective
+from equipoise.constraints.base import Constraint
+from equipoise.game.objectives import Loss, Objective
+from equipoise.rows.validation import read_examples
 
 
 class Listed:

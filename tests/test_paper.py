@@ -49,10 +49,10 @@ from equipoise import (
     Pool,
     RandomizedClassifier,
     RefitOracle,
-    theory,
 )
-from equipoise.grid_search import delta_grid, free_adjustments
-from equipoise.saddle_point import exponentiated_gradient
+from equipoise.estimators.grid_search import delta_grid, free_adjustments
+from equipoise.game import theory
+from equipoise.game.pool import exponentiated_gradient
 
 NOTIONS = ("DP", "EO")
 
@@ -868,14 +868,14 @@ DOC = Path(__file__).parents[1] / "docs" / "paper_to_code.md"
 def test_paper_to_code_names_functions_and_tests_that_exist() -> None:
     text = DOC.read_text(encoding="utf-8")
     code = re.findall(r"`([a-z_]+(?:\.\w+)+)`", text)
-    tests = re.findall(r"`(test_\w+\.py)::(\w+)`", text)
+    tests = re.findall(r"`((?:\w+/)?test_\w+\.py)::(\w+)`", text)
     assert len(code) > 30
     assert len(tests) > 30
     for name in code:
         if name.endswith((".py", ".md")):
             continue
-        module, *attributes = name.split(".")
-        found = import_module(f"equipoise.{module}")
+        folder, module, *attributes = name.split(".")
+        found = import_module(f"equipoise.{folder}.{module}")
         for attribute in attributes:
             found = getattr(found, attribute, None) or found.__dataclass_fields__[attribute]
     for file, function in tests:

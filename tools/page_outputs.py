@@ -6,7 +6,7 @@ Blocks of ``python`` are run from top to bottom, and so are the ``$ equipoise`` 
 
     OMP_NUM_THREADS=1 python tools/page_outputs.py docs/start/tutorial.md ...
 
-`tests/test_site.py` compares the two.
+`tests/docs/test_site.py` compares the two.
 """
 
 import contextlib

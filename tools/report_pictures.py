@@ -52,7 +52,7 @@ def write_adult_page(path):
 
 def demo_output(folder):
     printed = subprocess.run(
-        [sys.executable, "-m", "equipoise.demo"],
+        [sys.executable, "-m", "equipoise.experiments.demo"],
         cwd=folder,
         check=True,
         capture_output=True,

@@ -4,15 +4,18 @@ An implementation, in full, of Agarwal, Beygelzimer, Dudík, Langford and Wallac
 Approach to Fair Classification" (ICML 2018), and some steps beyond it.
 """
 
-from equipoise.blindness import PriceOfBlindness, price_of_blindness
-from equipoise.bounds import (
+from equipoise.cells.rows import Cells
+from equipoise.constraints.base import Constraint
+from equipoise.constraints.expressions import rate
+from equipoise.constraints.group_bounds import (
     BoundedGroupError,
     BoundedGroupLoss,
     MinimaxGroupError,
     SelectionRate,
     TreatmentEquality,
 )
-from equipoise.catalogue import (
+from equipoise.constraints.moments import Moments
+from equipoise.constraints.parity import (
     AccuracyEquality,
     Calibration,
     DemographicParity,
@@ -27,10 +30,12 @@ from equipoise.catalogue import (
     TruePositiveRateParity,
     UtilityParity,
 )
-from equipoise.cells import Cells
-from equipoise.certificate import Certificate
-from equipoise.constraints import Constraint
-from equipoise.cross_fit import CrossFittedOracle
+from equipoise.estimators.blindness import PriceOfBlindness, price_of_blindness
+from equipoise.estimators.frontier import Frontier
+from equipoise.estimators.frontier_point import FrontierPoint
+from equipoise.estimators.grid_search import GridSearch
+from equipoise.estimators.randomized import RandomizedClassifier
+from equipoise.estimators.reductions import ExponentiatedGradient, FairClassifier
 from equipoise.exceptions import (
     EmptyCellWarning,
     EquipoiseWarning,
@@ -39,23 +44,18 @@ from equipoise.exceptions import (
     SmallGroupWarning,
     UntrustedTypeError,
 )
-from equipoise.expressions import rate
-from equipoise.frontier import Frontier
-from equipoise.frontier_point import FrontierPoint
-from equipoise.grid_search import GridSearch
-from equipoise.lagrangian import Lagrangian
-from equipoise.model_files import load, save
-from equipoise.moments import Moments
-from equipoise.objectives import BalancedError, Costs
-from equipoise.oracles import ExactOracle, RefitOracle, ResampledClassifier
-from equipoise.parquet import ParquetRows
+from equipoise.files import load, save
+from equipoise.game.certificate import Certificate
+from equipoise.game.lagrangian import Lagrangian
+from equipoise.game.objectives import BalancedError, Costs
+from equipoise.game.pool import Oracle, Play, Pool
+from equipoise.metrics.violations import Measured, ViolationReport
+from equipoise.oracles.cross_fit import CrossFittedOracle
+from equipoise.oracles.plugin import BothOracle, PluginOracle
+from equipoise.oracles.refit import ExactOracle, RefitOracle, ResampledClassifier
 from equipoise.plotting import FrontierDisplay
-from equipoise.plugin import BothOracle, PluginOracle
-from equipoise.probabilities import Probabilities
-from equipoise.randomized import RandomizedClassifier
-from equipoise.reductions import ExponentiatedGradient, FairClassifier
-from equipoise.saddle_point import Oracle, Play, Pool
-from equipoise.violations import Measured, ViolationReport
+from equipoise.rows.parquet import ParquetRows
+from equipoise.rows.probabilities import Probabilities
 
 __version__ = "0.1.0"
 

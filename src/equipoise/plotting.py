@@ -10,8 +10,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from equipoise.frontier import Frontier
-from equipoise.frontier_point import FrontierPoint
+from equipoise.estimators.frontier import Frontier
+from equipoise.estimators.frontier_point import FrontierPoint
 
 #: A palette that people with any kind of colour vision can tell apart (Okabe and Ito, 2008).
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")

@@ -3,8 +3,8 @@
 All are fitted alike, ``fit(X, y, sensitive_features=A)``.
 """
 
-from equipoise.baselines._learner import Unconstrained
-from equipoise.baselines._preprocessing import Relabeling, Reweighting
-from equipoise.baselines._thresholds import ThresholdOptimizer
+from equipoise.baselines.learner import Unconstrained
+from equipoise.baselines.preprocessing import Relabeling, Reweighting
+from equipoise.baselines.thresholds import ThresholdOptimizer
 
 __all__ = ["Unconstrained", "Reweighting", "Relabeling", "ThresholdOptimizer"]

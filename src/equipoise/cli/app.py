@@ -10,9 +10,9 @@ import typer
 from typer.core import TyperCommand
 
 import equipoise
-from equipoise.cli import auditing, certifying, deciding, fitting, others, reporting
 from equipoise.cli.cluster import with_address
-from equipoise.cli.failures import DONE, explain, warnings_as_notes
+from equipoise.cli.commands import audit, certify, fitting, others, predict, report
+from equipoise.cli.exits import DONE, explain, warnings_as_notes
 from equipoise.cli.terminal import Terminal
 
 app = typer.Typer(
@@ -66,13 +66,13 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
 
 
 for function in (
-    auditing.audit,
+    audit.audit,
     fitting.frontier,
     fitting.fit,
     fitting.at,
-    deciding.predict,
-    certifying.certify,
-    reporting.report,
+    predict.predict,
+    certify.certify,
+    report.report,
     others.datasets,
     others.reproduce,
     others.demo,

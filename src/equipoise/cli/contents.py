@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.cli.examples import Columns, Examples
+from equipoise.cli.tables.people import Columns, Examples
 from equipoise.report.contents import DataContents
 
 

@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.cells import Array
-from equipoise.cli.examples import MOST_GROUPS, Columns, Request, read_label
+from equipoise.cells.rows import Array
 from equipoise.cli.learned_encoder import learned_encoder
 from equipoise.cli.medians import medians
 from equipoise.cli.pieces import ParquetFiles, Piece, open_files
 from equipoise.cli.survey import Survey, Wanted, coded, survey
-from equipoise.table_columns import Kind, as_kinds, as_number, import_pyarrow, plain_values
+from equipoise.cli.tables.columns import Kind, as_kinds, as_number, import_pyarrow, plain_values
+from equipoise.cli.tables.people import MOST_GROUPS, Columns, Request, read_label
 
 
 @dataclass(frozen=True, eq=False)
 class DaskExamples:
-    """People whose rows are on the workers; as `equipoise.cli.examples.Examples`.
+    """People whose rows are on the workers; as `equipoise.cli.tables.people.Examples`.
 
     Attributes
     ----------

@@ -8,12 +8,16 @@ from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.pipeline import Pipeline
 
-from equipoise.cell_probabilities import CellProbabilities, ClassProbabilities, OneAgainstRest
-from equipoise.frontier import Frontier
-from equipoise.plugin import PluginClassifier
-from equipoise.randomized import RandomizedClassifier
-from equipoise.reductions import FairClassifier
-from equipoise.thresholds import ThresholdedClassifier
+from equipoise.estimators.frontier import Frontier
+from equipoise.estimators.randomized import RandomizedClassifier
+from equipoise.estimators.reductions import FairClassifier
+from equipoise.oracles.cell_probabilities import (
+    CellProbabilities,
+    ClassProbabilities,
+    OneAgainstRest,
+)
+from equipoise.oracles.plugin import PluginClassifier
+from equipoise.oracles.thresholds import ThresholdedClassifier
 
 
 def with_encoder(model: Frontier | FairClassifier, encoder: Any, example: Any) -> None:

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.atomic_files import check_free, new_file
-from equipoise.cli.examples import Columns
+from equipoise.cli.tables.people import Columns
 from equipoise.cli.terminal import Terminal
-from equipoise.frontier import Frontier
-from equipoise.model_files import load, read_manifest, save
-from equipoise.reductions import FairClassifier
+from equipoise.estimators.frontier import Frontier
+from equipoise.estimators.reductions import FairClassifier
+from equipoise.files import load, read_manifest, save
 from equipoise.report.contents import ReportContents
 
 

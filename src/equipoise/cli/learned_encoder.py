@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from equipoise.cli.survey import Moments, Survey
-from equipoise.encoding import MOST_CATEGORIES, make_encoder
-from equipoise.table_columns import Kind, import_pyarrow
+from equipoise.cli.tables.columns import Kind, import_pyarrow
+from equipoise.cli.tables.encoding import MOST_CATEGORIES, make_encoder
 
 
 def learned_encoder(kinds: Mapping[str, Kind], survey: Survey, medians: Mapping[str, float]) -> Any:
-    """Return the encoder that `equipoise.encoding.make_encoder` would be once fitted to all rows.
+    """Return the encoder that `make_encoder` would be once fitted to all rows.
 
     It is fitted to a table of a few rows with the same medians, gaps and categories; means and
     deviations, which such a table cannot have, are put in.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.cells import Array
+from equipoise.cells.rows import Array
 from equipoise.cli.pieces import Piece
 from equipoise.cli.survey import Moments, Wanted, added_up, known_numbers
 

@@ -14,8 +14,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from equipoise import bounds, catalogue
-from equipoise.constraints import Constraint
+from equipoise.constraints import group_bounds, parity
+from equipoise.constraints.base import Constraint
 
 
 def _lightgbm(seed: int) -> Any:
@@ -36,17 +36,17 @@ LEARNERS: dict[str, Callable[[int], Any]] = {
 }
 #: Short name -> constraint; the words are those of the help and of the report page.
 CONSTRAINTS: dict[str, type[Constraint]] = {
-    "dp": catalogue.DemographicParity,
-    "eo": catalogue.EqualizedOdds,
-    "tpr": catalogue.EqualOpportunity,
-    "fpr": catalogue.FalsePositiveRateParity,
-    "fnr": catalogue.FalseNegativeRateParity,
-    "balance": catalogue.ErrorRateBalance,
-    "accuracy": catalogue.AccuracyEquality,
-    "four-fifths": catalogue.FourFifthsRule,
-    "treatment": bounds.TreatmentEquality,
-    "group-error": bounds.BoundedGroupError,
-    "minimax": bounds.MinimaxGroupError,
+    "dp": parity.DemographicParity,
+    "eo": parity.EqualizedOdds,
+    "tpr": parity.EqualOpportunity,
+    "fpr": parity.FalsePositiveRateParity,
+    "fnr": parity.FalseNegativeRateParity,
+    "balance": parity.ErrorRateBalance,
+    "accuracy": parity.AccuracyEquality,
+    "four-fifths": parity.FourFifthsRule,
+    "treatment": group_bounds.TreatmentEquality,
+    "group-error": group_bounds.BoundedGroupError,
+    "minimax": group_bounds.MinimaxGroupError,
 }
 
 

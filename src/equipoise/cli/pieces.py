@@ -8,8 +8,8 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from equipoise.cli.examples import check_columns
-from equipoise.table_columns import Kind, import_pyarrow, kind_of_type
+from equipoise.cli.tables.columns import Kind, import_pyarrow, kind_of_type
+from equipoise.cli.tables.people import check_columns
 
 _ENDINGS = (".parquet", ".pq")
 #: Bytes of a piece, before compression: enough to be worth a task, few enough for a worker.

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.cells import Array
+from equipoise.cells.rows import Array
 from equipoise.cli.pieces import Piece, read_piece
-from equipoise.distributed.attempts import attempt, gather
-from equipoise.row_hash import hash_uniform
-from equipoise.table_columns import Kind, as_category, as_number, import_pyarrow
+from equipoise.cli.tables.columns import Kind, as_category, as_number, import_pyarrow
+from equipoise.engines.dask.attempts import attempt, gather
+from equipoise.rows.hashing import hash_uniform
 
 #: More different texts than these are hardly categories, and too many to send around.
 MOST_VALUES = 100_000

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from equipoise.cells import Array
+from equipoise.cells.rows import Array
 from equipoise.experiments.envelope import convex_envelope, pareto
 from equipoise.experiments.measurements import Row, number
 from equipoise.experiments.methods import Method

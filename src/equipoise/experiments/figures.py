@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.cells import Array
+from equipoise.cells.rows import Array
 from equipoise.experiments.envelope import convex_envelope, pareto
 from equipoise.experiments.measurements import Row, number
 from equipoise.experiments.methods import METHODS

@@ -12,13 +12,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
 
 from equipoise.baselines import Relabeling, Reweighting, ThresholdOptimizer, Unconstrained
-from equipoise.cells import Array
+from equipoise.cells.rows import Array
+from equipoise.estimators.frontier import Frontier
+from equipoise.estimators.grid_search import GridSearch
+from equipoise.estimators.reductions import ExponentiatedGradient
 from equipoise.exceptions import EquipoiseWarning
 from equipoise.experiments.learners import N_BOUNDS, Learner
 from equipoise.experiments.panels import Notion, Split
-from equipoise.frontier import Frontier
-from equipoise.grid_search import GridSearch
-from equipoise.reductions import ExponentiatedGradient
 
 
 @dataclass(frozen=True, eq=False)

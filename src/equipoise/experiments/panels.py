@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
-from equipoise.catalogue import DemographicParity, EqualizedOdds
-from equipoise.cells import Array
-from equipoise.constraints import Constraint
+from equipoise.cells.rows import Array
+from equipoise.constraints.base import Constraint
+from equipoise.constraints.parity import DemographicParity, EqualizedOdds
 from equipoise.datasets import (
     load_acs_income,
     load_adult,

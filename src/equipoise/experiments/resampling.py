@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.cells import Array
+from equipoise.cells.rows import Array
 from equipoise.experiments.envelope import convex_envelope
 from equipoise.experiments.panels import People
 

@@ -13,7 +13,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.cells import Array
+from equipoise.cells.rows import Array
 from equipoise.experiments.learners import LEARNERS, N_BOUNDS, Learner
 from equipoise.experiments.measurements import Row, measure_all
 from equipoise.experiments.methods import Method, outcomes_of

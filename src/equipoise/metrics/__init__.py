@@ -4,7 +4,7 @@ Every function takes decisions (labels) or the probabilities of a randomized cla
 ``predict_pmf(X)[:, 1]``. Names and values are those of ``fairlearn.metrics`` where both exist.
 """
 
-from equipoise.metrics._disparities import (
+from equipoise.metrics.disparities import (
     demographic_parity_difference,
     demographic_parity_ratio,
     demographic_parity_violation,
@@ -14,8 +14,8 @@ from equipoise.metrics._disparities import (
     equalized_odds_ratio,
     equalized_odds_violation,
 )
-from equipoise.metrics._intervals import Interval, confidence_interval
-from equipoise.metrics._rates import (
+from equipoise.metrics.intervals import Interval, confidence_interval
+from equipoise.metrics.rates import (
     accuracy_score,
     error_rate,
     false_negative_rate,
@@ -24,8 +24,8 @@ from equipoise.metrics._rates import (
     true_negative_rate,
     true_positive_rate,
 )
-from equipoise.metrics._scorers import make_scorer
-from equipoise.metrics._table import GroupTable, group_table
+from equipoise.metrics.scorers import make_scorer
+from equipoise.metrics.table import GroupTable, group_table
 
 __all__ = [
     "demographic_parity_violation",

@@ -6,7 +6,7 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 from inspect import cleandoc
 
-from equipoise.constraints import All, Constraint
+from equipoise.constraints.base import All, Constraint
 from equipoise.report.contents import ConstraintContents
 
 

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from equipoise._validation import read_examples
-from equipoise.cells import Array
-from equipoise.frontier import Frontier
-from equipoise.reductions import FairClassifier
+from equipoise.cells.rows import Array
+from equipoise.estimators.frontier import Frontier
+from equipoise.estimators.reductions import FairClassifier
 from equipoise.report.contents import DataContents, ReportContents
 from equipoise.report.described import constraint_contents, versions
 from equipoise.report.measured import frontier_points, model_point
+from equipoise.rows.validation import read_examples
 
 
 @dataclass(frozen=True, eq=False)

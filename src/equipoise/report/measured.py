@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.certificate import Certificate
-from equipoise.constraints import Constraint
-from equipoise.frontier import Frontier
-from equipoise.frontier_point import FrontierPoint, with_eps
+from equipoise.constraints.base import Constraint
+from equipoise.estimators.frontier import Frontier
+from equipoise.estimators.frontier_point import FrontierPoint, with_eps
+from equipoise.estimators.reductions import FairClassifier
+from equipoise.game.certificate import Certificate
 from equipoise.metrics import GroupTable
-from equipoise.reductions import FairClassifier
+from equipoise.metrics.violations import Measured, measure
 from equipoise.report.contents import (
     GroupContents,
     MeasuredContents,
@@ -24,7 +25,6 @@ from equipoise.report.contents import (
     RowContents,
 )
 from equipoise.report.watched import People, Watched, watch_frontier, watch_model
-from equipoise.violations import Measured, measure
 
 #: The rates that are shown for every group.
 RATES = ("base_rate", "selection_rate", "true_positive_rate", "false_positive_rate", "error_rate")

@@ -8,16 +8,16 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise._validation import read_examples
-from equipoise.cells import Array, Cells
-from equipoise.decisions import decisions
-from equipoise.distributed import Shards, is_collection
-from equipoise.frontier import Frontier
+from equipoise.cells.rows import Array, Cells
+from equipoise.engines.dask import Shards, is_collection
+from equipoise.estimators.frontier import Frontier
+from equipoise.estimators.reductions import FairClassifier
 from equipoise.metrics import GroupTable, group_table
-from equipoise.metrics._audit import Audit
-from equipoise.metrics._table import tabulate
-from equipoise.reductions import FairClassifier
-from equipoise.violations import Tally
+from equipoise.metrics.audit import Audit
+from equipoise.metrics.table import tabulate
+from equipoise.metrics.violations import Tally
+from equipoise.oracles.decisions import decisions
+from equipoise.rows.validation import read_examples
 
 
 class People(Protocol):

@@ -1,0 +1,136 @@
+"""What the baselines share: one learner inside, trained on the labels 0 and 1."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import config_context
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from equipoise.cells.rows import Array
+from equipoise.oracles.refit import weight_parameter
+from equipoise.oracles.thresholds import binary_predictions
+from equipoise.rows.validation import check_features, read_labels, read_weights
+
+
+def _has_probabilities(baseline: Any) -> bool:
+    return hasattr(getattr(baseline, "estimator_", baseline.estimator), "predict_proba")
+
+
+class Baseline(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """A classifier that ends as one fitted learner, ``estimator_``."""
+
+    estimator: Any
+
+    def predict(self, X: Any) -> NDArray:
+        """Return the label that the learner gives to each row."""
+        check_is_fitted(self)
+        check_features(self, X, reset=False)
+        return self.classes_[binary_predictions(self.estimator_, X).astype(np.intp)]
+
+    def predict_pmf(self, X: Any) -> Array:
+        """Return the probability of deciding either way: zeros and ones, of shape (n, 2)."""
+        check_is_fitted(self)
+        check_features(self, X, reset=False)
+        selected = binary_predictions(self.estimator_, X).astype(float)
+        return np.column_stack([1.0 - selected, selected])
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> Array:
+        """Return the learner's estimate of the probability of each label."""
+        check_is_fitted(self)
+        check_features(self, X, reset=False)
+        return self.estimator_.predict_proba(X)
+
+    def _keep(self, X: Any, estimator: Any, classes: NDArray) -> None:
+        """Write what was fitted, all at once."""
+        check_features(self, X, reset=True)
+        self.estimator_, self.classes_ = estimator, classes
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        # A learner of the user's own need not know scikit-learn's tags.
+        with suppress(AttributeError):
+            tags.input_tags = get_tags(self.estimator).input_tags
+        return tags
+
+
+class Unconstrained(Baseline):
+    """The learner as it is: what is given up, and what is gained, is measured against this.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any learner with ``fit`` and ``predict``; it is cloned and sees the labels 0 and 1.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        The fitted learner.
+    classes_ : array of two labels
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"]
+    >>> Unconstrained(LogisticRegression()).fit(X, y, sensitive_features=[0, 1, 0, 1]).predict(X)
+    array(['no', 'no', 'yes', 'yes'], dtype=object)
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def fit(
+        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Fit the learner.
+
+        Parameters
+        ----------
+        X : table of n rows
+            Handed to the learner as it comes.
+        y : array-like of shape (n,)
+            Two labels of any kind; the second in sorted order is the favourable "1".
+        sensitive_features : ignored
+            So that all baselines can be called alike.
+        sample_weight : array-like of shape (n,), optional
+        """
+        n = _num_samples(X)
+        label, classes = read_labels(y, n)
+        weight = read_weights(sample_weight, n)
+        self._keep(X, fit_learner(self.estimator, X, label, weight), classes)
+        return self
+
+
+def fit_learner(estimator: Any, X: Any, label: NDArray, weight: Array | None) -> Any:
+    """Fit a clone of the learner to labels 0 and 1, weighted if there are weights."""
+    weighted = {} if weight is None else {weight_parameter(estimator): weight}
+    with config_context(enable_metadata_routing=False):
+        return clone(estimator).fit(X, label.astype(np.int64), **weighted)
+
+
+def read_scores(estimator: Any, X: Any) -> Array:
+    """Return the fitted learner's scores: its probabilities of label 1, or its margins."""
+    if hasattr(estimator, "predict_proba"):
+        scores = np.asarray(estimator.predict_proba(X), dtype=float)
+        scores = scores[:, 1] if scores.ndim == 2 else scores
+    elif hasattr(estimator, "decision_function"):
+        scores = np.asarray(estimator.decision_function(X), dtype=float)
+    else:
+        raise TypeError(
+            f"{type(estimator).__name__} has neither predict_proba nor decision_function; expected "
+            "a classifier with scores. Wrap it, for example in CalibratedClassifierCV."
+        )
+    if scores.ndim != 1 or not np.isfinite(scores).all():
+        raise ValueError(
+            f"{type(estimator).__name__} returned scores of shape {scores.shape}, or some that are "
+            "not finite; expected one number for each row."
+        )
+    return scores

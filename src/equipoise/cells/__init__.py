@@ -1,0 +1,1 @@
+"""Cells: what a constraint may know about a row, as a table (section 2)."""

@@ -1,0 +1,129 @@
+"""``datasets``, ``reproduce`` and ``demo``."""
+
+from __future__ import annotations
+
+from inspect import getdoc, signature
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from equipoise import datasets as sets
+from equipoise.cli import options as opt
+from equipoise.cli.files import check_outputs
+from equipoise.cli.names import near
+from equipoise.cli.tables.files import TableWriter, format_of
+from equipoise.cli.terminal import Terminal
+
+
+def datasets(
+    name: Annotated[str | None, typer.Argument(help="A data set to write to a file.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="CSV, Parquet or Arrow; by default NAME.csv."),
+    ] = None,
+    data_home: Annotated[
+        Path | None, typer.Option("--data-home", help="A folder where the data may be already.")
+    ] = None,
+    force: opt.Force = False,
+    machine: opt.Json = False,
+) -> None:
+    """List data sets, or write one to a file."""
+    terminal = Terminal.current()
+    loaders = {loader.removeprefix("load_"): getattr(sets, loader) for loader in sets.__all__}
+    if name is None:
+        words = {key: (getdoc(loader) or "").splitlines()[0] for key, loader in loaders.items()}
+        terminal.table("Data sets", ["name", "what it is"], [[k, v] for k, v in words.items()])
+        terminal.emit({"datasets": words})
+        return
+    if name not in loaders:
+        raise ValueError(
+            f"there is no data set {name!r}.{near(name, list(loaders))} There are: "
+            f"{', '.join(loaders)}."
+        )
+    output = Path(f"{name}.csv") if output is None else output
+    format_of(output)
+    check_outputs(output, force=force)
+    bunch = _load(loaders[name], data_home)
+    import pyarrow
+
+    label = bunch.target.name
+    grouped = [column for column in bunch.sensitive if column in bunch.frame]
+    names = dict.fromkeys([*bunch.feature_names, *grouped, label])
+    table = pyarrow.Table.from_pandas(bunch.frame[list(names)], preserve_index=False)
+    with TableWriter(output, overwrite=force) as writer:
+        writer.write({column: _plain(table.column(column)) for column in table.column_names})
+    terminal.say(f"Written: {output} ({table.num_rows:,} rows)")
+    terminal.say(f"Label: {label}. Sensitive: {', '.join(grouped)}.")
+    terminal.emit(
+        {"output": str(output), "rows": table.num_rows, "label": label, "sensitive": grouped}
+    )
+
+
+def reproduce(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The folder for everything.")
+    ] = Path("outputs/experiments"),
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A small part of it, in about a minute.")
+    ] = False,
+    seeds: Annotated[int, typer.Option("--seeds", help="Random splits.")] = 1,
+    problem: Annotated[
+        list[str] | None, typer.Option("--problem", help="Only this data set; again for more.")
+    ] = None,
+    learner: Annotated[
+        list[str] | None, typer.Option("--learner", help="Only this learner; again for more.")
+    ] = None,
+    rows: Annotated[
+        int | None, typer.Option("--rows", help="No more rows of a data set than these.")
+    ] = None,
+    jobs: Annotated[int, typer.Option("--jobs", help="Tasks at a time.")] = 1,
+    figures: Annotated[bool, typer.Option(help="Draw figures; needs matplotlib.")] = True,
+    machine: opt.Json = False,
+) -> None:
+    """Run the experiments of the paper.
+
+    A run that was stopped goes on where it ended.
+    """
+    terminal = Terminal.current()
+    from equipoise.experiments import reproduce as run_experiments
+
+    made = run_experiments(
+        output,
+        quick=quick,
+        seeds=seeds,
+        problems=problem,
+        learners=learner,
+        rows=rows,
+        n_jobs=jobs,
+        figures=figures,
+        echo=terminal.progress_line,
+    )
+    files = [str(file) for file in made.files]
+    terminal.say("Written: " + ", ".join(files))
+    terminal.emit({"files": files, "left_out": made.left_out, "rows": len(made.rows)})
+
+
+def demo(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the picture goes.")] = Path(
+        "outputs/frontier.png"
+    ),
+) -> None:
+    """Show ordinary and fair models side by side."""
+    from equipoise.experiments.demo import main
+
+    main(["--output", str(output)])
+
+
+def _load(loader: Any, data_home: Path | None) -> Any:
+    given = {"data_home": data_home} if "data_home" in signature(loader).parameters else {}
+    return loader(as_frame=True, **given)
+
+
+def _plain(column: Any) -> Any:
+    """Return categories as text."""
+    import pyarrow
+
+    if pyarrow.types.is_dictionary(column.type):
+        return column.cast(column.type.value_type)
+    return column

@@ -1,0 +1,140 @@
+"""``predict``: decisions for the rows of a table, batch by batch."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, Protocol
+
+import numpy as np
+import typer
+
+from equipoise.cli import options as opt
+from equipoise.cli.files import Opened, check_outputs, open_classifier
+from equipoise.cli.tables.columns import Kind, as_category
+from equipoise.cli.tables.files import TableWriter, column_names, open_writer, read_batches
+from equipoise.cli.tables.people import check_columns
+from equipoise.cli.terminal import Terminal
+
+
+class Sink(Protocol):
+    """Takes batches of columns."""
+
+    def write(self, columns: dict[str, Any]) -> None:
+        """Take some rows."""
+
+
+def predict(
+    model: Annotated[Path, typer.Argument(help="A model file; or a frontier file, with --eps.")],
+    data: opt.Data,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="CSV, Parquet or Arrow; by default CSV is printed."),
+    ] = None,
+    id_column: Annotated[
+        str | None,
+        typer.Option(
+            "--id",
+            help="A column that identifies people: the same id always gets the same draw.",
+        ),
+    ] = None,
+    eps: Annotated[float | None, typer.Option("--eps", help="The bound, for a frontier.")] = None,
+    trust: opt.Trust = None,
+    force: opt.Force = False,
+    machine: opt.Json = False,
+) -> None:
+    """Decide for the rows of a table.
+
+    The table may be larger than memory. Every row gets a decision and the probability of the
+    favourable one. The decision is drawn by a hash of the id, or of the row itself: the same
+    person always gets the same.
+    """
+    terminal = Terminal.current()
+    if machine and output is None:
+        raise ValueError(
+            "--json prints a summary, so the decisions need a file: name it with --output."
+        )
+    check_outputs(output, force=force)
+    opened = open_classifier(model, eps, trust)
+    wanted: dict[str, Kind] = dict(opened.columns.features)
+    if id_column is not None:
+        wanted.setdefault(id_column, "category")
+    check_columns(column_names(data), wanted, data)
+    rows, selected = 0, 0
+    with terminal.progress("Deciding") as tick, _sink(output, force) as sink:
+        for batch in read_batches(data, wanted, missing=opened.columns.missing, progress=tick):
+            decided = decide(opened, batch, id_column, first_row=rows)
+            sink.write(decided)
+            rows += batch.num_rows
+            selected += int(np.sum(decided["decision"] == opened.columns.labels[1]))
+    if not rows:
+        terminal.note(f"{data} has no rows; nothing was decided.")
+    if output is not None:
+        share = f", {selected / rows:.1%} of them {opened.columns.labels[1]!r}" if rows else ""
+        terminal.say(f"Written: {output} ({rows:,} decisions{share})")
+    terminal.emit({"output": str(output), "rows": rows, "selected": selected})
+
+
+def decide(
+    opened: Opened, batch: Any, id_column: str | None, *, first_row: int = 0
+) -> dict[str, Any]:
+    """Return decisions and probabilities for a batch, with the ids if there are any."""
+    model, columns = opened.model, opened.columns
+    X = batch.select(list(columns.features))
+    probability = model.predict_pmf(X)[:, 1]
+    out: dict[str, Any] = {}
+    key = None
+    if id_column is not None:
+        key = _keys(batch.column(id_column), id_column, first_row)
+        out[id_column] = key
+    favourable = (model.predict(X, key=key) == model.classes_[1]).astype(int)
+    return {
+        **out,
+        "decision": np.array(columns.labels, dtype=object)[favourable],
+        "probability": probability,
+    }
+
+
+def _keys(column: Any, name: str, first_row: int) -> np.ndarray:
+    """Return ids as text, in which 17 is the same in a CSV and in a Parquet file."""
+    gone = column.is_null(nan_is_null=True).to_numpy()
+    if gone.any():
+        raise ValueError(
+            f"id column {name!r} is missing in row {first_row + int(gone.argmax()) + 1}; expected "
+            "one for every row, since decisions are drawn by it."
+        )
+    return np.asarray(as_category(column, name).to_pylist(), dtype=object)
+
+
+@contextmanager
+def _sink(output: Path | None, force: bool) -> Iterator[Sink]:
+    if output is not None:
+        with TableWriter(output, overwrite=force) as writer:
+            yield writer
+        return
+    printer = _Printer()
+    yield printer
+    printer.close()
+
+
+class _Printer:
+    """Prints batches as CSV."""
+
+    def __init__(self) -> None:
+        self._writer: Any = None
+
+    def write(self, columns: dict[str, Any]) -> None:
+        import pyarrow
+
+        table = pyarrow.table(columns)
+        if self._writer is None:
+            out = sys.stdout.buffer
+            self._writer = open_writer(out, "csv", table.schema, Path("decisions.csv"))
+        self._writer.write_table(table)
+
+    def close(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+        sys.stdout.flush()

@@ -1,0 +1,101 @@
+"""``report``: the page of a frontier or a model, also on new data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from equipoise.cli import options as opt
+from equipoise.cli.commands.fitting import command_line
+from equipoise.cli.files import Opened, check_outputs, open_file, page_writer, write_page
+from equipoise.cli.tables.people import Examples, Reader
+from equipoise.cli.terminal import Terminal
+from equipoise.estimators.frontier import Frontier
+from equipoise.report.contents import DataContents, ReportContents
+from equipoise.report.described import constraint_contents, versions
+from equipoise.report.measured import frontier_points, model_point
+from equipoise.report.model_card import write_model_card
+
+
+def report(
+    file: Annotated[Path, typer.Argument(help="A frontier file or a model file.")],
+    data: Annotated[
+        Path | None,
+        typer.Argument(help="New people to measure on: CSV, Parquet or Arrow."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="The page; by default beside the file."),
+    ] = None,
+    card: Annotated[
+        Path | None,
+        typer.Option("--card", help="Also write the model card, as Markdown."),
+    ] = None,
+    drop_missing: opt.DropMissing = False,
+    trust: opt.Trust = None,
+    level: opt.Level = 0.95,
+    force: opt.Force = False,
+    machine: opt.Json = False,
+) -> None:
+    """Write the report page of a file.
+
+    Without data the page shows what was measured when the file was made.
+    """
+    terminal = Terminal.current()
+    if page_writer() is None and not machine:
+        raise ValueError("this installation cannot write pages; --json prints what they hold.")
+    output = file.with_suffix(".html") if output is None else output
+    if not machine:
+        check_outputs(output, card, force=force)
+    opened = open_file(file, trust)
+    people = {}
+    if data is not None:
+        people["test"] = Reader(terminal.note).known(
+            data, opened.columns, drop_missing=drop_missing
+        )
+    contents = make_contents(opened, people, data, level)
+    written = None
+    if page_writer() is not None:
+        written = write_page(contents, output, force=force, terminal=terminal)
+    if card is not None:
+        write_model_card(card, contents, overwrite=force)
+        terminal.say(f"Written: {card}")
+    terminal.emit({"page": None if written is None else str(written), "report": contents.to_dict()})
+
+
+def make_contents(
+    opened: Opened, people: dict[str, Examples], data: Path | None, level: float
+) -> ReportContents:
+    """Return what the page shows; from the file alone, or with new data."""
+    stored = opened.metadata.get("report")
+    if stored is not None and not people:
+        return ReportContents.from_dict(stored)
+    about = stored["data"] if stored is not None else opened.metadata["data"]
+    summary = DataContents(**{**about, "labels": tuple(about["labels"])})
+    if people and data is not None:
+        summary = replace(
+            summary, source=f"{summary.source}; test: {data.name}", test_rows=len(people["test"])
+        )
+    model = opened.model
+    traced = isinstance(model, Frontier)
+    asked = constraint_contents(model.constraint if traced else model.constraint_)
+    contents = ReportContents(
+        kind="frontier" if traced else "model",
+        title=f"{asked.name} in {summary.source}",
+        data=summary,
+        constraint=asked,
+        learner=repr(model.estimator.steps[-1][1]),
+        level=level,
+        command=command_line(),
+        file=opened.path.name,
+        versions=versions(),
+    )
+    if traced:
+        points, alone = frontier_points(model, people, level=level, file=opened.path.name)
+        return replace(contents, points=points, unconstrained=alone)
+    return replace(
+        contents, points=[model_point(model, people, level=level, file=opened.path.name)]
+    )

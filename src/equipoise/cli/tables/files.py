@@ -1,0 +1,310 @@
+"""Tables in files: CSV, Parquet and Arrow, whole or batch by batch, with pyarrow.
+
+Files of all formats give the same values for the same data, see `equipoise.cli.tables.columns`.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from io import TextIOWrapper
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Self
+
+from equipoise.atomic_files import new_file
+from equipoise.cli.tables.columns import Kind, as_kinds, import_pyarrow
+
+_FORMATS = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+}
+_BATCH_ROWS = 1 << 16
+_BATCH_BYTES = 1 << 22
+
+
+def format_of(path: str | Path) -> str:
+    """Return the format of a file, by its ending: "csv", "parquet" or "arrow".
+
+    >>> format_of("people.csv.gz"), format_of("people.PARQUET")
+    ('csv', 'parquet')
+    """
+    path = Path(path)
+    ending = Path(path.stem).suffix if path.suffix.lower() in (".gz", ".bz2", ".zst") else None
+    ending = (ending or path.suffix).lower()
+    if ending not in _FORMATS:
+        raise ValueError(
+            f"{path.name!r} ends in {ending!r}; expected a table whose name ends in "
+            f"{', '.join(_FORMATS)}."
+        )
+    return _FORMATS[ending]
+
+
+def read_table(path: str | Path, *, missing: Sequence[str] = ()) -> Any:
+    """Return a whole file as a ``pyarrow.Table``, types as found.
+
+    Parameters
+    ----------
+    path : str or Path
+    missing : sequence of str
+        What stands for a missing value in a CSV file, besides nothing, NA, NaN and null.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "people.csv")
+    ...     _ = path.write_text("age,town\\n30,Rome\\n?,Oslo\\n")
+    ...     table = read_table(path, missing=["?"])
+    >>> table.to_pydict()
+    {'age': [30, None], 'town': ['Rome', 'Oslo']}
+    """
+    pa = import_pyarrow()
+    with _readable(path), ExitStack() as stack:
+        if format_of(path) == "csv":
+            stream = stack.enter_context(pa.input_stream(str(path), compression="detect"))
+            table = pa.csv.read_csv(stream, **_csv_options(path, missing, None, None))
+        elif format_of(path) == "parquet":
+            table = pa.parquet.ParquetFile(path).read()
+        else:
+            table = _open_arrow(stack.enter_context(pa.memory_map(str(path)))).read_all()
+        _check_names(table.schema.names, path)
+        return table
+
+
+def column_names(path: str | Path) -> list[str]:
+    """Return the names of the columns of a file, without reading its rows."""
+    pa = import_pyarrow()
+    with _readable(path), ExitStack() as stack:
+        if format_of(path) == "csv":
+            stream = stack.enter_context(pa.input_stream(str(path), compression="detect"))
+            names = pa.csv.open_csv(stream, **_csv_options(path, (), None, None)).schema.names
+        elif format_of(path) == "parquet":
+            names = pa.parquet.ParquetFile(path).schema_arrow.names
+        else:
+            names = _open_arrow(stack.enter_context(pa.memory_map(str(path)))).schema.names
+        _check_names(names, path)
+        return list(names)
+
+
+def read_batches(
+    path: str | Path,
+    columns: Mapping[str, Kind],
+    *,
+    missing: Sequence[str] = (),
+    progress: Callable[[float], object] = lambda share: None,
+) -> Iterator[Any]:
+    """Yield some columns of a file, batch by batch: files larger than memory can be read so.
+
+    Parameters
+    ----------
+    path : str or Path
+    columns : mapping from name to "number" or "category"
+        What to read, and as what.
+    missing : sequence of str
+        As for `read_table`.
+    progress : callable
+        Told after every batch which share of the file has been read.
+    """
+    with _readable(path):
+        for batch, share in _batches(Path(path), list(columns), columns, missing):
+            yield as_kinds(batch, columns)
+            progress(share)
+
+
+def _batches(
+    path: Path, names: list[str], kinds: Mapping[str, Kind], missing: Sequence[str]
+) -> Iterator[tuple[Any, float]]:
+    pa = import_pyarrow()
+    if format_of(path) == "csv":
+        size = max(path.stat().st_size, 1)
+        types = _csv_types(path, missing, kinds)
+        with path.open("rb") as file:
+            stream = pa.input_stream(file, compression=_compression(path))
+            for batch in pa.csv.open_csv(stream, **_csv_options(path, missing, names, types)):
+                yield pa.Table.from_batches([batch]), min(file.tell() / size, 1.0)
+    elif format_of(path) == "parquet":
+        file = pa.parquet.ParquetFile(path)
+        done = 0
+        for batch in file.iter_batches(batch_size=_BATCH_ROWS, columns=names):
+            done += batch.num_rows
+            yield pa.Table.from_batches([batch]), done / max(file.metadata.num_rows, 1)
+    else:
+        with pa.memory_map(str(path)) as source:
+            reader = _open_arrow(source)
+            total = getattr(reader, "num_record_batches", 0)
+            for number in range(total):
+                part = pa.Table.from_batches([reader.get_batch(number)]).select(names)
+                for batch in part.to_batches(max_chunksize=_BATCH_ROWS):
+                    yield pa.Table.from_batches([batch]), (number + 1) / total
+            if not total:
+                for batch in reader:
+                    yield pa.Table.from_batches([batch]).select(names), 0.0
+
+
+class TableWriter:
+    """Writes a table batch by batch, in the format of the file's ending, whole or not at all.
+
+    Parameters
+    ----------
+    path : str or Path
+    overwrite : bool, default=False
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "decisions.csv")
+    ...     with TableWriter(path) as writer:
+    ...         writer.write({"id": ["a"], "decision": [1]})
+    ...         writer.write({"id": ["b"], "decision": [0]})
+    ...     read_table(path).to_pydict()
+    {'id': ['a', 'b'], 'decision': [1, 0]}
+    """
+
+    def __init__(self, path: str | Path, *, overwrite: bool = False) -> None:
+        self.path, self.overwrite, self.format = Path(path), overwrite, format_of(path)
+        self._stack = ExitStack()
+        self._writer: Any = None
+
+    def __enter__(self) -> Self:
+        file = new_file(self.path, overwrite=self.overwrite)
+        self._partial = self._stack.enter_context(file)
+        return self
+
+    def write(self, columns: Mapping[str, Any]) -> None:
+        """Add some rows; all batches have the same columns, of the same types."""
+        batch = import_pyarrow().table(dict(columns))
+        if self._writer is None:
+            self._writer = self._stack.enter_context(
+                open_writer(self._partial, self.format, batch.schema, self.path)
+            )
+        self._writer.write_table(batch)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stack.__exit__(kind, error, trace)
+
+
+def open_writer(target: Path | BinaryIO, format_: str, schema: Any, named: Path) -> Any:
+    """Return pyarrow's writer of a format, to a file or a stream."""
+    pa = import_pyarrow()
+    where = str(target) if isinstance(target, Path) else target
+    if format_ == "csv":
+        return _CsvWriter(target, schema.names, "\t" if ".tsv" in named.suffixes else ",")
+    if format_ == "parquet":
+        return pa.parquet.ParquetWriter(where, schema)
+    return pa.ipc.new_file(where, schema)
+
+
+class _CsvWriter:
+    """Writes CSV with quotes where they are needed only, which pyarrow's own writer does not."""
+
+    def __init__(self, target: Path | BinaryIO, names: list[str], delimiter: str) -> None:
+        raw = target.open("wb") if isinstance(target, Path) else target
+        self._file, self._owned = TextIOWrapper(raw, "utf-8", newline=""), raw is not target
+        self._writer = csv.writer(self._file, delimiter=delimiter, lineterminator="\n")
+        self._writer.writerow(names)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def write_table(self, table: Any) -> None:
+        columns = [column.to_pylist() for column in table.columns]
+        self._writer.writerows(zip(*columns, strict=True))
+
+    def close(self) -> None:
+        self._file.flush()
+        if self._owned:
+            self._file.close()
+        else:
+            self._file.detach()
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def _csv_options(
+    path: str | Path,
+    missing: Sequence[str],
+    names: list[str] | None,
+    types: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    pa = import_pyarrow()
+    convert = pa.csv.ConvertOptions(strings_can_be_null=True)
+    convert.null_values = [*convert.null_values, *missing]
+    if names is not None and types is not None:
+        convert.include_columns, convert.column_types = names, dict(types)
+    return {
+        "read_options": pa.csv.ReadOptions(block_size=_BATCH_BYTES),
+        "parse_options": pa.csv.ParseOptions(
+            delimiter="\t" if ".tsv" in Path(path).suffixes else ",", newlines_in_values=True
+        ),
+        "convert_options": convert,
+    }
+
+
+def _csv_types(path: Path, missing: Sequence[str], kinds: Mapping[str, Kind]) -> dict[str, Any]:
+    """Return the types to read columns as, the same for every block whatever is in it."""
+    pa = import_pyarrow()
+    with pa.input_stream(str(path), compression="detect") as stream:
+        seen = pa.csv.open_csv(stream, **_csv_options(path, missing, None, None)).schema
+    types = {}
+    for name, kind in kinds.items():
+        found = seen.field(name).type
+        keep = kind == "category" or pa.types.is_string(found)
+        as_found = found if pa.types.is_boolean(found) else pa.float64()
+        types[name] = pa.string() if keep else as_found
+    return types
+
+
+def _compression(path: Path) -> str | None:
+    return {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}.get(path.suffix.lower())
+
+
+def _open_arrow(source: Any) -> Any:
+    """Open a file of Arrow's, which is of one of two kinds."""
+    pa = import_pyarrow()
+    with suppress(pa.ArrowInvalid):
+        return pa.ipc.open_file(source)
+    source.seek(0)
+    return pa.ipc.open_stream(source)
+
+
+def _check_names(names: list[str], path: str | Path) -> None:
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise ValueError(
+            f"{Path(path).name} has more than one column {twice[0]!r}; expected different names."
+        )
+
+
+class _readable:
+    """Turn pyarrow's errors about a file into sentences."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    def __enter__(self) -> None:
+        if not self.path.exists():
+            raise FileNotFoundError(f"there is no file {self.path}.")
+        if self.path.is_dir():
+            raise IsADirectoryError(f"{self.path} is a folder; expected a file.")
+        format_of(self.path)
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        pa = import_pyarrow()
+        if isinstance(error, (pa.ArrowException, EOFError)) and not isinstance(error, KeyError):
+            text = " ".join(str(error).split())
+            raise ValueError(
+                f"{self.path.name} cannot be read as a {format_of(self.path)} file: {text}"
+            ) from None

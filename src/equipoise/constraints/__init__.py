@@ -1,0 +1,1 @@
+"""Constraints: g, events, M and c (section 2)."""

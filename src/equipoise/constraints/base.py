@@ -1,0 +1,238 @@
+"""Constraints: linear inequalities on conditional moments, M mu(h) <= c (section 2 of the paper).
+
+A `Constraint` is a description, made before any data are seen. `Constraint.moments` compiles it
+over a table of cells into `Moments`: the arrays g, events, M and c of equation (1). The named ones
+are in `equipoise.constraints.parity`; `equipoise.constraints.expressions` has a way to write
+one's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from equipoise.cells.rows import Cells
+from equipoise.constraints.moments import (
+    Builder,
+    Condition,
+    Moments,
+    Row,
+    Utility,
+    event_mask,
+    utility_table,
+)
+
+__all__ = ["All", "Constraint", "Linear", "Moments", "Row"]
+
+
+class Constraint:
+    """What every constraint can do; `equipoise.constraints.parity` has those to use.
+
+    A constraint is a plain description: its parameters can be read and set the scikit-learn way
+    (so ``GridSearchCV`` can search over ``constraint__eps``), and two constraints are stacked with
+    ``&``.
+    """
+
+    def add_rows(self, builder: Builder) -> None:
+        """Add this constraint's inequalities over the builder's cells."""
+        raise TypeError(f"{type(self).__name__} does not say which inequalities it stands for.")
+
+    def moments(self, cells: Cells) -> Moments:
+        """Compile into M mu(h) <= c over these cells."""
+        builder = Builder(cells)
+        self.add_rows(builder)
+        return builder.build()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a parameter is still to be found from the data, see `settle`."""
+        return False
+
+    def settle(self, value: Callable[[Constraint], float]) -> Constraint:
+        """Return this constraint with open parameters chosen to make ``value`` least."""
+        return self
+
+    @staticmethod
+    def from_moments(
+        events: Sequence[Condition],
+        g: Utility | Sequence[Utility],
+        M: ArrayLike,
+        c: ArrayLike,
+        names: Sequence[str] | None = None,
+    ) -> Linear:
+        """Write a constraint as in equation (1): M mu <= c, with mu_j = E[g_j | event_j].
+
+        Parameters
+        ----------
+        events : sequence of J conditions
+            Each a mapping from column names (sensitive or control features, or ``"label"``) to a
+            value or a list of values; or a function that takes such a mapping of values and
+            returns a bool; or None for everybody.
+        g : utility, or list of J of them
+            What is averaged: a 2 x 2 table g(label, prediction); a function of (sensitive values,
+            label, prediction) with values in [0, 1]; or the name of a utility given to ``fit``.
+        M : array of shape (K, J)
+        c : array of shape (K,)
+        names : sequence of K str, optional
+            The inequalities in words, for the certificate.
+
+        Examples
+        --------
+        Women are to be selected at least half as often as men.
+
+        >>> half = Constraint.from_moments(
+        ...     events=[{"sex": "M"}, {"sex": "F"}], g=[[0, 1], [0, 1]], M=[[0.5, -1]], c=[0]
+        ... )
+        >>> cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]})
+        >>> half.moments(cells).M.tolist()
+        [[0.5, -1.0]]
+        """
+        return Linear(events, g, M, c, names)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.init}  # type: ignore[arg-type]
+
+    def set_params(self, **params: Any) -> Constraint:
+        """Set parameters by name."""
+        for name, value in params.items():
+            if name not in self.get_params():
+                raise ValueError(
+                    f"{type(self).__name__} has no parameter {name!r}; it has "
+                    f"{', '.join(self.get_params())}."
+                )
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        changed = (
+            f"{f.name}={getattr(self, f.name)!r}"
+            for f in sorted(fields(self), key=lambda f: bool(f.kw_only))  # type: ignore[arg-type]
+            if f.name == "eps" or not _same(getattr(self, f.name), f.default)
+        )
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+    def __and__(self, other: Constraint) -> Constraint:
+        if not isinstance(other, Constraint):
+            return NotImplemented
+        return All((*_parts(self), *_parts(other)))
+
+    def __bool__(self) -> bool:
+        # "a and b" would silently drop a, and "0.1 <= rate <= 0.3" the first half.
+        raise TypeError(
+            f"a constraint is neither true nor false: {self!r}. Write a & b to ask for both, and "
+            "(0.1 <= r) & (r <= 0.3) for a range."
+        )
+
+
+def _same(value: Any, default: Any) -> bool:
+    try:
+        return bool(value == default)
+    except ValueError:  # an array
+        return False
+
+
+def _parts(constraint: Constraint) -> tuple[Constraint, ...]:
+    return constraint.parts if isinstance(constraint, All) else (constraint,)
+
+
+@dataclass
+class All(Constraint):
+    """Several constraints at once: the rows of all of them. Written ``a & b``."""
+
+    parts: tuple[Constraint, ...] = ()
+
+    def add_rows(self, builder: Builder) -> None:
+        """Add the rows of every part."""
+        for part in self.parts:
+            part.add_rows(builder)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a part has a parameter still to be found."""
+        return any(part.is_open for part in self.parts)
+
+    def settle(self, value: Callable[[Constraint], float]) -> Constraint:
+        """Settle one open part after the other."""
+        parts = list(self.parts)
+        for at, part in enumerate(parts):
+            if part.is_open:
+                parts[at] = part.settle(
+                    lambda settled, at=at: value(All((*parts[:at], settled, *parts[at + 1 :])))  # type: ignore[misc]
+                )
+        return All(tuple(parts))
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parts and, if deep, their parameters as ``0__eps``, ``1__eps``, ..."""
+        params: dict[str, Any] = {"parts": self.parts}
+        if deep:
+            for number, part in enumerate(self.parts):
+                params |= {f"{number}__{k}": v for k, v in part.get_params().items()}
+        return params
+
+    def set_params(self, **params: Any) -> Constraint:
+        """Set ``parts``, or parameters of single parts such as ``0__eps``."""
+        for name, value in params.items():
+            number, _, rest = name.partition("__")
+            if rest and number.isdigit() and int(number) < len(self.parts):
+                self.parts[int(number)].set_params(**{rest: value})
+            else:
+                super().set_params(**{name: value})
+        return self
+
+
+@dataclass(repr=False)
+class Linear(Constraint):
+    """A constraint in the letters of equation (1); see `Constraint.from_moments`."""
+
+    events: Sequence[Condition]
+    g: Utility | Sequence[Utility]
+    M: ArrayLike
+    c: ArrayLike
+    names: Sequence[str] | None = None
+
+    def add_rows(self, builder: Builder) -> None:
+        """Add the rows of M."""
+        M, c = np.atleast_2d(np.asarray(self.M, dtype=float)), np.atleast_1d(self.c).astype(float)
+        finite = np.isfinite(M).all() and np.isfinite(c).all()
+        if M.shape != (len(c), len(self.events)) or not finite:
+            raise ValueError(
+                f"from_moments got M of shape {M.shape} for {len(self.events)} events and "
+                f"{len(c)} bounds; expected finite numbers, a row for each bound and a column for "
+                "each event."
+            )
+        if self.names is not None and len(self.names) != len(c):
+            raise ValueError(f"from_moments got {len(self.names)} names for {len(c)} rows.")
+        utilities = _each(self.g, len(self.events))
+        moments = []
+        for number, (condition, g) in enumerate(zip(self.events, utilities, strict=True)):
+            event = event_mask(condition, builder.cells)
+            if not builder.cells.population[event].sum() > 0:
+                raise ValueError(f"event {number} of from_moments, {condition!r}, is empty.")
+            moments.append(builder.moment(event, utility_table(g, builder.cells)))
+        for k, (coefficients, bound) in enumerate(zip(M, c, strict=True)):
+            text = self.names[k] if self.names is not None else f"row {k}"
+            row: dict[int, float] = {}
+            for j, value in zip(moments, coefficients, strict=True):
+                row[j] = row.get(j, 0.0) + value
+            builder.row(Row("custom", None, text), row, bound)
+
+
+def _each(g: Utility | Sequence[Utility], n: int) -> list[Utility]:
+    if isinstance(g, str) or callable(g) or _is_table(g):
+        return [g] * n  # type: ignore[list-item]
+    each = list(g)  # type: ignore[arg-type]
+    if len(each) != n:
+        raise ValueError(f"got {len(each)} utilities g for {n} events; expected one, or one each.")
+    return each
+
+
+def _is_table(g: Any) -> bool:
+    try:
+        return np.asarray(g, dtype=float).shape == (2, 2)
+    except (TypeError, ValueError):  # a list of tables, functions and names
+        return False

@@ -1,0 +1,285 @@
+"""Expressions: a constraint written as one reads it, ``rate("tpr", sex="F") >= 0.6``.
+
+They compile to the same M mu <= c as the catalogue. An error shows the expression, with a mark
+under the part that is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from equipoise.cells.rows import Cells, Mask
+from equipoise.constraints.base import Constraint
+from equipoise.constraints.groups import ERROR, REJECTION, SELECTION
+from equipoise.constraints.moments import Builder, Row, event_mask
+from equipoise.constraints.parity import refuse
+
+_ACCURACY = ((1.0, 0.0), (0.0, 1.0))
+
+#: Name of a rate -> the label it is conditioned on (None: no condition), and g(label, prediction).
+_RATES = {
+    "selection": (None, SELECTION),
+    "rejection": (None, REJECTION),
+    "error": (None, ERROR),
+    "accuracy": (None, _ACCURACY),
+    "tpr": (1, SELECTION),
+    "fpr": (0, SELECTION),
+    "fnr": (1, REJECTION),
+    "tnr": (0, REJECTION),
+}
+_SYNONYMS = {
+    "positive": "selection",
+    "acceptance": "selection",
+    "recall": "tpr",
+    "sensitivity": "tpr",
+    "hit": "tpr",
+    "miss": "fnr",
+    "specificity": "tnr",
+    "false alarm": "fpr",
+}
+_CONDITIONED_ON_PREDICTION = {
+    "ppv": "the positive predictive value",
+    "precision": "precision",
+    "npv": "the negative predictive value",
+    "fdr": "the false discovery rate",
+    "for": "the false omission rate",
+    "calibration": "calibration",
+    "predictive parity": "predictive parity",
+}
+
+
+class Term(NamedTuple):
+    """A rate of some people: E[g | event]."""
+
+    rate: str
+    where: tuple[tuple[str, Any], ...]
+
+    def __str__(self) -> str:
+        return f"rate({', '.join([repr(self.rate), *self.conditions()])})"
+
+    def conditions(self) -> list[str]:
+        """Return the conditions as they are written."""
+        return [f"{name}={value!r}" for name, value in self.where]
+
+
+def rate(name: str, where: Mapping[str, Any] | None = None, /, **conditions: Any) -> Expression:
+    """Return a rate, to be added, subtracted, multiplied by numbers and compared.
+
+    Parameters
+    ----------
+    name : str
+        "selection", "rejection", "error", "accuracy", "tpr", "fpr", "fnr" or "tnr".
+    where : mapping, optional
+        Conditions on columns whose names are no Python names.
+    **conditions
+        Whose rate: column=value, or column=[value, ...], for sensitive and control features and
+        "label". Nothing means everybody.
+
+    Returns
+    -------
+    Expression
+        ``a - b <= 0.02``, ``a >= 0.8 * b`` and ``abs(a - b) <= 0.02`` are constraints.
+
+    Examples
+    --------
+    >>> gap = rate("tpr", sex="F") - rate("tpr", sex="M") <= 0.02
+    >>> gap
+    rate('tpr', sex='F') - rate('tpr', sex='M') <= 0.02
+    >>> both = gap & (rate("selection") <= 0.3)
+    >>> cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]})
+    >>> both.moments(cells).c.tolist()
+    [0.02, 0.3]
+    >>> rate("ppv", sex="F") >= 0.5  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    ValueError: the positive predictive value cannot be a constraint here: ...
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"rate({name!r}): expected the name of a rate, one of {', '.join(_RATES)}.")
+    key = name.lower().removesuffix("_rate").removesuffix(" rate").replace("_", " ")
+    if key in _CONDITIONED_ON_PREDICTION:
+        refuse(_CONDITIONED_ON_PREDICTION[key])
+    key = _SYNONYMS.get(key, key)
+    if key not in _RATES:
+        close = get_close_matches(key, [*_RATES, *_SYNONYMS], n=1)
+        hint = f" Did you mean {close[0]!r}?" if close else ""
+        message = f"no rate has this name; there are {', '.join(_RATES)}.{hint}"
+        raise ValueError(_pointed(f"rate({name!r})", repr(name), message))
+    given = {**(where or {}), **conditions}
+    terms = ((k, tuple(v) if isinstance(v, (list, set)) else v) for k, v in given.items())
+    return Expression({Term(key, tuple(terms)): 1.0})
+
+
+class Expression:
+    """A sum of rates times numbers, plus a number; made by `rate`."""
+
+    def __init__(
+        self, terms: Mapping[Term, float], constant: float = 0.0, *, absolute: bool = False
+    ) -> None:
+        self.terms, self.constant, self.absolute = dict(terms), constant, absolute
+
+    def __add__(self, other: Any) -> Expression:
+        other = self._read(other, "+")
+        terms = dict(self.terms)
+        for term, value in other.terms.items():
+            terms[term] = terms.get(term, 0.0) + value
+        return Expression(terms, self.constant + other.constant)
+
+    def __sub__(self, other: Any) -> Expression:
+        return self + -1.0 * self._read(other, "-")
+
+    def __rsub__(self, other: Any) -> Expression:
+        return -1.0 * self + other
+
+    def __neg__(self) -> Expression:
+        return -1.0 * self
+
+    def __mul__(self, factor: Any) -> Expression:
+        self._refuse_absolute("*")
+        if isinstance(factor, Expression) or not _is_number(factor):
+            raise TypeError(
+                f"({self}) * ({factor}): a rate can be multiplied by a number only; a product of "
+                "rates is not linear in the decisions."
+            )
+        terms = {term: factor * value for term, value in self.terms.items()}
+        return Expression(terms, factor * self.constant)
+
+    def __truediv__(self, divisor: Any) -> Expression:
+        if isinstance(divisor, Expression) or not _is_number(divisor) or divisor == 0:
+            raise TypeError(
+                f"({self}) / ({divisor}): a rate can be divided by a number only; a ratio of rates "
+                "is not linear in the decisions. Instead of a / b >= 0.8 write a >= 0.8 * b."
+            )
+        return self * (1.0 / divisor)
+
+    def __abs__(self) -> Expression:
+        return Expression(self.terms, self.constant, absolute=True)
+
+    def __le__(self, other: Any) -> Inequality:
+        return _at_most(self, self._read(other, "<=", absolute=True))
+
+    def __ge__(self, other: Any) -> Inequality:
+        return _at_most(self._read(other, ">=", absolute=True), self)
+
+    def __eq__(self, other: object) -> Any:
+        raise TypeError(f"({self}) == ({other}): write abs(a - b) <= 0, or with a little slack.")
+
+    def __lt__(self, other: Any) -> Any:
+        raise TypeError(
+            f"({self}) < ({other}): a strict inequality has no best classifier; use <=."
+        )
+
+    def __gt__(self, other: Any) -> Any:
+        raise TypeError(
+            f"({self}) > ({other}): a strict inequality has no best classifier; use >=."
+        )
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+    __hash__ = None  # type: ignore[assignment]
+
+    def __str__(self) -> str:
+        parts: list[str] = []
+        for term, value in self.terms.items():
+            parts.append(_signed(value, str(term), first=not parts))
+        if self.constant or not parts:
+            parts.append(_signed(self.constant, "", first=not parts))
+        text = " ".join(parts)
+        return f"abs({text})" if self.absolute else text
+
+    __repr__ = __str__
+
+    def _read(self, other: Any, operator: str, *, absolute: bool = False) -> Expression:
+        if not absolute:
+            self._refuse_absolute(operator)
+        if isinstance(other, Expression):
+            if not absolute:
+                other._refuse_absolute(operator)
+            return other
+        if _is_number(other):
+            return Expression({}, float(other))
+        raise TypeError(
+            f"({self}) {operator} {other!r}: expected a rate or a finite number on both sides."
+        )
+
+    def _refuse_absolute(self, operator: str) -> None:
+        if self.absolute:
+            raise TypeError(
+                f"({self}) {operator} ...: an absolute value can only be compared, abs(...) <= x; "
+                "anything else is not linear in the decisions."
+            )
+
+
+@dataclass(repr=False)
+class Inequality(Constraint):
+    """``left <= right``, compiled to one row, or two for an absolute value."""
+
+    left: Expression
+    right: Expression
+
+    def __repr__(self) -> str:
+        return f"{self.left} <= {self.right}"
+
+    def add_rows(self, builder: Builder) -> None:
+        """Add the row, once for each sign of an absolute value."""
+        inside = Expression(self.left.terms, self.left.constant)
+        for sign in (1.0, -1.0) if self.left.absolute else (1.0,):
+            difference = sign * inside - self.right
+            coefficients: dict[int, float] = {}
+            for term, value in difference.terms.items():
+                label, g = _RATES[term.rate]
+                event = self._event(term, label, builder.cells)
+                moment = builder.moment(event, np.array(g)[builder.cells.label])
+                coefficients[moment] = coefficients.get(moment, 0.0) + value
+            text = f"{sign * inside} <= {self.right}"
+            builder.row(Row("", self._group(difference), text), coefficients, -difference.constant)
+
+    def _event(self, term: Term, label: int | None, cells: Cells) -> Mask:
+        mask = np.ones(cells.n_cells, dtype=bool) if label is None else cells.label == label
+        for (name, value), text in zip(term.where, term.conditions(), strict=True):
+            try:
+                mask = mask & event_mask({name: value}, cells)
+            except ValueError as error:
+                raise ValueError(_pointed(repr(self), text, str(error), str(term))) from None
+        if not cells.population[mask].sum() > 0:
+            raise ValueError(_pointed(repr(self), str(term), "nobody in the data is of this kind."))
+        return mask
+
+    def _group(self, difference: Expression) -> str | None:
+        for term in difference.terms:
+            if term.where:
+                return ", ".join(term.conditions())
+        return None
+
+
+def _at_most(left: Expression, right: Expression) -> Inequality:
+    if right.absolute:
+        raise TypeError(
+            f"({left}) <= ({right}): an absolute value can be bounded from above only; from below "
+            "it is not convex."
+        )
+    if not (left - right if not left.absolute else left).terms:
+        raise TypeError(f"({left}) <= ({right}) compares numbers only; expected a rate.")
+    return Inequality(left, right)
+
+
+def _is_number(value: Any) -> bool:
+    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    return number and bool(np.isfinite(value))
+
+
+def _signed(value: float, text: str, *, first: bool) -> str:
+    size = f"{abs(value):g}" if not text else "" if abs(value) == 1 else f"{abs(value):g} * "
+    sign = ("-" if value < 0 else "") if first else ("- " if value < 0 else "+ ")
+    return f"{sign}{size}{text}"
+
+
+def _pointed(text: str, part: str, message: str, within: str = "") -> str:
+    """Return the message and the text, with a mark under the part of it that is wrong."""
+    at = max(text.find(part, max(text.find(within), 0)), 0)
+    return f"{message}\n    {text}\n    {' ' * at}{'^' * len(part)}"

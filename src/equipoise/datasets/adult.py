@@ -1,0 +1,228 @@
+"""The Adult (census income) data set."""
+
+from __future__ import annotations
+
+from importlib import resources
+from importlib.resources.abc import Traversable
+from typing import Any, Literal, overload
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from equipoise.datasets.bunch import Column, damaged, make_bunch, read_table
+
+_FILE: Traversable = resources.files("equipoise.datasets") / "data" / "adult.npz"
+_N_ROWS, _N_POSITIVE = 48_842, 11_687
+_COLUMNS = [
+    "age",
+    "workclass",
+    "fnlwgt",
+    "education",
+    "education_num",
+    "marital_status",
+    "occupation",
+    "relationship",
+    "race",
+    "sex",
+    "capital_gain",
+    "capital_loss",
+    "hours_per_week",
+    "native_country",
+    "income",
+    "split",
+]
+_FEATURES = [name for name in _COLUMNS if name not in {"fnlwgt", "income", "split"}]
+
+_DESCR = """\
+Adult (census income)
+=====================
+
+Task: from a person's census record, predict whether their income is above 50,000 dollars a year.
+
+Rows        48,842 (train part 32,561, test part 16,281), one per person
+Positive    11,687 (23.93 %)
+Features    13: 5 numeric, 8 categorical. One-hot encoded they give 104 numeric columns
+Missing     workclass 2,799, occupation 2,809, native_country 857
+
+group                  rows    positive
+Female               16,192     10.93 %
+Male                 32,650     30.38 %
+Female, White        13,027     11.84 %
+Female, non-White     3,165      7.17 %
+Male, White          28,735     31.55 %
+Male, non-White       3,915     21.79 %
+
+Who is in it
+------------
+People in the Current Population Survey of the United States, taken by Barry Becker from the 1994
+Census database. Kept were records with age above 16, adjusted gross income above 100 dollars, a
+sampling weight above 1 and at least one hour of work a week. So children and people without income
+or work are absent, and two thirds of the rows are men.
+
+Known problems
+--------------
+- The data are old: money is in dollars of the early 1990s.
+- 50,000 dollars is an arbitrary and high threshold: 89 % of the women and 88 % of the Black people
+  are below it, so a classifier that always says "no" is already right about most of them. Results
+  can change with the threshold; see Ding et al. (2021), who rebuilt the data to study this.
+- The rows are a sample with unequal probabilities. `fnlwgt` is the survey weight: the number of
+  people a row stands for, up to scale. It describes the sampling and not the person: no feature.
+  Unweighted rates, like those above, are rates of the sample and not of the population.
+- Sex is recorded as two values, race as five; Hispanic origin is not recorded.
+- Leaving sex out does not hide it: of the 22,047 people whose relationship is Husband or Wife, it
+  gives away the sex of all but 4.
+- education and education_num say the same thing twice.
+- Large values are cut off: capital_gain at 99,999 (244 rows), age at 90, hours_per_week at 99.
+- Unknown values are not random: workclass is never known when occupation is unknown, except for the
+  10 people who never worked.
+- 52 rows repeat an earlier row; some of these pairs lie across the train and test parts.
+
+Use it to compare methods with the literature, not to learn about incomes today.
+
+Source and licence
+------------------
+Becker, B. and Kohavi, R. (1996). Adult [Dataset]. UCI Machine Learning Repository, data set 2.
+https://doi.org/10.24432/C5XW20
+Licensed under CC BY 4.0, https://creativecommons.org/licenses/by/4.0/
+
+Changed here: the train and the test file are joined in this order; the marker "?" for unknown is a
+missing value; the full stop after the labels of the test file is gone; columns are named with
+underscores; `split`, `label` (1 where income is above 50,000 dollars) and the sensitive feature
+`sex_race4` are added. All other values are as published, including their spelling.
+
+References
+----------
+Kohavi, R. (1996). Scaling up the accuracy of naive-Bayes classifiers: a decision-tree hybrid. KDD.
+Agarwal, A., Beygelzimer, A., Dudík, M., Langford, J. and Wallach, H. (2018). A reductions approach
+to fair classification. ICML. (The data sets "adult", by sex, and "adult4", by sex_race4.)
+Ding, F., Hardt, M., Miller, J. and Schmidt, L. (2021). Retiring Adult: new datasets for fair
+machine learning. NeurIPS.
+"""
+
+
+@overload
+def load_adult(*, return_X_y: Literal[False] = False, as_frame: bool = False) -> Bunch: ...
+
+
+@overload
+def load_adult(*, return_X_y: Literal[True], as_frame: bool = False) -> tuple[Any, Any]: ...
+
+
+def load_adult(*, return_X_y: bool = False, as_frame: bool = False) -> Bunch | tuple[Any, Any]:
+    """Load the Adult (census income) data.
+
+    The task is to predict whether a person's income is above 50,000 dollars a year. The data are
+    part of the package: 48,842 people in the United States in 1994, of whom 11,687 (23.93 %) are
+    positive: 30.38 % of the men and 10.93 % of the women. Sex and race are among the features, as
+    in the experiments of Agarwal et al. (2018).
+
+    Parameters
+    ----------
+    return_X_y : bool, default=False
+        Return ``(data, target)`` instead of a Bunch. The sensitive features are not in the pair;
+        take them, in the same row order, from ``load_adult().sensitive``.
+    as_frame : bool, default=False
+        Return pandas objects, with categories as they are, instead of numeric NumPy arrays.
+
+    Returns
+    -------
+    adult : :class:`sklearn.utils.Bunch`
+        With the attributes
+
+        data : ndarray of shape (48842, 104) or DataFrame of shape (48842, 13)
+            The features. In the array, float64 and C-contiguous, a categorical feature is a block
+            of 0/1 columns, one for each value; a missing value is a block of zeros. In the data
+            frame it is a column of dtype category; a missing value is NaN.
+        target : ndarray or Series of shape (48842,)
+            1 where income is above 50,000 dollars, else 0.
+        sensitive : dict of str arrays or DataFrame
+            ``"sex"`` (2 values), ``"race"`` (5 values) and ``"sex_race4"``, sex crossed with White
+            or not, the four groups of "adult4" in the paper.
+        frame : None or DataFrame of shape (48842, 17)
+            With ``as_frame=True`` all columns, also `fnlwgt`, `income`, `split` and `label`.
+        feature_names : list of str
+            Names of the columns of `data`, such as ``"age"`` and ``"workclass=Private"``.
+        target_names : ndarray of shape (2,)
+            The income classes, ``"<=50K"`` and ``">50K"``.
+        weight : ndarray or Series of shape (48842,)
+            The survey weight `fnlwgt`, which is not a feature. Only ratios of it have a meaning.
+        split : ndarray or Series of shape (48842,)
+            ``"train"`` or ``"test"``: the part of the row in the original publication.
+        DESCR : str
+            Origin, licence, who is in the data, and the known problems. Worth reading.
+
+    (data, target) : tuple
+        If ``return_X_y=True``.
+
+    Raises
+    ------
+    OSError
+        If the data file of the package is missing or damaged.
+    ImportError
+        If ``as_frame=True`` and pandas is not installed.
+
+    Notes
+    -----
+    Becker, B. and Kohavi, R. (1996). Adult [Dataset]. UCI Machine Learning Repository, data set 2.
+    https://doi.org/10.24432/C5XW20. Licensed under CC BY 4.0. The two files are joined, unknown
+    values are missing values, and columns are renamed; ``DESCR`` lists every change.
+
+    The data are a benchmark, not a picture of incomes today: a filtered extract of a 1994 survey,
+    with an arbitrary threshold and two values for sex.
+
+    Examples
+    --------
+    >>> from equipoise.datasets import load_adult
+    >>> adult = load_adult()
+    >>> adult.data.shape
+    (48842, 104)
+    >>> for sex in ("Female", "Male"):
+    ...     print(sex, f"{adult.target[adult.sensitive['sex'] == sex].mean():.2%}")
+    Female 10.93%
+    Male 30.38%
+
+    The parts as published:
+
+    >>> train = adult.split == "train"
+    >>> adult.data[train].shape, adult.data[~train].shape
+    ((32561, 104), (16281, 104))
+    """
+    table = _read()
+    bunch = make_bunch(
+        table,
+        features=list(_FEATURES),
+        target="label",
+        sensitive={
+            "sex": table["sex"],
+            "race": table["race"],
+            "sex_race4": _sex_race4(table["sex"], table["race"]),
+        },
+        extra={
+            "weight": Column(table["fnlwgt"].values.astype(np.float64)),
+            "split": table["split"],
+        },
+        as_frame=as_frame,
+        target_names=table["income"].categories,
+        DESCR=_DESCR,
+    )
+    return (bunch.data, bunch.target) if return_X_y else bunch
+
+
+def _read() -> dict[str, Column]:
+    """Read the file, add the label, and check the number of positives."""
+    table = read_table(_FILE, columns=_COLUMNS, n_rows=_N_ROWS)
+    positive = table["income"].to_array() == ">50K"
+    if positive.sum() != _N_POSITIVE:
+        raise damaged(
+            _FILE,
+            expected=f"{_N_POSITIVE:,} rows with income >50K",
+            found=f"{positive.sum():,}",
+        )
+    return table | {"label": Column(positive)}
+
+
+def _sex_race4(sex: Column, race: Column) -> Column:
+    """Cross sex with White or not."""
+    names = ["Female, White", "Female, non-White", "Male, White", "Male, non-White"]
+    male, non_white = sex.to_array() == "Male", race.to_array() != "White"
+    return Column(2 * male + non_white, np.array(names))

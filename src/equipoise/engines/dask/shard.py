@@ -1,0 +1,196 @@
+"""A shard: some of the rows on one worker, and the sums that are asked of it.
+
+These functions run on the workers. They get a shard and a table of the size of the cells, and
+return tables; no rows leave.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from equipoise.cells.codes import add_up, count_selected, look_up
+from equipoise.cells.rows import Array, Cells
+from equipoise.exceptions import EmptyCellWarning
+from equipoise.oracles.decisions import decisions
+from equipoise.rows.hashing import hash_uniform
+from equipoise.rows.validation import read_columns, read_target, to_array
+
+#: An odd constant with mixed bits, to scatter row numbers.
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass(frozen=True, eq=False)
+class ReadRows:
+    """A partition as read: its features, and its own small table of combinations."""
+
+    X: Any
+    cells: Cells
+    weight: Array | None
+
+
+@dataclass(frozen=True, eq=False)
+class Combinations:
+    """The combinations of label and groups in one partition, counted."""
+
+    y: NDArray
+    sensitive: Mapping[str, NDArray]
+    control: Mapping[str, NDArray]
+    count: Array
+    weight: Array
+    square: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Shard:
+    """Rows of one partition, sorted into the cells of all.
+
+    Parameters
+    ----------
+    X : table of n rows
+    code : array of shape (n,)
+        The cell of each row.
+    weight : array of shape (n,), or None
+        None means that all rows weigh one.
+    start : int
+        The number of its first row among all rows.
+    n_cells : int
+    """
+
+    X: Any
+    code: NDArray[np.integer]
+    weight: Array | None
+    start: int
+    n_cells: int
+
+    def __len__(self) -> int:
+        return len(self.code)
+
+    def folds(self, k: int) -> NDArray[np.integer]:
+        """Deal the rows into k folds, by their number among all rows and nothing else."""
+        number = np.arange(self.start, self.start + len(self), dtype=np.uint64)
+        mixed = (number * _ODD) ^ (number >> np.uint64(7))
+        mixed = (mixed ^ (mixed >> np.uint64(31))) * np.uint64(0x94D049BB133111EB)
+        return ((mixed >> np.uint64(33)) % np.uint64(k)).astype(np.uint8)
+
+    def spread(self, table: NDArray) -> NDArray:
+        """Give every row the entry of its cell."""
+        return look_up(self.code, np.asarray(table))
+
+    def count(self, selected: NDArray[np.bool_]) -> Array:
+        """Return the weight that is selected in each cell."""
+        if self.weight is None:
+            return count_selected(self.code, self.n_cells, selected)
+        return add_up(self.code, self.n_cells, self.weight * selected)
+
+
+def read_partition(
+    number: int, X: Any, y: Any, sensitive: Any, control: Any, weight: Any
+) -> ReadRows:
+    """Check one partition, and sort its rows into combinations of its own."""
+    try:
+        n = len(X) if not issparse(X) else X.shape[0]
+        _check_index(X, y=y, sensitive_features=sensitive, control_features=control)
+        _check_index(X, sample_weight=weight)
+        y = read_target(y, n) if n else to_array(y, "y")
+        with warnings.catch_warnings():  # a category that is not here may be in other partitions
+            warnings.simplefilter("ignore", EmptyCellWarning)
+            groups = read_columns(sensitive, n, "sensitive_features", "group")
+            strata = {}
+            if control is not None:
+                strata = read_columns(control, n, "control_features", "stratum")
+        weight = None if weight is None else _read_weight(weight, n)
+    except ValueError as error:
+        raise ValueError(f"partition {number}: {error}") from None
+    # The label is one more column here: its two values are known once all partitions are read.
+    cells = Cells.from_columns(np.zeros(n, np.int8), {_LABEL: y, **groups}, strata, weight)
+    return ReadRows(X, cells, weight)
+
+
+_LABEL = "\0label"
+
+
+def combinations_of(rows: ReadRows) -> Combinations:
+    """Return what a partition adds to the table of cells."""
+    cells, C = rows.cells, rows.cells.n_cells
+    count = cells.count.astype(float)
+    weight = square = count
+    if rows.weight is not None:
+        weight = add_up(cells.code, C, rows.weight)
+        square = add_up(cells.code, C, np.square(rows.weight))
+    groups = {name: values for name, values in cells.sensitive.items() if name != _LABEL}
+    return Combinations(cells.sensitive[_LABEL], groups, cells.control, count, weight, square)
+
+
+def encode(
+    rows: ReadRows, cell: NDArray[np.integer], start: int, n_cells: int, dtype: Any
+) -> Shard:
+    """Return the shard: local combinations become cells, features an array if that is asked."""
+    table = np.asarray(cell, dtype=np.min_scalar_type(max(n_cells - 1, 0)))
+    code = look_up(rows.cells.code, table) if len(table) else np.zeros(0, np.uint8)
+    X = rows.X if dtype is None else np.ascontiguousarray(np.asarray(rows.X), dtype=dtype)
+    return Shard(X, code, rows.weight, start, n_cells)
+
+
+def digest_of(shard: Shard) -> bytes:
+    """Return a digest of all that is in it."""
+    digest = blake2b(digest_size=16)
+    parts = [shard.code, shard.weight]
+    if len(shard):
+        parts.append(hash_uniform(shard.X.tocsr() if issparse(shard.X) else shard.X))
+    for array in parts:
+        if array is not None:
+            digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.digest()
+
+
+def selected_by(shard: Shard, classifiers: Sequence[Any]) -> Array:
+    """Return the weight that each classifier selects in each cell, shape (P, C)."""
+    if not len(shard):
+        return np.zeros((len(classifiers), shard.n_cells))
+    return np.array([shard.count(h) for h in decisions(classifiers, shard.X)])
+
+
+def tally_of(shard: Shard, mixture: Any) -> Array:
+    """Return sums over cells of w h, w^2, w^2 h and w^2 h^2, h being how often Q selects."""
+    h = mixture.predict_pmf(shard.X)[:, 1] if len(shard) else np.zeros(0)
+    w = np.ones(len(shard)) if shard.weight is None else shard.weight
+    each = (w * h, w**2, w**2 * h, w**2 * h**2)
+    return np.array([add_up(shard.code, shard.n_cells, values) for values in each])
+
+
+def selected_out_of_fold(shard: Shard, classifiers: Sequence[Any]) -> Array:
+    """Return the weight selected in each cell, row by row by the classifier without its fold."""
+    h = np.zeros(len(shard), dtype=bool)
+    fold = shard.folds(len(classifiers))
+    for number, classifier in enumerate(classifiers):
+        if (rows := fold == number).any():
+            (some,) = decisions([classifier], shard.X[rows])
+            h[rows] = some
+    return shard.count(h)
+
+
+def _read_weight(weight: Any, n: int) -> Array:
+    array = np.asarray(weight, dtype=float).reshape(-1)
+    if len(array) != n:
+        raise ValueError(f"sample_weight has {len(array)} entries, X has {n} rows.")
+    if not (np.isfinite(array) & (array >= 0)).all():
+        raise ValueError("sample_weight has negative or missing entries; expected numbers >= 0.")
+    return array
+
+
+def _check_index(X: Any, **others: Any) -> None:
+    """Refuse frames whose rows are called differently: they do not belong together."""
+    for name, other in others.items():
+        if hasattr(X, "index") and hasattr(other, "index") and not X.index.equals(other.index):
+            raise ValueError(
+                f"the rows of X and {name} have different indexes, so they do not belong together. "
+                "Take both from one frame, or reset both indexes."
+            )

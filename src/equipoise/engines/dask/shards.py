@@ -1,0 +1,213 @@
+"""Shards: all rows, spread over the workers of a cluster, as the driver sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.cells.codes import factorize
+from equipoise.cells.rows import Array
+from equipoise.cells.table import CellCounts
+from equipoise.engines.dask.attempts import attempt, gather
+from equipoise.engines.dask.collections import Partition, example_of, split
+from equipoise.engines.dask.shard import (
+    Combinations,
+    combinations_of,
+    digest_of,
+    encode,
+    read_partition,
+    selected_by,
+    tally_of,
+)
+from equipoise.metrics.violations import Tally
+
+
+class Shards:
+    """The rows of Dask collections, read once and kept by the workers.
+
+    Cells are numbered once; from then on tables of the size of the cells go out and come back, and
+    no row moves. What is lost with a worker is read again from its source.
+
+    Parameters
+    ----------
+    X, y, sensitive_features, control_features, sample_weight : Dask collections
+    dtype : dtype, optional
+        Keep features as arrays of this type; by default as they come.
+
+    Attributes
+    ----------
+    cells : CellCounts
+    classes : array of two labels
+    example : table without rows
+        Names and number of the features.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        sensitive_features: Any,
+        control_features: Any = None,
+        sample_weight: Any = None,
+        *,
+        dtype: Any = None,
+    ) -> None:
+        self.client = current_client()
+        self.example = example_of(X)
+        parts = split(X, y, sensitive_features, control_features, sample_weight)
+        self._read(list(map(Partition._make, parts)), dtype)
+
+    def _read(self, partitions: list[Partition], dtype: Any) -> None:
+        from dask import delayed
+
+        client = self.client
+        rows = client.persist(
+            [delayed(read_partition, pure=False)(i, *part) for i, part in enumerate(partitions)]
+        )
+        tables = attempt(
+            client,
+            "reading the data",
+            lambda limit: gather(
+                client, client.compute([delayed(combinations_of)(part) for part in rows]), limit
+            ),
+        )
+        self.cells, self.classes, codes = _merge(tables)
+        self.sizes = [int(table.count.sum()) for table in tables]
+        starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(int)
+        shards = client.persist(
+            [
+                delayed(encode, pure=False)(part, code, int(start), self.cells.n_cells, dtype)
+                for part, code, start in zip(rows, codes, starts, strict=True)
+            ]
+        )
+        self.futures = client.compute(shards)
+        self.wait()
+
+    def __len__(self) -> int:
+        return self.cells.n_examples
+
+    def wait(self) -> None:
+        """Wait until every shard is in some worker's memory; lost ones are made again."""
+        from distributed import wait
+
+        def whole(limit: float) -> None:
+            with self.client.as_current():
+                wait(self.futures, timeout=limit)
+            for future in self.futures:
+                if future.status != "finished":
+                    future.result(timeout=1.0)  # raises
+
+        attempt(self.client, "reading the data", whole)
+
+    def map(self, function: Callable[..., Any], *args: Any, each: Sequence[Any] = ()) -> list[Any]:
+        """Return ``function(shard, *args)`` for every shard, run where the shard is.
+
+        ``each`` holds further arguments, one list for all shards each.
+        """
+        name = function.__name__.replace("_", " ").strip()
+        return attempt(self.client, name, lambda limit: self._map(limit, function, args, each))
+
+    def _map(self, limit: float, function: Any, args: Any, each: Sequence[Any]) -> list[Any]:
+        submit = self.client.submit
+        tasks = [
+            submit(function, future, *args, *own, pure=False)
+            for future, *own in zip(self.futures, *each, strict=True)
+        ]
+        return gather(self.client, tasks, limit)
+
+    def total(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Return the sum over all shards, in their order."""
+        return sum(self.map(function, *args))
+
+    def shares(self, classifiers: Sequence[Any]) -> Array:
+        """Return the selected share of each cell for every classifier, shape (P, C)."""
+        return self.total(selected_by, list(classifiers)) / self.cells.total_weight
+
+    def tally(self, mixture: Any) -> Tally:
+        """Add up by cell how often a randomized classifier selects people."""
+        total = self.cells.total_weight
+        s, *squares = self.total(tally_of, mixture)
+        w2, w2h, w2hh = (values / total**2 for values in squares)
+        return Tally.of_sums(self.cells, s / total, (w2, w2h, w2hh))
+
+    def identity(self) -> Iterator[bytes]:
+        """Yield all that tells these data from others."""
+        yield from self.map(digest_of)
+
+    def placed(self) -> dict[str, list[int]]:
+        """Return the numbers of the shards that each worker holds, each shard once."""
+        self.wait()
+        held = self.client.who_has(self.futures)
+        places: dict[str, list[int]] = {}
+        for number, future in enumerate(self.futures):
+            addresses = sorted(held.get(future.key) or ())
+            # A shard that several hold goes to one that has work already.
+            known = [a for a in addresses if a in places] or addresses
+            if not known:
+                raise OSError(f"shard {number} is on no worker")
+            places.setdefault(known[0], []).append(number)
+        return dict(sorted(places.items(), key=lambda place: place[1][0]))
+
+
+def _merge(
+    tables: Sequence[Combinations],
+) -> tuple[CellCounts, NDArray, list[NDArray[np.integer]]]:
+    """Number the cells of all partitions; return them, the classes and the codes of each part."""
+    y = np.concatenate([np.asarray(table.y, dtype=object) for table in tables])
+    labels, classes = factorize(_plain(y))
+    if len(classes) != 2:
+        shown = ", ".join(map(repr, classes[:4].tolist())) + (", ..." if len(classes) > 4 else "")
+        raise ValueError(
+            f"Only binary classification is supported. y has {len(classes)} classes ({shown}); "
+            "expected two."
+        )
+    names = [(list(table.sensitive), list(table.control)) for table in tables]
+    if any(name != names[0] for name in names):
+        raise ValueError(
+            "the partitions of sensitive_features or control_features have different columns; "
+            "expected the same in all."
+        )
+    sums = ("count", "weight", "square")
+    cells, code = CellCounts.from_sums(
+        labels,
+        {name: _joined(name, [t.sensitive for t in tables]) for name in names[0][0]},
+        {name: _joined(name, [t.control for t in tables]) for name in names[0][1]},
+        *(np.concatenate([getattr(table, of) for table in tables]) for of in sums),
+    )
+    if not cells.total_weight > 0 or not 0 < cells.mass[cells.label == 1].sum() < 1:
+        raise ValueError("sample_weight is zero for one of the two classes; give both some weight.")
+    ends = np.cumsum([len(table.count) for table in tables])
+    return cells, classes, np.split(code, ends[:-1])
+
+
+def _joined(name: str, tables: Sequence[Any]) -> NDArray:
+    return _plain(np.concatenate([np.asarray(table[name], dtype=object) for table in tables]))
+
+
+def _plain(values: NDArray) -> NDArray:
+    """Return numbers as numbers and the rest as it is."""
+    kinds = {type(value) for value in values.tolist()}
+    if kinds <= {bool} or kinds <= {int, float}:
+        return np.array(values.tolist())
+    return values
+
+
+def current_client() -> Any:
+    """Return the client of the cluster in use; an error that tells how to start one."""
+    try:
+        from distributed import default_client
+    except ImportError as error:
+        raise ImportError(
+            "Dask collections need dask.distributed, which is not installed. Run: "
+            "pip install 'equipoise[dask]'"
+        ) from error
+    try:
+        return default_client()
+    except ValueError:
+        raise ValueError(
+            "X is a Dask collection, but there is no cluster to work on. Start one first: "
+            "client = dask.distributed.Client() for this machine, or Client(address)."
+        ) from None

@@ -1,0 +1,141 @@
+"""The price of blindness: what it costs not to look at the group when deciding.
+
+A blind classifier knows x, an aware one x and the group a. The probabilities that the plug-in
+oracle learns tell both what they need, because ::
+
+    P(Y = y | x, a)  is proportional to  P(Y = y | x) P(A = a | x, Y = y)
+
+so the aware frontier is traced from the same models as the blind one, without a further fit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from equipoise.cells.rows import Array
+from equipoise.constraints.base import Constraint
+from equipoise.estimators.frontier import Frontier
+from equipoise.estimators.frontier_point import with_eps
+from equipoise.game.column_generation import Asked, frontier, over_pool
+from equipoise.game.lagrangian import Lagrangian
+from equipoise.game.objectives import Loss, Objective
+from equipoise.game.pool import Oracle, Pool, Response
+from equipoise.oracles.plugin import PluginOracle
+
+
+@dataclass(frozen=True)
+class PriceOfBlindness:
+    """Errors of blind and aware classifiers within the same bounds; printed, it is a table.
+
+    Attributes
+    ----------
+    bounds, blind, aware : arrays of equal length
+        The bounds, and the least errors found within them, of decisions that do not look at the
+        group and of decisions that do. Measured out of fold.
+    """
+
+    bounds: Array
+    blind: Array
+    aware: Array
+
+    @property
+    def price(self) -> Array:
+        """Error that looking at the group would save, bound by bound."""
+        return self.blind - self.aware
+
+    def __str__(self) -> str:
+        lines = ["bound   blind   aware   price"]
+        rows = zip(self.bounds, self.blind, self.aware, self.price, strict=True)
+        lines += ["  ".join(f"{number + 0.0:.4f}" for number in row) for row in rows]
+        return "\n".join(lines)
+
+
+def price_of_blindness(
+    estimator: Any,
+    constraint: Constraint,
+    X: Any,
+    y: Any,
+    *,
+    sensitive_features: Any,
+    control_features: Any = None,
+    sample_weight: Any = None,
+    bounds: ArrayLike | None = None,
+    objective: Objective | Loss | None = None,
+    nu: float | None = None,
+    cv: Any = 5,
+) -> PriceOfBlindness:
+    """Compare the best decisions that see X alone with the best that see the group as well.
+
+    Both frontiers are those of the plug-in oracle and come from the same fits of the learner:
+    those of one ``Frontier(..., oracle="plugin")``. Leave the group out of X; otherwise nobody is
+    blind.
+
+    Parameters
+    ----------
+    estimator : classifier with ``predict_proba``
+    constraint : Constraint
+    X, y, sensitive_features, control_features, sample_weight
+        As for `FairClassifier.fit`.
+    bounds, objective, nu, cv
+        As for `Frontier`.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from equipoise import DemographicParity
+    >>> rng = np.random.default_rng(0)
+    >>> A = rng.integers(0, 2, 2000)
+    >>> X = rng.normal(size=(2000, 2)) + A[:, None]
+    >>> y = (X.sum(axis=1) + rng.normal(size=2000) > 1).astype(int)
+    >>> found = price_of_blindness(LogisticRegression(), DemographicParity(), X, y,
+    ...                            sensitive_features=A, bounds=[0.01, 0.3])
+    >>> bool(found.price[0] > 0.02), bool(abs(found.price[1]) < 0.01)
+    (True, True)
+    """
+    stated = Frontier(
+        estimator, constraint, bounds=bounds, objective=objective, nu=nu, oracle="plugin", cv=cv
+    )
+    traced = stated._read_bounds()
+    problem = stated._problem(X, y, sensitive_features, control_features, sample_weight)
+    games = [stated._game(with_eps(constraint, eps), problem.cells)[1] for eps in traced]
+    blind = problem.oracle
+    assert isinstance(blind, PluginOracle)
+    return PriceOfBlindness(
+        bounds=traced,
+        blind=_errors(games, blind, problem.nu),
+        aware=_errors(games, _AwareOracle(blind), problem.nu),
+    )
+
+
+def _errors(games: list[Lagrangian], oracle: Oracle, nu: float) -> Array:
+    pool, asked = Pool(), Asked()
+    for _ in frontier(games, oracle, pool, nu=nu, asked=asked):
+        pass
+    return np.array([play.error for play in over_pool(games, pool, asked)])
+
+
+class _AwareOracle:
+    """Best responses of those who know the group, from the probabilities of those who do not."""
+
+    exact = False
+
+    def __init__(self, blind: PluginOracle) -> None:
+        cells = blind.cells
+        group = blind.deployed.table.group
+        inside = group[cells.code][:, None] == group[None, :]
+        joint = np.where(inside, blind.probabilities, 0.0)
+        total = joint.sum(axis=1, keepdims=True)
+        # Where a group was thought impossible, the label alone tells what to expect.
+        label = blind.probabilities @ (cells.label[:, None] == cells.label[None, :])
+        joint = np.where(total > 0, joint, np.where(inside, label, 0.0))
+        self.cells = cells
+        self.probabilities = joint / joint.sum(axis=1, keepdims=True)
+
+    def best_response(self, costs: Array) -> Response:
+        """Select those who cost less than nothing."""
+        smallest = -1e-12 * np.abs(costs).max(initial=0.0)
+        return Response(None, self.cells.sum(self.probabilities @ costs < smallest))

@@ -1,0 +1,98 @@
+"""What a model file may hold as plain data: the closed list of this package's own types."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from sklearn.pipeline import Pipeline
+
+from equipoise.cells.layered import LayeredCells
+from equipoise.cells.rows import Cells
+from equipoise.cells.table import CellCounts
+from equipoise.constraints import group_bounds, parity
+from equipoise.constraints.base import All, Linear
+from equipoise.constraints.expressions import Expression, Inequality, Term
+from equipoise.constraints.moments import Row
+from equipoise.estimators.frontier import Frontier
+from equipoise.estimators.frontier_point import FrontierPoint
+from equipoise.estimators.grid_search import Candidate, GridSearch
+from equipoise.estimators.randomized import RandomizedClassifier
+from equipoise.estimators.reductions import ExponentiatedGradient, FairClassifier
+from equipoise.game.certificate import Certificate
+from equipoise.game.objectives import BalancedError, Costs
+from equipoise.game.pool import Pool
+from equipoise.metrics.violations import Tally
+from equipoise.oracles.cell_probabilities import (
+    CellProbabilities,
+    CellTable,
+    ClassProbabilities,
+    OneAgainstRest,
+)
+from equipoise.oracles.plugin import PluginClassifier
+from equipoise.oracles.refit import Relabelled
+from equipoise.oracles.thresholds import ThresholdedClassifier
+
+
+class NotKept:
+    """Stands for a part of a model that its file does not hold, such as a function of the user's.
+
+    >>> NotKept("function benefit")
+    <not kept in the model file: function benefit>
+    """
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def __repr__(self) -> str:
+        return f"<not kept in the model file: {self.what}>"
+
+    def __call__(self, *args: object, **kwargs: object) -> NoReturn:
+        """Raise: there is nothing to call."""
+        raise RuntimeError(
+            f"{self.what} is code, which model files do not hold. Predictions do not need it; to "
+            "fit or certify again, set the parameter of the model anew."
+        )
+
+
+#: The kinds that `save` takes; a Pipeline may end in one of them.
+MODELS = (FairClassifier, ExponentiatedGradient, GridSearch, Frontier, RandomizedClassifier)
+
+_PARITIES = (
+    parity.AccuracyEquality,
+    parity.DemographicParity,
+    parity.EqualOpportunity,
+    parity.EqualizedOdds,
+    parity.ErrorRateBalance,
+    parity.FalseNegativeRateParity,
+    parity.FalsePositiveRateParity,
+    parity.FourFifthsRule,
+    parity.UtilityParity,
+)
+_BOUNDS = (
+    group_bounds.BoundedGroupError,
+    group_bounds.MinimaxGroupError,
+    group_bounds.SelectionRate,
+    group_bounds.TreatmentEquality,
+)
+_OTHERS = (
+    *(All, Linear, Inequality, Expression, Term, Row, Costs, BalancedError),
+    *(Certificate, FrontierPoint, Candidate, Cells, CellCounts, LayeredCells, Pool),
+    *(ThresholdedClassifier, PluginClassifier, CellProbabilities, ClassProbabilities, CellTable),
+    *(OneAgainstRest, Relabelled, Tally, Pipeline),
+)
+#: By the names under which files know them. Renaming a class here is a new format version.
+KINDS: dict[str, type[Any]] = {
+    kind.__name__.lstrip("_"): kind for kind in (*MODELS, *_PARITIES, *_BOUNDS, *_OTHERS)
+}
+NAMES = {kind: name for name, kind in KINDS.items()}
+
+
+def is_model(value: Any) -> bool:
+    """Whether `save` takes it: a model of this package, or a Pipeline that ends in one.
+
+    >>> is_model(RandomizedClassifier([None], [1.0])), is_model(Pipeline([("a", None)]))
+    (True, False)
+    """
+    if type(value) is Pipeline:
+        return is_model(value.steps[-1][1])
+    return type(value) in MODELS

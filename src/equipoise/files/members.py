@@ -1,0 +1,92 @@
+"""Classifiers of other libraries in a model file: skops, which rebuilds only types it is told to.
+
+skops writes the state of an object as JSON and arrays, never as code. What it may make of them
+when reading is a matter of a list of types; everything else is refused by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from equipoise.exceptions import ModelFileError, UntrustedTypeError
+
+#: Types that files may hold besides those of scikit-learn, NumPy and SciPy, which skops trusts:
+#: trees, boosted trees (LightGBM's and XGBoost's too), and what other classifiers are made of.
+TRUSTED = frozenset(
+    {
+        "collections.OrderedDict",
+        "collections.defaultdict",
+        "equipoise.oracles.refit.ResampledClassifier",
+        "lightgbm.basic.Booster",
+        "lightgbm.sklearn.LGBMClassifier",
+        "numpy.dtype",
+        "sklearn._loss.link.Interval",
+        "sklearn._loss.link.LogitLink",
+        "sklearn._loss.loss.HalfBinomialLoss",
+        "sklearn.calibration._CalibratedClassifier",
+        "sklearn.calibration._SigmoidCalibration",
+        "sklearn.compose._column_transformer.make_column_selector",
+        "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
+        "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+        "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+        "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
+        "sklearn.tree._tree.Tree",
+        "sklearn.utils._bunch.Bunch",
+        "xgboost.core.Booster",
+        "xgboost.sklearn.XGBClassifier",
+    }
+)
+
+
+def dump(objects: list[Any]) -> tuple[bytes, list[str]]:
+    """Return the objects as bytes, and the types that a reader will have to trust explicitly."""
+    skops = _skops()
+    try:
+        data = skops.dumps(objects)
+        needed = set(skops.get_untrusted_types(data=data)) - TRUSTED
+    except Exception as error:  # skops raises whatever the state of an object leads to
+        kinds = ", ".join(dict.fromkeys(type(value).__name__ for value in objects))
+        raise ModelFileError(
+            f"one of {kinds} cannot be kept in a model file: {error}. Expected classifiers whose "
+            "state is numbers, text, arrays and known types."
+        ) from error
+    if local := sorted(name for name in needed if "<" in name or name.startswith("__main__.")):
+        raise ModelFileError(
+            f"the model holds {local[0]}, which only this program knows, so that no other could "
+            "load it. Put it into a module of its own and import it from there."
+        )
+    return data, sorted(needed)
+
+
+def load(data: bytes, trusted: Iterable[str | type]) -> list[Any]:
+    """Return the objects, if all of their types are trusted."""
+    skops = _skops()
+    allowed = {_name(kind) for kind in ([trusted] if isinstance(trusted, str) else trusted)}
+    try:
+        present = set(skops.get_untrusted_types(data=data))
+    except Exception as error:
+        raise ModelFileError(f"the members cannot be read: {error}.") from error
+    if strange := sorted(present - TRUSTED - allowed):
+        raise UntrustedTypeError(strange)
+    try:
+        return list(skops.loads(data, trusted=sorted(present)))
+    except Exception as error:
+        raise ModelFileError(
+            f"the members cannot be made again with the libraries installed here: {error}. The "
+            "manifest tells which versions wrote them; see equipoise.files.read_manifest."
+        ) from error
+
+
+def _name(kind: str | type) -> str:
+    return kind if isinstance(kind, str) else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _skops() -> Any:
+    try:
+        import skops.io
+    except ImportError:
+        raise ImportError(
+            "model files need skops, which is not installed: pip install 'equipoise[files]'."
+        ) from None
+    return skops.io

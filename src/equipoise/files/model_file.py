@@ -1,0 +1,171 @@
+"""Model files: one zip archive with a fitted model, and no code and no training rows in it.
+
+The parts of the archive:
+
+- ``manifest.json``: what the model is, in words and numbers to read: format version, versions of
+  the libraries, parameters, constraint, certificate, weights, classes, feature names; and the
+  sha256 of every other part.
+- ``state.json``: the model itself, as far as it consists of this package's own types.
+- ``members.skops``: the classifiers of other libraries.
+
+The hashes find accidents. They are no signature: who can write the file can write its hashes.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Iterable, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from equipoise.estimators.randomized import RandomizedClassifier
+from equipoise.exceptions import ModelFileError, UntrustedTypeError
+from equipoise.files import archive
+from equipoise.files import members as member_files
+from equipoise.files.kinds import MODELS, is_model
+from equipoise.files.state import Decoder, Encoder
+from equipoise.files.summary import summarize
+
+__all__ = ["ModelFileError", "UntrustedTypeError", "load", "read_manifest", "save"]
+
+_STATE, _MEMBERS = "state.json", "members.skops"
+_LIBRARIES = ("equipoise", "numpy", "scipy", "scikit-learn", "skops", "lightgbm", "xgboost")
+
+
+def save(
+    model: Any,
+    path: str | Path,
+    *,
+    overwrite: bool = False,
+    metadata: Mapping[str, Any] | None = None,
+) -> None:
+    """Write a fitted model to a file, whole or not at all.
+
+    The file holds the classifiers, their weights, the constraint and the certificate. It holds no
+    training rows, unless the learner itself keeps them, as nearest neighbours do. Functions of
+    your own (an objective, a utility, a callback) are code and are left out.
+
+    Parameters
+    ----------
+    model : FairClassifier, ExponentiatedGradient, GridSearch, Frontier or RandomizedClassifier
+        Fitted; or a scikit-learn Pipeline that ends in one of them.
+    path : str or Path
+    overwrite : bool, default=False
+        Whether a file of this name is replaced.
+    metadata : mapping, optional
+        Notes of your own to keep in the manifest; anything that JSON can hold.
+
+    Raises
+    ------
+    FileExistsError
+        If there is such a file and ``overwrite`` is False.
+    ModelFileError
+        If a part of the model cannot be kept in a file.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tempfile import TemporaryDirectory
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> import equipoise
+    >>> rng = np.random.default_rng(0)
+    >>> A = rng.integers(0, 2, 500)
+    >>> X = np.column_stack([A + rng.normal(size=500), rng.normal(size=500)])
+    >>> y = (X.sum(axis=1) + rng.normal(size=500) > 0.5).astype(int)
+    >>> constraint = equipoise.DemographicParity(eps=0.02)
+    >>> clf = equipoise.FairClassifier(LogisticRegression(), constraint)
+    >>> clf = clf.fit(X, y, sensitive_features=A)
+    >>> with TemporaryDirectory() as folder:
+    ...     equipoise.save(clf, f"{folder}/fair.equipoise")
+    ...     again = equipoise.load(f"{folder}/fair.equipoise")
+    >>> bool((again.predict_pmf(X) == clf.predict_pmf(X)).all())
+    True
+    """
+    if not is_model(model):
+        known = ", ".join(kind.__name__ for kind in MODELS)
+        raise TypeError(
+            f"got a {type(model).__name__} to save; expected one of {known}, or a Pipeline that "
+            "ends in one. Other scikit-learn estimators are saved with skops itself."
+        )
+    if not isinstance(model, RandomizedClassifier):
+        check_is_fitted(model)
+    encoder = Encoder()
+    state = json.dumps(encoder.encode(model), ensure_ascii=False, allow_nan=False).encode()
+    members, untrusted = member_files.dump(encoder.objects)
+    manifest = {
+        "versions": {"python": platform.python_version(), **_versions()},
+        **summarize(model),
+        "types_to_trust": untrusted,
+        "metadata": dict(metadata or {}),
+    }
+    archive.write(Path(path), manifest, {_STATE: state, _MEMBERS: members}, overwrite=overwrite)
+
+
+def load(path: str | Path, *, trusted: Iterable[str | type] = ()) -> Any:
+    """Read a model from a file; nothing of what the file holds is run as code.
+
+    Parameters
+    ----------
+    path : str or Path
+    trusted : iterable of str or type, default=()
+        Further types that the file may hold, such as ``"my_package.MyLearner"``. Those of
+        equipoise, scikit-learn, LightGBM and XGBoost need not be named. Making an object of a type
+        runs that type's own code: name only what you know.
+
+    Returns
+    -------
+    model
+        As it was saved: equal predictions, draws included.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is truncated, changed, written by a newer version, or no model file.
+    UntrustedTypeError
+        If it holds types that are not trusted; it names them.
+    """
+    manifest, parts = archive.read(Path(path))
+    if missing := {_STATE, _MEMBERS} - set(parts):
+        raise ModelFileError(f"{path} is damaged: {min(missing)} is missing. Save it again.")
+    objects = member_files.load(parts[_MEMBERS], trusted)
+    try:
+        return Decoder(objects).decode(json.loads(parts[_STATE]))
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        if isinstance(error, ModelFileError):
+            raise
+        raise ModelFileError(
+            f"{path} was written by equipoise {manifest['versions'].get('equipoise')} and does not "
+            f"make sense to this version ({type(error).__name__}: {error})."
+        ) from error
+
+
+def read_manifest(path: str | Path) -> dict[str, Any]:
+    """Return what a model file says about itself, without loading the model.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from sklearn.dummy import DummyClassifier
+    >>> from equipoise import RandomizedClassifier, save
+    >>> always = DummyClassifier(strategy="constant", constant=1).fit([[0], [0]], [0, 1])
+    >>> with TemporaryDirectory() as folder:
+    ...     save(RandomizedClassifier([always], [1.0]), f"{folder}/m", metadata={"owner": "me"})
+    ...     manifest = read_manifest(f"{folder}/m")
+    >>> manifest["kind"], manifest["weights"], manifest["metadata"]
+    ('RandomizedClassifier', [1.0], {'owner': 'me'})
+    """
+    return archive.read_manifest(Path(path))
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for name in _LIBRARIES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,77 @@
+"""What a manifest says about a model, to be read by people and by other programs."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from sklearn.pipeline import Pipeline
+
+from equipoise.estimators.frontier import Frontier
+from equipoise.estimators.frontier_point import FrontierPoint
+from equipoise.estimators.randomized import RandomizedClassifier
+from equipoise.game.certificate import Certificate
+
+
+def summarize(model: Any) -> dict[str, Any]:
+    """Return kind, parameters, constraint, certificate, weights, classes and feature names.
+
+    >>> from sklearn.dummy import DummyClassifier
+    >>> summary = summarize(RandomizedClassifier([DummyClassifier()], [2.0]))
+    >>> summary["kind"], summary["weights"], summary["classes"]
+    ('RandomizedClassifier', [1.0], ['0', '1'])
+    """
+    inner = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    summary: dict[str, Any] = {"kind": type(inner).__name__}
+    if inner is not model:
+        summary["inside"] = [type(step).__name__ for _, step in model.steps[:-1]]
+    if hasattr(inner, "get_params"):
+        given = inner.get_params(deep=False)
+        summary["parameters"] = {
+            name: _short(value) for name, value in given.items() if name != "callback"
+        }
+        summary["constraint"] = repr(getattr(inner, "constraint_", inner.constraint))
+    if hasattr(inner, "certificate_"):
+        summary["certificate"] = describe_certificate(inner.certificate_)
+    mixture = inner if isinstance(inner, RandomizedClassifier) else vars(inner).get("classifier_")
+    if mixture is not None:
+        summary["weights"] = mixture.weights.tolist()
+        summary["members"] = [repr(member) for member in mixture.members]
+    if isinstance(inner, Frontier):
+        summary["points"] = [describe_point(point) for point in inner.points_]
+        summary["unconstrained"] = describe_point(inner.unconstrained_)
+        summary["members"] = [repr(member) for member in inner._pool.classifiers]
+    summary["classes"] = [str(value) for value in inner.classes_]
+    names = getattr(model, "feature_names_in_", getattr(inner, "feature_names_in_", None))
+    summary["feature_names"] = None if names is None else [str(name) for name in names]
+    summary["n_features"] = getattr(inner, "n_features_in_", None)
+    return summary
+
+
+def describe_certificate(certificate: Certificate) -> dict[str, Any]:
+    """Return the numbers of a certificate, and its text."""
+    names = ("error", "violation", "lower", "upper", "gap", "nu", "B", "least_slack", "n_calls")
+    return {
+        **{name: _number(getattr(certificate, name)) for name in names},
+        "exact": certificate.exact,
+        "feasible": certificate.feasible,
+        "text": str(certificate),
+    }
+
+
+def describe_point(point: FrontierPoint) -> dict[str, Any]:
+    """Return the numbers of a point."""
+    names = ("eps", "error", "disparity", "lower", "gap", "price", "members")
+    return {name: _number(getattr(point, name)) for name in names}
+
+
+def _number(value: float) -> float | int | None:
+    """Return a number of JSON's, which knows no infinity: None."""
+    if isinstance(value, int):
+        return value
+    return float(value) if math.isfinite(value) else None
+
+
+def _short(value: Any, limit: int = 500) -> str:
+    text = repr(value)
+    return text if len(text) <= limit else f"{text[:limit]}..."

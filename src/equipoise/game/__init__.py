@@ -1,0 +1,1 @@
+"""The game between learner and multipliers (section 3)."""

@@ -1,0 +1,144 @@
+"""The Lagrangian L(Q, lambda) = err(Q) + lambda . (M mu(Q) - c) on cells (section 3.2).
+
+Pure functions of ``s``, the selected shares of a classifier: shape (C,) for one classifier,
+(P, C) for several. A randomized classifier Q enters as the mean of its members' shares, because
+everything here is affine in ``s`` (appendix A).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.cells.rows import Array, Cells, Mask
+from equipoise.constraints.moments import Moments, Row
+from equipoise.game.objectives import Costs, Loss, Objective, loss_table
+
+__all__ = ["TOLERANCE", "Costs", "Lagrangian", "Loss", "Objective", "loss_table"]
+
+#: A constraint counts as met when it is exceeded by no more than this (what the LP can promise).
+TOLERANCE = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class Lagrangian:
+    """The game between a classifier and the multipliers, for one set of cells and constraints.
+
+    Attributes
+    ----------
+    error_offset, error_slope : float and array of shape (C,)
+        err(h) = offset + slope . s(h).
+    gamma_offset, gamma_slope : arrays of shape (K,) and (K, C)
+        gamma(h) = M mu(h) = offset + slope s(h).
+    c : array of shape (K,)
+        The bounds, c-hat of equation (4).
+    B : float
+        Bound on the l1 norm of lambda; infinite for hard constraints.
+    rows : tuple of Row
+        The K constraints, in words.
+    elastic : mask of shape (K,), or None
+        Constraints without a bound of their own: the largest of them is to be made least, before
+        the error is.
+    """
+
+    error_offset: float
+    error_slope: Array
+    gamma_offset: Array
+    gamma_slope: Array
+    c: Array
+    B: float = np.inf
+    rows: tuple[Row, ...] = field(default=(), repr=False)
+    elastic: Mask | None = field(default=None, repr=False)
+
+    @classmethod
+    def from_moments(
+        cls,
+        moments: Moments,
+        cells: Cells,
+        loss: Objective | Loss | None = None,
+        B: float = np.inf,
+    ) -> Lagrangian:
+        """Bring the error and M mu(h) - c into the same table of cells."""
+        error_offset, error_slope = cells.total(loss_table(loss, cells))
+        return cls(
+            error_offset=error_offset,
+            error_slope=error_slope,
+            gamma_offset=moments.M @ moments.offset,
+            gamma_slope=moments.M @ moments.U,
+            c=moments.c,
+            B=B,
+            rows=moments.rows,
+            elastic=moments.elastic,
+        )
+
+    @property
+    def n_constraints(self) -> int:
+        """K, the number of inequalities."""
+        return len(self.c)
+
+    def error(self, s: Array) -> Array:
+        """err(h)."""
+        return self.error_offset + s @ self.error_slope
+
+    def gamma(self, s: Array) -> Array:
+        """gamma(h) = M mu(h)."""
+        return self.gamma_offset + s @ self.gamma_slope.T
+
+    def violation(self, s: Array) -> Array:
+        """By how much the worst constraint is exceeded, max over k of (gamma_k - c_k)+."""
+        excess = self.gamma(s) - self.c
+        return np.maximum(excess.max(axis=-1, initial=0.0), 0.0)
+
+    def value(self, s: Array, lam: Array) -> Array:
+        """L(h, lambda), for several multipliers (T, K) and classifiers (P, C) a (T, P) table."""
+        return self.error(s) + lam @ (self.gamma(s) - self.c).T
+
+    def costs(self, lam: Array) -> Array:
+        """C^1 - C^0 in each cell: the cost of predicting 1 rather than 0 (section 3.2)."""
+        return self.error_slope + lam @ self.gamma_slope
+
+    def best_lambda(self, s: Array) -> Array:
+        """Best_lambda(Q): all of B on the most violated constraint, or zero if all are met."""
+        lam = np.zeros(self.n_constraints)
+        excess = self.gamma(s) - self.c
+        if self.n_constraints and excess.max() > 0:
+            lam[excess.argmax()] = self.B
+        return lam
+
+    def upper(self, s: Array) -> float:
+        """max over lambda of L(Q, lambda), which is err(Q) + B max over k of (gamma_k - c_k)+."""
+        violation = float(self.violation(s))
+        return float(self.error(s)) + (self.B * violation if violation > TOLERANCE else 0.0)
+
+    def lower(self, s: Array, lams: Array) -> tuple[float, Array]:
+        """Return the best of the dual bounds min over h of L(h, lambda), and its lambda.
+
+        ``s`` (P, C) are all classifiers known and ``lams`` (T, K) the multipliers whose best
+        response is among them.
+        """
+        bounds = self.value(s, lams).min(axis=-1)
+        best = int(bounds.argmax())
+        return float(bounds[best]), lams[best]
+
+    def feasibility(self) -> Lagrangian:
+        """Return the game for the constraints alone: its value is the least violation possible."""
+        return replace(self, error_offset=0.0, error_slope=np.zeros_like(self.error_slope), B=1.0)
+
+    def relaxed(self, slack: Array | float) -> Lagrangian:
+        """Return the same game with every bound loosened by ``slack``."""
+        return replace(self, c=self.c + slack)
+
+    def only(self, rows: Sequence[int] | NDArray[np.intp]) -> Lagrangian:
+        """Return the game with these constraints alone."""
+        at = np.asarray(rows, dtype=int)
+        return replace(
+            self,
+            gamma_offset=self.gamma_offset[at],
+            gamma_slope=self.gamma_slope[at],
+            c=self.c[at],
+            rows=tuple(self.rows[k] for k in at) if self.rows else (),
+            elastic=None if self.elastic is None else self.elastic[at],
+        )

@@ -1,0 +1,160 @@
+"""Objectives: what is minimised, as a loss for either decision in every cell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from equipoise.cells.rows import Array, Cells
+from equipoise.constraints.moments import tabulate
+
+#: g_err: (sensitive values of a cell, label, prediction) -> loss in [0, 1].
+Loss = Callable[[dict, int, int], float]
+
+
+@runtime_checkable
+class Objective(Protocol):
+    """Anything that can tabulate a loss over cells."""
+
+    def table(self, cells: Cells) -> Array:
+        """g_err in every cell (rows) for prediction 0 and 1 (columns)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Objective: the mean cost of wrong decisions; with both costs 1, the error rate.
+
+    Parameters
+    ----------
+    false_positive, false_negative : float >= 0 or mapping, default=1
+        What it costs to select somebody with label 0, and not to select somebody with label 1. A
+        mapping gives each group its own cost; ``"else"`` stands for the groups not named.
+    on : str or sequence of str, optional
+        The sensitive features that make the groups; all of them by default.
+
+    Examples
+    --------
+    >>> Costs(false_negative=5)  # turning down a good applicant is five times as bad
+    Costs(false_positive=1.0, false_negative=5)
+    >>> cells = Cells.from_columns([0, 1, 1], {"sex": ["F", "F", "M"]})
+    >>> Costs(false_negative={"F": 5, "else": 2}, on="sex").table(cells).tolist()
+    [[0.0, 1.0], [5.0, 0.0], [2.0, 0.0]]
+    """
+
+    false_positive: float | Mapping[Hashable, float] = 1.0
+    false_negative: float | Mapping[Hashable, float] = 1.0
+    on: str | Sequence[str] | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        largest = 0.0
+        for name in ("false_positive", "false_negative"):
+            cost = getattr(self, name)
+            for value in cost.values() if isinstance(cost, Mapping) else (cost,):
+                if not np.isfinite(value) or value < 0:
+                    raise ValueError(f"{name} cost is {value!r}; expected a finite number >= 0.")
+                largest = max(largest, value)
+        if largest == 0:
+            raise ValueError("both costs are 0: every classifier would be optimal.")
+
+    def __repr__(self) -> str:
+        more = "" if self.on is None else f", on={self.on!r}"
+        return (
+            f"Costs(false_positive={self.false_positive!r}, "
+            f"false_negative={self.false_negative!r}{more})"
+        )
+
+    def table(self, cells: Cells) -> Array:
+        """g_err in every cell (rows) for prediction 0 and 1 (columns)."""
+        table = np.zeros((cells.n_cells, 2))
+        table[:, 1] = np.where(cells.label == 0, self._by_cell("false_positive", cells), 0.0)
+        table[:, 0] = np.where(cells.label == 1, self._by_cell("false_negative", cells), 0.0)
+        return table
+
+    def _by_cell(self, name: str, cells: Cells) -> Array | float:
+        cost = getattr(self, name)
+        if not isinstance(cost, Mapping):
+            return float(cost)
+        groups = cells.groups(self.on)
+        if strange := [group for group in cost if group not in groups and group != "else"]:
+            raise ValueError(
+                f"{name} has a cost for {strange[0]!r}, which is no group here; there are "
+                f"{', '.join(map(repr, groups))}."
+            )
+        by_cell = np.zeros(cells.n_cells)
+        for group, members in groups.items():
+            if group not in cost and "else" not in cost:
+                raise ValueError(
+                    f"{name} has no cost for the group {group!r}. Add it, or an entry 'else'."
+                )
+            by_cell[members] = cost[group] if group in cost else cost["else"]
+        return by_cell
+
+
+@dataclass(frozen=True)
+class BalancedError:
+    """Objective: the mean of several error rates, each of which counts the same.
+
+    Parameters
+    ----------
+    over : {"label", "group", "both"}, default="label"
+        Average the error rates of the two labels, which is (FPR + FNR) / 2; of the groups, so that
+        a small group counts as much as a large one; or of each label in each group.
+    on : str or sequence of str, optional
+        The sensitive features that make the groups; all of them by default.
+
+    Examples
+    --------
+    >>> cells = Cells.from_columns([0, 0, 0, 1], {"sex": ["F", "F", "M", "M"]})
+    >>> objective = BalancedError().table(cells)  # the one label 1 weighs as much as the three 0
+    >>> objective.round(2).tolist()
+    [[0.0, 0.67], [0.0, 0.67], [2.0, 0.0]]
+    """
+
+    over: str = "label"
+    on: str | Sequence[str] | None = None
+
+    def table(self, cells: Cells) -> Array:
+        """g_err in every cell (rows) for prediction 0 and 1 (columns)."""
+        labels = [cells.label == 0, cells.label == 1]
+        groups = list(cells.groups(self.on).values())
+        kinds = {
+            "label": labels,
+            "group": groups,
+            "both": [group & label for group in groups for label in labels],
+        }
+        if self.over not in kinds:
+            raise ValueError(f"over is {self.over!r}; expected 'label', 'group' or 'both'.")
+        parts = [part for part in kinds[self.over] if cells.mass[part].sum() > 0]
+        scale = sum(part / (len(parts) * cells.mass[part].sum()) for part in parts)
+        return Costs().table(cells) * np.reshape(scale, (-1, 1))
+
+
+def loss_table(loss: Objective | Loss | None, cells: Cells) -> Array:
+    """Tabulate g_err(A, Y, prediction) over the cells, shape (C, 2).
+
+    >>> cells = Cells.from_columns([0, 1], {"sex": ["F", "M"]})
+    >>> loss_table(None, cells).tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    >>> loss_table(lambda a, y, h: (h != y) * (1.0 if a["sex"] == "F" else 0.5), cells).tolist()
+    [[0.0, 1.0], [0.5, 0.0]]
+    """
+    if loss is None:
+        return Costs().table(cells)
+    if isinstance(loss, Objective):
+        return loss.table(cells)
+    if not callable(loss):
+        raise TypeError(
+            f"objective is {loss!r}; expected None (the error rate), Costs(...), or a function "
+            "(sensitive, label, prediction) -> loss in [0, 1]."
+        )
+    table = tabulate(loss, cells)
+    if not np.all((table >= 0) & (table <= 1)):
+        raise ValueError(
+            f"the objective returned values from {table.min()} to {table.max()}; expected losses "
+            "in [0, 1]. Divide by the largest loss."
+        )
+    return table

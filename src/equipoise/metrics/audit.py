@@ -1,0 +1,228 @@
+"""An audit: labels, predictions and groups, tallied cell by cell.
+
+Every rate of a classifier, for every group, is a ratio of two sums over cells. So the people are
+met once, here; what comes after works on a few numbers per cell, one row of them for the data and
+one for each draw of a bootstrap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import column_or_1d
+
+from equipoise.cells.rows import Array, Cells, Mask, factorize
+from equipoise.rows.validation import read_columns, read_weights
+
+#: Below this many rows for each distinct one, a bootstrap draws rows rather than counts of them.
+_ROWS_PER_ATOM = 10
+_CHUNK = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """What a classifier decided, for whom, and what was true.
+
+    Parameters
+    ----------
+    cells : Cells
+        Label, sensitive and control features.
+    prediction : array of shape (n,)
+        The probability of being selected: 0 or 1 for a deterministic classifier.
+
+    Examples
+    --------
+    >>> audit = Audit.read([0, 1, 1, 0], [0, 1, 0.5, 0], ["F", "F", "M", "M"])
+    >>> audit.cells.label.tolist(), audit.selected.tolist()
+    ([0, 1, 0, 1], [0.0, 1.0, 0.0, 0.5])
+    """
+
+    cells: Cells
+    prediction: Array
+
+    @classmethod
+    def read(
+        cls,
+        y_true: Any,
+        y_pred: Any,
+        sensitive_features: Any = None,
+        control_features: Any = None,
+        sample_weight: Any = None,
+        pos_label: Any = None,
+    ) -> Audit:
+        """Check what a metric was called with."""
+        label, prediction = read_predictions(y_true, y_pred, pos_label)
+        sensitive, control = {}, {}
+        if sensitive_features is not None:
+            sensitive = read_columns(sensitive_features, len(label), "sensitive_features", "group")
+        if control_features is not None:
+            control = read_columns(control_features, len(label), "control_features", "stratum")
+        weight = read_weights(sample_weight, len(label))
+        return cls(Cells.from_columns(label, sensitive, control, weight), prediction)
+
+    @classmethod
+    def of_sums(cls, cells: Cells, selected: Array, squares: tuple[Array, Array, Array]) -> Audit:
+        """Make one of people who are elsewhere, from sums over cells of weights that sum to one.
+
+        Parameters
+        ----------
+        cells : Cells
+            The table of cells.
+        selected : array of shape (C,)
+            The weight that is selected.
+        squares : three arrays of shape (C,)
+            Sums of w^2, w^2 h and w^2 h^2.
+        """
+        audit = cls(cells, np.empty(0))
+        vars(audit).update(mass=cells.mass, selected=selected, squares=squares)
+        return audit
+
+    @cached_property
+    def mass(self) -> Array:
+        """Total weight of each cell; the number of people where all weigh the same."""
+        return self._sum(self._weight)
+
+    @cached_property
+    def selected(self) -> Array:
+        """Weight that is selected in each cell, in expectation."""
+        return self._sum(self._weight * self.prediction)
+
+    @cached_property
+    def squares(self) -> tuple[Array, Array, Array]:
+        """Sums over cells of w^2, w^2 h and w^2 h^2."""
+        square = np.square(self._weight)
+        first = square * self.prediction
+        return self._sum(square), self._sum(first), self._sum(first * self.prediction)
+
+    @cached_property
+    def _weight(self) -> Array:
+        return np.ones(len(self.prediction)) if self.cells.weight is None else self.cells.weight
+
+    def _sum(self, values: Array) -> Array:
+        return np.bincount(self.cells.code, values, minlength=self.cells.n_cells).astype(float)
+
+    def groups(self, on: tuple[str, ...] | None = None) -> dict[Hashable, Mask]:
+        """Masks over cells of the groups: combinations of the sensitive features, or of some."""
+        return self.cells.groups(on)
+
+    def draws(self, n_draws: int, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Resample the people with replacement: mass and selected share by cell, (n_draws, C).
+
+        The nonparametric bootstrap, exactly. Rows that agree in cell, prediction and weight are
+        exchangeable, so where there are few distinct ones their counts are drawn, not the rows.
+        """
+        n, C = len(self.prediction), self.cells.n_cells
+        weight = self._weight
+        atom, first = _distinct_rows(self.cells.code, self.prediction, self.cells.weight)
+        if len(first) * _ROWS_PER_ATOM <= n:
+            count = rng.multinomial(n, np.bincount(atom) / n, size=n_draws)
+            mass, selected = weight[first], weight[first] * self.prediction[first]
+            member = (self.cells.code[first][:, None] == np.arange(C)).astype(float)
+            return count @ (member * mass[:, None]), count @ (member * selected[:, None])
+        return _draw_rows(self.cells.code, C, weight, weight * self.prediction, n_draws, rng)
+
+
+def _distinct_rows(
+    code: NDArray, prediction: Array, weight: Array | None
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Number the distinct rows; also return where each is first seen."""
+    columns = [np.unique(prediction, return_inverse=True)[1], code.astype(np.int64)]
+    if weight is not None:
+        columns.append(np.unique(weight, return_inverse=True)[1])
+    number = np.zeros(len(code), dtype=np.int64)
+    for column in columns:
+        number = number * (int(column.max()) + 1) + column
+    _, first, atom = np.unique(number, return_index=True, return_inverse=True)
+    return atom, first
+
+
+def _draw_rows(
+    code: NDArray, C: int, mass: Array, selected: Array, n_draws: int, rng: np.random.Generator
+) -> tuple[Array, Array]:
+    n = len(code)
+    out = np.empty((2, n_draws, C))
+    block = max(_CHUNK // n, 1)
+    uniform = bool((mass == 1).all())
+    for start in range(0, n_draws, block):
+        rows = rng.integers(0, n, size=(min(block, n_draws - start), n), dtype=np.int32)
+        for b, drawn in enumerate(rows, start):
+            cell = code[drawn]
+            out[0, b] = np.bincount(cell, None if uniform else mass[drawn], minlength=C)
+            out[1, b] = np.bincount(cell, selected[drawn], minlength=C)
+    return out[0], out[1]
+
+
+def read_predictions(
+    y_true: Any, y_pred: Any, pos_label: Any = None
+) -> tuple[NDArray[np.int8], Array]:
+    """Return labels as 0 and 1, and predictions as probabilities of 1.
+
+    Predictions are labels of the same kind as ``y_true``, or numbers in [0, 1]: the probability
+    with which a randomized classifier selects, ``predict_pmf(X)[:, 1]``. The favourable label is
+    ``pos_label``; by default 1, or the second of two other labels in sorted order.
+
+    >>> label, prediction = read_predictions(["no", "yes", "no"], ["yes", "yes", "no"])
+    >>> label.tolist(), prediction.tolist()
+    ([0, 1, 0], [1.0, 1.0, 0.0])
+    >>> read_predictions([-1, 1], [0.25, 1.0])[1].tolist()
+    [0.25, 1.0]
+    """
+    true, predicted = _one_column(y_true, "y_true"), _one_column(y_pred, "y_pred")
+    if len(true) != len(predicted):
+        raise ValueError(
+            f"y_true has {len(true)} entries but y_pred has {len(predicted)}; pass one prediction "
+            "for each example, in the same order."
+        )
+    if len(true) == 0:
+        raise ValueError("y_true is empty; expected one or more examples.")
+    classes = factorize(true)[1].tolist()
+    if pos_label is None:
+        pos_label = _positive(classes)
+    elif len(classes) > 2:
+        classes = [pos_label, *(value for value in classes if value != pos_label)]
+    return (true == pos_label).astype(np.int8), _probabilities(predicted, classes, pos_label)
+
+
+def _one_column(values: Any, name: str) -> NDArray:
+    array = np.asarray(values)
+    if array.ndim == 2 and array.shape[1] == 2 and name == "y_pred":
+        raise ValueError("y_pred has two columns; of predict_pmf(X) pass the second, [:, 1].")
+    array = column_or_1d(array)
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise ValueError(f"{name} contains NaN or infinity; drop these rows from all arguments.")
+    return array
+
+
+def _positive(classes: list[Any]) -> Any:
+    numbers = all(isinstance(value, (bool, int, float)) for value in classes)
+    if numbers and (set(classes) <= {0, 1} or set(classes) <= {-1, 1}):
+        return 1
+    if len(classes) == 2:
+        return classes[1]
+    raise ValueError(
+        f"y_true has the values {classes[:4]}; expected 0 and 1, or two labels. Say with pos_label "
+        "which label is the favourable one."
+    )
+
+
+def _probabilities(predicted: NDArray, classes: list[Any], pos_label: Any) -> Array:
+    values = factorize(predicted)[1] if predicted.dtype.kind in "OUS" else np.unique(predicted)
+    numeric = predicted.dtype.kind in "biuf"
+    plain = set(classes) <= {0, 1}
+    if not plain and set(values.tolist()) <= {*classes, pos_label}:
+        return (predicted == pos_label).astype(float)
+    if numeric and pos_label == 0 and plain and set(values.tolist()) <= {0, 1}:
+        return (predicted == 0).astype(float)
+    if numeric and values[0] >= 0 and values[-1] <= 1:
+        return predicted.astype(float)
+    if numeric and set(values.tolist()) <= {-1, 1} and pos_label == 1:
+        return (predicted == 1).astype(float)
+    raise ValueError(
+        f"y_pred has values such as {values[:3].tolist()}; expected labels like those of y_true, "
+        f"{classes[:2]}, or probabilities between 0 and 1."
+    )

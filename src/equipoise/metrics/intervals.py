@@ -1,0 +1,264 @@
+"""Intervals: how far a measured rate or disparity may be from the truth, by chance alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from equipoise.cells.rows import Array
+from equipoise.metrics import disparities, rates
+from equipoise.metrics.audit import Audit
+from equipoise.metrics.comparison import (
+    DEMOGRAPHIC_PARITY,
+    EQUAL_OPPORTUNITY,
+    EQUALIZED_ODDS,
+    Agg,
+    Comparison,
+    Disparity,
+    Method,
+    combine,
+    compare,
+)
+from equipoise.metrics.rates import Rate
+from equipoise.metrics.uncertainty import (
+    Draws,
+    Kind,
+    effective_size,
+    rate_covariance,
+    rate_intervals,
+    resample,
+)
+
+#: Draws from the normal distribution that give the quantile of the largest of several deviations.
+_N_NORMAL = 10_000
+_CHUNK = 1 << 22
+
+
+class Interval(NamedTuple):
+    """An estimate and the interval around it."""
+
+    estimate: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.estimate:.4f} [{self.low:.4f}, {self.high:.4f}]"
+
+
+_RATES: dict[Callable[..., float], Rate] = {
+    rates.selection_rate: rates.SELECTION_RATE,
+    rates.true_positive_rate: rates.TRUE_POSITIVE_RATE,
+    rates.false_positive_rate: rates.FALSE_POSITIVE_RATE,
+    rates.true_negative_rate: rates.TRUE_NEGATIVE_RATE,
+    rates.false_negative_rate: rates.FALSE_NEGATIVE_RATE,
+    rates.error_rate: rates.ERROR_RATE,
+    rates.accuracy_score: rates.ACCURACY_SCORE,
+}
+_DISPARITIES: dict[Callable[..., float], tuple[Disparity, Method]] = {
+    disparities.demographic_parity_violation: (
+        Disparity(DEMOGRAPHIC_PARITY),
+        "to_overall",
+    ),
+    disparities.equalized_odds_violation: (Disparity(EQUALIZED_ODDS), "to_overall"),
+    disparities.demographic_parity_difference: (
+        Disparity(DEMOGRAPHIC_PARITY),
+        "between_groups",
+    ),
+    disparities.demographic_parity_ratio: (
+        Disparity(DEMOGRAPHIC_PARITY, ratio=True),
+        "between_groups",
+    ),
+    disparities.equalized_odds_difference: (
+        Disparity(EQUALIZED_ODDS),
+        "between_groups",
+    ),
+    disparities.equalized_odds_ratio: (
+        Disparity(EQUALIZED_ODDS, ratio=True),
+        "between_groups",
+    ),
+    disparities.equal_opportunity_difference: (
+        Disparity(EQUAL_OPPORTUNITY),
+        "between_groups",
+    ),
+    disparities.equal_opportunity_ratio: (
+        Disparity(EQUAL_OPPORTUNITY, ratio=True),
+        "between_groups",
+    ),
+}
+
+
+def confidence_interval(
+    metric: Callable[..., float],
+    y_true: Any,
+    y_pred: Any,
+    *,
+    sensitive_features: Any = None,
+    control_features: Any = None,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+    method: Method | None = None,
+    agg: Agg = "worst_case",
+    kind: Kind = "analytic",
+    level: float = 0.95,
+    n_draws: int = 1000,
+    random_state: int | np.random.Generator = 0,
+) -> Interval:
+    """Return a metric of this module, with a confidence interval.
+
+    The people are taken for a random sample of all those whom the classifier will meet; the
+    interval is about them, not about the training of the classifier. For probabilities it is about
+    the expected decisions, and leaves out the luck of the draw.
+
+    A disparity is the largest of several deviations, so it is never below zero and too large on
+    average where the truth is zero. Its interval comes from limits that hold for all deviations at
+    once, and so it contains zero as often as it should; it is then cautious rather than narrow.
+
+    Parameters
+    ----------
+    metric : function
+        A rate or a disparity of `equipoise.metrics`.
+    y_true, y_pred, sensitive_features, control_features, sample_weight, pos_label, method, agg
+        Arguments of the metric. Rates are over everybody, and take no groups.
+    kind : "analytic" or "bootstrap", default="analytic"
+        From the normal approximation, for a rate as Wilson's interval; or by resampling the
+        people with replacement.
+    level : float, default=0.95
+    n_draws : int, default=1000
+        Samples of the bootstrap.
+    random_state : int or Generator, default=0
+        Source of the bootstrap.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> A, y_true, y_pred = rng.integers(0, 2, size=(3, 2000))
+    >>> from equipoise.metrics import demographic_parity_violation, error_rate
+    >>> print(confidence_interval(error_rate, y_true, y_pred))
+    0.4960 [0.4741, 0.5179]
+    >>> print(confidence_interval(demographic_parity_violation, y_true, y_pred,
+    ...                           sensitive_features=A, kind="bootstrap"))
+    0.0156 [0.0000, 0.0382]
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"level is {level!r}; expected a number between 0 and 1, such as 0.95.")
+    audit = Audit.read(
+        y_true, y_pred, sensitive_features, control_features, sample_weight, pos_label
+    )
+    if metric in _DISPARITIES:
+        disparity, default = _DISPARITIES[metric]
+        comparisons = list(compare(audit, disparity.rates, method or default))
+        draws = resample(audit, kind, n_draws, random_state)
+        return _of_disparity(comparisons, disparity.ratio, agg, level, draws)
+    if metric not in _RATES:
+        known = ", ".join(function.__name__ for function in (*_RATES, *_DISPARITIES))
+        raise ValueError(
+            f"metric is {metric!r}; expected one of the functions of equipoise.metrics: {known}."
+        )
+    if sensitive_features is not None or control_features is not None:
+        raise ValueError(
+            f"{metric.__name__} is a rate of everybody; for rates by group use group_table(..., "
+            "interval='analytic')."
+        )
+    everybody = np.ones((1, audit.cells.n_cells), dtype=bool)
+    draws = resample(audit, kind, n_draws, random_state)
+    value, low, high = rate_intervals(audit, _RATES[metric], everybody, level, draws)
+    return Interval(float(value[0]), float(low[0]), float(high[0]))
+
+
+def _of_disparity(
+    comparisons: list[Comparison],
+    ratio: bool,
+    agg: Agg,
+    level: float,
+    draws: Draws | None,
+) -> Interval:
+    """Bound all deviations at once, and with them the largest."""
+    if not comparisons:
+        return Interval(float("nan"), float("nan"), float("nan"))
+    blocks = [_Block(comparison, ratio) for comparison in comparisons]
+    if draws is None:
+        source = np.random.default_rng(0)  # fixed: the quantile must not differ between calls
+        spreads = [block.normal(source) for block in blocks]
+    else:
+        spreads = [block.resampled(*draws) for block in blocks]
+    largest = np.max(
+        [_largest(block, *spread) for block, spread in zip(blocks, spreads, strict=True)], axis=0
+    )
+    reach = float(np.quantile(largest, level))
+    ends = [block.ends(error, reach) for block, (_, error) in zip(blocks, spreads, strict=True)]
+    estimate = combine([c.disparity(ratio) for c in comparisons], agg, ratio)
+    low, high = (combine([end[i] for end in ends], agg, ratio) for i in (0, 1))
+    return Interval(estimate, min(low, estimate), max(high, estimate))
+
+
+class _Block:
+    """The deviations of one comparison: differences of rates, or of their logarithms."""
+
+    def __init__(self, comparison: Comparison, ratio: bool) -> None:
+        self.comparison, self.ratio = comparison, ratio
+        self.left, self.right = comparison.left, comparison.right
+        self.size = effective_size(comparison.audit, comparison.rate, comparison.masks)
+        self.rates = comparison.rates()
+        self.values = self._transform(self.rates)
+
+    def _transform(self, value: Array) -> Array:
+        # A rate of zero stands for half a person, else its logarithm has no bounds.
+        return np.log(np.maximum(value, 0.5 / (self.size + 1))) if self.ratio else value
+
+    def normal(self, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Return normal deviations of the values (draws, R), and the error of each difference."""
+        audit, rate, masks = self.comparison.audit, self.comparison.rate, self.comparison.masks
+        covariance = rate_covariance(audit, rate, masks)
+        # Where all decisions agree the sample shows no variance: count one more person either way.
+        middle = (self.size * self.rates + 1) / (self.size + 2)
+        unanimous = np.minimum(self.rates, 1 - self.rates) < 1e-12
+        covariance += np.diag(np.where(unanimous, middle * (1 - middle) / (self.size + 2), 0.0))
+        if self.ratio:
+            slope = 1 / np.maximum(self.rates, 0.5 / (self.size + 1))
+            covariance *= np.outer(slope, slope)
+        scale, axes = np.linalg.eigh(covariance)
+        root = axes * np.sqrt(np.clip(scale, 0.0, None))
+        deviations = rng.standard_normal((_N_NORMAL, len(root))) @ root.T
+        variance = np.diag(covariance)
+        spread = variance[self.left] + variance[self.right]
+        spread = spread - 2 * covariance[self.left, self.right]
+        return deviations, np.sqrt(np.clip(spread, 0.0, None))
+
+    def resampled(self, mass: Array, selected: Array) -> tuple[Array, Array]:
+        """Return deviations of the resampled values, and the error of each difference."""
+        with np.errstate(invalid="ignore"):
+            deviations = self._transform(self.comparison.rates(mass, selected)) - self.values
+        deviations = np.nan_to_num(deviations)  # a group that was not drawn says nothing
+        mean, second = np.zeros((2, len(self.left)))
+        for part in _parts(deviations, len(self.left)):
+            difference = part[:, self.left] - part[:, self.right]
+            mean += difference.sum(axis=0)
+            second += np.square(difference).sum(axis=0)
+        n = len(deviations)
+        return deviations, np.sqrt(np.clip(second / n - (mean / n) ** 2, 0.0, None))
+
+    def ends(self, error: Array, reach: float) -> tuple[float, float]:
+        """Return the limits of the disparity, when no difference errs by more than ``reach``."""
+        size = np.abs(self.values[self.left] - self.values[self.right])
+        low = float(np.clip(size - reach * error, 0.0, None).max(initial=0.0))
+        high = float((size + reach * error).max(initial=0.0))
+        return (float(np.exp(-high)), float(np.exp(-low))) if self.ratio else (low, high)
+
+
+def _largest(block: _Block, deviations: Array, error: Array) -> Array:
+    """Return the largest deviation of a difference in each draw, in units of its error."""
+    usable = error > 1e-15
+    left, right, error = block.left[usable], block.right[usable], error[usable]
+    parts = [
+        (np.abs(part[:, left] - part[:, right]) / error).max(axis=1, initial=0.0)
+        for part in _parts(deviations, len(left))
+    ]
+    return np.concatenate(parts)
+
+
+def _parts(deviations: Array, width: int) -> list[Array]:
+    """Cut draws into parts whose differences fit into memory."""
+    pieces = -(-len(deviations) * max(width, 1) // _CHUNK)
+    return np.array_split(deviations, min(pieces, len(deviations)))

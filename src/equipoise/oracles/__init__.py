@@ -1,0 +1,1 @@
+"""Oracles: best responses to costs of cells (section 3.1)."""

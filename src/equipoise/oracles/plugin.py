@@ -1,0 +1,161 @@
+"""The plug-in oracle: probabilities are learned once, and every best response is a threshold.
+
+What it costs, in expectation, to select a person with features x is linear in the costs of the
+cells ::
+
+    sum over cells c of  P(cell = c | x) d_c
+
+so the best response to any multipliers selects those for whom it is negative. The probabilities
+are P(Y | X) P(A | X, Y), from a learner with ``predict_proba``, and never change.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.cells.rows import Array, Cells
+from equipoise.game.pool import Response
+from equipoise.oracles.cell_probabilities import CellProbabilities, CellTable, check_probabilistic
+from equipoise.oracles.cross_fit import make_folds
+from equipoise.oracles.refit import take_rows
+
+#: Costs this small, relative to the largest, are rounding: nobody is selected for them.
+_ROUNDING = 1e-12
+
+
+class PluginOracle:
+    """Best responses from probabilities of the cells, at no fit each.
+
+    P(Y | X) and P(A | X, Y) are learned once: without each fold, for the moments, and on all
+    examples, for the classifiers that are deployed. A is every combination of sensitive and
+    control features that occurs. Three fits of the learner, times one more than there are
+    folds, are all that it ever makes.
+
+    The selected shares are counted on the true labels and groups, for decisions from out-of-fold
+    probabilities; errors, violations and certificates that follow speak of people whom the models
+    had not seen. What is deployed was trained on everything, rather than being the mean of the
+    fold models: it is a model of the kind that was measured, so what is claimed for it holds; a
+    mean is another classifier, perhaps a better one, and takes a prediction for each fold.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any learner with ``predict_proba``. It sees the labels 0, 1, ...: two for Y, as many as
+        there are groups for A. Its probabilities should be calibrated; wrap it in
+        `sklearn.calibration.CalibratedClassifierCV` if they are not.
+    X : table of n rows
+    cells : Cells
+        Plain ones: no utilities, no group probabilities, no weights in the error alone.
+    cv : int, splitter or iterable of (train, test), default=5
+        See `equipoise.oracles.cross_fit.make_folds`.
+    aware : bool, default=False
+        Whether decisions may look at the group. Then X is a data frame with columns called like
+        the sensitive (and control) features, A is read there instead of guessed, and predictions
+        need these columns too.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> rng = np.random.default_rng(0)
+    >>> A = rng.integers(0, 2, 500)
+    >>> X = rng.normal(size=(500, 2)) + A[:, None]
+    >>> y = (X.sum(axis=1) + rng.normal(size=500) > 1).astype(int)
+    >>> cells = Cells.from_columns(y, {"A": A})
+    >>> oracle = PluginOracle(LogisticRegression(), X, cells)
+    >>> costs = np.where(cells.label == 1, -1.0, 1.0)  # those of the error
+    >>> classifier, s = oracle.best_response(costs)
+    >>> bool(((classifier.probabilities(X) @ costs < 0) == classifier.predict(X)).all())
+    True
+    """
+
+    exact = False
+    out_of_fold = True
+
+    def __init__(
+        self, estimator: Any, X: Any, cells: Cells, cv: Any = 5, aware: bool = False
+    ) -> None:
+        check_probabilistic(estimator)
+        if type(cells) is not Cells:
+            raise ValueError(
+                "the plug-in oracle got utilities, group probabilities or weights='error'; it "
+                "expects known groups and one weight per person. Use oracle='refit'."
+            )
+        self.cells = cells
+        table = CellTable(cells)
+        if aware:
+            table.check_groups(X, cells)
+        folds = make_folds(cells, cv)
+        self.probabilities = np.empty((cells.n_examples, cells.n_cells))
+        for train, test in folds:
+            fold = CellProbabilities.learned(estimator, X, cells, table, train, aware)
+            self.probabilities[test] = fold(take_rows(X, test))
+        self.deployed = CellProbabilities.learned(
+            estimator, X, cells, table, np.arange(cells.n_examples), aware
+        )
+
+    def counts(self) -> Cells:
+        """Return the cells, counted."""
+        return self.cells
+
+    def best_response(self, costs: Array) -> Response:
+        """Select those who cost less than nothing."""
+        h = _selected(self.probabilities, costs)
+        return Response(PluginClassifier(self.deployed, costs), self.cells.sum(h))
+
+
+class PluginClassifier:
+    """Selects those whose expected cost is negative.
+
+    Parameters
+    ----------
+    probabilities : CellProbabilities
+        Shared by all classifiers of an oracle.
+    costs : array of shape (C,)
+    """
+
+    def __init__(self, probabilities: CellProbabilities, costs: Array) -> None:
+        self.probabilities, self.costs = probabilities, costs
+
+    def __repr__(self) -> str:
+        return f"<threshold on the probabilities of {len(self.costs)} cells>"
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Decide 0 or 1 for each row."""
+        return self.select(self.probabilities(X)).astype(np.int64)
+
+    def select(self, probabilities: Array) -> NDArray[np.bool_]:
+        """Return who is selected, from the probabilities of the cells of shape (n, C)."""
+        return _selected(probabilities, self.costs)
+
+
+def _selected(probabilities: Array, costs: Array) -> NDArray[np.bool_]:
+    return probabilities @ costs < -_ROUNDING * np.abs(costs).max(initial=0.0)
+
+
+class BothOracle:
+    """Several oracles over the same cells: the best of their answers counts.
+
+    Their shares must be measured alike, all out of fold or all on the training data.
+
+    Parameters
+    ----------
+    *oracles : Oracle
+    """
+
+    exact = False
+    out_of_fold = True
+
+    def __init__(self, *oracles: Any) -> None:
+        self.oracles = oracles
+
+    def counts(self) -> Cells:
+        """Return the cells, counted."""
+        return self.oracles[0].counts()
+
+    def best_response(self, costs: Array) -> Response:
+        """Ask all oracles and return the response of least cost; the first of equals."""
+        responses = [oracle.best_response(costs) for oracle in self.oracles]
+        return min(responses, key=lambda response: float(response.s @ costs))

@@ -1,0 +1,52 @@
+"""Trainers: how the learner is fitted again and again to the same rows, as cheaply as it can be.
+
+Every call of the learner sees the same X; only labels and weights change. A trainer keeps what
+does not depend on these: the output of a pipeline's transformers, the binned features of a
+boosting library, the last solution of a convex problem. It is chosen from the learner, and where
+nothing is known to be safe the learner is simply cloned and fitted.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from equipoise.oracles.trainers.lightgbm_bins import LightGBMTrainer
+from equipoise.oracles.trainers.pipeline_head import PipelineTrainer
+from equipoise.oracles.trainers.plain import PlainTrainer, Remembered, Trained, Trainer
+from equipoise.oracles.trainers.warm_start import WarmStartTrainer
+from equipoise.oracles.trainers.xgboost_bins import XGBoostTrainer
+from equipoise.oracles.trainers.xgboost_disk import XGBoostDiskTrainer
+from equipoise.rows.parquet import ParquetRows
+
+__all__ = ["PlainTrainer", "Remembered", "Trained", "Trainer", "choose_trainer"]
+
+
+def choose_trainer(estimator: Any, X: Any, weight_parameter: str) -> Trainer:
+    """Return the cheapest trainer that is known to suit this learner and these rows.
+
+    Parameters
+    ----------
+    estimator : classifier
+    X : table of n rows
+    weight_parameter : str
+        The name under which ``estimator.fit`` takes weights.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X = [[0.0], [1.0]]
+    >>> type(choose_trainer(GaussianNB(), X, "sample_weight")).__name__
+    'PlainTrainer'
+    >>> type(choose_trainer(LogisticRegression(warm_start=True), X, "sample_weight")).__name__
+    'WarmStartTrainer'
+    """
+    if isinstance(X, ParquetRows):
+        XGBoostDiskTrainer.check(estimator, X)
+        return XGBoostDiskTrainer(estimator, X, weight_parameter)
+    if PipelineTrainer.suits(estimator):
+        return PipelineTrainer(estimator, X, weight_parameter, choose_trainer)
+    for kind in (WarmStartTrainer, LightGBMTrainer, XGBoostTrainer):
+        if kind.suits(estimator, X):
+            return kind(estimator, X, weight_parameter)
+    return PlainTrainer(estimator, X, weight_parameter)

@@ -1,0 +1,130 @@
+"""LightGBM with its features put into bins once."""
+
+from __future__ import annotations
+
+import re
+from copy import copy
+from inspect import signature
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.base import clone
+
+from equipoise.cells.rows import Array
+from equipoise.oracles.trainers.plain import (
+    KeepingTrainer,
+    Remembered,
+    Trained,
+    first_rows,
+    has_fixed_seed,
+    is_binnable,
+)
+
+#: Parameters beyond those of the signature under which the path was checked to change nothing.
+_KNOWN_EXTRAS = {"verbose", "verbosity", "max_bin", "deterministic", "force_row_wise"}
+#: Rows of the small fit that fills in a classifier's attributes.
+_PROBE_ROWS = 1000
+
+
+class LightGBMTrainer(KeepingTrainer):
+    """Bin the features once; then only swap labels and weights.
+
+    Bins depend on the features alone, so the trees are those of a plain fit. Scores of the
+    training rows come from the booster, which has them anyway, unless features are bundled: then
+    the booster's are not quite those of its trees.
+    """
+
+    @classmethod
+    def suits(cls, estimator: Any, X: Any) -> bool:
+        """Whether the learner is an LGBMClassifier of plain settings, on a table of numbers."""
+        if type(estimator).__module__ != "lightgbm.sklearn" or not is_binnable(X):
+            return False
+        known = _KNOWN_EXTRAS.union(signature(type(estimator).__init__).parameters)
+        return (
+            type(estimator).__name__ == "LGBMClassifier"
+            and X.shape[0] >= 2
+            and known.issuperset(estimator.get_params())
+            and estimator.boosting_type == "gbdt"
+            and estimator.objective in (None, "binary")
+            and estimator.class_weight is None
+            and has_fixed_seed(estimator)
+        )
+
+    def fit(self, label: NDArray, weight: Array) -> Trained:
+        """Train on the bins, with these labels and weights."""
+        import lightgbm
+
+        with self._lock:
+            if self._kept is None:
+                self._kept = self._bin()
+            form, bins, bundled = self._kept
+            if not any(map(bins.feature_num_bin, range(self.X.shape[1]))):
+                return super().fit(label, weight)  # no feature can be split: nothing to save
+            # set_weight takes weights of one for none at all, and would leave the last ones.
+            bins.set_field("weight", None)
+            bins.set_label(label).set_weight(weight)
+            booster = lightgbm.train(
+                dict(bins.params), bins, self.estimator.n_estimators, keep_training_booster=True
+            )
+            classifier = copy(form)
+            # Read back from text, as lightgbm.train itself does: the trees without the data.
+            classifier._Booster = lightgbm.Booster(model_str=booster.model_to_string())
+            classifier._Booster.params = booster.params
+            if bundled:
+                return Trained(classifier, classifier, self.X)
+            # LightGBM before 4.7 has no decision_function: its scores are the probabilities.
+            raw = hasattr(classifier, "decision_function")
+            scores = _training_scores(booster, raw)
+        decisions = ((expit(scores) if raw else scores) > 0.5).astype(np.int64)
+        local = Remembered(decisions, **{"margins" if raw else "probabilities": scores})
+        return Trained(classifier, local, self.X)
+
+    def _bin(self) -> tuple[Any, Any, bool]:
+        """Return a classifier whose trees are to be replaced, and the bins; are they bundled?"""
+        import lightgbm
+
+        rows = min(self.X.shape[0], _PROBE_ROWS)
+        form = clone(self.estimator)
+        form.n_estimators = 1
+        form.fit(first_rows(self.X, rows), np.arange(rows) % 2)
+        params = {k: v for k, v in form.booster_.params.items() if k != "num_iterations"}
+        form.n_estimators = self.estimator.n_estimators
+        bins = lightgbm.Dataset(self.X, label=np.zeros(self.X.shape[0]), params=params).construct()
+        return form, bins, _are_bundled(bins)
+
+
+def _are_bundled(bins: Any) -> bool:
+    """Whether features that are seldom both at work share one column of bins.
+
+    In rows where they are, one in ten thousand or fewer, one of them is taken to be at rest. The
+    trees are grown so, and the booster scores its own rows so; predictions do not. Where nothing
+    is told about bundles, there may be some.
+    """
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "one_row.txt"
+        try:
+            bins.subset([0]).construct()._dump_text(file)
+        except AttributeError:
+            return True
+        counts = dict(re.findall(r"^(num_features|num_groups): (\d+)$", file.read_text(), re.M))
+    return counts.get("num_features", "") != counts.get("num_groups")
+
+
+def _training_scores(booster: Any, raw: bool) -> Array:
+    """Take the scores of the training rows out of the booster that was trained on them."""
+    found: list[Array] = []
+
+    def keep(scores: Array, _: Any) -> tuple[str, float, bool]:
+        found.append(np.array(scores, dtype=float))
+        return "kept", 0.0, True
+
+    if raw:
+        # With an objective of the user's own, LightGBM hands out scores as they are, not as
+        # probabilities. The booster is not used after this.
+        booster.reset_parameter({"objective": "custom"})
+    booster.eval_train(keep)
+    return found[0]

@@ -1,0 +1,115 @@
+"""Pipelines whose transformers do not look at labels: transform once, train the last step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+
+from equipoise.cells.rows import Array
+from equipoise.oracles.trainers.plain import KeepingTrainer, Trained, Trainer
+
+#: Where scikit-learn keeps transformers that ignore y, but for those whose tags say otherwise.
+#: The tags alone do not do: those of SelectKBest and of PLSRegression do not ask for y.
+_UNSUPERVISED = (
+    "sklearn.compose.",
+    "sklearn.decomposition.",
+    "sklearn.feature_extraction.",
+    "sklearn.feature_selection._variance_threshold",
+    "sklearn.impute.",
+    "sklearn.kernel_approximation",
+    "sklearn.pipeline",
+    "sklearn.preprocessing.",
+    "sklearn.random_projection",
+)
+
+
+class PipelineTrainer(KeepingTrainer):
+    """Fit the transformers once and train only the last step, with a trainer of its own.
+
+    The members are pipelines that share the fitted transformers.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        weight_parameter: str,
+        choose: Callable[[Any, Any, str], Trainer],
+    ) -> None:
+        super().__init__(estimator, X, weight_parameter)
+        self._choose = choose
+        self._start: Any = None
+
+    @classmethod
+    def suits(cls, estimator: Any) -> bool:
+        """Whether every transformer, nested ones included, is known not to look at labels."""
+        return (
+            type(estimator) is Pipeline
+            and len(estimator.steps) > 1
+            and estimator.memory is None
+            and getattr(estimator, "transform_input", None) is None
+            and all(_ignores_labels(step) for _, step in estimator.steps[:-1])
+        )
+
+    def fit(self, label: NDArray, weight: Array) -> Trained:
+        """Train the last step on the rows as transformed."""
+        with self._lock:
+            if self._kept is None:
+                self._kept = self._transform(label)
+        head, trainer, seen = self._kept
+        if self._start is not None:
+            trainer.start_from(self._start)
+        last = trainer.fit(label, weight)
+        steps = [*head.steps, (self.estimator.steps[-1][0], last.classifier)]
+        member = Pipeline(steps, verbose=self.estimator.verbose)
+        if seen is None:
+            return Trained(member, last.local, last.rows)
+        return Trained(member, last.classifier, seen)
+
+    def start_from(self, classifier: Any) -> None:
+        """Tell the last step, here and in other processes."""
+        if isinstance(classifier, Pipeline):
+            self._start = classifier[-1]
+
+    def _transform(self, label: NDArray) -> tuple[Pipeline, Trainer, Any]:
+        """Return the fitted head, the trainer of the last step and, if different, transform(X)."""
+        name, last = self.estimator.steps[-1]
+        head = Pipeline(
+            [
+                (step, clone(transformer, safe=False))
+                for step, transformer in self.estimator.steps[:-1]
+            ],
+            verbose=self.estimator.verbose,
+        )
+        learned = head.fit_transform(self.X, label)
+        # A pipeline trains on what fit_transform gives and predicts from what transform gives.
+        # The two are not always the same: NMF and PCA are examples.
+        seen = head.transform(self.X)
+        trainer = self._choose(last, learned, self.weight_parameter.removeprefix(f"{name}__"))
+        return head, trainer, None if _same(learned, seen) else seen
+
+
+def _ignores_labels(transformer: Any) -> bool:
+    """Whether a step and all that is nested in it is scikit-learn's own and unsupervised."""
+    if transformer is None or isinstance(transformer, str):  # "passthrough", "drop"
+        return True
+    inner = [v for v in transformer.get_params(deep=True).values() if hasattr(v, "fit")]
+    return all(
+        type(part).__module__.startswith(_UNSUPERVISED) and not get_tags(part).target_tags.required
+        for part in (transformer, *inner)
+    )
+
+
+def _same(a: Any, b: Any) -> bool:
+    if issparse(a) and issparse(b):
+        return a.shape == b.shape and (a != b).nnz == 0
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+    return hasattr(a, "equals") and bool(a.equals(b))

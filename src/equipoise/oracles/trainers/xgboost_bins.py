@@ -1,0 +1,107 @@
+"""XGBoost with its features put into bins once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from equipoise.cells.rows import Array
+from equipoise.oracles.trainers.plain import (
+    KeepingTrainer,
+    Remembered,
+    Trained,
+    has_fixed_seed,
+    is_binnable,
+)
+
+#: Settings under which the path is known to do what a plain fit does; None is XGBoost's default.
+_KNOWN = {
+    "objective": (None, "binary:logistic"),
+    "booster": (None, "gbtree"),
+    "tree_method": (None, "auto", "hist"),
+    "device": (None, "cpu"),
+    "early_stopping_rounds": (None,),
+    "callbacks": (None,),
+    "feature_types": (None,),
+    "feature_weights": (None,),
+    "enable_categorical": (None, False),
+}
+
+
+class XGBoostTrainer(KeepingTrainer):
+    """Bin the features once; then only swap labels and weights.
+
+    XGBoost places its cuts by weight. Here they are placed once, all rows weighing the same, so
+    the trees differ from those of a plain fit where weights differ, as they would with another
+    ``max_bin``. With equal weights they are the same.
+    """
+
+    @classmethod
+    def suits(cls, estimator: Any, X: Any) -> bool:
+        """Whether the learner is an XGBClassifier of plain settings, on a table of numbers."""
+        return is_binnable(X) and has_known_settings(estimator, categories=True)
+
+    def fit(self, label: NDArray, weight: Array) -> Trained:
+        """Train on the bins, with these labels and weights."""
+        import xgboost
+
+        with self._lock:
+            if self._kept is None:
+                self._kept = self._bin()
+            bins = self._kept
+            bins.set_label(label)
+            bins.set_weight(weight)
+            # As xgboost.train does, but that one forgets the scores of the training rows.
+            booster = xgboost.Booster(self.estimator.get_xgb_params(), [bins])
+            for turn in range(self.estimator.get_num_boosting_rounds()):
+                booster.update(bins, turn)
+            probabilities = booster.predict(bins).astype(float)
+        local = Remembered((probabilities > 0.5).astype(np.int64), probabilities=probabilities)
+        return Trained(with_trees(clone(self.estimator), booster), local, self.X)
+
+    def _bin(self) -> Any:
+        import xgboost
+
+        e = self.estimator
+        return xgboost.QuantileDMatrix(
+            self.X,
+            missing=e.missing,
+            nthread=e.n_jobs,
+            max_bin=e.max_bin,
+            enable_categorical=bool(e.enable_categorical),
+        )
+
+
+def with_trees(classifier: Any, booster: Any) -> Any:
+    """Return the classifier fitted, with these trees and none of the data."""
+    given = classifier.get_params(deep=False)
+    classifier.load_model(booster.save_raw("ubj"))
+    for name, value in given.items():  # load_model overwrites some of them
+        setattr(classifier, name, value)
+    return classifier
+
+
+def has_known_settings(estimator: Any, categories: bool = False) -> bool:
+    """Whether the learner is an XGBClassifier whose settings leave nothing to chance.
+
+    Columns of categories are among them if those are read as XGBoost itself reads them.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> has_known_settings(LogisticRegression())
+    False
+    """
+    if type(estimator).__module__ != "xgboost.sklearn":
+        return False
+    given = estimator.get_params()
+    if categories:
+        given.pop("enable_categorical", None)
+    return (
+        type(estimator).__name__ == "XGBClassifier"
+        and all(given.get(name) in known for name, known in _KNOWN.items())
+        and not callable(given.get("eval_metric"))
+        and not getattr(estimator, "kwargs", None)
+        and has_fixed_seed(estimator)
+    )

@@ -1,0 +1,1 @@
+"""Rows: what users pass, as arrays."""

@@ -1,0 +1,330 @@
+"""The one door from what users pass to arrays the reduction can trust.
+
+Everything is checked here, before any fit, and every error says what came, what was expected and
+what to do.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import narwhals.stable.v1 as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _num_samples, column_or_1d, validate_data
+
+from equipoise.cells.layered import layered, soft_cells
+from equipoise.cells.rows import Array, Cells, factorize
+from equipoise.exceptions import EmptyCellWarning
+from equipoise.rows.probabilities import split_probabilities
+
+_ROUTING_HELP = (
+    "Pass fit(X, y, sensitive_features=A). Inside a Pipeline or a search, enable scikit-learn's "
+    "metadata routing, sklearn.set_config(enable_metadata_routing=True), and call "
+    ".set_fit_request(sensitive_features=True) on this estimator."
+)
+
+
+def read_examples(
+    X: Any,
+    y: Any,
+    sensitive_features: Any,
+    control_features: Any,
+    sample_weight: Any,
+    utilities: Any = None,
+    weights: str = "both",
+) -> tuple[Cells, NDArray]:
+    """Check the arguments of fit; return the cells and the two classes."""
+    n = _num_samples(X)
+    label, classes = read_labels(y, n)
+    if sensitive_features is None:
+        raise ValueError(
+            f"sensitive_features is missing: there is nothing to be fair about. {_ROUTING_HELP}"
+        )
+    known, uncertain = split_probabilities(sensitive_features)
+    sensitive = {}
+    if known is not None:
+        sensitive = read_columns(known, n, "sensitive_features", "group")
+    control = {}
+    if control_features is not None:
+        control = read_columns(control_features, n, "control_features", "stratum")
+    weight = read_weights(sample_weight, n)
+    if weight is not None and not 0 < weight[label == 1].sum() < weight.sum():
+        raise ValueError(
+            f"sample_weight is zero wherever y is {_other_class(label, classes, weight)!r}; "
+            "expected two classes with some weight. Give both classes some weight."
+        )
+    given = {} if utilities is None else read_utilities(utilities, n)
+    membership = None
+    if uncertain is None:
+        cells = Cells.from_columns(label, sensitive, control, weight)
+    else:
+        _check_length(len(uncertain), n, "sensitive_features")
+        cells, membership = soft_cells(
+            label, sensitive, (uncertain.name, uncertain.groups, uncertain.values), control, weight
+        )
+    return layered(cells, weights=weights, utilities=given, membership=membership), classes
+
+
+def read_utilities(utilities: Any, n: int) -> dict[str, Array]:
+    """Return utilities by name, each of shape (n, 2): values under prediction 0 and 1."""
+    columns = read_columns(utilities, n, "utilities", "utility")
+    found: dict[str, Array] = {}
+    for column in columns:
+        name, _, prediction = column.rpartition("_")
+        if prediction not in ("0", "1") or f"{name}_{1 - int(prediction)}" not in columns:
+            raise ValueError(
+                f"utilities has a column {column!r} without its partner; expected two columns for "
+                "each utility, such as profit_0 and profit_1: the values under prediction 0 and 1."
+            )
+        found[name] = np.column_stack([columns[f"{name}_0"], columns[f"{name}_1"]]).astype(float)
+        if not ((found[name] >= 0) & (found[name] <= 1)).all():
+            raise ValueError(
+                f"utility {name!r} has values from {found[name].min()} to {found[name].max()}; "
+                "expected numbers in [0, 1]. Shift and scale it."
+            )
+    return found
+
+
+def _other_class(label: NDArray[np.int8], classes: NDArray, weight: Array) -> Any:
+    return classes.tolist()[0 if weight[label == 1].any() else 1]
+
+
+def read_labels(y: Any, n: int) -> tuple[NDArray[np.int8], NDArray]:
+    """Return labels as 0 and 1, and the two classes these stand for, in sorted order."""
+    y = read_target(y, n)
+    codes, classes = factorize(y)
+    if len(classes) == 1:
+        raise ValueError(
+            f"y has only one class, {classes.tolist()[0]!r}; expected two. There is nothing to "
+            "classify."
+        )
+    if len(classes) > 2:
+        shown = ", ".join(map(repr, classes[:4].tolist())) + (", ..." if len(classes) > 4 else "")
+        raise ValueError(
+            f"Only binary classification is supported. y has {len(classes)} classes ({shown}); "
+            "expected two. Make the decision binary, for example y == value."
+        )
+    return codes.astype(np.int8), classes
+
+
+def read_target(y: Any, n: int) -> NDArray:
+    """Return the labels as they came, one for each of ``n`` rows and none of them missing."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    if n == 0:
+        raise ValueError("Found array with 0 sample(s) while a minimum of 2 is required.")
+    y = column_or_1d(to_array(y, "y"), warn=True)
+    _check_length(len(y), n, "y")
+    _check_missing(y, "y", "Drop these rows.")
+    if y.dtype.kind in "fc":
+        check_classification_targets(y)
+    return y
+
+
+def read_columns(columns: Any, n: int, name: str, default: str) -> dict[str, NDArray]:
+    """Return the columns of an array, series or frame of any kind, by name."""
+    native = nw.from_native(columns, eager_only=True, allow_series=True, pass_through=True)
+    if isinstance(native, nw.DataFrame):
+        series = dict(zip(map(str, native.columns), native.iter_columns(), strict=True))
+    elif isinstance(native, nw.Series):
+        series = {str(native.name or default): native}
+    else:
+        series = {}
+    if series:
+        found = {column: _column_to_numpy(values) for column, values in series.items()}
+    elif isinstance(columns, dict):
+        found = {str(column): to_array(values, name) for column, values in columns.items()}
+    else:
+        found = _split_array(to_array(columns, name), name, default)
+    if not found:
+        raise ValueError(f"{name} has no column; expected one or more.")
+    for column, values in found.items():
+        if values.ndim != 1:
+            raise ValueError(
+                f"{name} {column!r} has {values.ndim} dimensions; expected one value per row."
+            )
+        _check_length(len(values), n, name)
+        called = f"{name} {column!r}" if len(found) > 1 else name
+        _check_missing(values, called, "Drop these rows, or make 'unknown' a group.")
+        if column in series:
+            _warn_unused(series[column], called)
+    return found
+
+
+def _column_to_numpy(series: Any, block: int = 1 << 16) -> NDArray:
+    """Return the column of a frame as an array.
+
+    Strings that are not Python objects yet are made block by block, and only one for equal
+    values: a string for every row would take more memory than all the rest of a fit.
+    """
+    is_text = series.dtype in (nw.String, nw.Categorical, nw.Enum)
+    if not is_text or isinstance(getattr(series.to_native(), "dtype", None), np.dtype):
+        return series.to_numpy()
+    values, known = np.empty(len(series), dtype=object), dict[Any, Any]()
+    for start in range(0, len(series), block):
+        some = series[start : start + block].to_numpy()
+        if some.dtype.kind not in "OU":  # categories that are numbers or dates
+            return series.to_numpy()
+        texts = some.tolist()
+        values[start : start + block] = list(map(known.setdefault, texts, texts))
+    return values
+
+
+def _split_array(array: NDArray, name: str, default: str) -> dict[str, NDArray]:
+    if array.ndim == 1:
+        return {default: array}
+    if array.ndim == 2:
+        if array.shape[1] == 1:
+            return {default: array[:, 0]}
+        return {f"{default}_{j}": array[:, j] for j in range(array.shape[1])}
+    raise ValueError(f"{name} has {array.ndim} dimensions; expected one value or row per example.")
+
+
+def _warn_unused(series: Any, name: str) -> None:
+    """Name the groups that a categorical column declares but nobody belongs to."""
+    # The categories of a Polars Categorical are those of the whole process: they declare nothing.
+    if series.dtype == nw.Categorical and series.implementation.is_polars():
+        return
+    if series.dtype not in (nw.Categorical, nw.Enum):
+        return
+    present = set(series.unique().to_list())
+    if unused := [c for c in series.cat.get_categories().to_list() if c not in present]:
+        warnings.warn(
+            f"{name} declares {', '.join(map(repr, unused))} but nobody in the data belongs to it. "
+            "Its rate cannot be measured, so it is left unconstrained; drop unused categories if "
+            "this is meant.",
+            EmptyCellWarning,
+            stacklevel=2,
+        )
+
+
+def read_weights(sample_weight: Any, n: int) -> Array | None:
+    """Return weights as floats, or None when all examples weigh the same."""
+    if sample_weight is None:
+        return None
+    if np.isscalar(sample_weight):
+        sample_weight = np.full(n, sample_weight)
+    weight = to_array(sample_weight, "sample_weight")
+    if weight.ndim == 2 and weight.shape[1] == 1:
+        weight = weight[:, 0]
+    if weight.ndim != 1:
+        raise ValueError(
+            f"sample_weight has shape {weight.shape}; expected one number for each row of X."
+        )
+    _check_length(len(weight), n, "sample_weight")
+    _check_missing(weight, "sample_weight", "Expected finite numbers >= 0; drop these rows.")
+    try:
+        weight = weight.astype(float, copy=False)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"sample_weight holds values such as {weight[0]!r}; expected numbers >= 0."
+        ) from None
+    if (weight < 0).any():
+        raise ValueError(
+            f"sample_weight contains negative values (the least is {weight.min()}); expected "
+            "numbers >= 0."
+        )
+    if not weight.any():
+        raise ValueError("sample_weight is zero everywhere; give some examples a weight.")
+    if not np.isfinite(weight.sum()):
+        raise ValueError("the sum of sample_weight is not finite; scale the weights down.")
+    return None if weight.min() == weight.max() else weight
+
+
+def read_positive(value: Any, name: str) -> float:
+    """Return a parameter that must be a positive number."""
+    if not isinstance(value, (int, float, np.number)) or isinstance(value, bool) or not value > 0:
+        raise ValueError(f"{name} is {value!r}; expected a number > 0, or None for the default.")
+    if not np.isfinite(value):
+        raise ValueError(f"{name} is {value!r}; expected a finite number, or None for the default.")
+    return float(value)
+
+
+def read_integer(value: Any, name: str, least: int) -> int:
+    """Return a parameter that must be a whole number."""
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} is {value!r}; expected a whole number >= {least}.")
+    return int(value)
+
+
+def to_array(values: Any, name: str) -> NDArray:
+    """Return an array of the values, in which what was missing is still recognisably missing.
+
+    >>> to_array(["a", float("nan"), 1], "y").tolist()
+    ['a', nan, 1]
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        values = values.tolist()  # masked entries become None
+    array = np.asarray(values)
+    # NumPy turns numbers, NaN among them, into strings when a list also holds strings.
+    if array.dtype.kind == "T" or (array.dtype.kind == "U" and isinstance(values, (list, tuple))):
+        array = np.asarray(values, dtype=object)
+    if array.ndim == 0:
+        raise ValueError(
+            f"{name} is of type {type(values).__name__}; expected one value for each row of X, as "
+            "an array, a list, a series or a data frame."
+        )
+    return array
+
+
+def is_missing(value: Any) -> bool:
+    """Whether one value is None, NaN, NaT or pandas.NA.
+
+    >>> [is_missing(value) for value in (None, float("nan"), np.datetime64("NaT"), 0, "")]
+    [True, True, True, False, False]
+    """
+    if value is None:
+        return True
+    differs = value != value  # only NaN and NaT do; pandas.NA does not say
+    return differs is not False and (type(value).__name__ == "NAType" or bool(differs))
+
+
+def check_features(estimator: Any, X: Any, *, reset: bool) -> None:
+    """Remember the number and names of the features (``reset``), or compare with those."""
+    if not reset and hasattr(estimator, "n_features_in_") and len(getattr(X, "shape", "..")) == 1:
+        raise ValueError(
+            f"X has one dimension; expected rows of {estimator.n_features_in_} features. Reshape "
+            "your data: X.reshape(1, -1) if it is a single row."
+        )
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+
+
+def _check_length(length: int, n: int, name: str) -> None:
+    if length != n:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: X has {n} rows but "
+            f"{name} has {length}. Pass one entry for each row of X, in the same order."
+        )
+
+
+def _check_missing(values: NDArray, name: str, advice: str) -> None:
+    if values.dtype.kind in "fc":
+        missing = ~np.isfinite(values)
+    elif values.dtype.kind in "mM":
+        missing = np.isnat(values)
+    elif values.dtype.kind == "O":
+        # Distinct values are few, and looked at first.
+        if not any(map(is_missing, _distinct(values, name))):
+            return
+        missing = np.array([is_missing(value) for value in values.ravel()])
+    else:
+        return
+    if missing.any():
+        at = int(np.flatnonzero(missing)[0])
+        raise ValueError(
+            f"Input {name} contains NaN, None or infinity: {int(missing.sum())} of {len(values)} "
+            f"entries, the first in row {at}. {advice}"
+        )
+
+
+def _distinct(values: NDArray, name: str) -> set:
+    try:
+        return set(values.ravel().tolist())
+    except TypeError as error:
+        raise ValueError(
+            f"{name} holds values that cannot be compared ({error}); expected strings, numbers or "
+            "dates."
+        ) from None

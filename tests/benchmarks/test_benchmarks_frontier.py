@@ -1,0 +1,96 @@
+"""The benchmarks of frontiers run at a small size, and count what they say they count."""
+
+import signal
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+if not BENCHMARKS.exists():
+    pytest.skip("the benchmarks are not part of this copy", allow_module_level=True)
+
+
+@pytest.fixture
+def script(monkeypatch):
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    return pytest.importorskip
+
+
+def rows_of(text):
+    header, _, *rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in text.splitlines()
+        if line.startswith("|")
+    ]
+    return [dict(zip(header, row, strict=True)) for row in rows]
+
+
+def test_many_groups_adds_up(script, monkeypatch, capsys):
+    many_groups = script("many_groups")
+    small = ("--rows", "4000", "--groups", "6", "--bounds", "2", "--learners", "logistic")
+    monkeypatch.setattr(sys, "argv", ["many_groups", *small])
+    many_groups.main()
+    (row,) = rows_of(capsys.readouterr().out)
+    parts = sum(float(row[name]) for name in ("learner, s", "LP, s", "rest, s"))
+    assert parts == pytest.approx(float(row["all, s"]), abs=0.11)
+    assert int(row["LPs"]) > 0
+    assert float(row["excess"]) < 1e-6
+
+
+def test_matched_violations_are_read_off_the_lower_hull(script):
+    pytest.importorskip("lightgbm")
+    plugin = script("plugin")
+    curve = plugin.Curve("c", violation=[0.02, 0.0, 0.01], error=[0.10, 0.20, 0.19])
+    found = curve.errors_at(np.array([0.0, 0.01, 0.015, 0.03]))
+    np.testing.assert_allclose(found, [0.20, 0.15, 0.125, np.nan])  # 0.19 lies above the hull
+
+
+def test_growth_tells_what_is_too_slow(script, monkeypatch, tmp_path):
+    growth = script("growth")
+    size, file = growth.Size(rows=500), tmp_path / "data.npz"
+    np.savez(file, **growth.make_data(500, 2, 2))
+    found = growth.measure_apart("equipoise", size, file, 60)
+    assert found["calls"] >= 1
+    assert found["seconds"] > 0
+
+    def killed(*args, **kwargs):
+        return type("Done", (), {"returncode": -signal.SIGXCPU})
+
+    monkeypatch.setattr(growth.subprocess, "run", killed)
+    ended = growth.measure_apart("fairlearn", size, file, 7)
+    assert ended == {"ended": "too slow (> 7 s)"}
+    results = {("rows", size, "equipoise"): found, ("rows", size, "fairlearn"): ended}
+    assert "| too slow (> 7 s) |" in growth.table("rows", [size], results)
+
+
+def test_a_table_larger_than_the_limit(script, tmp_path):
+    pytest.importorskip("xgboost", minversion="3.0")
+    if not Path("/proc/self/status").exists():
+        pytest.skip("memory is read from /proc")
+    out_of_core = script("out_of_core")
+    file = tmp_path / "people.parquet"
+    assert out_of_core.write_table(file, 10_000, 4) == 160_000
+    found = out_of_core.fit_apart(file, "on disk", 2, 2000)
+    assert found["fits"] > 1
+    assert found["excess"] < 1e-6
+    failed = out_of_core.row_of({"kind": "in memory", "failed": "no memory", "peak": 2**20})
+    assert failed[:4] == ["in memory", "fails: no memory", "", "1"]
+
+
+def test_errors_at_equal_violation_are_averaged_over_splits_first(script):
+    pytest.importorskip("fairlearn")
+    frontier = script("frontier")
+    curve = np.array([[0.20, 0.00], [0.16, 0.01], [0.14, 0.02]])  # error, violation
+    shifts = np.array([0.001, 0.004, -0.002, 0.003])
+    lifted = curve + np.stack([shifts, np.zeros(4)], axis=-1)[:, None]
+    splits = np.stack([lifted, np.broadcast_to(curve, lifted.shape)], axis=1)
+    difference = frontier.at_equal_violation(*splits.mean(axis=0))
+    assert difference == pytest.approx(shifts.mean())
+    assert frontier.jackknife(splits) == pytest.approx(shifts.std(ddof=1) / 2)
+    # Noise that cancels out at each bound lowers the envelopes of the splits, not that of the mean.
+    noise = np.array([[1, -1, 1], [-1, 1, -1]])[..., None] * [0.01, 0.0]
+    noisy = np.stack([curve + noise, np.broadcast_to(curve, (2, 3, 2))], axis=1)
+    assert frontier.at_equal_violation(*noisy.mean(axis=0)) == pytest.approx(0.0, abs=1e-12)
+    assert np.mean([frontier.at_equal_violation(*split) for split in noisy]) < -1e-3

@@ -1,0 +1,162 @@
+"""Errors are sentences with exit code 2, nothing is overwritten, names are only text."""
+
+import subprocess
+import sys
+
+import pytest
+from hiring import COLUMNS, make_table, write_table
+
+FIT = ("--label", "hired", "--sensitive", "sex")
+
+WRONG = {
+    "no such file": (("fit", "nowhere.csv", *FIT), "there is no file nowhere.csv"),
+    "a folder": (("fit", ".", *FIT), "is a folder"),
+    "another ending": (("fit", "people.xlsx", *FIT), "expected a table whose name ends in"),
+    "column": (
+        ("fit", "people.csv", "--label", "Hird", "--sensitive", "sex"),
+        "Did you mean 'hired'?",
+    ),
+    "excluded column": (("fit", "people.csv", *FIT, "--exclude", "nme"), "no column 'nme'"),
+    "twice": (("fit", "people.csv", "--label", "sex", "--sensitive", "sex"), "two purposes"),
+    "label of many values": (
+        ("fit", "people.csv", "--label", "skill", "--sensitive", "sex"),
+        "Say with --positive",
+    ),
+    "positive": (("fit", "people.csv", *FIT, "--positive", "Yes"), "Did you mean 'yes'?"),
+    "group of every age": (
+        ("fit", "people.csv", "--label", "hired", "--sensitive", "person"),
+        "600 different values",
+    ),
+    "learner": (("fit", "people.csv", *FIT, "--learner", "logstic"), "Did you mean 'logistic'?"),
+    "module": (("fit", "people.csv", *FIT, "--learner", "no_such:thing"), "cannot be imported"),
+    "object": (
+        ("fit", "people.csv", *FIT, "--learner", "sklearn.tree:DecisionTree"),
+        "Did you mean '",
+    ),
+    "constraint": (("fit", "people.csv", *FIT, "--constraint", "dpp"), "Did you mean 'dp'?"),
+    "no constraint": (
+        ("fit", "people.csv", *FIT, "--constraint", "os:sep"),
+        "expected a constraint",
+    ),
+    "bound": (("fit", "people.csv", *FIT, "--eps", "-1"), "eps of DemographicParity is -1"),
+    "bound of none": (
+        ("fit", "people.csv", *FIT, "--constraint", "minimax", "--eps", "1"),
+        "leave --eps out",
+    ),
+    "bounds": (("frontier", "people.csv", *FIT, "--bounds", "a,b"), "--bounds is 'a,b'"),
+    "no eps": (
+        ("frontier", "people.csv", *FIT, "--constraint", "minimax"),
+        "has no bound",
+    ),
+    "test size": (("fit", "people.csv", *FIT, "--test-size", "2"), "--test-size is 2"),
+    "output folder": (("fit", "people.csv", *FIT, "-o", "no/where.eq"), "there is no folder"),
+    "reference": (("fit", "people.csv", *FIT, "--reference", "X"), "reference='X' is neither"),
+    "model file": (("predict", "people.csv", "people.csv"), "is damaged"),
+    "data set": (("datasets", "adlt"), "Did you mean 'adult'?"),
+    "weights": (("fit", "people.csv", *FIT, "--weight", "town"), "town"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_wrong_input_is_answered_with_a_sentence(run, data, what):
+    (data.parent / "people.xlsx").write_text("")
+    arguments, message = WRONG[what]
+    ran = run(*arguments)
+    assert ran.code == 2
+    assert message in ran.err
+    assert ran.out == ""
+    assert sorted(path.name for path in data.parent.iterdir()) == ["people.csv", "people.xlsx"]
+
+
+@pytest.mark.parametrize(
+    "arguments", [("fit",), ("fit", "people.csv"), ("nothing",), ("fit", "people.csv", "--labl")]
+)
+def test_usage_errors_exit_with_two(run, data, arguments):
+    assert run(*arguments).code == 2
+
+
+def test_nothing_is_overwritten_without_force(run, data, model, frontier):
+    commands = {
+        "fair.equipoise": ("fit", data, *COLUMNS, "-o", "fair.equipoise"),
+        "f.equipoise": ("frontier", data, *COLUMNS, "--bounds", "0.1", "-o", "f.equipoise"),
+        "people.csv": ("predict", model, data, "-o", "people.csv"),
+    }
+    for name, command in commands.items():
+        before = (data.parent / name).read_bytes()
+        ran = run(*command)
+        assert ran.code == 2
+        assert f"{name} exists already" in ran.err
+        assert "--force" in ran.err
+        assert (data.parent / name).read_bytes() == before
+    assert run("at", frontier, "--eps", 0.1, "-o", "fair.equipoise").code == 2
+    assert run("at", frontier, "--eps", 0.1, "-o", "fair.equipoise", "--force").code == 0
+
+
+def test_a_table_that_is_damaged(run, data):
+    (data.parent / "bad.parquet").write_bytes(b"PAR1 nothing")
+    ran = run("audit", "bad.parquet", *FIT)
+    assert ran.code == 2
+    assert "cannot be read as a parquet file" in ran.err
+    (data.parent / "bad.csv").write_text("hired,sex\nyes,F,more\n")
+    assert "cannot be read as a csv file" in run("audit", "bad.csv", *FIT).err
+    (data.parent / "empty.csv").write_text("hired,sex\n")
+    assert "has no rows" in run("audit", "empty.csv", *FIT).err
+
+
+def test_columns_of_dates_are_refused_and_empty_ones_left_out(run, data):
+    import datetime
+
+    columns = make_table(200) | {"empty": [None] * 200}
+    day = [datetime.date(2020, 1, 1)] * 200
+    write_table(columns | {"day": day}, data.parent / "dates.parquet")
+    ran = run("fit", "dates.parquet", *COLUMNS)
+    assert ran.code == 2
+    assert "column 'day' is of type date32" in ran.err
+    ran = run("fit", "dates.parquet", *COLUMNS, "--exclude", "day")
+    assert ran.code == 0
+    assert "column 'empty' has no values" in ran.err
+
+
+def test_markers_of_missing_values(run, data):
+    text = data.read_text().replace('"Rome"', '"?"').replace('"F"', '"?"', 1)
+    data.write_text(text)
+    ran = run("fit", data, *COLUMNS, "--missing", "?")
+    assert ran.code == 2
+    assert "column 'sex' of people.csv is missing in 1 of 600 rows" in ran.err
+    ran = run("fit", data, *COLUMNS, "--missing", "?", "--drop-missing", "--json")
+    assert ran.code == 0
+    assert ran.json["notes"][0].startswith("1 rows that lack hired or sex")
+
+
+def test_names_from_files_are_text_and_nothing_else(run, data):
+    evil = "\x1b[31m[red]<script>alert(1)</script>:bomb:"
+    columns = make_table()
+    columns["sex"] = [evil if value == "F" else value for value in columns["sex"]]
+    write_table(columns, data)
+    ran = run("audit", data, *FIT)
+    assert ran.code == 0
+    assert "\x1b" not in ran.out
+    assert "\\x1b[31m[red]<script>alert(1)</script>:bomb:" in ran.out.replace("\n", "")
+    assert evil in [row["group"] for row in run("audit", data, *FIT, "--json").json["groups"]]
+
+
+def test_an_unforeseen_error_is_a_sentence_too(run, data, monkeypatch):
+    def fail(*args, **kwargs):
+        raise LookupError("oh")
+
+    monkeypatch.setattr("equipoise.cli.tables.people.read_table", fail)
+    ran = run("fit", data, *COLUMNS)
+    assert ran.code == 3
+    assert "LookupError: oh" in ran.err
+
+
+def test_without_its_extra_the_command_says_how_to_install_it():
+    code = (
+        "import sys, importlib.util as u; find = u.find_spec;"
+        "u.find_spec = lambda name, *a: None if name == 'typer' else find(name, *a);"
+        "import equipoise.cli; equipoise.cli.main()"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ran.returncode == 2
+    assert "needs typer" in ran.stderr
+    assert "pip install 'equipoise[cli]'" in ran.stderr

@@ -1,0 +1,188 @@
+"""fit, frontier and at: what they print is true of the data, and what they write can be used."""
+
+import json
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+from hiring import COLUMNS, make_table, write_table
+
+import equipoise
+from equipoise.files import read_manifest
+
+
+def read(path):
+    table = pa.csv.read_csv(path, convert_options=pa.csv.ConvertOptions(strings_can_be_null=True))
+    return {name: np.array(table[name].to_pylist(), dtype=object) for name in table.column_names}
+
+
+def selection_rates(columns, selected):
+    return {g: selected[columns["sex"] == g].mean() for g in ("F", "M")}
+
+
+def test_fit_keeps_the_bound_on_all_of_the_data(run, data):
+    ran = run("fit", data, *COLUMNS, "--eps", 0.05, "--test-size", 0, "--json")
+    assert ran.code == 0
+    model = equipoise.load(data.parent / "model.equipoise")
+    columns = read(data)
+    X = pa.table(
+        {
+            "sex": columns["sex"].tolist(),
+            "age": pa.array(columns["age"].tolist(), pa.float64()),
+            "skill": columns["skill"].tolist(),
+            "town": columns["town"].tolist(),
+            "member": pa.array(columns["member"].tolist()).cast(pa.int8()).cast(pa.float64()),
+            "importance": columns["importance"].tolist(),
+        }
+    ).select(model.feature_names_in_.tolist())
+    selected = model.predict_pmf(X)[:, 1]
+    overall, rates = selected.mean(), selection_rates(columns, selected)
+    assert max(abs(rate - overall) for rate in rates.values()) <= 0.05 + 1e-9
+    wrong = np.where(columns["hired"] == "yes", 1 - selected, selected).mean()
+    assert ran.json["error"] == pytest.approx(wrong, abs=1e-9)
+    (training,) = ran.json["measured"]
+    assert training["error"][0] == pytest.approx(wrong, abs=1e-9)
+    shown = {row["group"]: row["rates"] for row in ran.json["groups"]["training"]}
+    assert shown["F"]["selection_rate"][0] == pytest.approx(rates["F"], abs=1e-6)
+
+
+def test_sensitive_and_excluded_columns_are_no_features(run, data, model):
+    assert equipoise.load(model).feature_names_in_.tolist() == [
+        "age",
+        "skill",
+        "town",
+        "member",
+        "importance",
+    ]
+    run("fit", data, *COLUMNS, "--use-sensitive", "--weight", "importance", "-o", "with.equipoise")
+    names = equipoise.load(data.parent / "with.equipoise").feature_names_in_.tolist()
+    assert "sex" in names
+    assert "importance" not in names
+
+
+def test_people_held_out_are_measured_too(run, data):
+    ran = run("fit", data, *COLUMNS, "--test-size", 0.25, "--json")
+    assert [(m["data"], m["people"]) for m in ran.json["measured"]] == [
+        ("training", 450),
+        ("test", 150),
+    ]
+    ran = run("fit", data, *COLUMNS, "--cv", 2, "--json", "--force")
+    assert [m["data"] for m in ran.json["measured"]] == ["out of fold", "training", "test"]
+
+
+def test_the_seed_decides_the_split(run, data):
+    def errors(*options):
+        ran = run("fit", data, *COLUMNS, "--json", "--force", *options)
+        return [measured["error"] for measured in ran.json["measured"]]
+
+    assert errors() == errors("--seed", 0)
+    assert errors() != errors("--seed", 1)
+
+
+def test_weights_count(run, data):
+    ran = run(
+        "fit", data, *COLUMNS, "--eps", 0.02, "--weight", "importance", "--test-size", 0, "--json"
+    )
+    columns = read(data)
+    weight = columns["importance"].astype(float)
+    good = np.average(columns["hired"] == "yes", weights=weight)
+    overall = next(row for row in ran.json["groups"]["training"] if row["group"] == "overall")
+    assert overall["rates"]["base_rate"][0] == pytest.approx(good)
+
+
+def test_the_favourable_label_may_be_either(run, data):
+    ran = run("fit", data, *COLUMNS, "--positive", "no", "--json", "--test-size", 0)
+    columns = read(data)
+    overall = next(row for row in ran.json["groups"]["training"] if row["group"] == "overall")
+    assert overall["rates"]["base_rate"][0] == pytest.approx((columns["hired"] == "no").mean())
+    manifest = read_manifest(data.parent / "model.equipoise")
+    assert manifest["metadata"]["columns"]["labels"] == ["yes", "no"]
+    assert run("certify", "model.equipoise", data).code in (0, 1)
+    run("predict", "model.equipoise", data, "-o", "out.csv")
+    assert set(read(data.parent / "out.csv")["decision"]) == {"yes", "no"}
+
+
+def test_a_frontier_has_a_point_for_every_bound_and_a_page_of_data(run, data):
+    ran = run("frontier", data, *COLUMNS, "--bounds", "0.02:0.2:4", "--json")
+    assert ran.code == 0
+    points = ran.json["points"]
+    assert [round(p["eps"], 3) for p in points] == [0.02, 0.043, 0.093, 0.2]
+    errors = [point["error"] for point in points]
+    assert errors == sorted(errors, reverse=True)
+    assert ran.json["unconstrained"]["error"] <= errors[-1] + 1e-9
+    for point in points:
+        assert point["measured"][0]["disparity"][0] <= point["eps"] + 1e-9
+        assert {row["group"] for row in point["groups"]["test"]} == {"overall", "F", "M"}
+        assert sum(weight for _, weight in point["members"]) == pytest.approx(1)
+    assert ran.json["constraint"]["asks"].startswith("Every group is selected equally often")
+    assert ran.json["data"]["missing"]["town"] > 0
+    assert "Fitting" not in ran.out
+
+
+def test_at_picks_any_bound_without_training(run, data, frontier):
+    ran = run("at", frontier, "--eps", 0.03, "--json")
+    assert ran.code == 0
+    assert ran.json["constraint"] == "DemographicParity(eps=0.03)"
+    model = equipoise.load(data.parent / "model.equipoise")
+    assert model.certificate_.feasible
+    assert run("predict", "model.equipoise", data).code == 0
+    assert "expected a frontier" in run("at", "model.equipoise", "--eps", 0.1, "-o", "x").err
+
+
+@pytest.mark.parametrize("name", ["eo", "tpr", "four-fifths", "group-error", "minimax"])
+def test_other_constraints(run, data, name):
+    eps = () if name in ("minimax", "four-fifths") else ("--eps", 0.4)
+    ran = run("fit", data, *COLUMNS, "--constraint", name, *eps)
+    assert ran.code == 0
+    assert "certified" in ran.out
+
+
+def test_options_of_the_constraint(run, data):
+    options = ("--reference", "pairwise", "--min-size", 10, "--control", "town", "--drop-missing")
+    ran = run("fit", data, *COLUMNS, "--eps", 0.1, *options, "--json")
+    assert ran.json["constraint"] == (
+        "DemographicParity(eps=0.1, min_size=10, reference='pairwise')"
+    )
+    assert any("rows that lack" in note for note in ran.json["notes"])
+    assert any("within Bonn" in row["text"] for row in ran.json["measured"][0]["rows"])
+
+
+def test_learners_of_ones_own(run, data):
+    (data.parent / "mine.py").write_text(
+        "from sklearn.tree import DecisionTreeClassifier\n"
+        "stump = DecisionTreeClassifier(max_depth=1)\n"
+        "def made():\n    return DecisionTreeClassifier(max_depth=2)\n"
+    )
+    for name in ("mine:stump", "mine:made", "sklearn.tree:DecisionTreeClassifier", "tree"):
+        ran = run("fit", data, *COLUMNS, "--learner", name, "--max-iter", 30, "--force")
+        assert ran.code == 0, ran.err
+    sys.modules.pop("mine", None)
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "feather"])
+def test_every_format_gives_the_same_model(run, data, ending):
+    write_table(make_table(), data.with_suffix(f".{ending}"))
+    results = []
+    for path in (data, data.with_suffix(f".{ending}")):
+        ran = run("fit", path, *COLUMNS, "--json", "--force")
+        assert ran.code == 0, ran.err
+        results.append(ran.json["measured"])
+    assert results[0] == results[1]
+
+
+def test_progress_goes_to_the_error_output_as_lines(run, data):
+    ran = run("fit", data, *COLUMNS, "--json")
+    lines = [line for line in ran.err.splitlines() if line.startswith("Fitting: ")]
+    assert lines
+    shares = [int(line.split()[1].rstrip("%,")) for line in lines]
+    assert shares == sorted(shares)
+    json.loads(ran.out)
+
+
+def test_bounds_that_cannot_be_met_are_a_note(run, data):
+    options = ("--constraint", "group-error", "--eps", 0.01, "--json")
+    ran = run("fit", data, *COLUMNS, *options)
+    assert ran.code == 0
+    assert any("cannot be met" in note for note in ran.json["notes"])

@@ -1,0 +1,129 @@
+"""predict: the same person always gets the same decision, whatever the file and the batch."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+from hiring import make_table, write_table
+
+import equipoise
+from equipoise.cli.tables import files as tables
+
+
+def read(path):
+    if path.suffix == ".parquet":
+        return pa.parquet.read_table(path).to_pydict()
+    if path.suffix == ".arrow":
+        return pa.ipc.open_file(path).read_all().to_pydict()
+    return pa.csv.read_csv(path).to_pydict()
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "arrow"])
+def test_formats_and_batches_give_the_same_decisions(run, model, data, ending, monkeypatch):
+    new = make_table(700, seed=1)
+    source = data.parent / f"new.{ending}"
+    write_table(new, source)
+    assert run("predict", model, source, "--id", "person", "-o", f"whole.{ending}").code == 0
+    whole = read(data.parent / f"whole.{ending}")
+    monkeypatch.setattr(tables, "_BATCH_ROWS", 64)
+    monkeypatch.setattr(tables, "_BATCH_BYTES", 4096)
+    assert run("predict", model, source, "--id", "person", "-o", "parts.csv").code == 0
+    parts = read(data.parent / "parts.csv")
+    assert parts == whole
+    assert whole["person"] == new["person"]
+
+    fair = equipoise.load(model)
+    X = pa.table(
+        {
+            "age": pa.array(new["age"], pa.float64()),
+            "skill": new["skill"],
+            "town": new["town"],
+            "member": [float(value) for value in new["member"]],
+            "importance": new["importance"],
+        }
+    )
+    expected = fair.predict(X, key=np.array(new["person"], dtype=object))
+    assert whole["decision"] == expected.tolist()
+    np.testing.assert_allclose(whole["probability"], fair.predict_pmf(X)[:, 1])
+
+
+def test_a_batch_is_small(run, model, data, monkeypatch):
+    write_table(make_table(2000, seed=1), data.parent / "new.csv")
+    monkeypatch.setattr(tables, "_BATCH_BYTES", 8192)
+    sizes = []
+    predict = equipoise.FairClassifier.predict
+
+    def spy(self, X, **how):
+        sizes.append(len(X))
+        return predict(self, X, **how)
+
+    monkeypatch.setattr(equipoise.FairClassifier, "predict", spy)
+    assert run("predict", model, data.parent / "new.csv", "-o", "out.csv").code == 0
+    assert sum(sizes) == 2000
+    assert max(sizes) < 400
+
+
+def test_numbers_as_ids_draw_the_same_in_every_format(run, model, data):
+    new = make_table(300, seed=1) | {"person": list(range(300))}
+    results = []
+    for ending in ("csv", "parquet"):
+        write_table(new, data.parent / f"new.{ending}")
+        run("predict", model, f"new.{ending}", "--id", "person", "-o", f"out-{ending}.parquet")
+        results.append(read(data.parent / f"out-{ending}.parquet")["decision"])
+    assert results[0] == results[1]
+
+
+def test_the_order_of_rows_and_columns_does_not_matter(run, model, data):
+    new = make_table(300, seed=1)
+    turned = {name: values[::-1] for name, values in reversed(new.items())}
+    write_table(new, data.parent / "new.csv")
+    write_table(turned, data.parent / "turned.csv")
+    outputs = []
+    for name in ("new", "turned"):
+        run("predict", model, f"{name}.csv", "-o", f"out-{name}.csv")
+        outputs.append(read(data.parent / f"out-{name}.csv")["decision"])
+    assert outputs[0] == outputs[1][::-1]
+
+
+def test_decisions_are_printed_where_no_file_is_named(run, model, data):
+    ran = run("predict", model, data, "--id", "person")
+    lines = ran.out.strip().splitlines()
+    assert lines[0] == "person,decision,probability"
+    assert len(lines) == 601
+    assert lines[1].startswith("p0-0,")
+    ran = run("predict", model, data, "-o", "out.csv", "--json")
+    decided = read(data.parent / "out.csv")["decision"]
+    assert ran.json["rows"] == 600
+    assert ran.json["selected"] == decided.count("yes")
+    assert run("predict", model, data, "--json").code == 2
+
+
+def test_new_categories_and_missing_values_are_decided_on(run, model, data):
+    new = make_table(4, seed=1) | {"town": ["Paris", None, "Rome", None], "age": [None] * 4}
+    write_table(new, data.parent / "new.csv")
+    ran = run("predict", model, "new.csv", "-o", "out.csv", "--json")
+    assert ran.json["rows"] == 4
+
+
+def test_a_frontier_needs_a_bound(run, frontier, data):
+    assert "--eps" in run("predict", frontier, data).err
+    assert run("predict", frontier, data, "--eps", 0.1, "-o", "out.csv").code == 0
+
+
+def test_what_is_wrong_with_the_rows_is_said(run, model, data):
+    new = make_table(50, seed=1)
+    cases = {
+        "no column 'skill'. Did you mean 'skil'?": {
+            k if k != "skill" else "skil": v for k, v in new.items()
+        },
+        "column 'age' held numbers|conversion error": new | {"age": ["old"] * 50},
+        "id column 'person' is missing in row 3": new | {"person": ["a", "b", None] + ["c"] * 47},
+    }
+    for message, columns in cases.items():
+        for ending in ("csv", "parquet"):
+            write_table(columns, data.parent / f"new.{ending}")
+            ran = run("predict", model, f"new.{ending}", "--id", "person", "-o", "never.csv")
+            assert ran.code == 2
+            assert any(part in ran.err for part in message.split("|")), ran.err
+            assert not (data.parent / "never.csv").exists()

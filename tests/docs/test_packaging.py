@@ -1,0 +1,53 @@
+"""What pyproject.toml promises about versions is what the tests are run with."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+
+# Installed by `make oldest`; xgboost is left out there for its size.
+TRIED = PROJECT["dependencies"] + EXTRAS["frames"] + EXTRAS["plot"] + EXTRAS["files"]
+TRIED += [need for need in EXTRAS["cli"] + EXTRAS["onnx"] if not need.startswith("equipoise")]
+TRIED += [need for need in EXTRAS["boosting"] + EXTRAS["test"] if need.startswith(("l", "f"))]
+
+
+def lower_bounds(needs):
+    split = (re.fullmatch(r"([\w-]+)>=([\d.]+)", need) for need in needs)
+    return {match[1]: match[2] for match in split}
+
+
+def pins():
+    lines = (ROOT / "tests" / "oldest.txt").read_text(encoding="utf-8").splitlines()
+    return dict(line.split("==") for line in lines if line and not line.startswith("#"))
+
+
+def test_runtime_dependencies_are_the_four():
+    assert set(lower_bounds(PROJECT["dependencies"])) == {
+        "numpy",
+        "scipy",
+        "scikit-learn",
+        "narwhals",
+    }
+
+
+def test_the_oldest_versions_are_the_lower_bounds():
+    def numbers(version):
+        parts = [int(part) for part in version.split(".")]
+        return parts + [0] * (3 - len(parts))
+
+    bounds = lower_bounds(TRIED)
+    assert {name: numbers(version) for name, version in pins().items()} == {
+        name: numbers(version) for name, version in bounds.items()
+    }
+
+
+@pytest.mark.parametrize("name", ["Makefile", ".ci/run", "tests/oldest.txt"])
+def test_no_package_index_is_named(name):
+    text = (ROOT / name).read_text(encoding="utf-8")
+    assert "://" not in text
+    assert "index-url" not in text
