@@ -19,9 +19,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from equipoise.datasets import (
-    _dutch_census,
-    _law_school,
     acs_income,
+    dutch_census,
+    law_school,
     load_acs_income,
     load_compas,
     load_credit_default,
@@ -346,7 +346,7 @@ def test_propublicas_format(file, reference):
 
 def test_format_of_the_law_school_file(reference):
     frame = reference("law_school").drop(columns=["paper_subset", "label"])
-    table = _law_school._SOURCE.verify(_law_school._parse(write_csv(frame, {}, " ")), "the copy")
+    table = law_school._SOURCE.verify(law_school._parse(write_csv(frame, {}, " ")), "the copy")
     for name, expected in reference("law_school").items():
         found, known = pd.Series(table[name].to_pandas()), expected.notna()
         np.testing.assert_array_equal(found.notna(), known, err_msg=name)
@@ -359,6 +359,6 @@ def test_format_of_the_dutch_census(reference):
     head = "".join(f"@attribute {name.title()} {{1,2}}\n" for name in frame)
     body = "\n".join(",".join(row) for row in frame.astype(str).itertuples(index=False))
     content = f"@relation census\n\n{head}\n@data\n\n{body}\n".encode()
-    table = _dutch_census._SOURCE.verify(_dutch_census._parse(content), "the copy")
+    table = dutch_census._SOURCE.verify(dutch_census._parse(content), "the copy")
     for name, expected in reference("dutch_census").items():
         np.testing.assert_array_equal(table[name].to_array(), expected.astype(object), err_msg=name)

@@ -544,7 +544,7 @@ def test_folder_then_cache_then_download(publish, server, cache, parquet, monkey
 
 def test_parquet_equals_the_publishers_file(publish, parquet):
     for module, attribute, content, rows, load in (
-        (compas, "_FULL_SOURCE", compas_csv(), 8, load_compas),
+        (compas_module, "_FULL_SOURCE", compas_csv(), 8, load_compas),
         (law_school, "_SOURCE", LAW_CSV, 5, load_law_school),
         (german_credit, "_SOURCE", GERMAN_DATA, 2, load_german_credit),
     ):

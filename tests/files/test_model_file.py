@@ -137,7 +137,7 @@ def test_members_of_both_kinds_go_together(people, tmp_path):
     before = Frontier(LogisticRegression(), DemographicParity(), bounds=bounds, oracle="both", cv=2)
     before.fit(people.X, people.y, sensitive_features=people.A)
     after = round_trip(before, tmp_path)
-    plugged_in = [hasattr(member, "probabilities") for member in after._pool.classifiers]
+    plugged_in = [hasattr(member, "probabilities") for member in after.pool_.classifiers]
     assert set(plugged_in) == {True, False}
     for eps in bounds:
         models = before.at(eps), after.at(eps)
@@ -314,7 +314,7 @@ def test_the_file_holds_no_rows_and_does_not_grow_with_them(name, tmp_path):
             parts = [archive.read(name) for name in archive.namelist()]
         assert not any(np.float64(secret).tobytes() in part for part in parts)
         assert not any(b"0.1234567891" in part for part in parts)
-        sizes.append(path.stat().st_size / len(frontier._pool))
+        sizes.append(path.stat().st_size / len(frontier.pool_))
     assert sizes[1] < 1.3 * sizes[0]
 
 

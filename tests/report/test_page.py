@@ -101,7 +101,7 @@ def test_the_unconstrained_classifier_stands_beside(made, page):
     (panel,) = page.all("details", **{"data-panel": "1"})
     tables = page.inside(panel, "table")
     (groups,) = [t for t in tables if ", training data" in t["text"] and "Selected" in t["text"]]
-    first = made.frontier._pool.classifiers[0].predict(made.train.X)
+    first = made.frontier.pool_.classifiers[0].predict(made.train.X)
     by_group = {g: first[made.train.group["sex"] == g].mean() for g in GROUPS}
     for row in page.inside(groups, "tr")[2:]:
         name = page.inside(row, "th")[0]["text"].removeprefix("sex: ")

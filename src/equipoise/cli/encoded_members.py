@@ -34,7 +34,7 @@ def with_encoder(model: Frontier | FairClassifier, encoder: Any, example: Any) -
     """
     members = _Encoded(encoder)
     if isinstance(model, Frontier):
-        model._pool.classifiers[:] = [members.of(h) for h in model._pool.classifiers]
+        model.pool_.classifiers[:] = [members.of(h) for h in model.pool_.classifiers]
     else:
         mixture = model.classifier_
         model.classifier_ = RandomizedClassifier(

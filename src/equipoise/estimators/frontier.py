@@ -155,8 +155,8 @@ class Frontier(Reduction):
         self._check_features(X, reset=True)
         self.classes_, self.nu_, self._salt = problem.classes, problem.nu, salt
         self.n_iter_, self.n_calls_ = rounds, pool.n_calls
-        self._cells, self._exact = problem.cells.without_rows(), problem.oracle.exact
-        self._pool, self._asked = pool.alone(), asked
+        self.cells_, self._exact = problem.cells.without_rows(), problem.oracle.exact
+        self.pool_, self._asked = pool.alone(), asked
         self._note_data(problem)
         self._trace(bounds)
         self._warn(ended, max_iter)
@@ -180,10 +180,10 @@ class Frontier(Reduction):
         check_is_fitted(self)
         names = ("sensitive_features", "control_features", "sample_weight", "utilities")
         A, control, sample_weight, utilities = map(fit_params.get, names)
-        problem = self._problem(X, y, A, control, sample_weight, utilities, self._pool)
+        problem = self._problem(X, y, A, control, sample_weight, utilities, self.pool_)
         game = self._game(with_eps(self.constraint, eps), problem.cells)[1]
-        rounds, _ = self._play([game], problem, self._pool, self._asked, self.max_iter)
-        self.n_iter_, self.n_calls_ = self.n_iter_ + rounds, self._pool.n_calls
+        rounds, _ = self._play([game], problem, self.pool_, self._asked, self.max_iter)
+        self.n_iter_, self.n_calls_ = self.n_iter_ + rounds, self.pool_.n_calls
         self._note_data(problem)
         self._trace(point.eps for point in self.points_)
         return self.at(eps)
@@ -235,12 +235,12 @@ class Frontier(Reduction):
         Lower values hold for mixtures of the classifiers known only.
         """
         data = self._read_new(X, y, sensitive_features, control_features, sample_weight, utilities)
-        pool = Pool.of(self._pool.classifiers, data.shares(self._pool.classifiers))
+        pool = Pool.of(self.pool_.classifiers, data.shares(self.pool_.classifiers))
         return self._over_same_pool(
-            _cells=data.cells.without_rows(),
-            _pool=pool,
-            _shares={"recertified": pool.s},
-            _weight_squares=weight_squares(data.cells),
+            cells_=data.cells.without_rows(),
+            pool_=pool,
+            shares_={"recertified": pool.s},
+            weight_squares_=weight_squares(data.cells),
         )
 
     def evaluate(
@@ -258,7 +258,7 @@ class Frontier(Reduction):
         The certificates of these points tell violations, but prove nothing about optimality.
         """
         data = self._read_new(X, y, sensitive_features, control_features, sample_weight, utilities)
-        shares = data.shares(self._pool.classifiers)
+        shares = data.shares(self.pool_.classifiers)
         points = []
         for point in [*self.points_, self.unconstrained_]:
             eps = point.eps if np.isfinite(point.eps) else 0.0
@@ -318,13 +318,13 @@ class Frontier(Reduction):
         [('training', 0.02), ('training', 0.05), ('test', 0.02), ('test', 0.05)]
         """
         check_is_fitted(self)
-        shares = dict(self._shares)
-        tables = dict.fromkeys(shares, (self._cells, self._weight_squares))
+        shares = dict(self.shares_)
+        tables = dict.fromkeys(shares, (self.cells_, self.weight_squares_))
         if X is not None:
             given = self._read_new(
                 X, y, sensitive_features, control_features, sample_weight, utilities
             )
-            shares["test"] = given.shares(self._pool.classifiers)
+            shares["test"] = given.shares(self.pool_.classifiers)
             tables["test"] = given.cells.without_rows(), weight_squares(given.cells)
         measured = []
         for data, s in shares.items():
@@ -339,11 +339,11 @@ class Frontier(Reduction):
 
     def _note_data(self, problem: Problem) -> None:
         """Keep what `report` needs to know of the data of the fit: a few numbers a cell."""
-        self._weight_squares = weight_squares(problem.cells)
-        self._shares = {"training": self._pool.s}
+        self.weight_squares_ = weight_squares(problem.cells)
+        self.shares_ = {"training": self.pool_.s}
         if is_out_of_fold(problem.oracle):
-            seen = problem.data.shares(self._pool.classifiers)
-            self._shares = {"training": seen, "out of fold": self._pool.s}
+            seen = problem.data.shares(self.pool_.classifiers)
+            self.shares_ = {"training": seen, "out of fold": self.pool_.s}
 
     def _read_bounds(self) -> Array:
         bounds = np.sort(
@@ -386,26 +386,26 @@ class Frontier(Reduction):
 
     def _trace(self, bounds: Iterable[float]) -> None:
         self.points_ = self._points([float(eps) for eps in bounds])
-        game = self._game(with_eps(self.constraint, 0.0), self._cells)[1]
-        first = self._pool.s[:1]
+        game = self._game(with_eps(self.constraint, 0.0), self.cells_)[1]
+        first = self.pool_.s[:1]
         play = describe(game, Pool.of([None], first), best_mixture(game, first), 0.0, iteration=0)
         self.unconstrained_ = self._as_point(np.inf, game, replace(play, gap=0.0, lower=play.error))
 
     def _points(self, bounds: list[float]) -> list[FrontierPoint]:
-        games = [self._game(with_eps(self.constraint, eps), self._cells)[1] for eps in bounds]
-        plays = over_pool(games, self._pool, self._asked or None)
+        games = [self._game(with_eps(self.constraint, eps), self.cells_)[1] for eps in bounds]
+        plays = over_pool(games, self.pool_, self._asked or None)
         return [self._as_point(*point) for point in zip(bounds, games, plays, strict=True)]
 
     def _as_point(self, eps: float, game: Lagrangian, play: Play) -> FrontierPoint:
         certificate = Certificate.from_play(
             replace(play, n_calls=self.n_calls_),
             game,
-            self._pool.s,
+            self.pool_.s,
             nu=self.nu_,
             exact=self._exact,
-            mass=self._cells.mass,
+            mass=self.cells_.mass,
         )
-        s = play.weights @ self._pool.s[: len(play.weights)]
+        s = play.weights @ self.pool_.s[: len(play.weights)]
         return FrontierPoint(
             eps=eps,
             error=play.error,
@@ -428,12 +428,12 @@ class Frontier(Reduction):
             **{name: getattr(self, name) for name in names},
         )
         fair.classifier_ = RandomizedClassifier(
-            self._pool.classifiers[: len(point.weights)], point.weights, self.classes_, self._salt
+            self.pool_.classifiers[: len(point.weights)], point.weights, self.classes_, self._salt
         )
         fair.certificate_, fair.constraint_ = point.certificate, constraint
-        fair._tallies = self._tallies_of(point)
-        game = self._game(constraint, self._cells)[1]
-        fair.violations_ = violations_of(fair._tallies, game, point.certificate.violation)
+        fair.tallies_ = self._tallies_of(point)
+        game = self._game(constraint, self.cells_)[1]
+        fair.violations_ = violations_of(fair.tallies_, game, point.certificate.violation)
         fair.classes_, fair.nu_, fair.B_ = self.classes_, self.nu_, np.inf
         fair.n_iter_, fair.n_calls_ = self.n_iter_, self.n_calls_
         for name in ("n_features_in_", "feature_names_in_"):
@@ -444,9 +444,9 @@ class Frontier(Reduction):
     def _tallies_of(self, point: FrontierPoint) -> dict[str, Tally]:
         return {
             data: Tally.of_shares(
-                self._cells, point.weights @ s[: len(point.weights)], self._weight_squares
+                self.cells_, point.weights @ s[: len(point.weights)], self.weight_squares_
             )
-            for data, s in self._shares.items()
+            for data, s in self.shares_.items()
         }
 
     def _over_same_pool(self, **changes: Any) -> Frontier:

@@ -103,8 +103,8 @@ class SaddlePointClassifier(Reduction):
             pool.classifiers[: len(last.weights)], last.weights, problem.classes, salt
         )
         self.certificate_ = certificate
-        self._tallies = self._tally(problem, last.weights @ pool.s[: len(last.weights)])
-        self.violations_ = violations_of(self._tallies, problem.lagrangian, last.violation)
+        self.tallies_ = self._tally(problem, last.weights @ pool.s[: len(last.weights)])
+        self.violations_ = violations_of(self.tallies_, problem.lagrangian, last.violation)
         self.constraint_ = problem.constraint
         self.classes_ = problem.classes
         self.nu_, self.B_ = problem.nu, problem.lagrangian.B
@@ -165,7 +165,7 @@ class SaddlePointClassifier(Reduction):
         True
         """
         check_is_fitted(self)
-        tallies = dict(self._tallies)
+        tallies = dict(self.tallies_)
         if X is not None:
             data = self._read_new(
                 X, y, sensitive_features, control_features, sample_weight, utilities

@@ -49,7 +49,7 @@ def frontier_points(
             watched, number, constraint, frontier, level, 0.0 if free else point.eps
         )
         members = [
-            (repr(frontier._pool.classifiers[h]), float(point.weights[h]))
+            (repr(frontier.pool_.classifiers[h]), float(point.weights[h]))
             for h in np.flatnonzero(point.weights)
         ]
         points.append(_frontier_point(point, kept, measured, groups, members, file))

@@ -58,14 +58,14 @@ def watch_frontier(
     frontier: Frontier, people: Mapping[str, People], mixtures: Sequence[Array]
 ) -> dict[str, Watched]:
     """Watch what mixtures of a frontier's pool do to people."""
-    pool, watched = frontier._pool.classifiers, dict[str, Watched]()
+    pool, watched = frontier.pool_.classifiers, dict[str, Watched]()
     for data, some in people.items():
         if not is_collection(some.X):
             watched[data] = WatchedRows(some, pool, mixtures, frontier.classes_[1])
             continue
-        if data in frontier._shares:  # known from the fit
-            cells, s = frontier._cells, frontier._shares[data]
-            squares = frontier._weight_squares
+        if data in frontier.shares_:  # known from the fit
+            cells, s = frontier.cells_, frontier.shares_[data]
+            squares = frontier.weight_squares_
         else:
             shards = Shards(some.X, some.y, **some.metadata)
             cells, s, squares = shards.cells, shards.shares(pool), shards.cells.square
@@ -80,8 +80,8 @@ def watch_model(model: FairClassifier, people: Mapping[str, People]) -> dict[str
     for data, some in people.items():
         if not is_collection(some.X):
             watched[data] = WatchedRows(some, mixture.members, [mixture.weights], model.classes_[1])
-        elif data in model._tallies:  # known from the fit
-            watched[data] = WatchedCells([model._tallies[data]])
+        elif data in model.tallies_:  # known from the fit
+            watched[data] = WatchedCells([model.tallies_[data]])
         else:
             watched[data] = WatchedCells([Shards(some.X, some.y, **some.metadata).tally(mixture)])
     return watched
