@@ -4,18 +4,66 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from enum import Enum
 
 import numpy as np
 
 from equipoise.cells.rows import Array
 from equipoise.constraints.groups import called
 from equipoise.constraints.moments import Row
-from equipoise.game.conflicts import Conflict
+from equipoise.game.feasibility import Conflict
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian
-from equipoise.game.pool import Play
+from equipoise.game.mixture import Mixture
+from equipoise.game.rounds import Round
 
 #: A classifier whose selection rates differ by no more than this between cells is called constant.
 _NEARLY = 0.01
+#: Values recomputed from the evidence differ from those stated by no more than this.
+_RECOMPUTED = 1e-9
+
+
+class Scope(Enum):
+    """Whom the lower value is compared with; the value is a phrase for users."""
+
+    WHOLE_CLASS = "over the whole class"
+    ORACLE = "relative to the oracle"
+    POOL = "over mixtures of the classifiers known"
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """All that a certificate follows from: a few numbers for each cell, and no rows.
+
+    Attributes
+    ----------
+    lagrangian : Lagrangian
+        The game, with its bounds as loosened.
+    shares : array of shape (P, C)
+        The selected shares of all classifiers in the pool.
+    mixture : Mixture
+        Q.
+    queries : array of shape (T, K)
+        The multipliers whose best responses are in the pool.
+    """
+
+    lagrangian: Lagrangian
+    shares: Array
+    mixture: Mixture
+    queries: Array
+
+    def lower(self) -> float:
+        """Return the best dual bound that the queries prove."""
+        if not len(self.queries):
+            return -np.inf
+        return self.lagrangian.lower(self.shares, self.queries)[0]
+
+    def upper(self) -> float:
+        """Return the value of Q."""
+        return self.lagrangian.upper(self.mean_shares())
+
+    def mean_shares(self) -> Array:
+        """Return s(Q)."""
+        return self.mixture.shares(self.shares)
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,11 +83,12 @@ class Certificate:
         nu_t of Algorithm 1: how far Q may be from the best.
     nu, B : float
         The gap asked for, and the bound on the multipliers (infinite: hard constraints).
-    exact : bool
-        Whether the oracle finds true minimisers. Then ``lower`` holds over all of H; otherwise it
-        holds *relative to the oracle*: over every classifier the learner was able to find.
+    scope : Scope
+        Whom ``lower`` speaks of: all of H where the oracle finds true minimisers; else, *relative
+        to the oracle*, every classifier that the learner was able to find; or the pool alone.
     gamma, bound, multipliers : arrays of shape (K,)
-        Each constraint's value M mu(Q), its bound c, and its multiplier lambda.
+        Each constraint's value M mu(Q), its bound c, and its multiplier lambda: the multipliers
+        are those that prove ``lower``.
     rows : tuple of Row
         The constraints, in words.
     least_slack : float
@@ -53,7 +102,7 @@ class Certificate:
     possible : bool
         When they cannot be met: whether any decisions at all could, those that know every label
         included. If so, it is the learner that does not find them.
-    level : pair of float, or None
+    worst_rate : pair of float, or None
         With `MinimaxGroupError`: the largest group error, and a lower value for it, lower first.
     constant : float or None
         The share selected, when it is (nearly) the same for everybody, whatever group and label.
@@ -62,6 +111,8 @@ class Certificate:
         this.
     n_calls : int
         Calls of the learner.
+    evidence : Evidence
+        What all of this follows from; see `check`.
     """
 
     error: float
@@ -71,69 +122,98 @@ class Certificate:
     gap: float
     nu: float
     B: float
-    exact: bool
+    scope: Scope
     gamma: Array = field(repr=False)
     bound: Array = field(repr=False)
     multipliers: Array = field(repr=False)
     rows: tuple[Row, ...] = field(repr=False)
+    evidence: Evidence = field(repr=False)
     least_slack: float = 0.0
     total_slack: float = 0.0
     slacks: Array | float = field(default=0.0, repr=False)
     conflict: tuple[Row, ...] = field(default=(), repr=False)
     possible: bool = True
-    level: tuple[float, float] | None = None
+    worst_rate: tuple[float, float] | None = None
     constant: float | None = None
     free_error: float = 0.0
     n_calls: int = 0
 
     @classmethod
-    def from_play(
+    def of_round(
         cls,
-        play: Play,
+        found: Round,
         lagrangian: Lagrangian,
         s: Array,
         *,
         nu: float,
-        exact: bool,
+        scope: Scope,
+        mass: Array,
         conflict: Conflict | None = None,
-        mass: Array | None = None,
     ) -> Certificate:
-        """State what a Play has proven.
+        """Return what a Round has proven.
 
         Parameters
         ----------
+        lagrangian : Lagrangian
+            The game as it was stated.
         s : array of shape (P, C)
             The shares of the pool.
+        mass : array of shape (C,)
+            Share of each cell; tells whether the classifier is constant.
         conflict : Conflict, optional
             Why the constraints cannot be met, if they cannot.
-        mass : array of shape (C,), optional
-            Share of each cell; tells whether the classifier is constant.
         """
-        mean = play.weights @ s[: len(play.weights)]
-        rows = play.conflict if conflict is None else conflict.rows
+        mean = found.mixture.shares(s)
+        rows = found.conflict if conflict is None else conflict.rows
+        loosened = lagrangian.relaxed(found.loosening)
         return cls(
-            error=play.error,
-            violation=play.violation,
-            lower=play.lower,
-            upper=play.upper,
-            gap=play.gap,
+            error=found.error,
+            violation=found.violation,
+            lower=found.lower,
+            upper=found.upper,
+            gap=found.gap,
             nu=nu,
             B=lagrangian.B,
-            exact=exact,
+            scope=scope,
             gamma=lagrangian.gamma(mean),
-            bound=lagrangian.c + (play.loosening if np.any(play.loosening) else play.least_slack),
-            multipliers=play.lam,
+            bound=loosened.c,
+            multipliers=found.multipliers,
             rows=lagrangian.rows,
-            least_slack=play.least_slack,
+            least_slack=found.least_slack,
             total_slack=0.0 if conflict is None else conflict.total_slack,
             slacks=0.0 if conflict is None else conflict.slacks,
             conflict=tuple(lagrangian.rows[k] for k in rows),
             possible=conflict is None or conflict.possible,
-            level=play.level,
-            constant=None if mass is None else _constant_rate(mean, mass),
+            worst_rate=found.worst_rate,
+            constant=_constant_rate(mean, mass),
             free_error=float(lagrangian.error(s).min()),
-            n_calls=play.n_calls,
+            n_calls=found.n_calls,
+            evidence=Evidence(loosened, s, found.mixture, np.array(found.queries)),
         )
+
+    def check(self) -> tuple[float, float]:
+        """Prove lower and upper value again, from the pool's shares and the multipliers queried.
+
+        Returns
+        -------
+        lower, upper : float
+            As recomputed.
+
+        Raises
+        ------
+        ValueError
+            If they are not the values that this certificate states.
+        """
+        recomputed = self.evidence.lower(), self.evidence.upper()
+        for name, stated, found in zip(
+            ("lower", "upper"), (self.lower, self.upper), recomputed, strict=True
+        ):
+            if not (stated == found or abs(stated - found) <= _RECOMPUTED * max(1.0, abs(found))):
+                raise ValueError(
+                    f"the certificate states a {name} value of {stated!r}, but its evidence gives "
+                    f"{found!r}: one of them was changed after the fit. Fit anew."
+                )
+        return recomputed
 
     @property
     def feasible(self) -> bool:
@@ -177,7 +257,7 @@ class Certificate:
         ]
 
     def __str__(self) -> str:
-        scope = "over the whole class" if self.exact else "relative to the oracle"
+        scope = self.scope.value
         lines = [
             f"error       {self.error:.4f}",
             f"violation   {self.violation:.4f}  (largest excess over a bound)",
@@ -186,10 +266,10 @@ class Certificate:
             f"gap         {self.gap:.6f}  ({'certified' if self.is_optimal() else 'NOT certified'}"
             f" at nu = {self.nu:.6f}, {self.n_calls} calls of the learner)",
         ]
-        if self.level is not None:
+        if self.worst_rate is not None:
             lines.append(
-                f"worst group {self.level[1]:.4f}  (as low as it can be: at least "
-                f"{self.level[0]:.4f}, {scope})"
+                f"worst group {self.worst_rate[1]:.4f}  (as low as it can be: at least "
+                f"{self.worst_rate[0]:.4f}, {scope})"
             )
         lines += [text for text in (self._in_conflict(), self._is_trivial()) if text]
         return "\n".join(lines + self._prices())
