@@ -25,7 +25,13 @@ from equipoise.game.column_generation import Queries, many_bounds, over_pool
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.objectives import Loss, Objective
 from equipoise.game.pool import Oracle, Pool, Response
+from equipoise.game.rounds import Limits, run
 from equipoise.oracles.plugin import PluginOracle
+from equipoise.oracles.specs import Plugin
+from equipoise.rows.people import People
+
+#: The most rounds of the game for either frontier.
+_MOST_ROUNDS = 1000
 
 
 @dataclass(frozen=True)
@@ -120,7 +126,7 @@ def _errors(games: list[Lagrangian], oracle: Oracle, nu: float) -> Array:
 class _AwareOracle:
     """Best responses of those who know the group, from the probabilities of those who do not."""
 
-    exact = False
+    exact, out_of_fold = False, True
 
     def __init__(self, blind: PluginOracle) -> None:
         cells = blind.cells
@@ -138,3 +144,6 @@ class _AwareOracle:
         """Select those who cost less than nothing."""
         smallest = -1e-12 * np.abs(costs).max(initial=0.0)
         return Response(None, self.cells.sum(self.probabilities @ costs < smallest))
+
+    def start_from(self, classifier: Any) -> None:
+        """Do nothing: nothing is trained."""

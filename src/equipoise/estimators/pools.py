@@ -1,4 +1,4 @@
-"""Pools of a fit: several answers of the oracle at a time, and answers that survive their process."""
+"""Pools of a fit: answers several at a time, and answers that survive their process."""
 
 from __future__ import annotations
 

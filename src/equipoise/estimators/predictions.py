@@ -21,7 +21,7 @@ from equipoise.rows.people import People
 
 
 class RandomizedReduction(ClassifierMixin, Reduction):
-    """A reduction whose result is a randomized classifier: how it decides, and how it is measured."""
+    """A reduction whose result is a randomized classifier: its decisions, and reports on them."""
 
     classifier_: RandomizedClassifier
     certificate_: Certificate
