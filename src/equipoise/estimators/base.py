@@ -15,7 +15,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from equipoise.cells.rows import Cells
-from equipoise.constraints.base import Constraint, Moments
+from equipoise.constraints import Constraint, Moments
 from equipoise.engines.dask import Shards, example_of, is_collection, oracle_over
 from equipoise.engines.memory import AnyData, read_data
 from equipoise.estimators.parallel import in_parallel, with_cores

@@ -28,7 +28,8 @@ from equipoise.game.column_generation import Asked, frontier, over_pool
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.objectives import Loss, Objective
 from equipoise.game.pool import Play, Pool, best_mixture, describe
-from equipoise.metrics.violations import Tally, ViolationReport, measure, weight_squares
+from equipoise.metrics.tallies import Tally, weight_squares
+from equipoise.metrics.violations import ViolationReport, measure
 from equipoise.oracles.refit import is_out_of_fold
 from equipoise.rows.validation import read_integer
 

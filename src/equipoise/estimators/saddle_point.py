@@ -23,7 +23,8 @@ from equipoise.game.conflicts import explain
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.open_parameters import settle
 from equipoise.game.pool import Play, Pool, play_out
-from equipoise.metrics.violations import Tally, ViolationReport, measure, weight_squares
+from equipoise.metrics.tallies import Tally, weight_squares
+from equipoise.metrics.violations import ViolationReport, measure
 from equipoise.oracles.refit import is_out_of_fold
 from equipoise.rows.validation import read_integer
 
@@ -177,7 +178,7 @@ class SaddlePointClassifier(Reduction):
             self.constraint_,
             self.objective,
             level=level,
-            lowest_level=0.0 if lowest is None else lowest[1],
+            worst_rate=0.0 if lowest is None else lowest[1],
         )
         return ViolationReport(measured, level)
 

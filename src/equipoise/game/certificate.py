@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from equipoise.cells.rows import Array
-from equipoise.constraints.groups import called
+from equipoise.constraints.groups import group_name
 from equipoise.constraints.moments import Row
 from equipoise.game.conflicts import Conflict
-from equipoise.game.lagrangian import TOLERANCE, Lagrangian
+from equipoise.game.lagrangian import TOLERANCE, Lagrangian, is_met
 from equipoise.game.pool import Play
 
 #: A classifier whose selection rates differ by no more than this between cells is called constant.
@@ -138,7 +138,7 @@ class Certificate:
     @property
     def feasible(self) -> bool:
         """Whether the constraints, as they were given, are met."""
-        return self.least_slack == 0 and self.violation <= TOLERANCE
+        return self.least_slack == 0 and is_met(self.violation)
 
     @property
     def binding(self) -> tuple[Row, ...]:
@@ -221,7 +221,7 @@ class Certificate:
         if not prices:
             return []
         group = self.limiting_group
-        limits = "" if group is None else f"; {called(group)} limits the result"
+        limits = "" if group is None else f"; {group_name(group)} limits the result"
         lines = [
             f"price       {self.error - self.free_error:.4f}  (error {self.free_error:.4f} without "
             "the constraints)",

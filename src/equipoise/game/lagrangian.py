@@ -17,10 +17,19 @@ from equipoise.cells.rows import Array, Cells, Mask
 from equipoise.constraints.moments import Moments, Row
 from equipoise.game.objectives import Costs, Loss, Objective, loss_table
 
-__all__ = ["TOLERANCE", "Costs", "Lagrangian", "Loss", "Objective", "loss_table"]
+__all__ = ["TOLERANCE", "Costs", "Lagrangian", "Loss", "Objective", "is_met", "loss_table"]
 
 #: A constraint counts as met when it is exceeded by no more than this (what the LP can promise).
 TOLERANCE = 1e-8
+
+
+def is_met(excess: float | None) -> bool:
+    """Whether a constraint is met, given its value minus its bound; what is unknown is not.
+
+    >>> is_met(-0.1), is_met(1e-9), is_met(1e-6), is_met(float("nan")), is_met(None)
+    (True, True, False, False, False)
+    """
+    return excess is not None and bool(excess <= TOLERANCE)
 
 
 @dataclass(frozen=True, eq=False)
