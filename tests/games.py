@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -35,9 +34,8 @@ def game_of(problem: FiniteProblem, B: float = np.inf) -> Game:
 
 
 def key_of(row: Any) -> Key:
-    """Return the paper's index of one of the library's rows, read from its words."""
-    given = re.search(r"given label (\d)", row.constraint)
-    return Key(row.group, int(given[1]) if given else None, +1 if "above" in row.text else -1)
+    """Return the paper's index of one of the library's rows."""
+    return Key(row.group, row.event.label, row.side)
 
 
 def paper_order(problem: FiniteProblem, rows: Sequence[Any]) -> NDArray[np.intp]:

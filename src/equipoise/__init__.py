@@ -5,19 +5,12 @@ Approach to Fair Classification" (ICML 2018), and some steps beyond it.
 """
 
 from equipoise.cells.rows import Cells
-from equipoise.constraints.base import Constraint
-from equipoise.constraints.expressions import rate
-from equipoise.constraints.group_bounds import (
+from equipoise.constraints import (
+    AccuracyEquality,
     BoundedGroupError,
     BoundedGroupLoss,
-    MinimaxGroupError,
-    SelectionRate,
-    TreatmentEquality,
-)
-from equipoise.constraints.moments import Moments
-from equipoise.constraints.parity import (
-    AccuracyEquality,
     Calibration,
+    Constraint,
     DemographicParity,
     EqualizedOdds,
     EqualOpportunity,
@@ -26,9 +19,14 @@ from equipoise.constraints.parity import (
     FalseNegativeRateParity,
     FalsePositiveRateParity,
     FourFifthsRule,
+    MinimaxGroupError,
+    Moments,
     PredictiveParity,
+    SelectionRate,
+    TreatmentEquality,
     TruePositiveRateParity,
     UtilityParity,
+    rate,
 )
 from equipoise.estimators.blindness import PriceOfBlindness, price_of_blindness
 from equipoise.estimators.frontier import Frontier

@@ -57,9 +57,8 @@ def test_gamma_is_that_of_fairlearn(name: str, ratio, control: bool, seed: int) 
         assert len(ours) == len(gamma)
         for value, row in zip(ours, moments.rows, strict=True):
             # Their index is (sign, event, group), the event such as "control=old,label=1".
-            sign = "+" if "above" in row.text else "-"
-            stratum = next((s for s in ("old", "young") if f"within {s}" in row.constraint), None)
-            label = next((y for y in (0, 1) if f"label {y}" in row.constraint), None)
+            sign = "+" if row.side > 0 else "-"
+            stratum, label = row.event
             (found,) = (
                 value
                 for (s, event, group), value in gamma.items()

@@ -14,8 +14,8 @@ from sklearn.metrics import accuracy_score, recall_score, zero_one_loss
 from sklearn.model_selection import GridSearchCV, cross_validate
 
 from equipoise import DemographicParity, EmptyCellWarning, FairClassifier, metrics
+from equipoise.constraints.rates import ERROR, SELECTION, TPR
 from equipoise.metrics.audit import Audit
-from equipoise.metrics.rates import ERROR_RATE, SELECTION_RATE, TRUE_POSITIVE_RATE
 from equipoise.metrics.uncertainty import rate_covariance
 
 SEEDS = range(8)
@@ -347,7 +347,7 @@ def test_wilson(k, n):
     assert interval.estimate == pytest.approx(k / n)
 
 
-@pytest.mark.parametrize("rate", [SELECTION_RATE, TRUE_POSITIVE_RATE, ERROR_RATE])
+@pytest.mark.parametrize("rate", [SELECTION, TPR, ERROR])
 def test_covariance_row_by_row(rate):
     y, h, A, w = people(3, randomized=True)
     audit = Audit.read(y, h, A, sample_weight=w)

@@ -24,7 +24,8 @@ from equipoise.metrics import (
     demographic_parity_violation,
     selection_rate,
 )
-from equipoise.metrics.violations import Tally, measure, weight_squares
+from equipoise.metrics.tallies import Tally, weight_squares
+from equipoise.metrics.violations import measure
 
 TREE = DecisionTreeClassifier(max_depth=6, random_state=0)
 

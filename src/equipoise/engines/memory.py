@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 
 from equipoise.cells.rows import Array, Cells
 from equipoise.engines.dask import Shards, is_collection, open_rows
-from equipoise.metrics.violations import Tally
+from equipoise.metrics.tallies import Tally
 from equipoise.oracles.decisions import decisions
 from equipoise.rows.hashing import hash_uniform
 from equipoise.rows.validation import read_examples

@@ -33,7 +33,8 @@ from equipoise.game.mixture import best_mixture
 from equipoise.game.objectives import Loss, Objective
 from equipoise.game.pool import Pool
 from equipoise.game.rounds import Round, run
-from equipoise.metrics.violations import Tally, ViolationReport, measure
+from equipoise.metrics.tallies import Tally
+from equipoise.metrics.violations import ViolationReport, measure
 from equipoise.oracles.specs import OracleSpec
 from equipoise.rows.people import People
 

@@ -16,7 +16,8 @@ from equipoise.estimators.base import Reduction
 from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.estimators.results import FitResult
 from equipoise.game.certificate import Certificate
-from equipoise.metrics.violations import Tally, ViolationReport, measure
+from equipoise.metrics.tallies import Tally
+from equipoise.metrics.violations import ViolationReport, measure
 from equipoise.rows.people import People
 
 
@@ -91,7 +92,8 @@ class RandomizedReduction(ClassifierMixin, Reduction):
         Returns
         -------
         ViolationReport
-            Prints as a table. Excesses are over the bounds as written, ``sampling_slack`` not counted.
+            Prints as a table. Excesses are over the bounds as written: ``sampling_slack`` is not
+            counted.
 
         Examples
         --------

@@ -17,7 +17,7 @@ from equipoise.game.feasibility import explain
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.pool import Oracle
 from equipoise.game.rounds import Outcome, Reason, Round
-from equipoise.metrics.violations import Tally
+from equipoise.metrics.tallies import Tally
 
 
 @dataclass(frozen=True, eq=False)

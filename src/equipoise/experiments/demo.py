@@ -18,7 +18,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from equipoise.cells.rows import Array
-from equipoise.constraints.parity import DemographicParity, EqualizedOdds
+from equipoise.constraints import DemographicParity, EqualizedOdds
+from equipoise.constraints.rates import GROUP_RATES
 from equipoise.datasets import load_adult
 from equipoise.estimators.frontier import Frontier
 from equipoise.metrics import GroupTable, group_table
@@ -33,12 +34,7 @@ CONSTRAINTS = {
     "EO": EqualizedOdds(reference="pairwise"),
 }
 WORDS = {"DP": "demographic parity", "EO": "equalized odds"}
-RATES = {
-    "selected": "selection_rate",
-    "true positives": "true_positive_rate",
-    "false positives": "false_positive_rate",
-    "wrong": "error_rate",
-}
+RATES = {rate.words: rate.column for rate in GROUP_RATES[1:]}
 ORDINARY = "ordinary"
 
 

@@ -12,8 +12,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from equipoise.cells.rows import Array
-from equipoise.constraints.base import Constraint
-from equipoise.constraints.parity import DemographicParity, EqualizedOdds
+from equipoise.constraints import Constraint, DemographicParity, EqualizedOdds
 from equipoise.datasets import (
     load_acs_income,
     load_adult,

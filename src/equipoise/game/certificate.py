@@ -9,10 +9,10 @@ from enum import Enum
 import numpy as np
 
 from equipoise.cells.rows import Array
-from equipoise.constraints.groups import called
+from equipoise.constraints.groups import group_name
 from equipoise.constraints.moments import Row
 from equipoise.game.feasibility import Conflict
-from equipoise.game.lagrangian import TOLERANCE, Lagrangian
+from equipoise.game.lagrangian import TOLERANCE, Lagrangian, is_met
 from equipoise.game.mixture import Mixture
 from equipoise.game.rounds import Round
 
@@ -218,7 +218,7 @@ class Certificate:
     @property
     def feasible(self) -> bool:
         """Whether the constraints, as they were given, are met."""
-        return self.least_slack == 0 and self.violation <= TOLERANCE
+        return self.least_slack == 0 and is_met(self.violation)
 
     @property
     def binding(self) -> tuple[Row, ...]:
@@ -301,7 +301,7 @@ class Certificate:
         if not prices:
             return []
         group = self.limiting_group
-        limits = "" if group is None else f"; {called(group)} limits the result"
+        limits = "" if group is None else f"; {group_name(group)} limits the result"
         lines = [
             f"price       {self.error - self.free_error:.4f}  (error {self.free_error:.4f} without "
             "the constraints)",

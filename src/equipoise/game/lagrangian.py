@@ -21,6 +21,15 @@ from equipoise.game.objectives import Loss, Objective, loss_table
 TOLERANCE = 1e-8
 
 
+def is_met(excess: float | None) -> bool:
+    """Whether a constraint is met, given its value minus its bound; what is unknown is not.
+
+    >>> is_met(-0.1), is_met(1e-9), is_met(1e-6), is_met(float("nan")), is_met(None)
+    (True, True, False, False, False)
+    """
+    return excess is not None and bool(excess <= TOLERANCE)
+
+
 @dataclass(frozen=True, eq=False)
 class Lagrangian:
     """The game between a classifier and the multipliers, for one set of cells and constraints.

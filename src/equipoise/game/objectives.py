@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from equipoise.cells.rows import Array, Cells
-from equipoise.constraints.moments import tabulate
+from equipoise.constraints.conditions import tabulate
 
 #: g_err: (sensitive values of a cell, label, prediction) -> loss in [0, 1].
 Loss = Callable[[dict, int, int], float]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from equipoise.cells.rows import Array, Cells
-from equipoise.constraints.base import Moments
+from equipoise.constraints.moments import Moments
 from equipoise.game.lagrangian import Lagrangian
 
 # --- how long Algorithm 1 may take: Theorem 1 ---

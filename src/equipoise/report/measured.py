@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.constraints.base import Constraint
+from equipoise.constraints import Constraint
+from equipoise.constraints.groups import group_name
+from equipoise.constraints.rates import GROUP_RATES
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.frontier_point import FrontierPoint, with_eps
 from equipoise.estimators.reductions import FairClassifier
@@ -26,8 +28,6 @@ from equipoise.report.contents import (
 )
 from equipoise.report.watched import People, Watched, watch_frontier, watch_model
 
-#: The rates that are shown for every group.
-RATES = ("base_rate", "selection_rate", "true_positive_rate", "false_positive_rate", "error_rate")
 _SIX_DIGITS = Context(prec=6, rounding=ROUND_FLOOR)
 
 
@@ -127,7 +127,7 @@ def _measure(
             constraint,
             model.objective,
             level=level,
-            lowest_level=0.0 if level_found is None else level_found[1],
+            worst_rate=0.0 if level_found is None else level_found[1],
             bound=bound,
         )
         measured.append(measured_contents(entry))
@@ -167,11 +167,13 @@ def group_contents(table: GroupTable) -> list[GroupContents]:
     return [
         GroupContents(
             feature=feature,
-            group=" & ".join(map(str, group)) if isinstance(group, tuple) else str(group),
+            group=group_name(group),
             count=int(table["count"][at]),
             rates={
-                rate: span(*(table[f"{rate}{end}"][at] for end in ("", "_low", "_high")))
-                for rate in RATES
+                rate.column: span(
+                    *(table[f"{rate.column}{end}"][at] for end in ("", "_low", "_high"))
+                )
+                for rate in GROUP_RATES
             },
         )
         for at, (group, feature) in enumerate(zip(table.groups, table.features, strict=True))

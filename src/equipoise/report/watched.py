@@ -15,7 +15,7 @@ from equipoise.estimators.reductions import FairClassifier
 from equipoise.metrics import GroupTable, group_table
 from equipoise.metrics.audit import Audit
 from equipoise.metrics.table import tabulate
-from equipoise.metrics.violations import Tally
+from equipoise.metrics.tallies import Tally
 from equipoise.oracles.decisions import decisions
 from equipoise.rows.validation import read_examples
 

@@ -22,7 +22,7 @@ from equipoise.engines.dask.shard import (
     selected_by,
     tally_of,
 )
-from equipoise.metrics.violations import Tally
+from equipoise.metrics.tallies import Tally
 
 
 class Shards:
