@@ -18,17 +18,19 @@ from equipoise.cells.rows import Cells
 from equipoise.constraints.base import Constraint, Moments
 from equipoise.engines.dask import Shards, example_of, is_collection, oracle_over
 from equipoise.engines.memory import AnyData, read_data
-from equipoise.estimators.parallel import in_parallel, with_cores
+from equipoise.estimators.parallel import in_parallel
 from equipoise.estimators.pools import CheckpointedPool, fingerprint
 from equipoise.game import theory
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.objectives import Loss, Objective, loss_table
 from equipoise.game.open_parameters import settle
 from equipoise.game.pool import Oracle, Pool
-from equipoise.oracles.cell_probabilities import check_probabilistic
+from equipoise.oracles.best_of import BestOfOracle
+from equipoise.oracles.candidates import ExactOracle
 from equipoise.oracles.cross_fit import CrossFittedOracle
-from equipoise.oracles.plugin import BothOracle, PluginOracle
-from equipoise.oracles.refit import RefitOracle, candidate_oracle, weight_parameter
+from equipoise.oracles.learners import check_probabilistic, weight_parameter, with_cores
+from equipoise.oracles.plugin import PluginOracle
+from equipoise.oracles.refit import RefitOracle
 from equipoise.rows.validation import check_features, read_positive
 
 #: Default gap, as a multiple of n^(-1/2): well below the sampling error of the error rate.
@@ -160,13 +162,13 @@ class Reduction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         sharing = with_cores(learner, self._at_a_time(data))
         if isinstance(data, Shards):
             return oracle_over(data, learner, self.threshold, self.oracle, self.cv, self.aware)
-        X, cells, classes = data.X, data.cells, data.classes
+        X, cells = data.X, data.cells
         if isinstance(learner, (list, tuple)):
-            return candidate_oracle(learner, X, cells, classes)
+            return ExactOracle.from_fitted(learner, data.classes, data.shares)
         if self.oracle == "plugin":
             return PluginOracle(learner, X, cells, cv, self.aware)
         if self.oracle == "both":
-            return BothOracle(
+            return BestOfOracle(
                 PluginOracle(learner, X, cells, cv, self.aware),
                 CrossFittedOracle(sharing, X, cells, self.threshold, cv),
             )

@@ -24,7 +24,7 @@ from equipoise.game.column_generation import Asked, frontier, over_pool
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.objectives import Loss, Objective
 from equipoise.game.pool import Oracle, Pool, Response
-from equipoise.oracles.plugin import PluginOracle
+from equipoise.oracles.plugin import PluginOracle, select
 
 
 @dataclass(frozen=True)
@@ -122,6 +122,7 @@ class _AwareOracle:
     """Best responses of those who know the group, from the probabilities of those who do not."""
 
     exact = False
+    out_of_fold = True
 
     def __init__(self, blind: PluginOracle) -> None:
         cells = blind.cells
@@ -137,5 +138,7 @@ class _AwareOracle:
 
     def best_response(self, costs: Array) -> Response:
         """Select those who cost less than nothing."""
-        smallest = -1e-12 * np.abs(costs).max(initial=0.0)
-        return Response(None, self.cells.sum(self.probabilities @ costs < smallest))
+        return Response(None, self.cells.sum(select(self.probabilities, costs)))
+
+    def start_from(self, classifier: Any) -> None:
+        """Do nothing: nothing is trained."""

@@ -29,7 +29,6 @@ from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.objectives import Loss, Objective
 from equipoise.game.pool import Play, Pool, best_mixture, describe
 from equipoise.metrics.violations import Tally, ViolationReport, measure, weight_squares
-from equipoise.oracles.refit import is_out_of_fold
 from equipoise.rows.validation import read_integer
 
 #: The bounds traced by default: those of the paper's experiments.
@@ -341,7 +340,7 @@ class Frontier(Reduction):
         """Keep what `report` needs to know of the data of the fit: a few numbers a cell."""
         self.weight_squares_ = weight_squares(problem.cells)
         self.shares_ = {"training": self.pool_.s}
-        if is_out_of_fold(problem.oracle):
+        if problem.oracle.out_of_fold:
             seen = problem.data.shares(self.pool_.classifiers)
             self.shares_ = {"training": seen, "out of fold": self.pool_.s}
 

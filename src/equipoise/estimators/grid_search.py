@@ -29,7 +29,7 @@ from equipoise.exceptions import InfeasibleWarning
 from equipoise.game.column_generation import column_generation
 from equipoise.game.lagrangian import TOLERANCE, Costs, Lagrangian, Loss
 from equipoise.game.pool import Response, play_out
-from equipoise.oracles.thresholds import binary_predictions
+from equipoise.oracles.decisions import binary_predictions
 from equipoise.rows.validation import read_integer, read_positive
 
 

@@ -24,7 +24,6 @@ from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.open_parameters import settle
 from equipoise.game.pool import Play, Pool, play_out
 from equipoise.metrics.violations import Tally, ViolationReport, measure, weight_squares
-from equipoise.oracles.refit import is_out_of_fold
 from equipoise.rows.validation import read_integer
 
 
@@ -118,7 +117,7 @@ class SaddlePointClassifier(Reduction):
         """Add up the decisions by cell, on each data that they are known for."""
         cells = problem.cells
         known = Tally.of_shares(cells.without_rows(), s, weight_squares(cells))
-        if not is_out_of_fold(problem.oracle):
+        if not problem.oracle.out_of_fold:
             return {"training": known}
         return {"training": problem.data.tally(self.classifier_), "out of fold": known}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -47,6 +48,7 @@ class AnyRule:
     """An oracle over all rules whatsoever, those that know every label included."""
 
     exact = True
+    out_of_fold = False
 
     def __init__(self, cells: Cells) -> None:
         self.cells = cells
@@ -55,6 +57,9 @@ class AnyRule:
         """Select exactly those whose selection has a negative cost."""
         selected, _ = self.cells.relabel(costs)
         return Response(None, self.cells.sum(selected))
+
+    def start_from(self, classifier: Any) -> None:
+        """Do nothing: there is no learner."""
 
 
 def explain(

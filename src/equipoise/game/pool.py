@@ -40,9 +40,15 @@ class Oracle(Protocol):
 
     #: Whether the answer is a true minimiser over the class H (else the learner's best effort).
     exact: bool
+    #: Whether the shares are of people whom the classifier's models had not seen.
+    out_of_fold: bool
 
     def best_response(self, costs: Array) -> Response:
         """Return a classifier that makes the costs of those it selects as low as it can."""
+        ...
+
+    def start_from(self, classifier: Any) -> None:
+        """Take note of an earlier answer, from which later fits may start; or do nothing."""
         ...
 
 
@@ -98,7 +104,7 @@ class Pool:
         """Return the numbers of the oracle's classifiers for these costs, asking only once each."""
         keys = [key_of(c) for c in costs]
         new = {key: c for key, c in zip(keys, costs, strict=True) if key not in self._asked}
-        if new and self._asked and hasattr(oracle, "start_from"):
+        if new and self._asked:
             oracle.start_from(self._nearest(next(iter(new))))
         for key, response in zip(new, self._respond(oracle, list(new.values())), strict=True):
             self._keep(key, response)
