@@ -48,9 +48,12 @@ from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.objectives import BalancedError, Costs
 from equipoise.game.pool import Oracle, Play, Pool
 from equipoise.metrics.violations import Measured, ViolationReport
+from equipoise.oracles.best_of import BestOfOracle
+from equipoise.oracles.candidates import ExactOracle
 from equipoise.oracles.cross_fit import CrossFittedOracle
-from equipoise.oracles.plugin import BothOracle, PluginOracle
-from equipoise.oracles.refit import ExactOracle, RefitOracle, ResampledClassifier
+from equipoise.oracles.learners import ResampledClassifier
+from equipoise.oracles.plugin import PluginOracle
+from equipoise.oracles.refit import RefitOracle
 from equipoise.plotting import FrontierDisplay
 from equipoise.rows.parquet import ParquetRows
 from equipoise.rows.probabilities import Probabilities
@@ -102,7 +105,7 @@ __all__ = [
     "RefitOracle",
     "CrossFittedOracle",
     "PluginOracle",
-    "BothOracle",
+    "BestOfOracle",
     "ExactOracle",
     "Pool",
     "Play",

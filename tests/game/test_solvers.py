@@ -255,7 +255,7 @@ def test_programs_solved_as_one_have_the_optima_of_each(seed: int) -> None:
 
 def test_a_pool_names_the_answer_to_the_most_similar_costs() -> None:
     class Starting:
-        exact, started = False, None
+        exact, out_of_fold, started = False, False, None
 
         def start_from(self, classifier: str) -> None:
             self.started = classifier
@@ -281,7 +281,7 @@ def test_best_mixture_is_indifferent_between_its_members() -> None:
 
 
 class CountingOracle:
-    exact = True
+    exact, out_of_fold = True, False
 
     def __init__(self, problem: FiniteProblem) -> None:
         self.oracle, self.asked = game_of(problem).oracle, 0
@@ -289,6 +289,9 @@ class CountingOracle:
     def best_response(self, costs: np.ndarray) -> object:
         self.asked += 1
         return self.oracle.best_response(costs)
+
+    def start_from(self, classifier: object) -> None:
+        pass
 
 
 def test_pool_asks_once_for_costs_that_differ_in_scale_only() -> None:

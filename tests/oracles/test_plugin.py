@@ -16,17 +16,15 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 
 from equipoise import (
-    BothOracle,
     Cells,
     DemographicParity,
     EqualizedOdds,
     FairClassifier,
     PluginOracle,
     Probabilities,
-    RefitOracle,
 )
 from equipoise.datasets import load_adult
-from equipoise.oracles.cross_fit import make_folds
+from equipoise.oracles.folds import make_folds
 
 COSTS = np.array([1.0, -0.7, 1.4, -0.2])  # by group, then label
 
@@ -292,29 +290,6 @@ def test_aware_decisions_need_a_table_that_agrees_with_the_groups(people):
     clf = FairClassifier(NumbersOnly(), DemographicParity(), oracle="plugin", aware=True)
     with pytest.raises(ValueError, match=r"differ .* in 7 rows"):
         clf.fit(X, people.y, sensitive_features=other)
-
-
-def test_both_takes_the_better_answer(people):
-    cells = Cells.from_columns(people.y, {"A": people.A})
-    plugin = PluginOracle(GaussianNB(), people.X, cells, cv=3)
-    refit = RefitOracle(LogisticRegression(), people.X, cells)
-    both = BothOracle(plugin, refit)
-    winners = set()
-    for costs in np.random.default_rng(0).normal(size=(30, 4)):
-        each = [float(oracle.best_response(costs).s @ costs) for oracle in (plugin, refit)]
-        assert float(both.best_response(costs).s @ costs) == min(each)
-        winners.add(int(np.argmin(each)))
-    assert winners == {0, 1}
-
-
-def test_both_is_no_worse_than_either(people):
-    error = {}
-    for oracle in ("plugin", "refit", "both"):
-        clf = FairClassifier(LogisticRegression(), EqualizedOdds(eps=0.02), oracle=oracle, cv=4)
-        clf.fit(people.X, people.y, sensitive_features=people.A)
-        assert clf.certificate_.violation < 1e-7
-        error[oracle] = clf.certificate_.error
-    assert error["both"] <= min(error["plugin"], error["refit"]) + clf.nu_
 
 
 def test_the_bound_is_met_on_the_other_half_of_adult_up_to_sampling():

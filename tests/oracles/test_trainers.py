@@ -39,7 +39,8 @@ from equipoise import (
     GridSearch,
     RefitOracle,
 )
-from equipoise.oracles.refit import weight_parameter
+from equipoise.oracles import refit
+from equipoise.oracles.learners import weight_parameter
 from equipoise.oracles.trainers import PlainTrainer, choose_trainer
 
 N = 2000
@@ -376,7 +377,7 @@ def test_frontiers_of_frames_are_those_of_plain_fits(monkeypatch):
         frontier = Frontier(lightgbm(), DemographicParity(), bounds=[0.02, 0.1])
         frontier.fit(frame, Y, sensitive_features=A)
         found.append([(p.error, p.gap, p.members) for p in frontier.points_])
-        monkeypatch.setattr("equipoise.oracles.refit.choose_trainer", PlainTrainer)
+        monkeypatch.setattr(refit, "choose_trainer", PlainTrainer)
     assert found[0] == found[1]
 
 

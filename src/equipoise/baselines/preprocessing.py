@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from equipoise.baselines.learner import Baseline, fit_learner, read_scores
 from equipoise.cells.rows import Array, Cells
 from equipoise.exceptions import EmptyCellWarning
-from equipoise.oracles.refit import weight_parameter
+from equipoise.oracles.learners import weight_parameter
 from equipoise.rows.validation import read_examples
 
 

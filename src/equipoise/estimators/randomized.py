@@ -11,11 +11,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples
 
 from equipoise.cells.rows import Array
-from equipoise.oracles.decisions import decisions
-from equipoise.oracles.refit import take_rows
-from equipoise.oracles.thresholds import binary_predictions
+from equipoise.oracles.decisions import binary_predictions, decisions
 from equipoise.rows.hashing import hash_uniform
 from equipoise.rows.parquet import ParquetRows
+from equipoise.rows.take import take_rows
 from equipoise.rows.validation import read_weights, to_array
 
 

@@ -21,14 +21,14 @@ from equipoise.game.certificate import Certificate
 from equipoise.game.objectives import BalancedError, Costs
 from equipoise.game.pool import Pool
 from equipoise.metrics.tallies import Tally
+from equipoise.oracles.candidates import LabelAdapter
 from equipoise.oracles.cell_probabilities import (
+    CellGroups,
     CellProbabilities,
-    CellTable,
     ClassProbabilities,
     OneAgainstRest,
 )
 from equipoise.oracles.plugin import PluginClassifier
-from equipoise.oracles.refit import Relabelled
 from equipoise.oracles.thresholds import ThresholdedClassifier
 
 
@@ -59,8 +59,8 @@ MODELS = (FairClassifier, ExponentiatedGradient, GridSearch, Frontier, Randomize
 _OTHERS = (
     *(All, Linear, Inequality, Expression, Term, Row, Event, Costs, BalancedError),
     *(Certificate, FrontierPoint, Candidate, Cells, CellCounts, LayeredCells, Pool),
-    *(ThresholdedClassifier, PluginClassifier, CellProbabilities, ClassProbabilities, CellTable),
-    *(OneAgainstRest, Relabelled, Tally, Pipeline),
+    *(ThresholdedClassifier, PluginClassifier, CellProbabilities, ClassProbabilities, CellGroups),
+    *(OneAgainstRest, LabelAdapter, Tally, Pipeline),
 )
 #: By the names under which files know them. Renaming a class here is a new format version.
 KINDS: dict[str, type[Any]] = {

@@ -13,11 +13,13 @@ from sklearn.base import clone
 from sklearn.utils.validation import _num_samples
 
 from equipoise.cells.rows import Array, Cells
-from equipoise.oracles.cross_fit import Rows
-from equipoise.oracles.refit import take_rows, weight_parameter
+from equipoise.oracles.folds import Rows
+from equipoise.oracles.learners import weight_parameter
+from equipoise.rows.take import take_rows
 from equipoise.rows.validation import read_columns
 
-Probabilities = Callable[[Any], Array]
+#: From rows X to one probability for each class, of shape (n, classes).
+ProbabilityModel = Callable[[Any], Array]
 
 
 class CellProbabilities:
@@ -25,7 +27,7 @@ class CellProbabilities:
 
     Parameters
     ----------
-    table : CellTable
+    table : CellGroups
     label : callable
         From X to P(Y | X), of shape (n, 2).
     group : sequence of two callables
@@ -34,14 +36,14 @@ class CellProbabilities:
     """
 
     def __init__(
-        self, table: CellTable, label: Probabilities, group: Sequence[Probabilities]
+        self, table: CellGroups, label: ProbabilityModel, group: Sequence[ProbabilityModel]
     ) -> None:
         self.table, self.label, self.group = table, label, list(group)
         self.aware = not self.group
 
     @classmethod
     def learned(
-        cls, estimator: Any, X: Any, cells: Cells, table: CellTable, rows: Rows, aware: bool
+        cls, estimator: Any, X: Any, cells: Cells, table: CellGroups, rows: Rows, aware: bool
     ) -> CellProbabilities:
         """Learn them from some of the examples; ``aware`` is to read A from X."""
         if cells.weight is not None:  # not every learner bears a class without any weight
@@ -155,25 +157,7 @@ def _mean_one(weight: Array) -> Array:
     return weight / weight.mean()
 
 
-def check_probabilistic(estimator: Any) -> None:
-    """Refuse a learner that gives no probabilities.
-
-    >>> from sklearn.svm import LinearSVC
-    >>> check_probabilistic(LinearSVC())  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    TypeError: LinearSVC has no predict_proba, which the plug-in oracle needs. ...
-    """
-    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
-        raise TypeError(f"estimator is {estimator!r}; expected a classifier object.")
-    if not hasattr(estimator, "predict_proba"):
-        name = type(estimator).__name__
-        raise TypeError(
-            f"{name} has no predict_proba, which the plug-in oracle needs. Use oracle='refit', or "
-            f"wrap it: CalibratedClassifierCV({name}(...))."
-        )
-
-
-class CellTable:
+class CellGroups:
     """What the cells are called: label and group of each, and the values that make a group."""
 
     def __init__(self, cells: Cells) -> None:

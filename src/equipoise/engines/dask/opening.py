@@ -15,7 +15,7 @@ from equipoise.engines.dask.oracles import (
 )
 from equipoise.engines.dask.shards import Shards
 from equipoise.game.pool import Oracle
-from equipoise.oracles.plugin import BothOracle
+from equipoise.oracles.best_of import BestOfOracle
 from equipoise.rows.validation import read_integer
 
 
@@ -73,7 +73,7 @@ def oracle_over(
     plugin = ShardPluginOracle(estimator, shards, folds)
     if oracle == "plugin":
         return plugin
-    return BothOracle(plugin, ShardOracle(estimator, shards, threshold, folds))
+    return BestOfOracle(plugin, ShardOracle(estimator, shards, threshold, folds))
 
 
 def _check_numbers(example: Any) -> None:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.cells.rows import Array, Mask
-from equipoise.cells.table import CellCounts
 from equipoise.engines.dask.cuts import best_threshold
 from equipoise.engines.dask.dask_estimators import DaskEstimatorTrainer
 from equipoise.engines.dask.lessons import Lesson
@@ -18,15 +17,21 @@ from equipoise.engines.dask.shard import Shard, selected_by, selected_out_of_fol
 from equipoise.engines.dask.shards import Shards
 from equipoise.engines.dask.xgboost_resident import ResidentTrainer
 from equipoise.game.pool import Response
+from equipoise.oracles.candidates import ExactOracle
 from equipoise.oracles.cell_probabilities import (
+    CellGroups,
     CellProbabilities,
-    CellTable,
     ClassProbabilities,
     OneAgainstRest,
 )
+from equipoise.oracles.learners import constant_classifier
 from equipoise.oracles.plugin import PluginClassifier
-from equipoise.oracles.refit import ExactOracle, Relabelled, constant_classifier
-from equipoise.oracles.thresholds import ThresholdedClassifier, has_scores, is_linear
+from equipoise.oracles.thresholds import (
+    ThresholdedClassifier,
+    check_threshold,
+    is_tuned,
+    without_threshold,
+)
 
 _TRAINERS = (LogisticTrainer, ResidentTrainer, DaskEstimatorTrainer)
 
@@ -77,15 +82,10 @@ class ShardOracle:
     def __init__(
         self, estimator: Any, shards: Shards, threshold: str = "learner", n_folds: int = 1
     ) -> None:
-        if threshold not in ("auto", "tuned", "learner"):
-            raise ValueError(f"threshold is {threshold!r}; expected 'auto', 'tuned' or 'learner'.")
+        check_threshold(threshold)
         self.shards, self.threshold, self.n_folds = shards, threshold, n_folds
         self.out_of_fold = n_folds > 1
         self._trainer: ShardTrainer = trainer_kind(estimator)(estimator, shards)
-
-    def counts(self) -> CellCounts:
-        """Return the cells, counted."""
-        return self.shards.cells
 
     def best_response(self, costs: Array) -> Response:
         """Fit the learner for these costs."""
@@ -103,24 +103,17 @@ class ShardOracle:
 
     def start_from(self, classifier: Any) -> None:
         """Let learners that can start from a solution start from this one."""
-        if isinstance(classifier, ThresholdedClassifier):
-            classifier = classifier.classifier
-        self._trainer.start_from(classifier)
+        self._trainer.start_from(without_threshold(classifier))
 
     def _answer(self, lesson: Lesson) -> tuple[Any, Array | None]:
         labels = lesson.labels(self.shards.cells)
         if len(labels) < 2:
             return constant_classifier(max(labels, default=0)), None
         classifier, selected = self._trainer.fit(lesson)
-        if not self._tunes(classifier):
+        if not is_tuned(self.threshold, classifier):
             return classifier, selected
         threshold = best_threshold(self.shards, classifier, lesson)
         return ThresholdedClassifier(classifier, threshold), None
-
-    def _tunes(self, classifier: Any) -> bool:
-        if self.threshold == "learner" or not has_scores(classifier):
-            return False
-        return self.threshold == "tuned" or is_linear(classifier)
 
 
 class ShardPluginOracle:
@@ -139,16 +132,12 @@ class ShardPluginOracle:
     exact, out_of_fold = False, True
 
     def __init__(self, estimator: Any, shards: Shards, n_folds: int = 5) -> None:
-        self.shards, self._table = shards, CellTable(shards.cells)
+        self.shards, self._table = shards, CellGroups(shards.cells)
         trainer = trainer_kind(estimator)(estimator, shards)
         folds = [self._learn(trainer, n_folds, fold) for fold in range(n_folds)]
         self.deployed = self._learn(trainer, n_folds, -1)
         self._folds = folds
         self._probabilities: list[Any] | None = None
-
-    def counts(self) -> CellCounts:
-        """Return the cells, counted."""
-        return self.shards.cells
 
     def best_response(self, costs: Array) -> Response:
         """Select those who cost less than nothing."""
@@ -156,6 +145,9 @@ class ShardPluginOracle:
         futures = self._out_of_fold()
         counted = self.shards.map(_selected, classifier, each=[futures])
         return Response(classifier, sum(counted) / self.shards.cells.total_weight)
+
+    def start_from(self, classifier: Any) -> None:
+        """Do nothing: nothing is trained after the probabilities."""
 
     def _out_of_fold(self) -> list[Any]:
         """Return the probabilities of all rows, kept where the rows are."""
@@ -194,10 +186,7 @@ class ShardPluginOracle:
 
 def candidates_on(candidates: Sequence[Any], shards: Shards, classes: NDArray) -> ExactOracle:
     """Return the exact oracle over a list of fitted classifiers."""
-    if not candidates:
-        raise ValueError("estimator is an empty list; expected one or more fitted classifiers.")
-    members = [Relabelled(candidate, classes) for candidate in candidates]
-    return ExactOracle(members, shards.shares(members))
+    return ExactOracle.from_fitted(candidates, classes, shards.shares)
 
 
 def _probabilities(shard: Shard, models: Sequence[CellProbabilities]) -> Array:
