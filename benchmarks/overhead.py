@@ -138,7 +138,7 @@ def reductions(learner: Stump) -> dict[str, Callable[[], Any]]:
     from equipoise import EqualizedOdds, FairClassifier
 
     return {
-        "equipoise": lambda: FairClassifier(learner, EqualizedOdds(eps=EPS), threshold="tuned"),
+        "equipoise": lambda: FairClassifier(learner, EqualizedOdds(eps=EPS), oracle=Refit(threshold="tuned")),
         "fairlearn": lambda: fairlearn.ExponentiatedGradient(
             learner, fairlearn.EqualizedOdds(difference_bound=EPS), eps=EPS
         ),

@@ -31,7 +31,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
-from equipoise import Cells, DemographicParity, Frontier
+from equipoise import DemographicParity, Frontier
+from equipoise.cells import Cells
 from equipoise.datasets import load_adult
 from equipoise.oracles.folds import make_folds
 

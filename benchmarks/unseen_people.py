@@ -34,7 +34,7 @@ HEADER = [
 ]
 KINDS: dict[str, dict[str, Any]] = {
     "refit": {},
-    "refit, cv=5": {"cv": 5},
+    "refit, cv=5": {"oracle": Refit(cv=5)},
     "plug-in": {"oracle": "plugin"},
     "fairlearn": {},
 }

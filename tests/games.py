@@ -9,8 +9,13 @@ import numpy as np
 from finite_problems import Array, FiniteProblem, Key
 from numpy.typing import NDArray
 
-from equipoise import Cells, DemographicParity, EqualizedOdds, ExactOracle, Lagrangian, Moments
+from equipoise import DemographicParity, EqualizedOdds
+from equipoise.cells import Cells
+from equipoise.constraints import Moments
 from equipoise.constraints.base import Constraint
+from equipoise.game import Lagrangian
+from equipoise.game.mixture import Mixture
+from equipoise.oracles import ExactOracle
 
 
 class Game(NamedTuple):
@@ -66,8 +71,8 @@ def fit(estimator: Any, problem: FiniteProblem) -> Any:
     )
 
 
-def weights_in_list(problem: FiniteProblem, classifiers: Sequence[int], weights: Array) -> Array:
-    """Return Q over the whole list, from a pool of the list's numbers."""
+def weights_in_list(problem: FiniteProblem, classifiers: Sequence[int], mixture: Mixture) -> Array:
+    """Return Q over the whole list, from a mixture of a pool of the list's numbers."""
     q = np.zeros(len(problem.H))
-    np.add.at(q, list(classifiers)[: len(weights)], weights)
+    np.add.at(q, mixture.members(classifiers), mixture.weights)
     return q

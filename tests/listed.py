@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from by_hand import Array, Crowd
 
-from equipoise import Cells, FairClassifier, Probabilities
+from equipoise import FairClassifier, Probabilities
+from equipoise.cells import Cells
 from equipoise.constraints.base import Constraint
 from equipoise.game.objectives import Loss, Objective
 from equipoise.rows.validation import read_examples

@@ -21,15 +21,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from equipoise import (
-    Constraint,
-    DemographicParity,
-    EmptyCellWarning,
-    EqualizedOdds,
-    EqualOpportunity,
-    metrics,
-)
+from equipoise import DemographicParity, EqualizedOdds, EqualOpportunity, metrics
 from equipoise.baselines import Relabeling, Reweighting, ThresholdOptimizer, Unconstrained
+from equipoise.constraints import Constraint
+from equipoise.exceptions import EmptyCellWarning
 from equipoise.rows.hashing import hash_uniform
 
 SEEDS = range(6)
@@ -563,6 +558,6 @@ CANNOT_PASS = {
     ],
     expected_failed_checks=lambda model: CANNOT_PASS if isinstance(model, Relabeling) else {},
 )
-@pytest.mark.filterwarnings("ignore::equipoise.EmptyCellWarning")
+@pytest.mark.filterwarnings("ignore::equipoise.exceptions.EmptyCellWarning")
 def test_common_checks(estimator, check):
     check(estimator)

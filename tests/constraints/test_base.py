@@ -357,7 +357,7 @@ def test_two_constraints_with_a_learner_are_certified(seed: int) -> None:
 def test_other_estimators_take_the_same_constraints(estimator) -> None:
     X, y, A, _, utility = simulated()
     constraint = eq.UtilityParity(0.05, utility="utility") & eq.TreatmentEquality(0.05)
-    clf = estimator(LogisticRegression(), constraint, weights="error")
+    clf = estimator(LogisticRegression(), constraint, constraint_weights=False)
     weight = np.random.default_rng(1).uniform(0.5, 1.5, len(y))
     clf.fit(X, y, sensitive_features=A, utilities=utility, sample_weight=weight)
     assert clf.predict(X).shape == y.shape

@@ -23,7 +23,6 @@ import pandas as pd
 import pytest
 import sklearn.datasets._openml as sklearn_openml
 
-from equipoise import EquipoiseWarning
 from equipoise.datasets import (
     acs_income,
     credit_default,
@@ -47,6 +46,7 @@ from equipoise.datasets import (
 )
 from equipoise.datasets.download import DownloadError, fetch
 from equipoise.datasets.source import Facts
+from equipoise.exceptions import EquipoiseWarning
 
 
 class Server(ThreadingHTTPServer):

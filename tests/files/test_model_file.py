@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from equipoise.oracles.specs import BestOf, Plugin, Refit
 from people import make_people
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import make_column_selector, make_column_transformer
@@ -24,18 +25,17 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import equipoise
 from equipoise import (
-    Cells,
     DemographicParity,
     EqualizedOdds,
     ExponentiatedGradient,
     FairClassifier,
     Frontier,
     GridSearch,
-    ModelFileError,
     RandomizedClassifier,
-    UntrustedTypeError,
     rate,
 )
+from equipoise.cells import Cells
+from equipoise.exceptions import ModelFileError, UntrustedTypeError
 from equipoise.files import read_manifest
 from equipoise.files.state import Decoder, Encoder
 
@@ -123,7 +123,7 @@ def test_a_loaded_model_can_be_fitted_again(people, tmp_path):
 
 
 def test_plug_in_members_share_their_probabilities_again(people, tmp_path):
-    before = fitted(LogisticRegression(), people, oracle="plugin", cv=2)
+    before = fitted(LogisticRegression(), people, oracle=Plugin(cv=2))
     after = round_trip(before, tmp_path)
     shared = [member.probabilities for member in after.classifier_.members]
     assert len(shared) > 1
@@ -134,7 +134,7 @@ def test_plug_in_members_share_their_probabilities_again(people, tmp_path):
 
 def test_members_of_both_kinds_go_together(people, tmp_path):
     bounds = [0.005, 0.01, 0.02, 0.05, 0.1]
-    before = Frontier(LogisticRegression(), DemographicParity(), bounds=bounds, oracle="both", cv=2)
+    before = Frontier(LogisticRegression(), DemographicParity(), bounds=bounds, oracle=BestOf(Plugin(cv=2), Refit(cv=2)))
     before.fit(people.X, people.y, sensitive_features=people.A)
     after = round_trip(before, tmp_path)
     plugged_in = [hasattr(member, "probabilities") for member in after.pool_.classifiers]
@@ -236,7 +236,7 @@ CONSTRAINTS = [
     equipoise.TreatmentEquality(tau=2.0),
     equipoise.UtilityParity(0.05, utility=[[0, 1], [0.2, 1]], labels=(1,)),
     (abs(rate("tpr", sex="F") - rate("tpr", sex="M")) <= 0.02) & (rate("selection") <= 0.3),
-    equipoise.Constraint.from_moments(
+    equipoise.constraints.Constraint.from_moments(
         [{"label": 1, "sex": ["F", "M"]}], [[0, 1], [0, 1]], [[1.0]], [np.float32(0.25)]
     ),
 ]

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from equipoise.oracles.specs import Refit
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -64,7 +65,7 @@ LEARNERS = {
 @pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize("threshold", ["tuned", "learner"])
 def test_probabilities_of_many_learners(name, threshold, people):
-    fair = FairClassifier(LEARNERS[name](), DemographicParity(eps=0.02), threshold=threshold)
+    fair = FairClassifier(LEARNERS[name](), DemographicParity(eps=0.02), oracle=Refit(threshold=threshold))
     fair.fit(people.X, people.y, sensitive_features=people.A)
     got = run(to_onnx(fair, people.X), {"X": people.X})
     assert len(fair.classifier_.members) > 1

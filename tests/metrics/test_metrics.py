@@ -13,8 +13,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, recall_score, zero_one_loss
 from sklearn.model_selection import GridSearchCV, cross_validate
 
-from equipoise import DemographicParity, EmptyCellWarning, FairClassifier, metrics
+from equipoise import DemographicParity, FairClassifier, metrics
 from equipoise.constraints.rates import ERROR, SELECTION, TPR
+from equipoise.exceptions import EmptyCellWarning
 from equipoise.metrics.audit import Audit
 from equipoise.metrics.uncertainty import rate_covariance
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from equipoise.oracles.specs import Plugin, Refit
 from people import make_people, selection_gap
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
@@ -11,7 +12,6 @@ from sklearn.tree import DecisionTreeClassifier
 
 from equipoise import (
     BoundedGroupError,
-    Cells,
     DemographicParity,
     EqualizedOdds,
     EqualOpportunity,
@@ -19,6 +19,7 @@ from equipoise import (
     Frontier,
     MinimaxGroupError,
 )
+from equipoise.cells import Cells
 from equipoise.metrics import (
     confidence_interval,
     demographic_parity_violation,
@@ -57,7 +58,7 @@ def only(constraint, y, A, h, weight=None, level=0.95):
 
 def test_all_three_kinds_of_data_from_raw_arrays(halves):
     train, test = halves
-    clf = FairClassifier(TREE, EqualizedOdds(eps=0.03), cv=3)
+    clf = FairClassifier(TREE, EqualizedOdds(eps=0.03), oracle=Refit(cv=3))
     clf.fit(train.X, train.y, sensitive_features=train.A)
     report = clf.report(test.X, test.y, sensitive_features=test.A)
     assert [measured.data for measured in report] == ["training", "out of fold", "test"]
@@ -182,7 +183,7 @@ def test_three_people_decided_on_alike_prove_little(rate):
 
 def test_frontier_reports_each_bound_like_its_classifier(halves):
     train, test = halves
-    frontier = Frontier(TREE, DemographicParity(), bounds=[0.02, 0.06], cv=3)
+    frontier = Frontier(TREE, DemographicParity(), bounds=[0.02, 0.06], oracle=Refit(cv=3))
     frontier.fit(train.X, train.y, sensitive_features=train.A)
     report = frontier.report(test.X, test.y, sensitive_features=test.A)
     assert [entry.bound for entry in report["out of fold"]] == [0.02, 0.06]
@@ -206,7 +207,7 @@ def test_frontier_reports_each_bound_like_its_classifier(halves):
 def test_plugin_frontiers_tell_training_and_out_of_fold_apart(halves):
     train, _ = halves
     trees = HistGradientBoostingClassifier(max_iter=20, random_state=0)
-    frontier = Frontier(trees, DemographicParity(), bounds=[0.05], oracle="plugin", cv=3)
+    frontier = Frontier(trees, DemographicParity(), bounds=[0.05], oracle=Plugin(cv=3))
     frontier.fit(train.X, train.y, sensitive_features=train.A)
     seen, held_out = frontier.report()
     selected = frontier.at(0.05).predict_pmf(train.X)[:, 1]
@@ -222,7 +223,7 @@ def test_worst_groups_and_weights_in_the_error_alone(halves):
     )
     assert clf.report()["training"].excess.estimate == pytest.approx(0.0, abs=1e-6)
     weight = np.random.default_rng(0).uniform(0.5, 2, 1000)
-    clf = FairClassifier(TREE, DemographicParity(eps=0.05), weights="error")
+    clf = FairClassifier(TREE, DemographicParity(eps=0.05), constraint_weights=False)
     clf.fit(train.X, train.y, sensitive_features=train.A, sample_weight=weight)
     found = clf.report(test.X, test.y, sensitive_features=test.A, sample_weight=weight)["test"]
     selected = clf.predict_pmf(test.X)[:, 1]

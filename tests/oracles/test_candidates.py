@@ -10,13 +10,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from equipoise import (
-    Cells,
-    DemographicParity,
-    ExponentiatedGradient,
-    FairClassifier,
-    GridSearch,
-)
+from equipoise import DemographicParity, ExponentiatedGradient, FairClassifier, GridSearch
+from equipoise.cells import Cells
 from equipoise.oracles.candidates import ExactOracle
 
 X, Y, A = make_people(300, seed=2)

@@ -7,20 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from equipoise.oracles.specs import Refit
 from people import People, make_people, selection_gap
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from equipoise import (
-    Cells,
-    CrossFittedOracle,
-    DemographicParity,
-    FairClassifier,
-    Probabilities,
-    RefitOracle,
-)
+from equipoise import DemographicParity, FairClassifier, Probabilities
+from equipoise.cells import Cells
+from equipoise.oracles import CrossFittedOracle, RefitOracle
 from equipoise.rows.take import take_rows
 
 
@@ -124,14 +120,14 @@ def test_frames_of_any_kind(people, frame, spy):
     library = pytest.importorskip(frame)
     columns = {f"x{j}": column for j, column in enumerate(people.X.T)}
     X = library.table(columns) if frame == "pyarrow" else library.DataFrame(columns)
-    clf = FairClassifier(spy(), DemographicParity(eps=0.05), cv=3, threshold="learner")
+    clf = FairClassifier(spy(), DemographicParity(eps=0.05), oracle=Refit(threshold="learner", oracle=Refit(cv=3)))
     clf.fit(X, people.y, sensitive_features=people.A)
     assert {type(seen) for seen, _, _ in spy.seen} == {type(take_rows(X, np.arange(3)))}
 
 
 def test_groups_known_by_probability_only(people):
     table = np.column_stack([0.9 - 0.8 * people.A, 0.1 + 0.8 * people.A])
-    clf = FairClassifier(LogisticRegression(), DemographicParity(eps=0.05), cv=3)
+    clf = FairClassifier(LogisticRegression(), DemographicParity(eps=0.05), oracle=Refit(cv=3))
     clf.fit(people.X, people.y, sensitive_features=Probabilities(table))
     assert clf.certificate_.feasible
 
@@ -141,7 +137,7 @@ def test_a_forest_keeps_the_bound_on_people_it_has_not_seen():
     gap = {}
     for cv in (None, 4):
         forest = RandomForestClassifier(25, random_state=0)
-        clf = FairClassifier(forest, DemographicParity(eps=0.02), cv=cv, max_iter=12, nu=0.01)
+        clf = FairClassifier(forest, DemographicParity(eps=0.02), oracle=Refit(cv=cv), max_iter=12, nu=0.01)
         clf.fit(train.X, train.y, sensitive_features=train.A)
         gap[cv] = selection_gap(clf.predict_pmf(test.X)[:, 1], test.A)
     assert gap[4] < 0.05 < gap[None]
@@ -149,7 +145,7 @@ def test_a_forest_keeps_the_bound_on_people_it_has_not_seen():
 
 def test_violations_are_reported_for_both_kinds_of_data(people):
     tree = DecisionTreeClassifier(min_samples_leaf=20, random_state=0)
-    clf = FairClassifier(tree, DemographicParity(eps=0.03), cv=4)
+    clf = FairClassifier(tree, DemographicParity(eps=0.03), oracle=Refit(cv=4))
     clf.fit(people.X, people.y, sensitive_features=people.A)
     gap = selection_gap(clf.predict_pmf(people.X)[:, 1], people.A)
     assert clf.violations_["train"] == pytest.approx(max(gap - 0.03, 0.0), abs=1e-9)

@@ -7,7 +7,7 @@ import pytest
 from people import People
 from sklearn.model_selection import KFold, ShuffleSplit
 
-from equipoise import Cells
+from equipoise.cells import Cells
 from equipoise.oracles.folds import make_folds
 
 

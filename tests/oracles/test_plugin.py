@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+from equipoise.oracles.specs import Plugin, Refit
 from people import make_people, selection_gap
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -15,15 +16,10 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 
-from equipoise import (
-    Cells,
-    DemographicParity,
-    EqualizedOdds,
-    FairClassifier,
-    PluginOracle,
-    Probabilities,
-)
+from equipoise import DemographicParity, EqualizedOdds, FairClassifier, Probabilities
+from equipoise.cells import Cells
 from equipoise.datasets import load_adult
+from equipoise.oracles import PluginOracle
 from equipoise.oracles.folds import make_folds
 
 COSTS = np.array([1.0, -0.7, 1.4, -0.2])  # by group, then label
@@ -137,7 +133,7 @@ def test_the_number_of_fits_does_not_depend_on_the_number_of_queries(people):
     fits, calls = set(), set()
     for eps in (0.2, 0.01):
         CountedBayes.fits = 0
-        clf = FairClassifier(CountedBayes(), EqualizedOdds(eps=eps), oracle="plugin", cv=4)
+        clf = FairClassifier(CountedBayes(), EqualizedOdds(eps=eps), oracle=Plugin(cv=4))
         clf.fit(people.X, people.y, sensitive_features=people.A)
         fits.add(CountedBayes.fits)
         calls.add(clf.n_calls_)
@@ -149,7 +145,7 @@ def test_many_groups_of_two_features_within_strata():
     people = make_people(3000, groups=3)
     rng = np.random.default_rng(5)
     sex, region = rng.choice(["F", "M"], 3000), rng.choice(["north", "south"], 3000)
-    clf = FairClassifier(LogisticRegression(), DemographicParity(eps=0.05), oracle="plugin", cv=3)
+    clf = FairClassifier(LogisticRegression(), DemographicParity(eps=0.05), oracle=Plugin(cv=3))
     clf.fit(
         people.X,
         people.y,
@@ -189,7 +185,7 @@ def test_examples_without_weight_teach_nothing(people):
 
 def test_learners_without_weights_serve_where_there_are_none(people):
     knn = KNeighborsClassifier(30)
-    clf = FairClassifier(knn, DemographicParity(eps=0.05), oracle="plugin", cv=3)
+    clf = FairClassifier(knn, DemographicParity(eps=0.05), oracle=Plugin(cv=3))
     assert clf.fit(people.X, people.y, sensitive_features=people.A).certificate_.feasible
     with pytest.raises(TypeError, match="takes no sample_weight"):
         clf.fit(people.X, people.y, sensitive_features=people.A, sample_weight=people.y + 1.0)
@@ -197,7 +193,7 @@ def test_learners_without_weights_serve_where_there_are_none(people):
 
 def test_members_share_their_models(people):
     forest = HistGradientBoostingClassifier(max_iter=20)
-    clf = FairClassifier(forest, EqualizedOdds(eps=0.01), oracle="plugin", cv=3)
+    clf = FairClassifier(forest, EqualizedOdds(eps=0.01), oracle=Plugin(cv=3))
     clf.fit(people.X, people.y, sensitive_features=people.A)
     members = clf.classifier_.members
     assert len(members) > 1
@@ -207,7 +203,7 @@ def test_members_share_their_models(people):
     assert (copy.predict(people.X) == clf.predict(people.X)).all()
 
 
-@pytest.mark.parametrize("oracle", ["plugin", "both"])
+@pytest.mark.parametrize("oracle", ["plugin", "best_of"])
 def test_a_learner_without_probabilities_is_refused_before_any_work(people, oracle):
     clf = FairClassifier(LinearSVC(), DemographicParity(), oracle=oracle)
     with pytest.raises(TypeError, match="LinearSVC has no predict_proba"):
@@ -218,9 +214,8 @@ def test_a_learner_without_probabilities_is_refused_before_any_work(people, orac
     ("parameters", "message"),
     [
         ({"oracle": "magic"}, "oracle is 'magic'; expected"),
-        ({"aware": True}, "aware=True is for oracle='plugin'"),
-        ({"oracle": "plugin", "cv": 1}, "cv is 1"),
-        ({"oracle": "plugin", "aware": True}, "X has no column 'group'"),
+        ({"oracle": Plugin(cv=1)}, "cv is 1"),
+        ({"oracle": Plugin(aware=True)}, "X has no column 'group'"),
     ],
 )
 def test_parameters_that_make_no_sense(people, parameters, message):
@@ -231,7 +226,7 @@ def test_parameters_that_make_no_sense(people, parameters, message):
 
 def test_fitted_candidates_are_not_trained(people):
     fitted = GaussianNB().fit(people.X, people.y)
-    for parameters in ({"oracle": "plugin"}, {"cv": 3}):
+    for parameters in ({"oracle": "plugin"}, {"oracle": Refit(cv=3)}):
         clf = FairClassifier([fitted], DemographicParity(), **parameters)
         with pytest.raises(ValueError, match="list of fitted classifiers"):
             clf.fit(people.X, people.y, sensitive_features=people.A)
@@ -266,7 +261,7 @@ def test_aware_decisions_read_the_group_from_the_table():
     error = {}
     for aware in (False, True):
         clf = FairClassifier(
-            NumbersOnly(), DemographicParity(eps=0.005), oracle="plugin", aware=aware, cv=3
+            NumbersOnly(), DemographicParity(eps=0.005), oracle=Plugin(cv=3, aware=aware)
         )
         clf.fit(X, people.y, sensitive_features=X["sex"])
         error[aware] = clf.certificate_.error
@@ -287,7 +282,7 @@ def test_aware_decisions_need_a_table_that_agrees_with_the_groups(people):
     X = frame_of(people, np.where(people.A == 1, "M", "F"))
     other = X["sex"].copy()
     other[:7] = np.where(X["sex"][:7] == "M", "F", "M")
-    clf = FairClassifier(NumbersOnly(), DemographicParity(), oracle="plugin", aware=True)
+    clf = FairClassifier(NumbersOnly(), DemographicParity(), oracle=Plugin(aware=True))
     with pytest.raises(ValueError, match=r"differ .* in 7 rows"):
         clf.fit(X, people.y, sensitive_features=other)
 
@@ -298,7 +293,7 @@ def test_the_bound_is_met_on_the_other_half_of_adult_up_to_sampling():
         adult.data, adult.target, adult.sensitive["sex"], train_size=0.5, random_state=0
     )
     trees = HistGradientBoostingClassifier(max_iter=15, max_leaf_nodes=15, random_state=0)
-    clf = FairClassifier(trees, DemographicParity(eps=0.02), oracle="plugin", cv=3)
+    clf = FairClassifier(trees, DemographicParity(eps=0.02), oracle=Plugin(cv=3))
     clf.fit(X, y, sensitive_features=A)
     selected = clf.predict_pmf(X_test)[:, 1]
     women = A_test == "Female"

@@ -26,14 +26,14 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from equipoise import (
-    Cells,
     DemographicParity,
     ExponentiatedGradient,
     FairClassifier,
     GridSearch,
-    RefitOracle,
     ResampledClassifier,
 )
+from equipoise.cells import Cells
+from equipoise.oracles import RefitOracle
 
 X, Y, A = make_people(300, seed=2)
 EPS = 0.03

@@ -31,15 +31,9 @@ from sklearn.preprocessing import (
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from equipoise import (
-    Cells,
-    DemographicParity,
-    FairClassifier,
-    Frontier,
-    GridSearch,
-    RefitOracle,
-)
-from equipoise.oracles import refit
+from equipoise import DemographicParity, FairClassifier, Frontier, GridSearch
+from equipoise.cells import Cells
+from equipoise.oracles import RefitOracle, refit
 from equipoise.oracles.learners import weight_parameter
 from equipoise.oracles.trainers import PlainTrainer, choose_trainer
 
