@@ -27,6 +27,7 @@ from sklearn.model_selection import train_test_split
 
 from equipoise import DemographicParity, FairClassifier
 from equipoise.datasets import load_adult
+from equipoise.oracles import Refit
 
 HEADER = [
     *("case", "members", "bound", "training gap", "test gap", "claimed error", "test error"),

@@ -324,7 +324,9 @@ def test_best_lambda() -> None:
 # --- Algorithm 1 ---------------------------------------------------------------------------------
 
 
-def played(problem: FiniteProblem, rounds: list[Round], pool: Pool, order: np.ndarray) -> list[dict]:
+def played(
+    problem: FiniteProblem, rounds: list[Round], pool: Pool, order: np.ndarray
+) -> list[dict]:
     return [
         {
             "lam": found.mixture.multipliers[order],
@@ -379,7 +381,10 @@ def test_algorithm_1_multipliers_are_stable_for_huge_theta() -> None:
     rounds = exponentiated_gradient(game.lagrangian, game.oracle, pool, nu=1e-9, eta=eta)
     with np.errstate(all="raise", under="ignore"):
         for t, found in zip(range(1, 31), rounds, strict=False):
-            lam_t, sum_before = t * found.mixture.multipliers[order] - sum_before, t * found.mixture.multipliers[order]
+            lam_t, sum_before = (
+                t * found.mixture.multipliers[order] - sum_before,
+                t * found.mixture.multipliers[order],
+            )
             # B exp(theta_k) / (1 + sum of exp(theta)), divided through by its own exponential
             powers = np.append(theta, 0.0)
             expected = [
@@ -671,7 +676,9 @@ def test_assumption_1_with_examples_5_and_6(notion: str, alpha: float) -> None:
 def test_assumption_1_in_a_fit() -> None:
     problem = replace(random_problem(4, notion="DP"), eps=0.01)
     slack = 0.2
-    clf = fit(FairClassifier(listed(problem), constraint_of(problem), sampling_slack=slack), problem)
+    clf = fit(
+        FairClassifier(listed(problem), constraint_of(problem), sampling_slack=slack), problem
+    )
     order = paper_order(problem, clf.certificate_.rows)
     n = len(problem.y)
     for bound, (a, _, _) in zip(clf.certificate_.bound[order], problem.keys, strict=True):
@@ -738,7 +745,9 @@ def test_theorems_2_to_4_hold_on_samples(notion: str) -> None:
     constant = theory.slack_constant(delta, C)
     for seed in range(8):
         sample = population.sample(n, seed)
-        clf = FairClassifier(listed(sample), constraint_of(sample), nu=nu, B=B, sampling_slack=constant)
+        clf = FairClassifier(
+            listed(sample), constraint_of(sample), nu=nu, B=B, sampling_slack=constant
+        )
         fit(clf, sample)
         moments = game_of(sample).moments
         eps = theory.slack(moments, constant)[paper_order(sample, moments.rows)]

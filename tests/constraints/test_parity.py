@@ -16,7 +16,18 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 
 import equipoise as eq
+from equipoise.constraints import (
+    BoundedGroupLoss,
+    Calibration,
+    Constraint,
+    ErrorRateParity,
+    PredictiveParity,
+    TreatmentEquality,
+    TruePositiveRateParity,
+    UtilityParity,
+)
 from equipoise.constraints.base import Constraint
+from equipoise.exceptions import EmptyCellWarning, InfeasibleWarning, SmallGroupWarning
 
 SOLVER = 1e-6
 
@@ -62,7 +73,7 @@ def assert_optimal(
 ) -> None:
     """The fit has the error of the brute-force LP, or of the one with the least slack."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", eq.InfeasibleWarning)
+        warnings.simplefilter("ignore", InfeasibleWarning)
         clf = fitted(crowd, constraint, nu=nu)
     best, slack = by_hand.least_error(crowd.error(), expected), 0.0
     if best is None:
@@ -126,7 +137,7 @@ def test_slices_must_be_yes_or_no() -> None:
 @given(crowd=crowds, tau=st.floats(0.1, 4), how=st.sampled_from(["intersections", "both"]))
 def test_treatment_equality_compiles_to_its_definition(crowd: Crowd, tau: float, how: str) -> None:
     expected = by_hand.treatment(crowd, tau, 0.02, how)
-    assert_same(eq.TreatmentEquality(0.02, tau=tau, groups=how), crowd, expected)
+    assert_same(TreatmentEquality(0.02, tau=tau, groups=how), crowd, expected)
 
 
 @settings(max_examples=20, deadline=None, derandomize=True)
@@ -166,7 +177,7 @@ def test_personal_utilities(labels, seed: int, weighted: bool, soft: bool, count
     crowd = random_crowd(seed, weighted=weighted, counts=counts, soft=soft, utility=True, columns=2)
     kind = Kind("utility parity", by_hand.personal, labels or (None,))
     expected = by_hand.parity(crowd, kind, 0.05, reference="pairwise")
-    constraint = eq.UtilityParity(0.05, utility="utility", labels=labels, reference="pairwise")
+    constraint = UtilityParity(0.05, utility="utility", labels=labels, reference="pairwise")
     assert_same(constraint, crowd, expected)
 
 
@@ -179,14 +190,14 @@ def test_utilities_of_cells(table: list) -> None:
         return (1 - crowd.H) * g[crowd.y, 0] + crowd.H * g[crowd.y, 1]
 
     expected = by_hand.parity(crowd, Kind("utility parity", value, (None,)), 0.05)
-    assert_same(eq.UtilityParity(0.05, utility=table), crowd, expected)
-    by_function = eq.UtilityParity(0.05, utility=lambda a, y, h: g[y, h])
+    assert_same(UtilityParity(0.05, utility=table), crowd, expected)
+    by_function = UtilityParity(0.05, utility=lambda a, y, h: g[y, h])
     assert_same(by_function, crowd, expected)
 
 
 def test_utilities_must_be_within_zero_and_one() -> None:
     with pytest.raises(ValueError, match=r"values from 0\.0 to 2\.0; expected numbers in"):
-        eq.UtilityParity(utility=[[0, 1], [0, 2]]).moments(cells_of(random_crowd(0)))
+        UtilityParity(utility=[[0, 1], [0, 2]]).moments(cells_of(random_crowd(0)))
 
 
 # --- eps -----------------------------------------------------------------------------------------
@@ -255,14 +266,14 @@ def uneven() -> Crowd:
 
 
 def test_small_groups_are_left_out_with_a_warning() -> None:
-    with pytest.warns(eq.SmallGroupWarning, match=r"tiny \(4\), wee \(3\); left unconstrained"):
+    with pytest.warns(SmallGroupWarning, match=r"tiny \(4\), wee \(3\); left unconstrained"):
         moments = eq.DemographicParity(min_size=10).moments(cells_of(uneven()))
     assert {row.group for row in moments.rows} == {"big", "mid"}
 
 
 def test_small_groups_are_merged_with_a_warning() -> None:
     crowd = uneven()
-    with pytest.warns(eq.SmallGroupWarning, match=r"tiny \(4\), wee \(3\); merged into"):
+    with pytest.warns(SmallGroupWarning, match=r"tiny \(4\), wee \(3\); merged into"):
         moments = eq.DemographicParity(min_size=5, small="merge").moments(cells_of(crowd))
     merged = {
         name: "rest" if name in ("tiny", "wee") else name for name in ("big", "mid", "tiny", "wee")
@@ -279,14 +290,14 @@ def test_small_groups_are_merged_with_a_warning() -> None:
 
 
 def test_too_few_even_together() -> None:
-    with pytest.warns(eq.SmallGroupWarning, match="even together they are too few"):
+    with pytest.warns(SmallGroupWarning, match="even together they are too few"):
         moments = eq.DemographicParity(min_size=8, small="merge").moments(cells_of(uneven()))
     assert {row.group for row in moments.rows} == {"big", "mid"}
 
 
 def test_size_counts_within_the_event() -> None:
     # 12 people of "mid" are 6 with each label.
-    with pytest.warns(eq.SmallGroupWarning) as caught:
+    with pytest.warns(SmallGroupWarning) as caught:
         moments = eq.EqualizedOdds(min_size=7).moments(cells_of(uneven()))
     assert len(caught) == 2
     assert {row.group for row in moments.rows} == {"big"}
@@ -295,9 +306,7 @@ def test_size_counts_within_the_event() -> None:
 def test_empty_groups_are_named() -> None:
     crowd = uneven()
     y = np.where(crowd.columns["race"] == "wee", 0, crowd.y)
-    with pytest.warns(
-        eq.EmptyCellWarning, match="nobody in the data belongs to 'wee' given label 1"
-    ):
+    with pytest.warns(EmptyCellWarning, match="nobody in the data belongs to 'wee' given label 1"):
         eq.EqualOpportunity().moments(cells_of(Crowd(y, crowd.H, crowd.columns)))
 
 
@@ -345,7 +354,7 @@ def test_combinations_are_solved_to_optimality(crowd, first, second, on, cap) ->
 @given(crowd=crowds, tau=st.sampled_from([0.5, 1.0, 2.0]), eps=st.sampled_from([0.02, 0.1]))
 def test_treatment_equality_is_solved_to_optimality(crowd: Crowd, tau: float, eps: float) -> None:
     expected = by_hand.treatment(crowd, tau, eps)
-    assert_optimal(eq.TreatmentEquality(eps, tau=tau), crowd, expected)
+    assert_optimal(TreatmentEquality(eps, tau=tau), crowd, expected)
 
 
 @settings(max_examples=40, deadline=None, derandomize=True)
@@ -366,7 +375,7 @@ def test_personal_utilities_are_solved_to_optimality(seed, weighted, soft, count
     crowd = random_crowd(seed, weighted=weighted, counts=counts, soft=soft, utility=True, columns=2)
     kind = Kind("utility parity", by_hand.personal, (None,))
     expected = by_hand.parity(crowd, kind, 0.03)
-    assert_optimal(eq.UtilityParity(0.03, utility="utility"), crowd, expected)
+    assert_optimal(UtilityParity(0.03, utility="utility"), crowd, expected)
 
 
 @settings(max_examples=40, deadline=None, derandomize=True)
@@ -401,8 +410,8 @@ def test_minimax_group_error_is_the_least_worst(crowd: Crowd, parity: bool) -> N
 def test_tau_is_found_without_more_error_than_any_other(seed: int, weighted: bool) -> None:
     crowd = random_crowd(seed, weighted=weighted)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", eq.InfeasibleWarning)
-        clf = fitted(crowd, eq.TreatmentEquality(0.02))
+        warnings.simplefilter("ignore", InfeasibleWarning)
+        clf = fitted(crowd, TreatmentEquality(0.02))
     tau = clf.constraint_.tau
     assert clf.constraint.tau is None
     if not clf.certificate_.feasible:
@@ -418,8 +427,8 @@ def test_tau_beats_a_fixed_one() -> None:
     for seed in range(8):
         crowd = random_crowd(seed, n=60)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", eq.InfeasibleWarning)
-            found, fixed = (fitted(crowd, eq.TreatmentEquality(0.02, tau=t)) for t in (None, 1.0))
+            warnings.simplefilter("ignore", InfeasibleWarning)
+            found, fixed = (fitted(crowd, TreatmentEquality(0.02, tau=t)) for t in (None, 1.0))
         if found.certificate_.feasible and fixed.certificate_.feasible:
             gains.append(fixed.certificate_.error - found.certificate_.error)
     assert len(gains) >= 4
@@ -429,21 +438,21 @@ def test_tau_beats_a_fixed_one() -> None:
 
 def test_an_open_tau_cannot_be_compiled() -> None:
     with pytest.raises(ValueError, match="tau of TreatmentEquality is open"):
-        eq.TreatmentEquality().moments(cells_of(random_crowd(0)))
+        TreatmentEquality().moments(cells_of(random_crowd(0)))
     with pytest.raises(ValueError, match="tau of TreatmentEquality is -1"):
-        eq.TreatmentEquality(tau=-1).moments(cells_of(random_crowd(0)))
+        TreatmentEquality(tau=-1).moments(cells_of(random_crowd(0)))
 
 
 # --- names and habits ----------------------------------------------------------------------------
 
 
 def test_names_of_fairlearn() -> None:
-    assert eq.TruePositiveRateParity is eq.EqualOpportunity
-    assert eq.ErrorRateParity is eq.AccuracyEquality
-    assert eq.BoundedGroupLoss is eq.BoundedGroupError
+    assert TruePositiveRateParity is eq.EqualOpportunity
+    assert ErrorRateParity is eq.AccuracyEquality
+    assert BoundedGroupLoss is eq.BoundedGroupError
 
 
-@pytest.mark.parametrize("refused", [eq.PredictiveParity, eq.Calibration])
+@pytest.mark.parametrize("refused", [PredictiveParity, Calibration])
 def test_what_is_not_linear_is_refused(refused) -> None:
     with pytest.raises(ValueError, match="require the event to depend on h"):
         refused(eps=0.02)
@@ -451,13 +460,13 @@ def test_what_is_not_linear_is_refused(refused) -> None:
 
 ENTRIES = [
     *(getattr(eq, name)(0.03, min_size=2) for name in PARITIES),
-    eq.UtilityParity(0.03, utility=[[0, 1], [1, 0]]),
-    eq.TreatmentEquality(0.03, tau=1.5),
+    UtilityParity(0.03, utility=[[0, 1], [1, 0]]),
+    TreatmentEquality(0.03, tau=1.5),
     eq.BoundedGroupError({"a": 0.3, "b": 0.4}),
     eq.MinimaxGroupError(on="sex"),
     eq.SelectionRate(0.1, 0.5, group="a"),
     eq.DemographicParity(0.02) & eq.EqualOpportunity(0.05, on="sex"),
-    eq.Constraint.from_moments([None], [[0, 1], [0, 1]], [[1.0]], [0.5]),
+    Constraint.from_moments([None], [[0, 1], [0, 1]], [[1.0]], [0.5]),
     eq.rate("tpr", sex="a") - eq.rate("tpr", sex="b") <= 0.02,
 ]
 

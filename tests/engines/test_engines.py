@@ -433,7 +433,10 @@ def test_bad_input_is_refused_with_the_remedy(client, people):
         "aware=True",
         clf=FairClassifier(logistic(), DemographicParity(), oracle=Plugin(aware=True)),
     )
-    refuses("cv is KFold", clf=FairClassifier(logistic(), DemographicParity(), oracle=Refit(cv=_kfold())))
+    refuses(
+        "cv is KFold",
+        clf=FairClassifier(logistic(), DemographicParity(), oracle=Refit(cv=_kfold())),
+    )
 
 
 def _forest():

@@ -134,7 +134,12 @@ def test_plug_in_members_share_their_probabilities_again(people, tmp_path):
 
 def test_members_of_both_kinds_go_together(people, tmp_path):
     bounds = [0.005, 0.01, 0.02, 0.05, 0.1]
-    before = Frontier(LogisticRegression(), DemographicParity(), bounds=bounds, oracle=BestOf(Plugin(cv=2), Refit(cv=2)))
+    before = Frontier(
+        LogisticRegression(),
+        DemographicParity(),
+        bounds=bounds,
+        oracle=BestOf(Plugin(cv=2), Refit(cv=2)),
+    )
     before.fit(people.X, people.y, sensitive_features=people.A)
     after = round_trip(before, tmp_path)
     plugged_in = [hasattr(member, "probabilities") for member in after.pool_.classifiers]

@@ -49,7 +49,9 @@ def test_programs_solved_as_one_have_the_optima_of_each(seed: int) -> None:
         values = [each.error(m.shares(game.oracle.s)) + 4.0 * m.slack for m in (mixture, alone)]
         assert values[0] == pytest.approx(values[1], abs=1e-9)
         assert mixture.weights.sum() == pytest.approx(1)
-        dual = each.value(game.oracle.s, mixture.multipliers).min()  # weak duality is tight: both optimal
+        dual = each.value(
+            game.oracle.s, mixture.multipliers
+        ).min()  # weak duality is tight: both optimal
         assert dual == pytest.approx(values[0], abs=SOLVER)
 
 

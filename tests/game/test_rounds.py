@@ -59,4 +59,7 @@ def test_an_interrupt_keeps_the_rounds_before_it() -> None:
 def test_progress_is_a_line_for_each_round(capsys) -> None:
     run(endless(), Limits(2, verbose=True))
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split(":")[0] for line in lines] == ["[optimality] round 1", "[optimality] round 2"]
+    assert [line.split(":")[0] for line in lines] == [
+        "[optimality] round 1",
+        "[optimality] round 2",
+    ]

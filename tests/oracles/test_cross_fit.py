@@ -120,7 +120,9 @@ def test_frames_of_any_kind(people, frame, spy):
     library = pytest.importorskip(frame)
     columns = {f"x{j}": column for j, column in enumerate(people.X.T)}
     X = library.table(columns) if frame == "pyarrow" else library.DataFrame(columns)
-    clf = FairClassifier(spy(), DemographicParity(eps=0.05), oracle=Refit(threshold="learner", oracle=Refit(cv=3)))
+    clf = FairClassifier(
+        spy(), DemographicParity(eps=0.05), oracle=Refit(threshold="learner", oracle=Refit(cv=3))
+    )
     clf.fit(X, people.y, sensitive_features=people.A)
     assert {type(seen) for seen, _, _ in spy.seen} == {type(take_rows(X, np.arange(3)))}
 
@@ -137,7 +139,9 @@ def test_a_forest_keeps_the_bound_on_people_it_has_not_seen():
     gap = {}
     for cv in (None, 4):
         forest = RandomForestClassifier(25, random_state=0)
-        clf = FairClassifier(forest, DemographicParity(eps=0.02), oracle=Refit(cv=cv), max_iter=12, nu=0.01)
+        clf = FairClassifier(
+            forest, DemographicParity(eps=0.02), oracle=Refit(cv=cv), max_iter=12, nu=0.01
+        )
         clf.fit(train.X, train.y, sensitive_features=train.A)
         gap[cv] = selection_gap(clf.predict_pmf(test.X)[:, 1], test.A)
     assert gap[4] < 0.05 < gap[None]

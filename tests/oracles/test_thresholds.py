@@ -95,9 +95,9 @@ def test_by_default_linear_classifiers_alone_are_tuned(learner, like):
 def test_unknown_threshold_is_an_error():
     people = make_people(50)
     with pytest.raises(ValueError, match="'auto', 'tuned' or 'learner'"):
-        FairClassifier(LogisticRegression(), DemographicParity(), oracle=Refit(threshold="best")).fit(
-            people.X, people.y, sensitive_features=people.A
-        )
+        FairClassifier(
+            LogisticRegression(), DemographicParity(), oracle=Refit(threshold="best")
+        ).fit(people.X, people.y, sensitive_features=people.A)
 
 
 def test_rows_without_weight_have_no_say():

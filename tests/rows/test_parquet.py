@@ -75,7 +75,8 @@ def test_the_same_classifier_as_from_memory(people, rows, threshold):
     learner = xgboost_classifier()
     A = rows.column("sex")
     disk, memory = (
-        FairClassifier(learner, DemographicParity(eps=0.02), oracle=Refit(threshold=threshold)) for _ in range(2)
+        FairClassifier(learner, DemographicParity(eps=0.02), oracle=Refit(threshold=threshold))
+        for _ in range(2)
     )
     disk.fit(rows, rows.column("label"), sensitive_features=A)
     memory.fit(people.X, people.y, sensitive_features=A)
