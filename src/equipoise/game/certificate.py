@@ -22,6 +22,14 @@ _NEARLY = 0.01
 _RECOMPUTED = 1e-9
 
 
+class Status(Enum):
+    """Whether the bounds are met, as they were given; the value is a phrase for users."""
+
+    MET = "met"
+    IMPOSSIBLE = "not met, and proven impossible"
+    NOT_YET = "not met yet"
+
+
 class Scope(Enum):
     """Whom the lower value is compared with; the value is a phrase for users."""
 
@@ -42,14 +50,16 @@ class Evidence:
         The selected shares of all classifiers in the pool.
     mixture : Mixture
         Q.
-    queries : array of shape (T, K)
-        The multipliers whose best responses are in the pool.
+    queries, slack_queries : arrays of shape (T, K)
+        The multipliers whose best responses are in the pool: those that prove the lower value,
+        and those that prove how much the bounds must be loosened.
     """
 
     lagrangian: Lagrangian
     shares: Array
     mixture: Mixture
     queries: Array
+    slack_queries: Array
 
     def lower(self) -> float:
         """Return the best dual bound that the queries prove."""
@@ -91,9 +101,10 @@ class Certificate:
         are those that prove ``lower``.
     rows : tuple of Row
         The constraints, in words.
-    least_slack : float
-        When positive, the constraints cannot be met with this oracle: every bound would have to
-        be loosened by this much, the least that suffices; ``bound`` holds the loosened bounds.
+    least_slack, proven_slack : float
+        When positive, every bound was loosened by ``least_slack``, the least for which a mixture
+        was found; ``bound`` holds the loosened bounds. No classifier can do with less than
+        ``proven_slack``: where that is positive, the constraints are proven impossible.
     total_slack : float
         The least sum of loosenings, when each bound may be loosened by its own amount; ``slacks``
         is one such choice, of shape (K,).
@@ -129,6 +140,7 @@ class Certificate:
     rows: tuple[Row, ...] = field(repr=False)
     evidence: Evidence = field(repr=False)
     least_slack: float = 0.0
+    proven_slack: float = 0.0
     total_slack: float = 0.0
     slacks: Array | float = field(default=0.0, repr=False)
     conflict: tuple[Row, ...] = field(default=(), repr=False)
@@ -180,6 +192,7 @@ class Certificate:
             multipliers=found.multipliers,
             rows=lagrangian.rows,
             least_slack=found.least_slack,
+            proven_slack=found.proven_slack,
             total_slack=0.0 if conflict is None else conflict.total_slack,
             slacks=0.0 if conflict is None else conflict.slacks,
             conflict=tuple(lagrangian.rows[k] for k in rows),
@@ -188,7 +201,9 @@ class Certificate:
             constant=_constant_rate(mean, mass),
             free_error=float(lagrangian.error(s).min()),
             n_calls=found.n_calls,
-            evidence=Evidence(loosened, s, found.mixture, np.array(found.queries)),
+            evidence=Evidence(
+                loosened, s, found.mixture, np.array(found.queries), np.array(found.slack_queries)
+            ),
         )
 
     def check(self) -> tuple[float, float]:
@@ -216,9 +231,16 @@ class Certificate:
         return recomputed
 
     @property
+    def status(self) -> Status:
+        """Whether the constraints, as they were given, are met, impossible, or not met yet."""
+        if self.least_slack == 0 and is_met(self.violation):
+            return Status.MET
+        return Status.IMPOSSIBLE if self.proven_slack > TOLERANCE else Status.NOT_YET
+
+    @property
     def feasible(self) -> bool:
         """Whether the constraints, as they were given, are met."""
-        return self.least_slack == 0 and is_met(self.violation)
+        return self.status is Status.MET
 
     @property
     def binding(self) -> tuple[Row, ...]:
@@ -241,51 +263,68 @@ class Certificate:
         """Whether the gap is proven to be no more than ``tolerance`` (by default ``nu``)."""
         return self.gap <= (self.nu if tolerance is None else tolerance)
 
-    def shadow_prices(self, loosening: float = 0.01) -> list[tuple[str, float]]:
-        """Return what loosening each bound by this much would save in error, dearest first.
+    def shadow_prices(self, loosening: float = 0.01) -> list[tuple[Row, float]]:
+        """Return the most error that loosening each bound by this much could save, dearest first.
 
-        It is the multiplier times the loosening, but no more than dropping all constraints would
-        save: exact for small loosenings, and never too little, because the next bit of loosening
-        saves no more than the one before. Constraints that cost nothing are left out.
+        Loosening row k by d saves no more than ``lambda_k d + gap``, since lambda proves a lower
+        value for the loosened problem as well; and no more than dropping all constraints would
+        save. Both hold in the scope of the certificate. Rows that cost nothing are left out.
         """
-        order = np.argsort(-self.multipliers, kind="stable")
         most = max(self.error - self.free_error, 0.0)
+        order = np.argsort(-self.multipliers, kind="stable")
         return [
-            (str(self.rows[k]), min(float(self.multipliers[k] * loosening), most))
+            (self.rows[k], min(float(self.multipliers[k] * loosening) + self.gap, most))
             for k in order
             if self.multipliers[k] > TOLERANCE
         ]
 
     def __str__(self) -> str:
         scope = self.scope.value
+        proven = "certified" if self.scope is Scope.WHOLE_CLASS else "search gap closed"
+        closed = proven if self.is_optimal() else f"NOT {proven}"
         lines = [
+            f"bounds      {self.status.value}",
             f"error       {self.error:.4f}",
             f"violation   {self.violation:.4f}  (largest excess over a bound)",
             f"lower value {self.lower:.4f}  ({scope})",
             f"upper value {self.upper:.4f}",
-            f"gap         {self.gap:.6f}  ({'certified' if self.is_optimal() else 'NOT certified'}"
-            f" at nu = {self.nu:.6f}, {self.n_calls} calls of the learner)",
+            f"gap         {self.gap:.6f}  ({closed} at nu = {self.nu:.6f}, {scope}; "
+            f"{self.n_calls} calls of the learner)",
         ]
         if self.worst_rate is not None:
-            lines.append(
-                f"worst group {self.worst_rate[1]:.4f}  (as low as it can be: at least "
-                f"{self.worst_rate[0]:.4f}, {scope})"
-            )
-        lines += [text for text in (self._in_conflict(), self._is_trivial()) if text]
+            low, high = self.worst_rate
+            lines.append(f"worst group {high:.4f}  (it cannot be below {low:.4f}, {scope})")
+        lines += [text for text in (self._unmet(), self._is_trivial()) if text]
         return "\n".join(lines + self._prices())
 
-    def _in_conflict(self) -> str:
-        if not self.least_slack > 0:
+    def _unmet(self) -> str:
+        if self.status is Status.MET:
             return ""
+        if self.status is Status.NOT_YET:
+            loosened = (
+                f" With every bound loosened by {self.least_slack:.4f} they are met."
+                if self.least_slack > 0
+                else ""
+            )
+            return (
+                "not met yet: whether these bounds can be met is not known; the search ended "
+                f"before that was settled.{loosened}"
+            )
         reason = (
             "Other decisions could meet them, so a more flexible learner may."
             if self.possible
             else "No decisions whatsoever can meet them, not even with every label known."
         )
+        rows = "; ".join(map(str, self.conflict))
+        in_all = (
+            f", or {self.total_slack:.4f} in all, spread over the bounds that need it"
+            if self.total_slack > 0
+            else ""
+        )
         return (
-            f"infeasible: the bounds were loosened. Every bound by {self.least_slack:.4f} is the "
-            f"least that this learner can meet, or {self.total_slack:.4f} in all, spread over the "
-            f"bounds that need it. In conflict: {'; '.join(map(str, self.conflict))}. {reason}"
+            f"impossible {self.scope.value}: the bounds were loosened. Every bound by "
+            f"{self.least_slack:.4f} suffices{in_all}; less than {self.proven_slack:.4f} does not. "
+            f"In conflict: {rows}. {reason}"
         )
 
     def _is_trivial(self) -> str:
@@ -297,7 +336,7 @@ class Certificate:
         )
 
     def _prices(self) -> list[str]:
-        prices = self.shadow_prices()
+        prices = self.shadow_prices() if np.isfinite(self.gap) else []
         if not prices:
             return []
         group = self.limiting_group
@@ -307,12 +346,9 @@ class Certificate:
             "the constraints)",
             f"binding     {len(self.binding)} of {len(self.rows)} constraints{limits}",
         ]
-        bounds = {str(row): bound for row, bound in zip(self.rows, self.bound, strict=True)}
-        for text, price in prices:
-            start = f", from {bounds[text]:.4g}," if bounds[text] >= 0 else ""  # a floor is < 0
-            lines.append(
-                f'loosening "{text}" by 0.01{start} saves about {price:.4f} of error, at most'
-            )
+        lines += [
+            f'loosening "{row}" by 0.01 saves at most {price:.4f} of error' for row, price in prices
+        ]
         return lines
 
 

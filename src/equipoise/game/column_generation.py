@@ -95,6 +95,8 @@ def _with_total_slack(
             iteration=last.iteration + found.iteration,
             loosening=loosening,
             least_slack=last.least_slack,
+            proven_slack=last.proven_slack,
+            slack_queries=last.slack_queries,
             conflict=last.conflict,
             worst_rate=last.worst_rate,
         )
@@ -217,7 +219,7 @@ class _Bound:
         self.game = game
         self.multiplier_limit = min(game.B, _FIRST_LIMIT)
         self.stage = "optimality"
-        self.least_slack = 0.0
+        self.least_slack = self.proven_slack = 0.0
         self.conflict: tuple[int, ...] = ()
         self.query: _Query | None = None
         self.mixture: Mixture
@@ -268,6 +270,7 @@ class _Bound:
                 return False
             if is_unmet:
                 self.least_slack = self.mixture.slack
+                self.proven_slack = min(max(lower, 0.0), self.least_slack)
                 self.conflict = tuple(np.flatnonzero(self.mixture.multipliers > TOLERANCE).tolist())
             self.game = self.game.relaxed(self.least_slack)
             self.stage, self.multiplier_limit = "optimality", np.inf
@@ -305,6 +308,8 @@ class _Bound:
             queries.optimality,
             stage=self.stage,
             least_slack=self.least_slack,
+            proven_slack=self.proven_slack,
+            slack_queries=queries.feasibility,
             conflict=self.conflict,
             loosening=self.least_slack,
         )

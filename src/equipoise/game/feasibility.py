@@ -97,10 +97,10 @@ def least_worst_rate(
     elastic = np.asarray(lagrangian.elastic)
     pool.ask(oracle, lagrangian.error_slope)
     rigid = lagrangian.only(np.flatnonzero(~elastic))
-    first = np.zeros(lagrangian.n_constraints)
+    first, proven = np.zeros(lagrangian.n_constraints), 0.0
     if rigid.n_constraints:
         slack = least_slack(rigid, oracle, pool, uniform(len(rigid.c)), nu=nu / 10)
-        first[~elastic] = slack.upper + TOLERANCE / 10
+        first[~elastic], proven = slack.upper + TOLERANCE / 10, slack.lower
     game = replace(lagrangian.relaxed(first), elastic=None)
     direction = elastic.astype(float)[:, None]
     for iteration, slack in enumerate(slack_rounds(game, oracle, pool, direction, nu=nu / 2), 1):
@@ -116,7 +116,7 @@ def least_worst_rate(
         )
     extra: dict[str, Any] = {"iteration": iteration, "worst_rate": (slack.lower, slack.upper)}
     if first.max() > TOLERANCE:
-        extra["least_slack"] = float(first.max())
+        extra["least_slack"], extra["proven_slack"] = float(first.max()), proven
         extra["conflict"] = tuple(np.flatnonzero(first).tolist())
     return game.relaxed(slack.loosening), extra
 

@@ -37,12 +37,14 @@ class Round:
         No classifier does better than ``lower``; Q itself does no worse than ``upper``.
     gap : float
         nu_t: how much either player could still gain.
-    queries : sequence of arrays of shape (K,)
-        All multipliers whose best response is in the pool.
+    queries, slack_queries : sequences of arrays of shape (K,)
+        The multipliers whose best responses prove ``lower`` and ``proven_slack``.
     stage : "optimality", "feasibility" or "minimax"
         Whether error is being minimised, or first the violation, or a largest rate, alone.
     least_slack : float
-        Loosening of every bound without which the constraints cannot be met.
+        Loosening of every bound with which the constraints are met, zero if none is needed.
+    proven_slack : float
+        No classifier meets the constraints with less than this loosening.
     conflict : tuple of int
         If there is such a slack, numbers of constraints that contradict each other.
     loosening : array of shape (K,)
@@ -61,8 +63,10 @@ class Round:
     upper: float
     gap: float
     queries: Sequence[Array] = field(default=(), repr=False)
+    slack_queries: Sequence[Array] = field(default=(), repr=False)
     stage: str = "optimality"
     least_slack: float = 0.0
+    proven_slack: float = 0.0
     conflict: tuple[int, ...] = ()
     loosening: Array | float = field(default=0.0, repr=False)
     worst_rate: tuple[float, float] | None = None
