@@ -35,6 +35,7 @@ from equipoise import (
     rate,
 )
 from equipoise.cells import Cells
+from equipoise.constraints import TreatmentEquality, UtilityParity
 from equipoise.exceptions import ModelFileError, UntrustedTypeError
 from equipoise.files import read_manifest
 from equipoise.files.state import Decoder, Encoder
@@ -238,8 +239,8 @@ CONSTRAINTS = [
     equipoise.BoundedGroupError([0.1, 0.2]),
     equipoise.MinimaxGroupError(min_size=1),
     equipoise.SelectionRate(0.1, 0.3, group="F"),
-    equipoise.TreatmentEquality(tau=2.0),
-    equipoise.UtilityParity(0.05, utility=[[0, 1], [0.2, 1]], labels=(1,)),
+    TreatmentEquality(tau=2.0),
+    UtilityParity(0.05, utility=[[0, 1], [0.2, 1]], labels=(1,)),
     (abs(rate("tpr", sex="F") - rate("tpr", sex="M")) <= 0.02) & (rate("selection") <= 0.3),
     equipoise.constraints.Constraint.from_moments(
         [{"label": 1, "sex": ["F", "M"]}], [[0, 1], [0, 1]], [[1.0]], [np.float32(0.25)]

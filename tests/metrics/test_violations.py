@@ -21,12 +21,13 @@ from equipoise import (
 )
 from equipoise.cells import Cells
 from equipoise.metrics import (
+    Interval,
     confidence_interval,
     demographic_parity_violation,
     selection_rate,
 )
-from equipoise.metrics.tallies import Tally, weight_squares
-from equipoise.metrics.violations import measure
+from equipoise.metrics.tallies import Tally
+from equipoise.metrics.violations import Measured, Meter, measure
 
 TREE = DecisionTreeClassifier(max_depth=6, random_state=0)
 
@@ -151,17 +152,6 @@ def test_intervals_agree_with_those_of_the_metrics(halves):
     assert ours == pytest.approx(theirs, rel=0.03)
 
 
-def test_shares_alone_give_the_interval_of_drawn_decisions():
-    people = make_people(500)
-    cells = Cells.from_columns(people.y, {"A": people.A})
-    h = (people.X[:, 0] > 0.3).astype(float)
-    by_person = measure({"a": Tally.of_people(cells, h)}, EqualizedOdds(), None)[0]
-    table = Tally.of_shares(cells.without_rows(), cells.sum(h), weight_squares(cells))
-    by_share = measure({"a": table}, EqualizedOdds(), None)[0]
-    assert by_share.excess == pytest.approx(by_person.excess)
-    assert by_share.error == pytest.approx(by_person.error)
-
-
 def test_unanimous_decisions_are_not_certain():
     people = make_people(60)
     found = only(DemographicParity(eps=0.0), people.y, people.A, np.ones(60))
@@ -240,3 +230,23 @@ def test_other_labels_and_levels_are_refused(halves):
         clf.report(test.X, test.y + 1, sensitive_features=test.A)
     with pytest.raises(ValueError, match="level is 95"):
         clf.report(level=95)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_one_meter_measures_every_bound(weighted):
+    people = make_people(500)
+    weight = np.random.default_rng(0).uniform(0.5, 2, 500) if weighted else None
+    cells = Cells.from_columns(people.y, {"A": people.A}, weight=weight)
+    meter = Meter(cells, EqualizedOdds(0.9), None)
+    for threshold, eps in [(0.0, 0.02), (0.3, 0.1), (0.3, 0.6)]:
+        tally = Tally.of_people(cells, (people.X[:, 0] > threshold).astype(float))
+        found = meter.measure("test", tally, bound=eps)
+        (alone,) = measure({"test": tally}, EqualizedOdds(eps), None)
+        assert found.rows == alone.rows
+        assert (found.error, found.excess, found.worst) == (alone.error, alone.excess, alone.worst)
+        assert found.met == (found.excess.estimate <= 1e-8)
+
+
+def test_what_is_not_known_is_not_met():
+    nothing = Interval(float("nan"), float("nan"), float("nan"))
+    assert not Measured("test", 0, nothing, nothing, None, ()).met
