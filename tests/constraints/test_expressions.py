@@ -15,7 +15,6 @@ from sklearn.base import clone
 
 from equipoise import rate
 from equipoise.constraints import Constraint
-from equipoise.constraints.base import Constraint
 
 RATES = {
     "selection": lambda c: (c.H, np.ones(c.n)),

@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from equipoise.oracles.specs import BestOf, Plugin, Refit
 from people import make_people
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import make_column_selector, make_column_transformer
@@ -39,6 +38,7 @@ from equipoise.constraints import TreatmentEquality, UtilityParity
 from equipoise.exceptions import ModelFileError, UntrustedTypeError
 from equipoise.files import read_manifest
 from equipoise.files.state import Decoder, Encoder
+from equipoise.oracles.specs import BestOf, Plugin, Refit
 
 skops_io = pytest.importorskip("skops.io", reason="model files need skops: equipoise[files]")
 

@@ -1,4 +1,8 @@
-"""Oracles: best responses to costs of cells (section 3.1)."""
+"""Oracles: best responses to costs of cells (section 3.1).
+
+`Refit`, `Plugin` and `BestOf` are what an estimator takes as ``oracle=``; the classes whose names
+end in "Oracle" answer queries over rows in memory.
+"""
 
 from equipoise.oracles.best_of import BestOfOracle
 from equipoise.oracles.candidates import ExactOracle
@@ -9,13 +13,13 @@ from equipoise.oracles.refit import RefitOracle
 from equipoise.oracles.specs import BestOf, Plugin, Refit
 
 __all__ = [
-    "BestOf",
-    "BestOfOracle",
-    "CrossFittedOracle",
-    "ExactOracle",
-    "Plugin",
-    "PluginOracle",
     "Refit",
+    "Plugin",
+    "BestOf",
     "RefitOracle",
+    "CrossFittedOracle",
+    "PluginOracle",
+    "BestOfOracle",
+    "ExactOracle",
     "ResampledClassifier",
 ]

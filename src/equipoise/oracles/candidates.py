@@ -43,7 +43,7 @@ class ExactOracle:
     def from_predictions(
         cls, predictions: ArrayLike, cells: Cells, classifiers: Sequence[Any] | None = None
     ) -> ExactOracle:
-        """Return one from predictions of shape (P, n); without classifiers, their row numbers."""
+        """Return the oracle over predictions (P, n); classifiers are row numbers by default."""
         predictions = np.atleast_2d(np.asarray(predictions))
         names = range(len(predictions)) if classifiers is None else classifiers
         return cls(names, [cells.sum(h) for h in predictions])
@@ -55,7 +55,7 @@ class ExactOracle:
         classes: NDArray,
         shares: Callable[[Sequence[Any]], Array],
     ) -> ExactOracle:
-        """Return one over fitted classifiers of the user's, with the labels of the user's y.
+        """Return the oracle over fitted classifiers, which predict the labels of the user's y.
 
         Parameters
         ----------

@@ -45,7 +45,7 @@ class CellProbabilities:
     def learned(
         cls, estimator: Any, X: Any, cells: Cells, table: CellGroups, rows: Rows, aware: bool
     ) -> CellProbabilities:
-        """Learn them from some of the examples; ``aware`` is to read A from X."""
+        """Return the probabilities as learned from some rows; ``aware`` reads A from X instead."""
         if cells.weight is not None:  # not every learner bears a class without any weight
             rows = rows[cells.weight[rows] > 0]
         label, group = cells.label[cells.code], table.group[cells.code]
@@ -97,7 +97,7 @@ class ClassProbabilities:
         n_classes: int,
         weight: Array | None,
     ) -> ClassProbabilities:
-        """Learn them from some of the examples."""
+        """Return the probabilities as learned from some rows."""
         known, codes = np.unique(target[rows], return_inverse=True)
         if len(known) < 2:  # most learners refuse a single class
             return cls(None, known, n_classes)
@@ -158,7 +158,7 @@ def _mean_one(weight: Array) -> Array:
 
 
 class CellGroups:
-    """What the cells are called: label and group of each, and the values that make a group."""
+    """The label and the group of each cell, and the values that make a group."""
 
     def __init__(self, cells: Cells) -> None:
         columns: Mapping[str, NDArray] = {**cells.control, **cells.sensitive}
@@ -172,7 +172,7 @@ class CellGroups:
 
     @property
     def n_groups(self) -> int:
-        """The number of groups."""
+        """The number of groups, combinations of sensitive and control values."""
         return len(self.number)
 
     def read_groups(self, X: Any) -> NDArray[np.intp]:

@@ -16,7 +16,7 @@ Rows = NDArray[np.intp]
 
 
 def make_folds(cells: Cells, cv: Any = 5) -> list[tuple[Rows, Rows]]:
-    """Deal the examples into folds; return the training and the held-out rows of each.
+    """Return the training rows and the held-out rows of each fold.
 
     Parameters
     ----------

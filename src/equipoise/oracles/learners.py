@@ -1,4 +1,4 @@
-"""Learners: what is asked of them, and what stands in where they cannot answer."""
+"""Learners: how they take weights, and what stands in where they do not."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _exceeds(n_jobs: int | None, share: int, learner: Any) -> bool:
 
 
 class ResampledClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """Gives sample weights to a learner that takes none, by drawing examples in their proportion.
+    """A learner that takes no weights, trained on examples drawn in proportion to them.
 
     ``fit`` draws, with replacement, as many rows as there are and trains the learner on these.
     The draw adds noise that true weights would not; a larger ``factor`` lowers it.
@@ -177,7 +177,7 @@ class ResampledClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self
 
     def _draw(self, weight: Array | None, n: int) -> NDArray[np.intp]:
-        """Systematic sampling: each row its expected number of times, rounded up or down."""
+        """Return rows drawn systematically: each as often as expected, rounded up or down."""
         size = max(round(read_positive(self.factor, "factor") * n), 1)
         total = np.cumsum(np.ones(n) if weight is None else weight)
         start = check_random_state(self.random_state).uniform()

@@ -87,7 +87,7 @@ class Refitter:
         return self._trainer.caches
 
     def train(self, label: NDArray[np.int64], weight: Array) -> Trained:
-        """Train the learner, and cut its scores where the costs are least if that is asked for."""
+        """Return the learner trained, its scores cut where the costs are least if asked for."""
         labels = _labels_in_use(label, weight)
         if len(labels) < 2:
             constant = constant_classifier(max(labels, default=0))

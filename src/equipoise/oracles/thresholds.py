@@ -84,7 +84,7 @@ def scores(classifier: Any, X: Any) -> Array:
 def tuned(
     classifier: Any, X: Any, label: NDArray, weight: Array
 ) -> tuple[ThresholdedClassifier, NDArray[np.bool_]]:
-    """Cut the scores where the weighted error is least; return the classifier and its decisions.
+    """Return the classifier cut where the weighted error is least, and its decisions.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> X, y = np.array([[0.0], [1.0], [2.0], [9.0]]), np.array([0, 1, 1, 0])
@@ -129,7 +129,7 @@ def _best_cuts(score: Array, signed: Array, rounding: float) -> tuple[float, Arr
 
 
 def _bins(score: Array, n_bins: int = 2048, enough: int = 1 << 14) -> NDArray[np.uint16]:
-    """Number bins of scores, higher ones higher; a single bin when there is little to sort."""
+    """Return the bin of each score, in order; one for all when there is little to sort."""
     sample = score[:: max(len(score) // 4096, 1)]
     low, high = np.quantile(sample, [0.01, 0.99]) if len(sample) else (0.0, 0.0)
     if len(score) < enough or not low < high < np.inf:
@@ -150,5 +150,5 @@ def _below(cut: float, score: Array) -> float:
 
 
 def own_threshold(classifier: Any) -> float:
-    """Return where the learner itself cuts its scores."""
+    """Return the threshold that the learner itself puts on its scores."""
     return 0.0 if hasattr(classifier, "decision_function") else 0.5

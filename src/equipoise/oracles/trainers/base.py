@@ -66,7 +66,7 @@ class Trainer(ABC):
 
 
 class CachingTrainer(Trainer):
-    """What trainers share that keep something from call to call.
+    """A trainer that prepares the rows once and uses what it made in every fit.
 
     One thread at a time may use what is kept. It does not travel to another process: there it is
     made again.
@@ -97,7 +97,7 @@ class CachingTrainer(Trainer):
 
 
 class CachedScores:
-    """Stands in for a fitted classifier on the training rows; the rows passed are not looked at.
+    """Decisions and scores of a fitted classifier on its training rows, whatever rows are passed.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def is_binnable(X: Any) -> bool:
 
 
 def first_rows(X: Any, n: int) -> Any:
-    """Return the first rows of such a table."""
+    """Return the first rows of a table that `is_binnable`."""
     return X.iloc[:n] if hasattr(X, "iloc") else X[:n]
 
 

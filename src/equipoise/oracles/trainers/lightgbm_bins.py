@@ -86,7 +86,7 @@ class LightGBMTrainer(CachingTrainer):
         return Trained(classifier, local, self.X)
 
     def _prepare(self, label: NDArray) -> tuple[Any, Any, bool]:
-        """Return a classifier whose trees are to be replaced, and the bins; are they bundled?"""
+        """Return a classifier without its trees, the bins, and whether features share bins."""
         import lightgbm
 
         rows = min(self.X.shape[0], _PROBE_ROWS)

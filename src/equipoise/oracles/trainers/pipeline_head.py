@@ -64,7 +64,7 @@ class PipelineTrainer(CachingTrainer):
         return Trained(member, last.classifier, seen)
 
     def start_from(self, classifier: Any) -> None:
-        """Tell the last step, here and in other processes."""
+        """Let the last step start from that of this pipeline, in other processes, too."""
         if isinstance(classifier, Pipeline):
             self._start = classifier[-1]
 
