@@ -1,11 +1,13 @@
 """The figures: arrangement, dashed lines, bands; from made tables."""
 
+import csv
+
 import numpy as np
 import pytest
 
 from equipoise.experiments.figures import FIGURES, collect, draw, draw_figures
 from equipoise.experiments.measurements import COLUMNS
-from equipoise.experiments.table import read_table, write_table
+from equipoise.experiments.table import write_table
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed: equipoise[plot]")
 
@@ -100,11 +102,12 @@ def test_six_files_are_written(tmp_path):
     assert all(path.stat().st_size > 1000 for path in files)
 
 
-def test_tables_come_back_as_they_were(tmp_path):
+def test_tables_hold_what_was_measured(tmp_path):
     rows = made_rows(problems=["adult"], learners=["logistic"])
     path = write_table(rows, COLUMNS, tmp_path / "results")[0]
-    back = read_table(path)
-    assert [r["error"] for r in back] == pytest.approx([r["error"] for r in rows])
-    assert back[0]["fits"] is None
+    with path.open(newline="", encoding="utf-8") as file:
+        back = list(csv.DictReader(file))
+    assert [float(row["error"]) for row in back] == pytest.approx([row["error"] for row in rows])
+    assert tuple(back[0]) == COLUMNS
+    assert back[0]["fits"] == ""
     assert back[0]["method"] == "unconstrained"
-    assert {ax.get_title() for ax in draw(collect(back), FIGURES["figure1"]).axes}

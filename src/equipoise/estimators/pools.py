@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
@@ -13,6 +12,7 @@ from typing import Any
 
 import joblib
 
+from equipoise.atomic_files import new_file
 from equipoise.cells.rows import Array
 from equipoise.engines.memory import AnyData
 from equipoise.exceptions import EngineError
@@ -60,12 +60,8 @@ class CheckpointedPool(Pool):
     def _write(self, key: bytes, response: Response) -> None:
         self._answers[key] = response
         path = self.folder / f"answer-{len(self._answers):05d}.joblib"
-        partial = path.with_suffix(".partial")
-        with partial.open("wb") as file:
-            joblib.dump((key, tuple(response)), file)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
+        with new_file(path, overwrite=True) as partial:
+            joblib.dump((key, tuple(response)), partial)
 
     def _check_identity(self, identity: str) -> None:
         path = self.folder / "identity"
