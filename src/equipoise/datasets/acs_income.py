@@ -10,7 +10,7 @@ import numpy as np
 
 from equipoise.datasets.bunch import Column, Table, make_bunch
 from equipoise.datasets.formats import from_frame, kinds
-from equipoise.datasets.source import Facts, Source
+from equipoise.datasets.source import Facts, Source, documented
 
 _FEATURES = ["AGEP", "COW", "SCHL", "MAR", "OCCP", "POBP", "RELP", "WKHP", "SEX", "RAC1P"]
 _KINDS = kinds(integer="AGEP SCHL WKHP", category="COW MAR OCCP POBP RELP SEX RAC1P ST")
@@ -72,68 +72,6 @@ _BIRTHPLACES = {
     500: "Oceania",
 }
 
-_DESCR = """\
-ACSIncome 2018
-==============
-
-Task: from a person's answers to the census bureau, predict whether their income is above 50,000
-dollars a year. Made to replace Adult.
-
-Rows        665,800 adults in the 40 % sample, 1,664,500 in the full table
-Positive    245,514 (36.88 %) of the sample
-Features    10: 3 numeric, 7 categorical
-Missing     none
-
-group                                             rows    positive
-female                                         318,962     28.89 %
-male                                           346,838     44.22 %
-White                                          519,017     39.09 %
-Black                                           59,124     24.55 %
-American Indian                                  4,739     21.99 %
-Alaska Native                                      363     18.73 %
-American Indian or Alaska Native, unspecified      867     19.61 %
-Asian                                           38,474     44.65 %
-Native Hawaiian or Pacific Islander              1,133     25.24 %
-Other                                           25,338     17.60 %
-Two or more                                     16,745     29.22 %
-
-Who is in it
-------------
-People in the American Community Survey of 2018, in 50 states and Puerto Rico, who are over 16, have
-an income of more than 100 dollars and work at least one hour a week. acs_income_2018.parquet holds
-two fifths of each state: the validation and test parts of a published split. OpenML holds all rows.
-The loader takes either and checks that it is one of the two.
-
-In the array, two features with hundreds of values are coarse: OCCP is one of 25 groups of
-occupations, POBP one of 7 parts of the world. The data frame has the full codes.
-
-Known problems
---------------
-- 50,000 dollars is an arbitrary threshold, as it was in Adult; results differ with it. It is the
-  same in all states, though prices are not: 10.8 % are above it in Puerto Rico, 48.6 % in New
-  Jersey.
-- Rows are a sample with unequal probabilities; the survey weights are not in the table.
-- States differ a great deal. A classifier trained in one is not fair in another (Ding et al. 2021).
-- In the sample `ST` was not published; it was inferred from the order of rows, and a few rows at
-  the borders between states may be wrong.
-- Race is one of nine codes, and Hispanic origin is not in the table. Some groups are small: compare
-  groups only with intervals.
-
-Source and licence
-------------------
-US Census Bureau, American Community Survey Public Use Microdata Sample, 2018. Public, under the
-terms of service of the Census Bureau. The task is that of Ding et al. (2021), package folktables
-(MIT). Downloaded from OpenML, data set 43141 (1,664,500 rows, about 60 MB).
-
-Changed here: `label` (1 where PINCP is above 50,000) is added; codes are strings; states are
-abbreviations.
-
-References
-----------
-Ding, F., Hardt, M., Miller, J. and Schmidt, L. (2021). Retiring Adult: new datasets for fair
-machine learning. NeurIPS.
-"""
-
 
 def _from_openml(frame: Any) -> Table:
     table = from_frame(frame, _KINDS | {"PINCP": "number"})
@@ -152,6 +90,7 @@ _SOURCE = Source(
 )
 
 
+@documented(_SOURCE)
 def load_acs_income(
     *,
     states: Sequence[str] | None = None,
@@ -170,13 +109,7 @@ def load_acs_income(
     states : sequence of str, optional
         Two-letter states to keep, such as ``["CA"]``; by default all 50 and PR. All of them as an
         array take half a gigabyte of memory, or more for the full table.
-    data_home : path, optional
-        A folder that holds ``acs_income_2018.parquet``; by default $EQUIPOISE_DATA. Next comes the
-        cache, then the download from OpenML, which needs pandas.
-    download_if_missing : bool, default=True
-        Whether to download a file that is nowhere else.
-    return_X_y, as_frame : bool, default=False
-        See `load_adult`.
+    SHARED_PARAMETERS
 
     Returns
     -------
@@ -185,13 +118,7 @@ def load_acs_income(
         ``feature_names``, ``target_names``, ``state`` and ``DESCR``, laid out as in `load_adult`.
         In the array, occupation and place of birth are coarse; see ``DESCR``.
 
-    (data, target) : tuple
-        If ``return_X_y=True``.
-
-    Raises
-    ------
-    OSError
-        If the data are not there and cannot be downloaded, or are not what they should be.
+    SHARED_RETURNS
 
     Examples
     --------
@@ -209,10 +136,10 @@ def load_acs_income(
     if states is not None:
         rows = np.flatnonzero(np.isin(table["ST"].to_array(), list(states)))
         table = {name: column.take(rows) for name, column in table.items()}
-    bunch = make_bunch(
+    return make_bunch(
+        "acs_income",
         table,
-        features=list(_FEATURES),
-        target="label",
+        features=_FEATURES,
         sensitive={"sex": table["SEX"].rename(_SEX), "race": table["RAC1P"].rename(_RACE)},
         extra={"state": table["ST"]},
         coarse={
@@ -220,10 +147,9 @@ def load_acs_income(
             "POBP": _group(table["POBP"], _BIRTHPLACES),
         },
         as_frame=as_frame,
-        target_names=np.array(["<=50K", ">50K"]),
-        DESCR=_DESCR,
+        return_X_y=return_X_y,
+        target_names=["<=50K", ">50K"],
     )
-    return (bunch.data, bunch.target) if return_X_y else bunch
 
 
 def _group(codes: Column, starts: dict[int, str]) -> Column:
