@@ -16,8 +16,8 @@ import pytest
 from equipoise.experiments import command, reproduce, runs, tasks
 from equipoise.experiments.learners import LEARNERS
 from equipoise.experiments.methods import METHODS, outcomes_of
-from equipoise.experiments.others import OTHERS
 from equipoise.experiments.panels import NOTIONS, PROBLEMS, Panel, load_split
+from equipoise.experiments.rival_methods import RIVALS
 from equipoise.experiments.tasks import Task, make_tasks, read_result, run_task
 
 ROWS = 1200
@@ -251,14 +251,14 @@ def test_learners_are_those_that_the_authors_name():
     assert (bounds[0], bounds[-1]) == pytest.approx((0.001, 0.1))
 
 
-@pytest.mark.parametrize("name", list(OTHERS))
+@pytest.mark.parametrize("name", list(RIVALS))
 @pytest.mark.parametrize("notion", ["DP", "EO"])
 def test_other_libraries_decide_with_probabilities(name, notion):
     module = name.split()[0].replace("-", "_")
     pytest.importorskip(module, reason=f"{module} is not installed: pip install equipoise[compare]")
     split = load_split("adult", "indicators", seed=0, rows=800)
     learner = replace(LEARNERS["logistic"], n_eps=1)
-    made = outcomes_of(OTHERS[name], split, NOTIONS[notion], learner)
+    made = outcomes_of(RIVALS[name], split, NOTIONS[notion], learner)
     for outcome in made:
         assert outcome.test.shape == (200,)
         assert ((outcome.test >= 0) & (outcome.test <= 1)).all()

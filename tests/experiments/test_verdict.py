@@ -5,13 +5,13 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from equipoise.experiments.comparisons import Curve, compare, compare_panel, envelope_error
-from equipoise.experiments.envelope import convex_envelope, pareto
+from equipoise.experiments.comparisons import Contender, compare, compare_panel, envelope_error
 from equipoise.experiments.methods import METHODS
-from equipoise.experiments.panels import Panel, People
+from equipoise.experiments.panels import Panel, Part
 from equipoise.experiments.resampling import Samples, resample
 from equipoise.experiments.tasks import Result
 from equipoise.experiments.verdict import judge, write_markdown
+from equipoise.plotting import convex_envelope, pareto
 
 
 def row(difference=0.0, error=0.001, excess=0.0, excess_error=0.002, **more):
@@ -137,7 +137,7 @@ def test_nobody_beats_a_point_on_the_pareto_frontier():
 
 def crowd(n=4000, seed=0):
     rng = np.random.default_rng(seed)
-    return People(np.empty((n, 0)), rng.integers(0, 2, n), rng.integers(0, 2, n))
+    return Part(np.empty((n, 0)), rng.integers(0, 2, n), rng.integers(0, 2, n))
 
 
 def test_samples_vary_as_the_binomial_distribution_says():
@@ -222,6 +222,6 @@ def test_inefficient_settings_of_a_baseline_do_not_count_unless_published():
         for s, e in ((0.0, 0.1), (1.0, 0.3))
         for p in ("train", "test")
     ]
-    curve = Curve.of(rows, samples)
+    curve = Contender.of(rows, samples)
     assert [r["setting"] for r in compare(curve, curve)] == [0.0]
     assert [r["setting"] for r in compare(curve, curve, published=1.0)] == [0.0, 1.0]

@@ -137,7 +137,7 @@ def load_adult(*, return_X_y: bool = False, as_frame: bool = False) -> Bunch | t
         },
         as_frame=as_frame,
         return_X_y=return_X_y,
-        target_names=table["income"].categories,
+        target_names=["<=50K", ">50K"],
     )
 
 

@@ -85,12 +85,12 @@ class Panel:
 
 
 @dataclass(frozen=True, eq=False)
-class People:
-    """Features, labels 0 and 1, and the number of each person's group."""
+class Part:
+    """One part of a data set: features, labels 0 and 1, and the group of each person."""
 
     X: Array
     y: NDArray[np.int64]
-    A: NDArray[np.int64]
+    A: NDArray[Any]
 
     def __len__(self) -> int:
         return len(self.y)
@@ -100,8 +100,8 @@ class People:
 class Split:
     """Three quarters to learn from, one quarter to test on; ``groups`` names the groups."""
 
-    train: People
-    test: People
+    train: Part
+    test: Part
     groups: tuple[str, ...]
 
 
@@ -140,7 +140,7 @@ def load_split(problem: str, encoding: str, seed: int, rows: int | None = None) 
     train, test = train_test_split(np.arange(len(y)), test_size=0.25, random_state=seed)
     if encoding == "indicators":
         X = StandardScaler().fit(X[train]).transform(X)
-    learned, tested = (People(X[part], y[part], A[part]) for part in (train, test))
+    learned, tested = (Part(X[part], y[part], A[part]) for part in (train, test))
     return Split(learned, tested, tuple(map(str, groups)))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from equipoise.game.pool import Play
 
 #: A classifier whose selection rates differ by no more than this between cells is called constant.
 _NEARLY = 0.01
+_NUMBERS = ("error", "violation", "lower", "upper", "gap", "nu", "B", "least_slack", "free_error")
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,6 +178,18 @@ class Certificate:
             if self.multipliers[k] > TOLERANCE
         ]
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the certificate says as plain data for JSON, where infinity becomes None."""
+        return {
+            **{name: _finite(getattr(self, name)) for name in _NUMBERS},
+            "n_calls": int(self.n_calls),
+            "exact": bool(self.exact),
+            "feasible": bool(self.feasible),
+            "certified": bool(self.is_optimal()),
+            "conflict": [str(row) for row in self.conflict],
+            "text": str(self),
+        }
+
     def __str__(self) -> str:
         scope = "over the whole class" if self.exact else "relative to the oracle"
         lines = [
@@ -239,3 +253,7 @@ class Certificate:
 def _constant_rate(s: Array, mass: Array) -> float | None:
     rates = s[: len(mass)][mass > 0] / mass[mass > 0]
     return float(s[: len(mass)].sum()) if np.ptp(rates) <= _NEARLY else None
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

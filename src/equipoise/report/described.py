@@ -1,9 +1,7 @@
-"""Puts a constraint into words, and names the versions of what was used."""
+"""Puts a constraint into words."""
 
 from __future__ import annotations
 
-import platform
-from importlib.metadata import PackageNotFoundError, version
 from inspect import cleandoc
 
 from equipoise.constraints.base import All, Constraint
@@ -37,14 +35,3 @@ def constraint_contents(constraint: Constraint) -> ConstraintContents:
         formula=formula,
         explanation=[part for part in paragraphs[1:] if part != formula],
     )
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of Python and of the libraries that count."""
-    found = {"python": platform.python_version()}
-    for name in ("equipoise", "scikit-learn", "numpy", "scipy", "pyarrow", "lightgbm", "xgboost"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
