@@ -36,7 +36,9 @@ from equipoise import (
     UntrustedTypeError,
     rate,
 )
+from equipoise.constraints.base import Constraint
 from equipoise.files import read_manifest
+from equipoise.files.kinds import KINDS
 from equipoise.files.state import Decoder, Encoder
 
 skops_io = pytest.importorskip("skops.io", reason="model files need skops: equipoise[files]")
@@ -492,6 +494,18 @@ def test_an_interrupted_write_leaves_the_old_file_and_no_other(saved, monkeypatc
         equipoise.save(model, saved, overwrite=True)
     assert saved.read_bytes() == before
     assert [path.name for path in saved.parent.iterdir()] == [saved.name]
+
+
+def test_what_a_killed_save_leaves_is_removed_by_the_next(saved):
+    (saved.parent / f".{saved.name}.k1ll3d_0.partial").write_bytes(saved.read_bytes()[:100])
+    equipoise.save(equipoise.load(saved), saved, overwrite=True)
+    assert [path.name for path in saved.parent.iterdir()] == [saved.name]
+
+
+def test_every_constraint_can_be_kept():
+    named = [vars(equipoise)[name] for name in equipoise.__all__]
+    kinds = [kind for kind in named if isinstance(kind, type) and issubclass(kind, Constraint)]
+    assert set(kinds) - {Constraint} <= set(KINDS.values())
 
 
 def test_another_process_decides_the_same(saved, people, tmp_path):

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from importlib import import_module
+from inspect import isabstract
+from pkgutil import iter_modules
 from typing import Any, NoReturn
 
 from sklearn.pipeline import Pipeline
 
+from equipoise import constraints
 from equipoise.cells.layered import LayeredCells
 from equipoise.cells.rows import Cells
 from equipoise.cells.table import CellCounts
-from equipoise.constraints import group_bounds, parity
-from equipoise.constraints.base import All, Linear
-from equipoise.constraints.expressions import Expression, Inequality, Term
+from equipoise.constraints.base import Constraint
+from equipoise.constraints.expressions import Expression, Term
 from equipoise.constraints.moments import Row
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.frontier_point import FrontierPoint
@@ -57,32 +61,25 @@ class NotKept:
 #: The kinds that `save` takes; a Pipeline may end in one of them.
 MODELS = (FairClassifier, ExponentiatedGradient, GridSearch, Frontier, RandomizedClassifier)
 
-_PARITIES = (
-    parity.AccuracyEquality,
-    parity.DemographicParity,
-    parity.EqualOpportunity,
-    parity.EqualizedOdds,
-    parity.ErrorRateBalance,
-    parity.FalseNegativeRateParity,
-    parity.FalsePositiveRateParity,
-    parity.FourFifthsRule,
-    parity.UtilityParity,
-)
-_BOUNDS = (
-    group_bounds.BoundedGroupError,
-    group_bounds.MinimaxGroupError,
-    group_bounds.SelectionRate,
-    group_bounds.TreatmentEquality,
-)
+
+def _constraints() -> Iterator[type[Any]]:
+    """Yield the constraints of the package: a new one needs no entry here."""
+    for found in iter_modules(constraints.__path__, f"{constraints.__name__}."):
+        for kind in vars(import_module(found.name)).values():
+            own = isinstance(kind, type) and kind.__module__ == found.name
+            if own and issubclass(kind, Constraint) and not isabstract(kind):
+                yield kind
+
+
 _OTHERS = (
-    *(All, Linear, Inequality, Expression, Term, Row, Costs, BalancedError),
+    *(Expression, Term, Row, Costs, BalancedError),
     *(Certificate, FrontierPoint, Candidate, Cells, CellCounts, LayeredCells, Pool),
     *(ThresholdedClassifier, PluginClassifier, CellProbabilities, ClassProbabilities, CellTable),
     *(OneAgainstRest, Relabelled, Tally, Pipeline),
 )
 #: By the names under which files know them. Renaming a class here is a new format version.
 KINDS: dict[str, type[Any]] = {
-    kind.__name__.lstrip("_"): kind for kind in (*MODELS, *_PARITIES, *_BOUNDS, *_OTHERS)
+    kind.__name__.lstrip("_"): kind for kind in (*MODELS, *_constraints(), *_OTHERS)
 }
 NAMES = {kind: name for name, kind in KINDS.items()}
 
