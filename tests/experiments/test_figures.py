@@ -1,13 +1,9 @@
 """The figures: arrangement, dashed lines, bands; from made tables."""
 
-import csv
-
 import numpy as np
 import pytest
 
 from equipoise.experiments.figures import FIGURES, collect, draw, draw_figures
-from equipoise.experiments.measurements import COLUMNS
-from equipoise.experiments.table import write_table
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed: equipoise[plot]")
 
@@ -100,14 +96,3 @@ def test_six_files_are_written(tmp_path):
     names = {f"extension-figure{n}.{kind}" for n in (1, 2, 3) for kind in ("png", "svg")}
     assert {path.name for path in files} == names
     assert all(path.stat().st_size > 1000 for path in files)
-
-
-def test_tables_hold_what_was_measured(tmp_path):
-    rows = made_rows(problems=["adult"], learners=["logistic"])
-    path = write_table(rows, COLUMNS, tmp_path / "results")[0]
-    with path.open(newline="", encoding="utf-8") as file:
-        back = list(csv.DictReader(file))
-    assert [float(row["error"]) for row in back] == pytest.approx([row["error"] for row in rows])
-    assert tuple(back[0]) == COLUMNS
-    assert back[0]["fits"] == ""
-    assert back[0]["method"] == "unconstrained"
