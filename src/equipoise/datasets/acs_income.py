@@ -14,63 +14,34 @@ from equipoise.datasets.source import Facts, Source, documented
 
 _FEATURES = ["AGEP", "COW", "SCHL", "MAR", "OCCP", "POBP", "RELP", "WKHP", "SEX", "RAC1P"]
 _KINDS = kinds(integer="AGEP SCHL WKHP", category="COW MAR OCCP POBP RELP SEX RAC1P ST")
+
+
+def _names(text: str) -> dict[str, str]:
+    """Return names by code, from pairs of them that commas separate."""
+    return dict(pair.split(maxsplit=1) for pair in text.split(","))  # type: ignore[misc]
+
+
 #: The census bureau's numbers of the states.
-_FIPS = """
-    1 AL 2 AK 4 AZ 5 AR 6 CA 8 CO 9 CT 10 DE 12 FL 13 GA 15 HI 16 ID 17 IL 18 IN 19 IA 20 KS 21 KY
-    22 LA 23 ME 24 MD 25 MA 26 MI 27 MN 28 MS 29 MO 30 MT 31 NE 32 NV 33 NH 34 NJ 35 NM 36 NY
-    37 NC 38 ND 39 OH 40 OK 41 OR 42 PA 44 RI 45 SC 46 SD 47 TN 48 TX 49 UT 50 VT 51 VA 53 WA
-    54 WV 55 WI 56 WY 72 PR
-"""
-_STATES = dict(zip(_FIPS.split()[::2], _FIPS.split()[1::2], strict=True))
+_STATES = _names("""\
+    1 AL, 2 AK, 4 AZ, 5 AR, 6 CA, 8 CO, 9 CT, 10 DE, 12 FL, 13 GA, 15 HI, 16 ID, 17 IL, 18 IN,
+    19 IA, 20 KS, 21 KY, 22 LA, 23 ME, 24 MD, 25 MA, 26 MI, 27 MN, 28 MS, 29 MO, 30 MT, 31 NE,
+    32 NV, 33 NH, 34 NJ, 35 NM, 36 NY, 37 NC, 38 ND, 39 OH, 40 OK, 41 OR, 42 PA, 44 RI, 45 SC,
+    46 SD, 47 TN, 48 TX, 49 UT, 50 VT, 51 VA, 53 WA, 54 WV, 55 WI, 56 WY, 72 PR""")
 _SEX = {"1": "male", "2": "female"}
-_RACE = {
-    "1": "White",
-    "2": "Black",
-    "3": "American Indian",
-    "4": "Alaska Native",
-    "5": "American Indian or Alaska Native, unspecified",
-    "6": "Asian",
-    "7": "Native Hawaiian or Pacific Islander",
-    "8": "Other",
-    "9": "Two or more",
-}
+_RACE = _names(
+    "1 White, 2 Black, 3 American Indian, 4 Alaska Native, 6 Asian, "
+    "7 Native Hawaiian or Pacific Islander, 8 Other, 9 Two or more"
+) | {"5": "American Indian or Alaska Native, unspecified"}
 #: Major groups of occupations in the census code list: first code of each.
-_OCCUPATIONS = {
-    10: "management",
-    500: "business",
-    800: "finance",
-    1005: "computers",
-    1305: "engineering",
-    1600: "science",
-    2001: "social service",
-    2100: "law",
-    2205: "education",
-    2600: "arts and media",
-    3000: "medicine",
-    3601: "health support",
-    3700: "protection",
-    4000: "food",
-    4200: "cleaning",
-    4330: "personal care",
-    4700: "sales",
-    5000: "office",
-    6005: "farming",
-    6200: "construction",
-    6800: "extraction",
-    7000: "repair",
-    7700: "production",
-    9005: "transport",
-    9800: "military",
-}
-_BIRTHPLACES = {
-    1: "United States",
-    60: "US islands",
-    100: "Europe",
-    200: "Asia",
-    300: "Americas",
-    400: "Africa",
-    500: "Oceania",
-}
+_OCCUPATIONS = _names("""\
+    10 management, 500 business, 800 finance, 1005 computers, 1305 engineering, 1600 science,
+    2001 social service, 2100 law, 2205 education, 2600 arts and media, 3000 medicine,
+    3601 health support, 3700 protection, 4000 food, 4200 cleaning, 4330 personal care, 4700 sales,
+    5000 office, 6005 farming, 6200 construction, 6800 extraction, 7000 repair, 7700 production,
+    9005 transport, 9800 military""")
+_BIRTHPLACES = _names(
+    "1 United States, 60 US islands, 100 Europe, 200 Asia, 300 Americas, 400 Africa, 500 Oceania"
+)
 
 
 def _from_openml(frame: Any) -> Table:
@@ -152,14 +123,14 @@ def load_acs_income(
     )
 
 
-def _group(codes: Column, starts: dict[int, str]) -> Column:
+def _group(codes: Column, starts: dict[str, str]) -> Column:
     """Return the range of codes that each code falls into.
 
     >>> _group(Column.from_strings(["20", "3255"]), _OCCUPATIONS).to_array().tolist()
     ['management', 'medicine']
     """
     names = list(starts.values())
-    first = np.array(list(starts))
+    first = np.array([int(code) for code in starts])
     assert codes.categories is not None
     at = np.searchsorted(first, codes.categories.astype(int), side="right") - 1
     return codes.rename({code: names[i] for code, i in zip(codes.categories, at, strict=True)})

@@ -23,23 +23,10 @@ N_DRAWS = 200
 
 #: Columns of the table of comparisons, in order.
 COLUMNS = (
-    "problem",
-    "learner",
-    "notion",
-    "seed",
-    "reduction",
-    "baseline",
-    "setting",
-    "published",
-    "reduction_error",
-    "baseline_error",
-    "difference",
-    "standard_error",
-    "reduction_violation",
-    "baseline_violation",
-    "excess",
-    "excess_standard_error",
-    "train_difference",
+    *("problem", "learner", "notion", "seed", "reduction", "baseline", "setting", "published"),
+    *("reduction_error", "baseline_error", "difference", "standard_error"),
+    *("reduction_violation", "baseline_violation", "excess", "excess_standard_error"),
+    *("train_difference",),
 )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.cells.rows import Array
-from equipoise.experiments.measurements import Row, number
+from equipoise.experiments.measurements import COLUMNS, Row, number
 from equipoise.experiments.methods import METHODS
 from equipoise.experiments.panels import Panel
 from equipoise.plotting import PALETTE, convex_envelope, new_figure, pareto
@@ -32,14 +32,7 @@ _STYLES: dict[str, tuple[str, str]] = {
 }
 #: Methods of which Figure 1 shows the curve.
 _REDUCTIONS = ("exponentiated gradient", "column generation")
-_QUANTITIES = (
-    "error",
-    "error_low",
-    "error_high",
-    "violation",
-    "violation_low",
-    "violation_high",
-)
+_QUANTITIES = tuple(name for name in COLUMNS if name.startswith(("error", "violation")))
 
 
 @dataclass(frozen=True)

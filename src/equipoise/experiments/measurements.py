@@ -11,21 +11,8 @@ from equipoise.metrics import confidence_interval, error_rate
 
 #: Columns of the results table, in order.
 COLUMNS = (
-    "problem",
-    "learner",
-    "notion",
-    "method",
-    "seed",
-    "setting",
-    "part",
-    "n",
-    "error",
-    "error_low",
-    "error_high",
-    "violation",
-    "violation_low",
-    "violation_high",
-    "fits",
+    *("problem", "learner", "notion", "method", "seed", "setting", "part", "n", "error"),
+    *("error_low", "error_high", "violation", "violation_low", "violation_high", "fits"),
 )
 Row = dict[str, str | float | int | None]
 
