@@ -73,38 +73,36 @@ def _parse_two_years(content: bytes) -> Table:
     return _parse(content, _TWO_YEARS, "two_year_recid", "bw_filtered")
 
 
+_FULL_FACTS = Facts(
+    11_757,
+    {
+        "race": {
+            "African-American": (5_813, 2_175),
+            "Caucasian": (4_085, 1_089),
+            "Hispanic": (1_100, 261),
+        },
+        "paper_subset": {"1": (7_918, 2_819)},
+    },
+)
 _FULL_SOURCE = Source(
     name="compas",
     columns=(*_FULL, "c_jail_days", "paper_subset", "label"),
-    facts=(
-        Facts(
-            11_757,
-            {
-                "race": {
-                    "African-American": (5_813, 2_175),
-                    "Caucasian": (4_085, 1_089),
-                    "Hispanic": (1_100, 261),
-                },
-                "paper_subset": {"1": (7_918, 2_819)},
-            },
-        ),
-    ),
+    facts=(_FULL_FACTS,),
     file="compas-scores.csv",
     parse=_parse_full,
     url=_URL + "compas-scores.csv",
 )
+_TWO_YEARS_FACTS = Facts(
+    7_214,
+    {
+        "race": {"African-American": (3_696, 1_901), "Caucasian": (2_454, 966)},
+        "bw_filtered": {"1": (5_278, 2_483)},
+    },
+)
 _TWO_YEARS_SOURCE = Source(
     name="compas_two_years",
     columns=(*_TWO_YEARS, "c_jail_days", "bw_filtered", "label"),
-    facts=(
-        Facts(
-            7_214,
-            {
-                "race": {"African-American": (3_696, 1_901), "Caucasian": (2_454, 966)},
-                "bw_filtered": {"1": (5_278, 2_483)},
-            },
-        ),
-    ),
+    facts=(_TWO_YEARS_FACTS,),
     file="compas-scores-two-years.csv",
     parse=_parse_two_years,
     url=_URL + "compas-scores-two-years.csv",

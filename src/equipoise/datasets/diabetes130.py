@@ -60,22 +60,21 @@ def _from_openml(frame: Any) -> Table:
     return table | {"label": Column((table["readmitted"].to_array() == "<30").astype(np.int64))}
 
 
+_FACTS = Facts(
+    101_766,
+    {
+        "race": {
+            "AfricanAmerican": (19_210, 2_155),
+            "Caucasian": (76_099, 8_592),
+            "Hispanic": (2_037, 212),
+        },
+        "gender": {"Female": (54_708, 6_152), "Male": (47_055, 5_205)},
+    },
+)
 _SOURCE = Source(
     name="diabetes130",
     columns=(*_KINDS, "label"),
-    facts=(
-        Facts(
-            101_766,
-            {
-                "race": {
-                    "AfricanAmerican": (19_210, 2_155),
-                    "Caucasian": (76_099, 8_592),
-                    "Hispanic": (2_037, 212),
-                },
-                "gender": {"Female": (54_708, 6_152), "Male": (47_055, 5_205)},
-            },
-        ),
-    ),
+    facts=(_FACTS,),
     openml=4_541,
     from_openml=_from_openml,
 )

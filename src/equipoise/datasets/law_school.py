@@ -35,18 +35,17 @@ def _parse(content: bytes) -> Table:
     return table | {"label": table["pass_bar"]}
 
 
+_FACTS = Facts(
+    27_478,
+    {
+        "race1": {"black": (1_874, 1_062), "white": (22_610, 18_644)},
+        "paper_subset": {"1": (20_649, 19_702)},
+    },
+)
 _SOURCE = Source(
     name="law_school",
     columns=(*_KINDS, "paper_subset", "label"),
-    facts=(
-        Facts(
-            27_478,
-            {
-                "race1": {"black": (1_874, 1_062), "white": (22_610, 18_644)},
-                "paper_subset": {"1": (20_649, 19_702)},
-            },
-        ),
-    ),
+    facts=(_FACTS,),
     file="lsac.csv",
     parse=_parse,
     url=_URL,

@@ -98,11 +98,10 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Three quarters to learn from, one quarter to test on; ``groups`` names the groups."""
+    """Three quarters to learn from, one quarter to test on."""
 
     train: Part
     test: Part
-    groups: tuple[str, ...]
 
 
 def load_split(problem: str, encoding: str, seed: int, rows: int | None = None) -> Split:
@@ -123,14 +122,14 @@ def load_split(problem: str, encoding: str, seed: int, rows: int | None = None) 
     Examples
     --------
     >>> split = load_split("adult", "codes", seed=0, rows=1000)
-    >>> len(split.train), len(split.test), split.groups
-    (750, 250, ('Female', 'Male'))
+    >>> len(split.train), len(split.test)
+    (750, 250)
     >>> split.train.X.shape
     (750, 13)
     """
     spec = PROBLEMS[problem]
     data = spec.load()
-    groups, A = np.unique(np.asarray(data.sensitive[spec.attribute]), return_inverse=True)
+    _, A = np.unique(np.asarray(data.sensitive[spec.attribute]), return_inverse=True)
     X, y = np.asarray(data.data, dtype=float), np.asarray(data.target, dtype=np.int64)
     chosen = np.random.default_rng(seed).permutation(len(y))
     chosen = np.sort(chosen[: min(rows or len(y), spec.rows or len(y))])
@@ -141,7 +140,7 @@ def load_split(problem: str, encoding: str, seed: int, rows: int | None = None) 
     if encoding == "indicators":
         X = StandardScaler().fit(X[train]).transform(X)
     learned, tested = (Part(X[part], y[part], A[part]) for part in (train, test))
-    return Split(learned, tested, tuple(map(str, groups)))
+    return Split(learned, tested)
 
 
 def category_codes(X: Array, names: Sequence[str]) -> Array:

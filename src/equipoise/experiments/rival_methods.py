@@ -137,16 +137,14 @@ def _scores(model: Any) -> Any:
 #: Other libraries' methods, by name; the first word is the library.
 RIVALS: dict[str, Method] = {
     "fairlearn exponentiated gradient": Method(
-        fairlearn_exponentiated_gradient, "eps", lambda learner: 25 * learner.n_eps
+        fairlearn_exponentiated_gradient, lambda learner: 25 * learner.n_eps
     ),
     "fairlearn threshold optimizer": Method(
-        fairlearn_threshold_optimizer, "eps", lambda learner: 1, published=0.0
+        fairlearn_threshold_optimizer, lambda learner: 1, published=0.0
     ),
-    "error-parity thresholds": Method(error_parity, "eps", lambda learner: 1),
-    "oxonfair thresholds": Method(oxonfair, "eps", lambda learner: 1),
-    "aif360 reject option": Method(
-        aif360_reject_option, "margin", lambda learner: 1, two_groups_only=True
-    ),
+    "error-parity thresholds": Method(error_parity, lambda learner: 1),
+    "oxonfair thresholds": Method(oxonfair, lambda learner: 1),
+    "aif360 reject option": Method(aif360_reject_option, lambda learner: 1, two_groups_only=True),
 }
 
 
