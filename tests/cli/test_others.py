@@ -90,29 +90,27 @@ def test_data_sets_are_listed_and_written(run, tmp_path):
     assert share == pytest.approx(0.2393, abs=1e-4)
 
 
-def test_reproduce_and_demo_call_what_they_are_for(run, monkeypatch, tmp_path):
-    pytest.importorskip("matplotlib")
-    called = {}
-
-    class Made:
-        files, left_out, rows = [tmp_path / "verdict.md"], {}, [1, 2]
-
-    def fake(output, **options):
-        called.update(options, output=output)
-        options["echo"]("task 1")
-        return Made()
-
-    monkeypatch.setattr("equipoise.experiments.reproduce", fake)
-    ran = run("reproduce", "--quick", "--problem", "adult", "-o", "out", "--json")
+def test_reproduce_writes_table_and_verdict(run, tmp_path):
+    options = ("--quick", "--problem", "adult", "--rows", "600", "--no-figures")
+    ran = run("reproduce", *options, "-o", "out", "--json")
     assert ran.code == 0
-    assert called["quick"] is True
-    assert called["problems"] == ["adult"]
-    assert "task 1" in ran.err
-    monkeypatch.setattr(
-        "equipoise.experiments.demo.main", lambda arguments: called.update(demo=arguments)
-    )
-    assert run("demo", "-o", "picture.png").code == 0
-    assert called["demo"] == ["--output", "picture.png"]
+    assert "adult, logistic, DP, seed 0: unconstrained" in ran.err
+    with (tmp_path / "out" / "results.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert ran.json["rows"] == len(rows)
+    assert {row["problem"] for row in rows} == {"adult"}
+    assert {row["n"] for row in rows} == {"450", "150"}
+    assert str(Path("out", "verdict.md")) in ran.json["files"]
+    assert (tmp_path / "out" / "verdict.md").read_text().startswith("# Verdict")
+
+
+def test_demo_shows_models_side_by_side(run, tmp_path):
+    pytest.importorskip("matplotlib")
+    ran = run("demo", "-o", "picture.png")
+    assert ran.code == 0
+    assert "32,561 people to learn from, 16,281 held out" in ran.out
+    assert "CERTIFICATE of EO 0.01" in ran.out
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_help_and_version(run):

@@ -17,11 +17,8 @@ from finite_problems import (
 from games import constraint_of, fit, key_of, listed
 from sklearn.linear_model import LogisticRegression
 
-from equipoise import (
-    DemographicParity,
-    FairClassifier,
-    InfeasibleWarning,
-)
+from equipoise import DemographicParity, FairClassifier
+from equipoise.exceptions import InfeasibleWarning
 
 #: What the linear programs of both sides may differ by.
 SOLVER = 2e-7

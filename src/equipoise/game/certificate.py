@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,11 @@ from equipoise.game.rounds import Round
 _NEARLY = 0.01
 #: Values recomputed from the evidence differ from those stated by no more than this.
 _RECOMPUTED = 1e-9
+#: The numbers of a certificate in JSON.
+_NUMBERS = (
+    *("error", "violation", "lower", "upper", "gap", "nu", "B"),
+    *("least_slack", "proven_slack", "free_error"),
+)
 
 
 class Status(Enum):
@@ -278,6 +284,18 @@ class Certificate:
             if self.multipliers[k] > TOLERANCE
         ]
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the certificate says as plain data for JSON, where infinity becomes None."""
+        return {
+            **{name: _finite(getattr(self, name)) for name in _NUMBERS},
+            "n_calls": int(self.n_calls),
+            "scope": self.scope.value,
+            "status": self.status.value,
+            "gap_closed": bool(self.is_optimal()),
+            "conflict": [str(row) for row in self.conflict],
+            "text": str(self),
+        }
+
     def __str__(self) -> str:
         scope = self.scope.value
         proven = "certified" if self.scope is Scope.WHOLE_CLASS else "search gap closed"
@@ -355,3 +373,7 @@ class Certificate:
 def _constant_rate(s: Array, mass: Array) -> float | None:
     rates = s[: len(mass)][mass > 0] / mass[mass > 0]
     return float(s[: len(mass)].sum()) if np.ptp(rates) <= _NEARLY else None
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

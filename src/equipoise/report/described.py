@@ -1,9 +1,6 @@
-"""Puts a constraint into words, and names the versions of what was used."""
+"""Puts a constraint into words."""
 
 from __future__ import annotations
-
-import platform
-from importlib.metadata import PackageNotFoundError, version
 
 from equipoise.constraints import Constraint
 from equipoise.report.contents import ConstraintContents
@@ -23,14 +20,3 @@ def constraint_contents(constraint: Constraint) -> ConstraintContents:
         formula=constraint.formula,
         explanation=[constraint.misleads] if constraint.misleads else [],
     )
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of Python and of the libraries that count."""
-    found = {"python": platform.python_version()}
-    for name in ("equipoise", "scikit-learn", "numpy", "scipy", "pyarrow", "lightgbm", "xgboost"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found

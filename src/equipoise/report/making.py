@@ -14,8 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from equipoise.cells.rows import Array
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.reductions import FairClassifier
+from equipoise.files.versions import versions
 from equipoise.report.contents import DataContents, ReportContents
-from equipoise.report.described import constraint_contents, versions
+from equipoise.report.described import constraint_contents
 from equipoise.report.measured import frontier_points, model_point
 from equipoise.rows.validation import read_examples
 

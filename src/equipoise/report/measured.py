@@ -16,7 +16,6 @@ from equipoise.constraints.rates import GROUP_RATES
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.frontier_point import FrontierPoint, with_eps
 from equipoise.estimators.reductions import FairClassifier
-from equipoise.game.certificate import Certificate
 from equipoise.metrics import GroupTable
 from equipoise.metrics.violations import Measured, measure
 from equipoise.report.contents import (
@@ -73,7 +72,7 @@ def _frontier_point(
         disparity=float(point.disparity),
         price=None if free else float(point.price),
         members=members,
-        certificate=certificate_contents(point.certificate),
+        certificate=point.certificate.to_dict(),
         prices=[] if free else point.certificate.shadow_prices(),
         binding=[] if free else [str(row) for row in point.certificate.binding],
         measured=[*before, *measured],
@@ -101,7 +100,7 @@ def model_point(
             (repr(member), float(weight))
             for member, weight in zip(mixture.members, mixture.weights, strict=True)
         ],
-        certificate=certificate_contents(certificate),
+        certificate=certificate.to_dict(),
         prices=certificate.shadow_prices(),
         binding=[str(row) for row in certificate.binding],
         measured=[*map(measured_contents, before), *measured],
@@ -146,20 +145,6 @@ def measured_contents(entry: Measured) -> MeasuredContents:
         worst=str(entry.worst or ""),
         rows=[RowContents(str(row), span(*interval)) for row, interval in entry.rows],
     )
-
-
-def certificate_contents(certificate: Certificate) -> dict[str, Any]:
-    """Return what a certificate says, as plain data."""
-    names = ("error", "violation", "lower", "upper", "gap", "nu", "least_slack", "free_error")
-    return {
-        **{name: _number(getattr(certificate, name)) for name in names},
-        "feasible": bool(certificate.feasible),
-        "exact": bool(certificate.exact),
-        "certified": bool(certificate.is_optimal()),
-        "conflict": [str(row) for row in certificate.conflict],
-        "calls": int(certificate.n_calls),
-        "text": str(certificate),
-    }
 
 
 def group_contents(table: GroupTable) -> list[GroupContents]:

@@ -20,8 +20,9 @@ from equipoise.cli.tables.people import Request
 from equipoise.cli.terminal import Terminal, Tick
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.reductions import FairClassifier
+from equipoise.files.versions import versions
 from equipoise.report.contents import ReportContents
-from equipoise.report.described import constraint_contents, versions
+from equipoise.report.described import constraint_contents
 from equipoise.report.measured import frontier_points, model_point
 
 #: The default gap, as in `equipoise.estimators.base`; here it only tells how far a fit has got.

@@ -14,8 +14,9 @@ from equipoise.cli.files import Opened, check_outputs, open_file, page_writer, w
 from equipoise.cli.tables.people import Examples, Reader
 from equipoise.cli.terminal import Terminal
 from equipoise.estimators.frontier import Frontier
+from equipoise.files.versions import versions
 from equipoise.report.contents import DataContents, ReportContents
-from equipoise.report.described import constraint_contents, versions
+from equipoise.report.described import constraint_contents
 from equipoise.report.measured import frontier_points, model_point
 from equipoise.report.model_card import write_model_card
 

@@ -14,7 +14,7 @@ import numpy as np
 from equipoise.cells.rows import Array
 from equipoise.experiments.learners import N_BOUNDS, Learner
 from equipoise.experiments.methods import METHODS, Method, Outcome, Outcomes
-from equipoise.experiments.panels import Notion, People, Split
+from equipoise.experiments.panels import Notion, Part, Split
 
 #: Half-widths of the critical region of reject option classification, around 0.5.
 _MARGINS = np.linspace(0.02, 0.48, 24)
@@ -77,7 +77,7 @@ def error_parity(split: Split, notion: Notion, learner: Learner) -> Outcomes:
         yield Outcome(float(eps), decided[0], decided[1], 1)
 
 
-def _by_group(members: dict[int, Any], people: People) -> Array:
+def _by_group(members: dict[int, Any], people: Part) -> Array:
     selected = np.empty(len(people))
     for group, member in members.items():
         rows = group == people.A
@@ -135,28 +135,26 @@ def _scores(model: Any) -> Any:
 
 
 #: Other libraries' methods, by name; the first word is the library.
-OTHERS: dict[str, Method] = {
+RIVALS: dict[str, Method] = {
     "fairlearn exponentiated gradient": Method(
-        fairlearn_exponentiated_gradient, "eps", lambda learner: 25 * learner.n_eps
+        fairlearn_exponentiated_gradient, lambda learner: 25 * learner.n_eps
     ),
     "fairlearn threshold optimizer": Method(
-        fairlearn_threshold_optimizer, "eps", lambda learner: 1, published=0.0
+        fairlearn_threshold_optimizer, lambda learner: 1, published=0.0
     ),
-    "error-parity thresholds": Method(error_parity, "eps", lambda learner: 1),
-    "oxonfair thresholds": Method(oxonfair, "eps", lambda learner: 1),
-    "aif360 reject option": Method(
-        aif360_reject_option, "margin", lambda learner: 1, two_groups_only=True
-    ),
+    "error-parity thresholds": Method(error_parity, lambda learner: 1),
+    "oxonfair thresholds": Method(oxonfair, lambda learner: 1),
+    "aif360 reject option": Method(aif360_reject_option, lambda learner: 1, two_groups_only=True),
 }
 
 
 def all_methods() -> dict[str, Method]:
     """Return our methods and those of other libraries, installed or not."""
-    return METHODS | OTHERS
+    return METHODS | RIVALS
 
 
-def installed_others() -> list[str]:
+def installed_rivals() -> list[str]:
     """Return the names of the methods whose libraries are installed."""
     modules = {"error-parity": "error_parity"}
-    first = {name: name.split()[0] for name in OTHERS}
+    first = {name: name.split()[0] for name in RIVALS}
     return [name for name, word in first.items() if find_spec(modules.get(word, word))]
