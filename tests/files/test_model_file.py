@@ -32,6 +32,7 @@ from equipoise import (
     RandomizedClassifier,
 )
 from equipoise.files import read_manifest
+from equipoise.oracles import BestOf, Plugin, Refit
 
 skops_io = pytest.importorskip("skops.io", reason="model files need skops: equipoise[files]")
 

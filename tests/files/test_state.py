@@ -15,6 +15,7 @@ from equipoise.constraints import TreatmentEquality, UtilityParity
 from equipoise.constraints.base import Constraint
 from equipoise.files.kinds import KINDS
 from equipoise.files.state import Decoder, Encoder
+from equipoise.oracles import Refit
 
 skops_io = pytest.importorskip("skops.io", reason="model files need skops: equipoise[files]")
 
@@ -80,8 +81,10 @@ def test_functions_are_left_out_and_say_so(people, tmp_path):
         LogisticRegression(),
         DemographicParity(eps=0.05),
         objective=lambda a, y, h: float(y != h),
-        callback=lambda play: None,
-        cv=[(np.arange(200), np.arange(200, 400)), (np.arange(200, 400), np.arange(200))],
+        callback=lambda found: None,
+        oracle=Refit(
+            cv=[(np.arange(200), np.arange(200, 400)), (np.arange(200, 400), np.arange(200))]
+        ),
     )
     before = fair.fit(people.X, people.y, sensitive_features=people.A)
     after = round_trip(before, tmp_path)
