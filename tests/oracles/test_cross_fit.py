@@ -23,7 +23,7 @@ from equipoise import (
     RefitOracle,
 )
 from equipoise.oracles.cross_fit import make_folds
-from equipoise.oracles.refit import take_rows
+from equipoise.rows.take import take_rows
 
 
 def cells_of(people: People, weight=None) -> Cells:

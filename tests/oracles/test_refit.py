@@ -38,8 +38,9 @@ from equipoise import (
     RefitOracle,
     ResampledClassifier,
 )
-from equipoise.oracles.refit import take_rows, weight_parameter
+from equipoise.oracles.refit import weight_parameter
 from equipoise.oracles.thresholds import binary_predictions
+from equipoise.rows.take import take_rows
 
 X, Y, A = make_people(300, seed=2)
 EPS = 0.03

@@ -8,16 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from equipoise.cells.rows import Cells
+from equipoise.cells.table import CellTable
 from equipoise.constraints.base import Constraint, Moments
-from equipoise.engines.dask import Shards, example_of, is_collection, oracle_over
-from equipoise.engines.memory import AnyData, read_data
+from equipoise.engines import Engine, engine_for
 from equipoise.estimators.parallel import in_parallel, with_cores
 from equipoise.estimators.pools import CheckpointedPool, fingerprint
 from equipoise.game import theory
@@ -26,9 +24,9 @@ from equipoise.game.objectives import Loss, Objective, loss_table
 from equipoise.game.open_parameters import settle
 from equipoise.game.pool import Oracle, Pool
 from equipoise.oracles.cell_probabilities import check_probabilistic
-from equipoise.oracles.cross_fit import CrossFittedOracle
-from equipoise.oracles.plugin import BothOracle, PluginOracle
-from equipoise.oracles.refit import RefitOracle, candidate_oracle, weight_parameter
+from equipoise.oracles.plugin import BothOracle
+from equipoise.oracles.refit import weight_parameter
+from equipoise.rows.people import People
 from equipoise.rows.validation import check_features, read_positive
 
 #: Default gap, as a multiple of n^(-1/2): well below the sampling error of the error rate.
@@ -39,8 +37,8 @@ _NU_SCALE = 0.1
 class Problem:
     """Equation (4) for one data set: all that an algorithm needs to know of it."""
 
-    data: AnyData
-    cells: Cells
+    data: Engine
+    cells: CellTable
     moments: Moments
     lagrangian: Lagrangian
     oracle: Oracle
@@ -93,8 +91,8 @@ class Reduction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 "DemographicParity(eps=0.02)."
             )
         self._check_learner(sample_weight)
-        metadata = (sensitive_features, control_features, sample_weight, utilities, self.weights)
-        data = read_data(X, y, *metadata, estimator=self.estimator)
+        people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
+        data = self._open(people, estimator=self.estimator)
         cells = data.cells
         nu = _NU_SCALE / np.sqrt(cells.n_effective)
         if self.nu is not None:
@@ -110,25 +108,34 @@ class Reduction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             moments, lagrangian = self._game(constraint, cells)
         return Problem(data, cells, moments, lagrangian, oracle, data.classes, nu, constraint, pool)
 
-    def _new_pool(self, data: AnyData) -> Pool:
+    def _new_pool(self, data: Engine) -> Pool:
         """Return an empty pool, one that is kept on disk if that is asked for or wise."""
         at_a_time = self._at_a_time(data)
         respond = in_parallel(at_a_time) if at_a_time > 1 else None
-        if self.checkpoint is None and not isinstance(data, Shards):
+        if self.checkpoint is None and not data.keeps_answers:
             return Pool(respond)
         how = (self.estimator, self.threshold, self.oracle, self.cv, self.aware)
         return CheckpointedPool(self.checkpoint, fingerprint(how, data), respond)
 
-    def _at_a_time(self, data: AnyData) -> int:
+    def _at_a_time(self, data: Engine) -> int:
         """Return how many fits run at a time; on a cluster, one is spread over all workers."""
-        return 1 if isinstance(data, Shards) else effective_n_jobs(self.n_jobs)
+        return data.fits_at_a_time(self.n_jobs)
 
-    def _read_new(self, X: Any, y: Any, *metadata: Any) -> AnyData:
+    def _open(self, people: People, estimator: Any = None) -> Engine:
+        """Return the engine that holds these people."""
+        if self.weights not in ("both", "error"):
+            raise ValueError(
+                f"weights is {self.weights!r}; expected 'both' (sample weights enter the error and "
+                "the constraints) or 'error' (the error only)."
+            )
+        by_weight = self.weights == "both"
+        return engine_for(people.X).open(people, constraint_weights=by_weight, estimator=estimator)
+
+    def _read_new(self, X: Any, y: Any, *metadata: Any) -> Engine:
         """Read other data than those of the fit: what is there must be what was there."""
         check_is_fitted(self)
         self._check_features(X, reset=False)
-        A, control, sample_weight, utilities = metadata
-        data = read_data(X, y, A, control, sample_weight, utilities, self.weights)
+        data = self._open(People(X, y, *metadata))
         if data.classes.tolist() != self.classes_.tolist():
             raise ValueError(
                 f"y has the classes {data.classes.tolist()}; expected {self.classes_.tolist()}, as "
@@ -154,27 +161,20 @@ class Reduction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if self.oracle != "plugin" or sample_weight is not None:
             weight_parameter(self.estimator)
 
-    def _oracle(self, data: AnyData) -> Oracle:
+    def _oracle(self, data: Engine) -> Oracle:
         """Return Best_h for this data; a plug-in oracle learns its probabilities here."""
         learner, cv = self.estimator, 5 if self.cv is None else self.cv
-        sharing = with_cores(learner, self._at_a_time(data))
-        if isinstance(data, Shards):
-            return oracle_over(data, learner, self.threshold, self.oracle, self.cv, self.aware)
-        X, cells, classes = data.X, data.cells, data.classes
         if isinstance(learner, (list, tuple)):
-            return candidate_oracle(learner, X, cells, classes)
+            return data.candidates(learner)
+        sharing = with_cores(learner, self._at_a_time(data))
+        if self.oracle == "refit":
+            return data.refit(sharing, self.threshold, self.cv)
+        plugin = data.plugin(learner, cv, self.aware)
         if self.oracle == "plugin":
-            return PluginOracle(learner, X, cells, cv, self.aware)
-        if self.oracle == "both":
-            return BothOracle(
-                PluginOracle(learner, X, cells, cv, self.aware),
-                CrossFittedOracle(sharing, X, cells, self.threshold, cv),
-            )
-        if self.cv is not None:
-            return CrossFittedOracle(sharing, X, cells, self.threshold, cv)
-        return RefitOracle(sharing, X, cells, self.threshold)
+            return plugin
+        return BothOracle(plugin, data.refit(sharing, self.threshold, cv))
 
-    def _game(self, constraint: Constraint, cells: Cells) -> tuple[Moments, Lagrangian]:
+    def _game(self, constraint: Constraint, cells: CellTable) -> tuple[Moments, Lagrangian]:
         moments = constraint.moments(cells)
         if moments.elastic is not None and not self._finds_levels:
             raise TypeError(
@@ -189,7 +189,7 @@ class Reduction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             lagrangian = lagrangian.relaxed(theory.slack(moments, constant))
         return moments, lagrangian
 
-    def _resolve_B(self, cells: Cells) -> float:
+    def _resolve_B(self, cells: CellTable) -> float:
         return np.inf
 
     def __sklearn_tags__(self) -> Any:
@@ -202,4 +202,4 @@ class Reduction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return tags
 
     def _check_features(self, X: Any, *, reset: bool) -> None:
-        check_features(self, example_of(X) if is_collection(X) else X, reset=reset)
+        check_features(self, engine_for(X).example(X), reset=reset)

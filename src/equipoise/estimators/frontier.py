@@ -28,7 +28,7 @@ from equipoise.game.column_generation import Asked, frontier, over_pool
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.objectives import Loss, Objective
 from equipoise.game.pool import Play, Pool, best_mixture, describe
-from equipoise.metrics.violations import Tally, ViolationReport, measure, weight_squares
+from equipoise.metrics.violations import Tally, ViolationReport, measure
 from equipoise.oracles.refit import is_out_of_fold
 from equipoise.rows.validation import read_integer
 
@@ -155,7 +155,7 @@ class Frontier(Reduction):
         self._check_features(X, reset=True)
         self.classes_, self.nu_, self._salt = problem.classes, problem.nu, salt
         self.n_iter_, self.n_calls_ = rounds, pool.n_calls
-        self.cells_, self._exact = problem.cells.without_rows(), problem.oracle.exact
+        self.cells_, self._exact = problem.cells.table(), problem.oracle.exact
         self.pool_, self._asked = pool.alone(), asked
         self._note_data(problem)
         self._trace(bounds)
@@ -237,10 +237,9 @@ class Frontier(Reduction):
         data = self._read_new(X, y, sensitive_features, control_features, sample_weight, utilities)
         pool = Pool.of(self.pool_.classifiers, data.shares(self.pool_.classifiers))
         return self._over_same_pool(
-            cells_=data.cells.without_rows(),
+            cells_=data.cells.table(),
             pool_=pool,
             shares_={"recertified": pool.s},
-            weight_squares_=weight_squares(data.cells),
         )
 
     def evaluate(
@@ -319,18 +318,17 @@ class Frontier(Reduction):
         """
         check_is_fitted(self)
         shares = dict(self.shares_)
-        tables = dict.fromkeys(shares, (self.cells_, self.weight_squares_))
+        tables = dict.fromkeys(shares, self.cells_)
         if X is not None:
             given = self._read_new(
                 X, y, sensitive_features, control_features, sample_weight, utilities
             )
             shares["test"] = given.shares(self.pool_.classifiers)
-            tables["test"] = given.cells.without_rows(), weight_squares(given.cells)
+            tables["test"] = given.cells.table()
         measured = []
         for data, s in shares.items():
-            table, squares = tables[data]
             for point in self.points_:
-                tally = Tally.of_shares(table, point.weights @ s[: len(point.weights)], squares)
+                tally = Tally.of_shares(tables[data], point.weights @ s[: len(point.weights)])
                 constraint = with_eps(self.constraint, point.eps)
                 measured += measure(
                     {data: tally}, constraint, self.objective, level=level, bound=point.eps
@@ -339,7 +337,6 @@ class Frontier(Reduction):
 
     def _note_data(self, problem: Problem) -> None:
         """Keep what `report` needs to know of the data of the fit: a few numbers a cell."""
-        self.weight_squares_ = weight_squares(problem.cells)
         self.shares_ = {"training": self.pool_.s}
         if is_out_of_fold(problem.oracle):
             seen = problem.data.shares(self.pool_.classifiers)
@@ -443,9 +440,7 @@ class Frontier(Reduction):
 
     def _tallies_of(self, point: FrontierPoint) -> dict[str, Tally]:
         return {
-            data: Tally.of_shares(
-                self.cells_, point.weights @ s[: len(point.weights)], self.weight_squares_
-            )
+            data: Tally.of_shares(self.cells_, point.weights @ s[: len(point.weights)])
             for data, s in self.shares_.items()
         }
 

@@ -22,14 +22,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from equipoise.cells.rows import Array
 from equipoise.constraints.base import Constraint
-from equipoise.engines.dask import is_collection, lazily
+from equipoise.engines import engine_for
 from equipoise.estimators.base import Problem, Reduction
 from equipoise.estimators.pools import keeping
 from equipoise.exceptions import InfeasibleWarning
 from equipoise.game.column_generation import column_generation
 from equipoise.game.lagrangian import TOLERANCE, Costs, Lagrangian, Loss
 from equipoise.game.pool import Response, play_out
-from equipoise.oracles.thresholds import binary_predictions
 from equipoise.rows.validation import read_integer, read_positive
 
 
@@ -167,12 +166,7 @@ class GridSearch(Reduction):
         """Decide for each row."""
         check_is_fitted(self)
         self._check_features(X, reset=False)
-        if is_collection(X):
-            return lazily(lambda number, X: self._decide(X), X, dtype=self.classes_.dtype)
-        return self._decide(X)
-
-    def _decide(self, X: Any) -> NDArray:
-        return self.classes_[binary_predictions(self.best_estimator_, X).astype(np.intp)]
+        return engine_for(X).decide(self.best_estimator_, X, self.classes_)
 
     @available_if(lambda self: hasattr(self.best_estimator_, "predict_proba"))
     def predict_proba(self, X: Any) -> Array:

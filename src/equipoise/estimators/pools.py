@@ -14,7 +14,7 @@ from typing import Any
 import joblib
 
 from equipoise.cells.rows import Array
-from equipoise.engines.memory import AnyData
+from equipoise.engines import Engine
 from equipoise.exceptions import EngineError
 from equipoise.game.pool import Oracle, Pool, Respond, Response, key_of, one_by_one
 
@@ -101,7 +101,7 @@ def _remove_temporary(pool: Pool) -> None:
         rmtree(pool.folder, ignore_errors=True)
 
 
-def fingerprint(how: Any, data: AnyData) -> str:
+def fingerprint(how: Any, data: Engine) -> str:
     """Return a digest of all that an answer depends on besides the costs: how, and on what."""
     digest = blake2b(digest_size=16)
     digest.update(repr(how).encode())

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from equipoise.cells.rows import Array
-from equipoise.engines.dask import computed_score, is_collection, lazy_pmf, lazy_predict
+from equipoise.engines import engine_for
 from equipoise.estimators.base import Problem, Reduction
 from equipoise.estimators.pools import keeping
 from equipoise.estimators.randomized import RandomizedClassifier
@@ -23,7 +23,7 @@ from equipoise.game.conflicts import explain
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.open_parameters import settle
 from equipoise.game.pool import Play, Pool, play_out
-from equipoise.metrics.violations import Tally, ViolationReport, measure, weight_squares
+from equipoise.metrics.violations import Tally, ViolationReport, measure
 from equipoise.oracles.refit import is_out_of_fold
 from equipoise.rows.validation import read_integer
 
@@ -117,7 +117,7 @@ class SaddlePointClassifier(Reduction):
     def _tally(self, problem: Problem, s: Array) -> dict[str, Tally]:
         """Add up the decisions by cell, on each data that they are known for."""
         cells = problem.cells
-        known = Tally.of_shares(cells.without_rows(), s, weight_squares(cells))
+        known = Tally.of_shares(cells.table(), s)
         if not is_out_of_fold(problem.oracle):
             return {"training": known}
         return {"training": problem.data.tally(self.classifier_), "out of fold": known}
@@ -198,24 +198,19 @@ class SaddlePointClassifier(Reduction):
         """
         check_is_fitted(self)
         self._check_features(X, reset=False)
-        predict = lazy_predict if is_collection(X) else RandomizedClassifier.predict
-        return predict(self.classifier_, X, key=key, random_state=random_state)
+        return engine_for(X).predict(self.classifier_, X, key=key, random_state=random_state)
 
     def predict_pmf(self, X: Any) -> Array:
         """Return the probability of deciding either way, over the draw of a member: (n, 2)."""
         check_is_fitted(self)
         self._check_features(X, reset=False)
-        if is_collection(X):
-            return lazy_pmf(self.classifier_, X)
-        return self.classifier_.predict_pmf(X)
+        return engine_for(X).predict_pmf(self.classifier_, X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the expected accuracy, over the draw of a member."""
         check_is_fitted(self)
         self._check_features(X, reset=False)
-        if is_collection(X):
-            return computed_score(self.classifier_, X, y, sample_weight)
-        return self.classifier_.score(X, y, sample_weight)
+        return engine_for(X).score(self.classifier_, X, y, sample_weight)
 
 
 def _later(plays: Iterator[Play], iteration: int) -> Iterator[Play]:

@@ -6,9 +6,8 @@ from typing import Any, NoReturn
 
 from sklearn.pipeline import Pipeline
 
-from equipoise.cells.layered import LayeredCells
-from equipoise.cells.rows import Cells
-from equipoise.cells.table import CellCounts
+from equipoise.cells.layered import LayeredTable
+from equipoise.cells.table import CellTable
 from equipoise.constraints import group_bounds, parity
 from equipoise.constraints.base import All, Linear
 from equipoise.constraints.expressions import Expression, Inequality, Term
@@ -23,8 +22,8 @@ from equipoise.game.objectives import BalancedError, Costs
 from equipoise.game.pool import Pool
 from equipoise.metrics.violations import Tally
 from equipoise.oracles.cell_probabilities import (
+    CellGroups,
     CellProbabilities,
-    CellTable,
     ClassProbabilities,
     OneAgainstRest,
 )
@@ -76,8 +75,8 @@ _BOUNDS = (
 )
 _OTHERS = (
     *(All, Linear, Inequality, Expression, Term, Row, Costs, BalancedError),
-    *(Certificate, FrontierPoint, Candidate, Cells, CellCounts, LayeredCells, Pool),
-    *(ThresholdedClassifier, PluginClassifier, CellProbabilities, ClassProbabilities, CellTable),
+    *(Certificate, FrontierPoint, Candidate, CellTable, LayeredTable, Pool),
+    *(ThresholdedClassifier, PluginClassifier, CellProbabilities, ClassProbabilities, CellGroups),
     *(OneAgainstRest, Relabelled, Tally, Pipeline),
 )
 #: By the names under which files know them. Renaming a class here is a new format version.

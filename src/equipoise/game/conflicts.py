@@ -53,8 +53,7 @@ class AnyRule:
 
     def best_response(self, costs: Array) -> Response:
         """Select exactly those whose selection has a negative cost."""
-        selected, _ = self.cells.relabel(costs)
-        return Response(None, self.cells.sum(selected))
+        return Response(None, self.cells.least_cost_shares(costs))
 
 
 def explain(

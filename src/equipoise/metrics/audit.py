@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
-from equipoise.cells.rows import Array, Cells, Mask, factorize
+from equipoise.cells.codes import factorize
+from equipoise.cells.rows import Array, Cells, Mask
 from equipoise.rows.validation import read_columns, read_weights
 
 #: Below this many rows for each distinct one, a bootstrap draws rows rather than counts of them.

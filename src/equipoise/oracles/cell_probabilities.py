@@ -14,7 +14,8 @@ from sklearn.utils.validation import _num_samples
 
 from equipoise.cells.rows import Array, Cells
 from equipoise.oracles.cross_fit import Rows
-from equipoise.oracles.refit import take_rows, weight_parameter
+from equipoise.oracles.refit import weight_parameter
+from equipoise.rows.take import take_rows
 from equipoise.rows.validation import read_columns
 
 Probabilities = Callable[[Any], Array]
@@ -25,7 +26,7 @@ class CellProbabilities:
 
     Parameters
     ----------
-    table : CellTable
+    table : CellGroups
     label : callable
         From X to P(Y | X), of shape (n, 2).
     group : sequence of two callables
@@ -34,14 +35,14 @@ class CellProbabilities:
     """
 
     def __init__(
-        self, table: CellTable, label: Probabilities, group: Sequence[Probabilities]
+        self, table: CellGroups, label: Probabilities, group: Sequence[Probabilities]
     ) -> None:
         self.table, self.label, self.group = table, label, list(group)
         self.aware = not self.group
 
     @classmethod
     def learned(
-        cls, estimator: Any, X: Any, cells: Cells, table: CellTable, rows: Rows, aware: bool
+        cls, estimator: Any, X: Any, cells: Cells, table: CellGroups, rows: Rows, aware: bool
     ) -> CellProbabilities:
         """Learn them from some of the examples; ``aware`` is to read A from X."""
         if cells.weight is not None:  # not every learner bears a class without any weight
@@ -173,7 +174,7 @@ def check_probabilistic(estimator: Any) -> None:
         )
 
 
-class CellTable:
+class CellGroups:
     """What the cells are called: label and group of each, and the values that make a group."""
 
     def __init__(self, cells: Cells) -> None:

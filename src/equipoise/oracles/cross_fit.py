@@ -14,17 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 
-from equipoise.cells.rows import Array, Cells
+from equipoise.cells.layered import AnyCells
+from equipoise.cells.table import Array
 from equipoise.game.pool import Response
-from equipoise.oracles.refit import RefitOracle, take_rows
-from equipoise.oracles.thresholds import ThresholdedClassifier, binary_predictions, tuned
+from equipoise.oracles.refit import RefitOracle
+from equipoise.oracles.thresholds import ThresholdedClassifier, binary_predictions, is_tuned, tuned
 from equipoise.oracles.trainers.plain import KeepingTrainer
+from equipoise.rows.take import take_rows
 from equipoise.rows.validation import read_integer
 
 Rows = NDArray[np.intp]
 
 
-def make_folds(cells: Cells, cv: Any = 5) -> list[tuple[Rows, Rows]]:
+def make_folds(cells: AnyCells, cv: Any = 5) -> list[tuple[Rows, Rows]]:
     """Deal the examples into folds; return the training and the held-out rows of each.
 
     Parameters
@@ -36,6 +38,7 @@ def make_folds(cells: Cells, cv: Any = 5) -> list[tuple[Rows, Rows]]:
 
     Examples
     --------
+    >>> from equipoise import Cells
     >>> cells = Cells.from_columns([0, 0, 1, 1], {"sex": ["F", "F", "M", "M"]})
     >>> for train, test in make_folds(cells, 2):
     ...     print(cells.code[train].tolist(), cells.code[test].tolist())
@@ -43,10 +46,9 @@ def make_folds(cells: Cells, cv: Any = 5) -> list[tuple[Rows, Rows]]:
     [0, 1] [0, 1]
     """
     n = cells.n_examples
-    known = len(cells.code) == n  # not so when groups are known by probability only
-    code = cells.code if known else np.zeros(n, dtype=np.uint8)
+    code = np.zeros(n, dtype=np.uint8) if cells.code is None else cells.code
     if isinstance(cv, (int, np.integer)):
-        cv = _shuffled(cells, read_integer(cv, "cv", least=2), known)
+        cv = _shuffled(cells, read_integer(cv, "cv", least=2))
     else:
         cv = check_cv(cv, code, classifier=True)
     with warnings.catch_warnings():
@@ -63,10 +65,10 @@ def make_folds(cells: Cells, cv: Any = 5) -> list[tuple[Rows, Rows]]:
     return folds
 
 
-def _shuffled(cells: Cells, k: int, known: bool) -> KFold | StratifiedKFold:
+def _shuffled(cells: AnyCells, k: int) -> KFold | StratifiedKFold:
     if k > cells.n_examples:
         raise ValueError(f"cv is {k}, but there are {cells.n_examples} examples; use fewer folds.")
-    if known and cells.count.max() >= k:
+    if cells.code is not None and cells.count.max() >= k:
         return StratifiedKFold(k, shuffle=True, random_state=0)
     return KFold(k, shuffle=True, random_state=0)
 
@@ -93,6 +95,7 @@ class CrossFittedOracle(RefitOracle):
     >>> from sklearn.tree import DecisionTreeClassifier
     >>> rng = np.random.default_rng(0)
     >>> X, y, A = rng.normal(size=(400, 2)), rng.integers(0, 2, 400), rng.integers(0, 2, 400)
+    >>> from equipoise import Cells
     >>> cells = Cells.from_columns(y, {"A": A})
     >>> costs = np.where(cells.label == 1, -1.0, 1.0)  # those of the error
     >>> seen = RefitOracle(DecisionTreeClassifier(random_state=0), X, cells)
@@ -105,7 +108,7 @@ class CrossFittedOracle(RefitOracle):
     out_of_fold = True
 
     def __init__(
-        self, estimator: Any, X: Any, cells: Cells, threshold: str = "learner", cv: Any = 5
+        self, estimator: Any, X: Any, cells: AnyCells, threshold: str = "learner", cv: Any = 5
     ) -> None:
         super().__init__(estimator, X, cells, threshold)
         self.folds = make_folds(cells, cv)
@@ -113,7 +116,7 @@ class CrossFittedOracle(RefitOracle):
 
     def best_response(self, costs: Array) -> Response:
         """Train for these costs: on all examples, and without each fold."""
-        label, weight = self.cells.relabel(costs)
+        label, weight = self.cells.relabel_rows(costs, self._labels)
         h = np.zeros(len(label), dtype=bool)
         for fold, (train, test) in enumerate(self.folds):
             classifier = _cut(self._learner(fold), label[train], weight[train])
@@ -137,7 +140,7 @@ class CrossFittedOracle(RefitOracle):
 def _cut(learner: RefitOracle, label: NDArray[np.int64], weight: Array) -> Any:
     """Train, and cut the scores where the costs are least if that is asked for."""
     trained = learner._trained(label, weight)
-    if learner.tunes(trained.local):
+    if is_tuned(learner.threshold, trained.local):
         cut, _ = tuned(trained.local, trained.rows, label, weight)
         return ThresholdedClassifier(trained.classifier, cut.threshold)
     return trained.classifier

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from equipoise.cells.rows import Array
 from equipoise.oracles.plugin import PluginClassifier
 from equipoise.oracles.thresholds import binary_predictions
-from equipoise.rows.parquet import ParquetRows
+from equipoise.rows.batches import Batched, is_batched
 
 
 def decisions(classifiers: Sequence[Any], X: Any) -> Iterator[NDArray[np.bool_]]:
@@ -26,7 +26,7 @@ def decisions(classifiers: Sequence[Any], X: Any) -> Iterator[NDArray[np.bool_]]
     >>> [h.tolist() for h in decisions([yes, no], [[0], [1]])]
     [[True, True], [False, False]]
     """
-    if isinstance(X, ParquetRows):
+    if is_batched(X):
         yield from _from_batches(classifiers, X)
         return
     known: dict[int, Array] = {}
@@ -40,7 +40,7 @@ def decisions(classifiers: Sequence[Any], X: Any) -> Iterator[NDArray[np.bool_]]
             yield binary_predictions(classifier, X)
 
 
-def _from_batches(classifiers: Sequence[Any], rows: ParquetRows) -> NDArray[np.bool_]:
+def _from_batches(classifiers: Sequence[Any], rows: Batched) -> NDArray[np.bool_]:
     found = np.empty((len(classifiers), len(rows)), dtype=bool)
     start = 0
     for batch in rows.batches():

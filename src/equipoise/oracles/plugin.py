@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from equipoise.cells.rows import Array, Cells
 from equipoise.game.pool import Response
-from equipoise.oracles.cell_probabilities import CellProbabilities, CellTable, check_probabilistic
+from equipoise.oracles.cell_probabilities import CellGroups, CellProbabilities, check_probabilistic
 from equipoise.oracles.cross_fit import make_folds
-from equipoise.oracles.refit import take_rows
+from equipoise.rows.take import take_rows
 
 #: Costs this small, relative to the largest, are rounding: nobody is selected for them.
 _ROUNDING = 1e-12
@@ -78,13 +78,13 @@ class PluginOracle:
         self, estimator: Any, X: Any, cells: Cells, cv: Any = 5, aware: bool = False
     ) -> None:
         check_probabilistic(estimator)
-        if type(cells) is not Cells:
+        if not cells.is_plain:
             raise ValueError(
-                "the plug-in oracle got utilities, group probabilities or weights='error'; it "
-                "expects known groups and one weight per person. Use oracle='refit'."
+                "the plug-in oracle got utilities, group probabilities or constraint_weights=False; "
+                "it expects known groups and one weight per person. Use oracle='refit'."
             )
         self.cells = cells
-        table = CellTable(cells)
+        table = CellGroups(cells)
         if aware:
             table.check_groups(X, cells)
         folds = make_folds(cells, cv)
@@ -95,10 +95,6 @@ class PluginOracle:
         self.deployed = CellProbabilities.learned(
             estimator, X, cells, table, np.arange(cells.n_examples), aware
         )
-
-    def counts(self) -> Cells:
-        """Return the cells, counted."""
-        return self.cells
 
     def best_response(self, costs: Array) -> Response:
         """Select those who cost less than nothing."""
@@ -150,10 +146,6 @@ class BothOracle:
 
     def __init__(self, *oracles: Any) -> None:
         self.oracles = oracles
-
-    def counts(self) -> Cells:
-        """Return the cells, counted."""
-        return self.oracles[0].counts()
 
     def best_response(self, costs: Array) -> Response:
         """Ask all oracles and return the response of least cost; the first of equals."""

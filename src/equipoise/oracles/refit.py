@@ -6,15 +6,13 @@ and its selected share of each cell; nothing of size n goes either way.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from inspect import Parameter, signature
-from typing import Any, Protocol
+from typing import Any
 
-import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
 from sklearn import config_context
 from sklearn.base import (
     BaseEstimator,
@@ -30,39 +28,21 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
 
-from equipoise.cells.rows import Array, Cells
+from equipoise.cells.layered import AnyCells
+from equipoise.cells.rows import LabelCache
+from equipoise.cells.table import Array
 from equipoise.game.pool import Oracle, Response
 from equipoise.oracles.thresholds import (
     ThresholdedClassifier,
     binary_predictions,
-    has_scores,
-    is_linear,
+    is_tuned,
+    learner_of,
+    read_threshold,
     tuned,
 )
 from equipoise.oracles.trainers import Trained, choose_trainer
+from equipoise.rows.take import take_rows
 from equipoise.rows.validation import check_features, read_positive, read_target, read_weights
-
-
-class Engine(Protocol):
-    """The seam between the game and the rows: two methods, and any engine may hold the rows.
-
-    The game works on tables of the size of the cells. What it needs of the people is how many there
-    are in each cell, and a classifier for given costs of the cells; where the rows are kept and how
-    a learner is trained on them is the engine's business. `RefitOracle` is the engine of rows in
-    memory and, with `equipoise.ParquetRows`, on disk; `equipoise.engines.dask` has that of a Dask
-    cluster.
-    """
-
-    #: Whether answers are true minima over a class of classifiers.
-    exact: bool
-
-    def counts(self) -> Cells:
-        """Return the cells with mass and count; nothing of the size of the data is needed."""
-        ...
-
-    def best_response(self, costs: Array) -> Response:
-        """Return a classifier that is good for these costs, and its selected share of each cell."""
-        ...
 
 
 class RefitOracle:
@@ -89,21 +69,16 @@ class RefitOracle:
     exact = False
     out_of_fold = False
 
-    def __init__(self, estimator: Any, X: Any, cells: Cells, threshold: str = "learner") -> None:
-        if threshold not in ("auto", "tuned", "learner"):
-            raise ValueError(f"threshold is {threshold!r}; expected 'auto', 'tuned' or 'learner'.")
-        self.estimator, self.X, self.cells, self.threshold = estimator, X, cells, threshold
+    def __init__(self, estimator: Any, X: Any, cells: AnyCells, threshold: str = "learner") -> None:
+        self.estimator, self.X, self.cells = estimator, X, cells
+        self.threshold, self._labels = read_threshold(threshold), LabelCache()
         self._trainer = choose_trainer(estimator, X, weight_parameter(estimator))
-
-    def counts(self) -> Cells:
-        """Return the cells, counted."""
-        return self.cells
 
     def best_response(self, costs: Array) -> Response:
         """Fit the learner for these costs."""
-        label, weight = self.cells.relabel(costs)
+        label, weight = self.cells.relabel_rows(costs, self._labels)
         trained = self._trained(label, weight)
-        if self.tunes(trained.local):
+        if is_tuned(self.threshold, trained.local):
             cut, h = tuned(trained.local, trained.rows, label, weight)
             classifier = ThresholdedClassifier(trained.classifier, cut.threshold)
         else:
@@ -112,17 +87,9 @@ class RefitOracle:
             classifier = trained.classifier
         return Response(classifier, self.cells.sum(h))
 
-    def tunes(self, trained: Any) -> bool:
-        """Whether the threshold of a trained learner is to be moved."""
-        if self.threshold == "learner" or not has_scores(trained):
-            return False
-        return self.threshold == "tuned" or is_linear(trained)
-
     def start_from(self, classifier: Any) -> None:
         """Let learners that can start from a solution start from this one, an earlier answer."""
-        if isinstance(classifier, ThresholdedClassifier):
-            classifier = classifier.classifier
-        self._trainer.start_from(classifier)
+        self._trainer.start_from(learner_of(classifier))
 
     def _trained(self, label: NDArray[np.int64], weight: Array) -> Trained:
         labels = _labels_in_use(label, weight)
@@ -160,7 +127,7 @@ class ExactOracle:
 
     @classmethod
     def from_predictions(
-        cls, predictions: ArrayLike, cells: Cells, classifiers: Sequence[Any] | None = None
+        cls, predictions: ArrayLike, cells: AnyCells, classifiers: Sequence[Any] | None = None
     ) -> ExactOracle:
         """Make one from predictions of shape (P, n); without classifiers, their row numbers."""
         predictions = np.atleast_2d(np.asarray(predictions))
@@ -236,14 +203,6 @@ class ResampledClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         with suppress(AttributeError):
             tags.input_tags = get_tags(self.estimator).input_tags
         return tags
-
-
-def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
-    """Return some rows of an array, sparse matrix or data frame, as the same kind of thing."""
-    native = nw.from_native(X, eager_only=True, pass_through=True)
-    if isinstance(native, nw.DataFrame):
-        return native[rows].to_native()
-    return X.tocsr()[rows].asformat(X.format) if issparse(X) else np.asarray(X)[rows]
 
 
 def weight_parameter(estimator: Any) -> str:
@@ -336,10 +295,10 @@ class Relabelled:
 
 
 def candidate_oracle(
-    candidates: Sequence[Any], X: Any, cells: Cells, classes: NDArray
+    candidates: Sequence[Any], shares: Callable[[Sequence[Any]], Array], classes: NDArray
 ) -> ExactOracle:
-    """Return the exact oracle over a list of fitted classifiers."""
+    """Return the exact oracle over fitted classifiers, whose ``shares`` an engine knows."""
     if not candidates:
         raise ValueError("estimator is an empty list; expected one or more fitted classifiers.")
     members = [Relabelled(candidate, classes) for candidate in candidates]
-    return ExactOracle.from_predictions([m.predict(X) for m in members], cells, members)
+    return ExactOracle(members, shares(members))
