@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equipoise.cells import Cells
-from equipoise.cells.rows import factorize
+from equipoise import Cells
+from equipoise.cells.codes import factorize
 
 steady = settings(deadline=None, derandomize=True, max_examples=60)
 

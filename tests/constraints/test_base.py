@@ -173,7 +173,7 @@ def test_signed_costs_are_the_adjoint_of_sum(crowd: Crowd, seed: int) -> None:
     costs = np.random.default_rng(seed).normal(size=s.shape)
     each = cells.signed_costs(costs)
     assert s @ costs == pytest.approx(crowd.H[0] @ each, abs=1e-12)
-    label, weight = cells.relabel(costs)
+    label, weight = cells.relabel_rows(costs)
     assert (label == (each < 0)).all()
     assert_allclose(weight / weight.sum(), np.abs(each) / np.abs(each).sum())
     low, high = cells.limits()
@@ -198,7 +198,7 @@ def test_cells_without_rows_compile_the_same_and_hold_nobody(kind: dict) -> None
     for n in (100, 1000):
         crowd = random_crowd(0, n=n, weighted=True, **kind)
         cells = cells_of(crowd)
-        bare = cells.without_rows()
+        bare = cells.table()
         constraint = eq.EqualizedOdds(0.1)
         one, other = constraint.moments(cells), constraint.moments(bare)
         assert_allclose(one.M @ one.U, other.M @ other.U)

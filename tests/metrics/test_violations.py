@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from equipoise.oracles.specs import Plugin, Refit
 from people import make_people, selection_gap
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
@@ -28,6 +27,7 @@ from equipoise.metrics import (
 )
 from equipoise.metrics.tallies import Tally
 from equipoise.metrics.violations import Measured, Meter, measure
+from equipoise.oracles.specs import Plugin, Refit
 
 TREE = DecisionTreeClassifier(max_depth=6, random_state=0)
 

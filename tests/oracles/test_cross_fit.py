@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from equipoise.oracles.specs import Refit
 from people import People, make_people, selection_gap
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import RandomForestClassifier
@@ -17,6 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 from equipoise import DemographicParity, FairClassifier, Probabilities
 from equipoise.cells import Cells
 from equipoise.oracles import CrossFittedOracle, RefitOracle
+from equipoise.oracles.specs import Refit
 from equipoise.rows.take import take_rows
 
 

@@ -14,7 +14,7 @@ from equipoise.cli.contents import data_contents
 from equipoise.cli.tables.encoding import make_encoder
 from equipoise.cli.tables.people import Columns, Reader, Request
 from equipoise.cli.terminal import Terminal
-from equipoise.engines.dask.oracles import trainer_kind
+from equipoise.engines.dask.trainers import trainer_kind
 from equipoise.report.contents import DataContents
 
 #: Learners, by their names on the command line, that are trained where the rows are.

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from equipoise.cells.rows import Array
 from equipoise.cli.pieces import Piece, read_piece
 from equipoise.cli.tables.columns import Kind, as_category, as_number, import_pyarrow
-from equipoise.engines.dask.attempts import attempt, gather
+from equipoise.engines.dask.retry import gather, retry
 from equipoise.rows.hashing import hash_uniform
 
 #: More different texts than these are hardly categories, and too many to send around.
@@ -236,4 +236,4 @@ def added_up(
             if len(parts) == 1:
                 return gather(client, parts, limit)[0]
 
-    return attempt(client, "reading the data", work)
+    return retry(client, "reading the data", work)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equipoise.cells.rows import Cells, Mask
+from equipoise.cells.table import CellTable, Mask
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.conditions import event_mask
 from equipoise.constraints.moments import MomentsBuilder, Row
@@ -79,6 +79,7 @@ def rate(name: str, where: Mapping[str, Any] | None = None, /, **conditions: Any
     >>> gap
     rate('tpr', sex='F') - rate('tpr', sex='M') <= 0.02
     >>> both = gap & (rate("selection") <= 0.3)
+    >>> from equipoise.cells import Cells
     >>> cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]})
     >>> both.moments(cells).c.tolist()
     [0.02, 0.3]
@@ -241,7 +242,7 @@ class Inequality(Constraint):
             )
             builder.row(row, coefficients)
 
-    def _event(self, term: Term, cells: Cells) -> Mask:
+    def _event(self, term: Term, cells: CellTable) -> Mask:
         mask = RATES[term.rate].event(cells)
         for (name, value), text in zip(term.where, term.conditions(), strict=True):
             try:

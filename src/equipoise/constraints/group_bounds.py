@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from equipoise.cells.rows import Cells, Mask
+from equipoise.cells.table import CellTable, Mask
 from equipoise.constraints.bounds import Bounds, BoundTable
 from equipoise.constraints.conditions import Event
 from equipoise.constraints.groups import GroupConstraint, group_name
@@ -35,6 +35,7 @@ class BoundedGroupError(GroupConstraint):
 
     Examples
     --------
+    >>> from equipoise.cells import Cells
     >>> cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]})
     >>> moments = BoundedGroupError(0.1).moments(cells)
     >>> print(moments.rows[0], moments.c.tolist())
@@ -127,6 +128,7 @@ class SelectionRate(GroupConstraint):
 
     Examples
     --------
+    >>> from equipoise.cells import Cells
     >>> cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]})
     >>> for row in (SelectionRate(at_most=0.3) & SelectionRate(0.1, group="F")).moments(cells).rows:
     ...     print(row)
@@ -161,7 +163,7 @@ class SelectionRate(GroupConstraint):
                         row = Row(self.name, text, group, event=event, side=side, bound=bound)
                         builder.row(row, {rate: float(side)})
 
-    def _who(self, cells: Cells, event: Event, mask: Mask) -> dict[Hashable, Mask]:
+    def _who(self, cells: CellTable, event: Event, mask: Mask) -> dict[Hashable, Mask]:
         if self.group is None:
             return {"everybody": mask}
         groups = self.members(cells, event, mask)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from equipoise.cells.rows import Cells, Mask
+from equipoise.cells.table import CellTable, Mask
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.conditions import Event
 from equipoise.exceptions import EmptyCellWarning, SmallGroupWarning
@@ -51,7 +51,7 @@ class GroupConstraint(Constraint):
     small: str = field(default="drop", kw_only=True)
 
     def events(
-        self, cells: Cells, labels: Sequence[int | None] = (None,)
+        self, cells: CellTable, labels: Sequence[int | None] = (None,)
     ) -> Iterator[tuple[Event, Mask]]:
         """Yield each condition on the label within each stratum of the control features.
 
@@ -66,7 +66,7 @@ class GroupConstraint(Constraint):
                 else:
                     self._warn_empty("everybody", event)
 
-    def members(self, cells: Cells, event: Event, mask: Mask) -> dict[Hashable, Mask]:
+    def members(self, cells: CellTable, event: Event, mask: Mask) -> dict[Hashable, Mask]:
         """Return the groups within an event that are large enough to be constrained."""
         self._check_groups()
         kept: dict[Hashable, Mask] = {}
@@ -99,7 +99,7 @@ class GroupConstraint(Constraint):
             )
 
     def _warn_small(
-        self, cells: Cells, small: dict[Hashable, Mask], event: Event, merged: bool
+        self, cells: CellTable, small: dict[Hashable, Mask], event: Event, merged: bool
     ) -> None:
         sizes = (f"{group_name(g)} ({cells.count[mask].sum():g})" for g, mask in small.items())
         fate = f"merged into {MERGED!r}" if merged else "left unconstrained"

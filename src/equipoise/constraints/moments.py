@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.cells.rows import Array, Cells, Mask
+from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.bounds import check_bound
 from equipoise.constraints.conditions import Event
 
@@ -95,6 +95,7 @@ class Moments:
         Examples
         --------
         >>> from equipoise.constraints import DemographicParity
+        >>> from equipoise.cells import Cells
         >>> cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]})
         >>> moments = DemographicParity({"F": 0.1, "M": 0.2}).moments(cells)
         >>> moments.c.tolist(), moments.with_bound(0.05).c.tolist()
@@ -117,19 +118,19 @@ class MomentsBuilder:
 
     Attributes
     ----------
-    cells : Cells
+    cells : CellTable
     averaged : list of (mask of shape (C,), array of shape (C, 2) or str)
         The event of each moment and the utility g that is averaged over it.
     """
 
-    def __init__(self, cells: Cells) -> None:
+    def __init__(self, cells: CellTable) -> None:
         self.cells = cells
         self.averaged: list[tuple[Mask, Array | str]] = []
         self._numbers: dict[tuple[bytes, bytes], int] = {}
         self._rows: list[tuple[Row, dict[int, float], bool]] = []
 
     def moment(self, event: Mask, g: Array | str) -> int:
-        """Return the number of the moment E[g | event]; see `Cells.average` for ``g``."""
+        """Return the number of the moment E[g | event]; see `CellTable.average` for ``g``."""
         key = (event.tobytes(), g.encode() if isinstance(g, str) else g.tobytes())
         if key not in self._numbers:
             self._numbers[key] = len(self.averaged)

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from equipoise.cells.rows import Array, Cells
+from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.bounds import Bounds, BoundTable
 from equipoise.constraints.groups import GroupConstraint, group_name
 from equipoise.constraints.moments import MomentsBuilder, Row
@@ -72,7 +72,7 @@ class Parity(GroupConstraint):
                     builder.row(row, coefficients, follows_eps=True)
         bounds.check_all_used()
 
-    def utilities(self, cells: Cells) -> Mapping[int | None, Array | str]:
+    def utilities(self, cells: CellTable) -> Mapping[int | None, Array | str]:
         """Return what is averaged in each event, by the label that the event is given."""
         return {rate.given: rate.table(cells) for rate in self.rates}
 
@@ -125,6 +125,7 @@ class DemographicParity(Parity):
     --------
     >>> DemographicParity(eps=0.02)
     DemographicParity(eps=0.02)
+    >>> from equipoise.cells import Cells
     >>> cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]})
     >>> for row in DemographicParity().moments(cells).rows:
     ...     print(row)
@@ -163,6 +164,7 @@ class EqualizedOdds(Parity):
 
     Examples
     --------
+    >>> from equipoise.cells import Cells
     >>> cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]})
     >>> moments = EqualizedOdds(eps=0.05, reference="pairwise").moments(cells)
     >>> print(moments.rows[0], moments.c[0])
@@ -198,6 +200,7 @@ class EqualOpportunity(Parity):
 
     Examples
     --------
+    >>> from equipoise.cells import Cells
     >>> cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]})
     >>> print(EqualOpportunity(reference="M").moments(cells).rows[1])
     equal opportunity given label 1: F below M
@@ -290,6 +293,7 @@ class ErrorRateBalance(Parity):
 
     Examples
     --------
+    >>> from equipoise.cells import Cells
     >>> cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]})
     >>> import numpy as np
     >>> balance, odds = (c.moments(cells) for c in (ErrorRateBalance(), EqualizedOdds()))
@@ -367,6 +371,7 @@ class FourFifthsRule(Parity):
 
     Examples
     --------
+    >>> from equipoise.cells import Cells
     >>> cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]})
     >>> moments = FourFifthsRule().moments(cells)
     >>> print(moments.rows[1], moments.M[1, :2].tolist(), moments.c[1])

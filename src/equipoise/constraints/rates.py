@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equipoise.cells.rows import Array, Cells, Mask
+from equipoise.cells.table import Array, CellTable, Mask
 
 _SELECTED = ((0.0, 1.0), (0.0, 1.0))
 _NOT_SELECTED = ((1.0, 0.0), (1.0, 0.0))
@@ -33,6 +33,7 @@ class Rate(NamedTuple):
 
     Examples
     --------
+    >>> from equipoise.cells import Cells
     >>> cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]})
     >>> FNR.event(cells).tolist(), FNR.table(cells)[1].tolist()
     ([False, True, False, True], [1.0, 0.0])
@@ -45,11 +46,11 @@ class Rate(NamedTuple):
     words: str
     meaning: str
 
-    def table(self, cells: Cells) -> Array:
+    def table(self, cells: CellTable) -> Array:
         """Return the utility in every cell for prediction 0 and 1, shape (C, 2)."""
         return np.array(self.utility)[cells.label]
 
-    def event(self, cells: Cells) -> Mask:
+    def event(self, cells: CellTable) -> Mask:
         """Return the cells of those who count, shape (C,)."""
         everybody = np.ones(cells.n_cells, dtype=bool)
         return everybody if self.given is None else cells.label == self.given

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from equipoise.cells.rows import Array, Cells
+from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.conditions import Utility, utility_table
 from equipoise.constraints.parity import Parity
 from equipoise.constraints.rates import SELECTION
@@ -36,6 +36,7 @@ class UtilityParity(Parity):
     Examples
     --------
     >>> benefit = UtilityParity(0.05, utility=[[0, 1], [0.2, 1]])  # comfort for those with label 1
+    >>> from equipoise.cells import Cells
     >>> cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]})
     >>> benefit.moments(cells).offset.tolist()  # what everybody gets when nobody is selected
     [0.1, 0.1, 0.1]
@@ -49,7 +50,7 @@ class UtilityParity(Parity):
     formula = "| E[g(X,A,Y,h(X)) | A=a] - E[g(X,A,Y,h(X))] | <= eps for every group a."
     misleads = "It compares means only: within a group some may get all of it."
 
-    def utilities(self, cells: Cells) -> Mapping[int | None, Array | str]:
+    def utilities(self, cells: CellTable) -> Mapping[int | None, Array | str]:
         """Return the utility in each event, by the label that the event is given."""
         labels = (None,) if self.labels is None else tuple(self.labels)
         if not set(labels) <= {None, 0, 1}:

@@ -161,7 +161,8 @@ class Frontier(Reduction):
             outcome = run(rounds, limits)
         self._check_features(X, reset=True)
         self.classes_, self.nu_, self.n_iter_ = problem.engine.classes, problem.nu, outcome.n_rounds
-        self._salt, self._scope, self._queries = salt, scope_of(problem.oracle), queries
+        self._salt, self._scope = salt, scope_of(problem.oracle)
+        self._queries: Queries | None = queries
         self._take_over(problem, problem.pool.detached())
         self._trace(bounds)
         warn_of_points(outcome, self.points_, self.nu_, self.n_calls_)

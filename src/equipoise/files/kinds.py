@@ -6,9 +6,8 @@ from typing import Any, NoReturn
 
 from sklearn.pipeline import Pipeline
 
-from equipoise.cells.layered import LayeredCells
-from equipoise.cells.rows import Cells
-from equipoise.cells.table import CellCounts
+from equipoise.cells.layered import LayeredTable
+from equipoise.cells.table import CellTable
 from equipoise.constraints import CATALOGUE, All, Inequality, Linear, Row
 from equipoise.constraints.conditions import Event
 from equipoise.constraints.expressions import Expression, Term
@@ -58,7 +57,7 @@ MODELS = (FairClassifier, ExponentiatedGradient, GridSearch, Frontier, Randomize
 
 _OTHERS = (
     *(All, Linear, Inequality, Expression, Term, Row, Event, Costs, BalancedError),
-    *(Certificate, FrontierPoint, Candidate, Cells, CellCounts, LayeredCells, Pool),
+    *(Certificate, FrontierPoint, Candidate, CellTable, LayeredTable, Pool),
     *(ThresholdedClassifier, PluginClassifier, CellProbabilities, ClassProbabilities, CellGroups),
     *(OneAgainstRest, LabelAdapter, Tally, Pipeline),
 )

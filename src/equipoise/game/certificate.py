@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.cells.rows import Array
+from equipoise.cells.table import Array
 from equipoise.constraints.groups import group_name
 from equipoise.constraints.moments import Row
 from equipoise.game.feasibility import Conflict

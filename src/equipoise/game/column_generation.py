@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equipoise.cells.rows import Array
+from equipoise.cells.table import Array
 from equipoise.game.feasibility import least_slack, least_worst_rate
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian
 from equipoise.game.mixture import Mixture, best_mixtures

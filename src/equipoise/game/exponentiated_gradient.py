@@ -9,7 +9,7 @@ from itertools import count
 import numpy as np
 from scipy.special import softmax
 
-from equipoise.cells.rows import Array
+from equipoise.cells.table import Array
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.mixture import Mixture, best_mixture
 from equipoise.game.pool import Oracle, Pool

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equipoise.cells.rows import Array, Cells
+from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.base import Constraint
 from equipoise.exceptions import EquipoiseWarning
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian
@@ -152,20 +152,19 @@ class UnrestrictedOracle:
 
     exact, out_of_fold = True, False
 
-    def __init__(self, cells: Cells) -> None:
+    def __init__(self, cells: CellTable) -> None:
         self.cells = cells
 
     def best_response(self, costs: Array) -> Response:
         """Select exactly those whose selection has a negative cost."""
-        selected, _ = self.cells.relabel(costs)
-        return Response(None, self.cells.sum(selected))
+        return Response(None, self.cells.least_cost_shares(costs))
 
     def start_from(self, classifier: Any) -> None:
         """Do nothing: nothing is trained."""
 
 
 def explain(
-    lagrangian: Lagrangian, oracle: Oracle, pool: Pool, cells: Cells, *, nu: float
+    lagrangian: Lagrangian, oracle: Oracle, pool: Pool, cells: CellTable, *, nu: float
 ) -> Conflict:
     """Return why constraints that were found infeasible are so."""
     K = lagrangian.n_constraints

@@ -14,7 +14,7 @@ from itertools import product
 import numpy as np
 from scipy.optimize import nnls
 
-from equipoise.cells.rows import Array
+from equipoise.cells.table import Array
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.mixture import Mixture
 from equipoise.game.pool import Oracle, Pool

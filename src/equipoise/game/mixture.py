@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.optimize import OptimizeResult, linprog
 from scipy.sparse import csc_array
 
-from equipoise.cells.rows import Array
+from equipoise.cells.table import Array
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian
 
 #: The programs are small and dense: presolving them takes longer than it saves.

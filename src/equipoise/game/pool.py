@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from equipoise.cells.rows import Array
+from equipoise.cells.table import Array
 
 
 class Response(NamedTuple):

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from equipoise.cells.rows import Array
+from equipoise.cells.table import Array
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.mixture import Mixture
 from equipoise.game.pool import Pool

@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
-from equipoise.cells.rows import Array, Cells, Mask, factorize
+from equipoise.cells.codes import factorize
+from equipoise.cells.rows import Cells
+from equipoise.cells.table import Array, Mask
 from equipoise.constraints.rates import Rate
 from equipoise.rows.validation import read_columns, read_weights
 

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from equipoise.cells.codes import add_up
-from equipoise.cells.rows import Array, Cells
-from equipoise.cells.table import CellCounts
+from equipoise.cells.layered import AnyCells
+from equipoise.cells.rows import Cells
+from equipoise.cells.table import Array, CellTable
 from equipoise.metrics.uncertainty import Squares, least_variance
 
 
@@ -17,8 +18,7 @@ class Tally(NamedTuple):
 
     Attributes
     ----------
-    cells : Cells
-        The table of cells.
+    cells : CellTable
     s : array of shape (C,)
         The selected shares.
     squares : three arrays of shape (C,), or None
@@ -26,25 +26,25 @@ class Tally(NamedTuple):
         count in more than one way (`equipoise.cells.layered`): then there are no intervals.
     """
 
-    cells: Cells
+    cells: CellTable
     s: Array
     squares: Squares | None
 
     @classmethod
-    def of_people(cls, cells: Cells, h: Array) -> Tally:
+    def of_people(cls, cells: AnyCells, h: Array) -> Tally:
         """Add up decisions, or the probabilities of them, person by person."""
-        table, s = cells.without_rows(), cells.sum(h)
-        if type(cells) is not Cells:
+        table, s = cells.table(), cells.sum(h)
+        if not isinstance(cells, Cells):
             return cls(table, s, None)
         square = np.full(len(h), len(h) ** -2.0)
         if cells.weight is not None:
-            square = np.square(cells.weight / cells.weight.sum())
-        each = (square, square * h, square * h**2)
-        w2, w2h, w2hh = (add_up(cells.code, cells.n_cells, values) for values in each)
-        return cls.of_sums(table, s, (w2, w2h, w2hh))
+            square = np.square(cells.weight / cells.total_weight)
+        each = (square * h, square * h**2)
+        w2h, w2hh = (add_up(cells.code, cells.n_cells, values) for values in each)
+        return cls.of_sums(table, s, (table.square, w2h, w2hh))
 
     @classmethod
-    def of_sums(cls, table: Cells, s: Array, squares: Squares) -> Tally:
+    def of_sums(cls, table: CellTable, s: Array, squares: Squares) -> Tally:
         """Make a tally from sums over cells: s, and those of w^2, w^2 h and w^2 h^2.
 
         No cell is credited with less than the `least_variance` of its people.
@@ -55,29 +55,13 @@ class Tally(NamedTuple):
         return cls(table, s, (w2, w2h, np.maximum(w2hh, w2 * (rate**2 + least))))
 
     @classmethod
-    def of_shares(cls, table: Cells, s: Array, weight_squares: Array | None) -> Tally:
+    def of_shares(cls, table: CellTable, s: Array) -> Tally:
         """Make a tally from selected shares alone, as a pool of classifiers knows them.
 
         Decisions count as drawn, which makes intervals of a mixture a little wider, and weights
         as unrelated to decisions within a cell.
         """
-        if weight_squares is None:
+        if not table.is_plain:
             return cls(table, s, None)
-        drawn = weight_squares * np.clip(s / np.maximum(table.mass, 1e-300), 0.0, 1.0)
-        return cls.of_sums(table, s, (weight_squares, drawn, drawn))
-
-
-def weight_squares(cells: Cells) -> Array | None:
-    """Return the sum of w^2 in each cell, where the weights w sum to one; see `Tally`.
-
-    >>> weight_squares(Cells.from_columns([0, 1, 1, 1], {"sex": ["F", "F", "M", "M"]})).tolist()
-    [0.0625, 0.0625, 0.125]
-    """
-    if isinstance(cells, CellCounts):
-        return cells.square
-    if type(cells) is not Cells:
-        return None
-    if cells.weight is None:
-        return cells.count / float(cells.n_examples) ** 2
-    square = np.square(cells.weight / cells.weight.sum())
-    return add_up(cells.code, cells.n_cells, square)
+        drawn = table.square * np.clip(s / np.maximum(table.mass, 1e-300), 0.0, 1.0)
+        return cls.of_sums(table, s, (table.square, drawn, drawn))

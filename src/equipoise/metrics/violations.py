@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.stats import norm
 
-from equipoise.cells.rows import Array, Cells
+from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.moments import MomentsBuilder, Row
 from equipoise.game.lagrangian import is_met
@@ -173,7 +173,7 @@ class Meter:
 
     Parameters
     ----------
-    cells : Cells
+    cells : CellTable
         The table of the tallies to come.
     constraint : Constraint
     objective : as for `FairClassifier`
@@ -181,6 +181,7 @@ class Meter:
     Examples
     --------
     >>> from equipoise.constraints import DemographicParity
+    >>> from equipoise.cells import Cells
     >>> cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]})
     >>> meter = Meter(cells, DemographicParity(), None)
     >>> tally = Tally.of_people(cells, np.array([0.0, 1.0, 0.0, 0.0]))
@@ -191,7 +192,7 @@ class Meter:
     """
 
     def __init__(
-        self, cells: Cells, constraint: Constraint, objective: Objective | Loss | None
+        self, cells: CellTable, constraint: Constraint, objective: Objective | Loss | None
     ) -> None:
         builder = MomentsBuilder(cells)
         constraint.add_rows(builder)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from equipoise.cells.rows import Array, Cells
+from equipoise.cells.layered import AnyCells
+from equipoise.cells.table import Array
 from equipoise.game.pool import Response
 
 
@@ -41,7 +42,7 @@ class ExactOracle:
 
     @classmethod
     def from_predictions(
-        cls, predictions: ArrayLike, cells: Cells, classifiers: Sequence[Any] | None = None
+        cls, predictions: ArrayLike, cells: AnyCells, classifiers: Sequence[Any] | None = None
     ) -> ExactOracle:
         """Return the oracle over predictions (P, n); classifiers are row numbers by default."""
         predictions = np.atleast_2d(np.asarray(predictions))

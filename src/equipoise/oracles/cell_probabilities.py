@@ -12,7 +12,8 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.utils.validation import _num_samples
 
-from equipoise.cells.rows import Array, Cells
+from equipoise.cells.rows import Cells
+from equipoise.cells.table import Array, CellTable
 from equipoise.oracles.folds import Rows
 from equipoise.oracles.learners import weight_parameter
 from equipoise.rows.take import take_rows
@@ -160,7 +161,7 @@ def _mean_one(weight: Array) -> Array:
 class CellGroups:
     """The label and the group of each cell, and the values that make a group."""
 
-    def __init__(self, cells: Cells) -> None:
+    def __init__(self, cells: CellTable) -> None:
         columns: Mapping[str, NDArray] = {**cells.control, **cells.sensitive}
         keys = list(zip(*(values.tolist() for values in columns.values()), strict=True))
         self.names = list(columns)

@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.cells.rows import Array, Cells
+from equipoise.cells.layered import AnyCells
+from equipoise.cells.rows import LabelCache
+from equipoise.cells.table import Array
 from equipoise.game.pool import Response
 from equipoise.oracles.decisions import binary_predictions
 from equipoise.oracles.folds import make_folds
@@ -42,6 +44,7 @@ class CrossFittedOracle:
     >>> from equipoise.oracles.refit import RefitOracle
     >>> rng = np.random.default_rng(0)
     >>> X, y, A = rng.normal(size=(400, 2)), rng.integers(0, 2, 400), rng.integers(0, 2, 400)
+    >>> from equipoise.cells import Cells
     >>> cells = Cells.from_columns(y, {"A": A})
     >>> costs = np.where(cells.label == 1, -1.0, 1.0)  # those of the error
     >>> seen = RefitOracle(DecisionTreeClassifier(random_state=0), X, cells)
@@ -55,16 +58,16 @@ class CrossFittedOracle:
     out_of_fold = True
 
     def __init__(
-        self, estimator: Any, X: Any, cells: Cells, threshold: str = "learner", cv: Any = 5
+        self, estimator: Any, X: Any, cells: AnyCells, threshold: str = "learner", cv: Any = 5
     ) -> None:
         self.estimator, self.X, self.cells, self.threshold = estimator, X, cells, threshold
-        self.folds = make_folds(cells, cv)
+        self.folds, self._labels = make_folds(cells, cv), LabelCache()
         self._deployed = Refitter(estimator, X, threshold)
         self._without: dict[int, Refitter] = {}
 
     def best_response(self, costs: Array) -> Response:
         """Train for these costs: on all examples, and without each fold."""
-        label, weight = self.cells.relabel(costs)
+        label, weight = self.cells.relabel_rows(costs, self._labels)
         h = np.zeros(len(label), dtype=bool)
         for fold, (train, test) in enumerate(self.folds):
             trained = self._learner_without(fold).train(label[train], weight[train])

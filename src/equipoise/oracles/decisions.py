@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from equipoise.cells.rows import Array
 from equipoise.oracles.plugin import PluginClassifier
-from equipoise.rows.parquet import ParquetRows
+from equipoise.rows.batches import Batched, is_batched
 
 
 def decisions(classifiers: Sequence[Any], X: Any) -> Iterator[NDArray[np.bool_]]:
@@ -25,7 +25,7 @@ def decisions(classifiers: Sequence[Any], X: Any) -> Iterator[NDArray[np.bool_]]
     >>> [h.tolist() for h in decisions([yes, no], [[0], [1]])]
     [[True, True], [False, False]]
     """
-    if isinstance(X, ParquetRows):
+    if is_batched(X):
         yield from _from_batches(classifiers, X)
         return
     known: dict[int, Array] = {}
@@ -39,7 +39,7 @@ def decisions(classifiers: Sequence[Any], X: Any) -> Iterator[NDArray[np.bool_]]
             yield binary_predictions(classifier, X)
 
 
-def _from_batches(classifiers: Sequence[Any], rows: ParquetRows) -> NDArray[np.bool_]:
+def _from_batches(classifiers: Sequence[Any], rows: Batched) -> NDArray[np.bool_]:
     found = np.empty((len(classifiers), len(rows)), dtype=bool)
     start = 0
     for batch in rows.batches():

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 
-from equipoise.cells.rows import Cells
+from equipoise.cells.layered import AnyCells
 from equipoise.rows.validation import read_integer
 
 Rows = NDArray[np.intp]
 
 
-def make_folds(cells: Cells, cv: Any = 5) -> list[tuple[Rows, Rows]]:
+def make_folds(cells: AnyCells, cv: Any = 5) -> list[tuple[Rows, Rows]]:
     """Return the training rows and the held-out rows of each fold.
 
     Parameters
@@ -27,6 +27,7 @@ def make_folds(cells: Cells, cv: Any = 5) -> list[tuple[Rows, Rows]]:
 
     Examples
     --------
+    >>> from equipoise.cells import Cells
     >>> cells = Cells.from_columns([0, 0, 1, 1], {"sex": ["F", "F", "M", "M"]})
     >>> for train, test in make_folds(cells, 2):
     ...     print(cells.code[train].tolist(), cells.code[test].tolist())
@@ -34,10 +35,10 @@ def make_folds(cells: Cells, cv: Any = 5) -> list[tuple[Rows, Rows]]:
     [0, 1] [0, 1]
     """
     n = cells.n_examples
-    known = len(cells.code) == n  # not so when groups are known by probability only
-    code = cells.code if known else np.zeros(n, dtype=np.uint8)
+    # There are no codes when groups are known by probability only.
+    code = np.zeros(n, dtype=np.uint8) if cells.code is None else cells.code
     if isinstance(cv, (int, np.integer)):
-        cv = _shuffled(cells, read_integer(cv, "cv", least=2), known)
+        cv = _shuffled(cells, read_integer(cv, "cv", least=2))
     else:
         cv = check_cv(cv, code, classifier=True)
     with warnings.catch_warnings():
@@ -54,9 +55,9 @@ def make_folds(cells: Cells, cv: Any = 5) -> list[tuple[Rows, Rows]]:
     return folds
 
 
-def _shuffled(cells: Cells, k: int, known: bool) -> KFold | StratifiedKFold:
+def _shuffled(cells: AnyCells, k: int) -> KFold | StratifiedKFold:
     if k > cells.n_examples:
         raise ValueError(f"cv is {k}, but there are {cells.n_examples} examples; use fewer folds.")
-    if known and cells.count.max() >= k:
+    if cells.code is not None and cells.count.max() >= k:
         return StratifiedKFold(k, shuffle=True, random_state=0)
     return KFold(k, shuffle=True, random_state=0)

@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import config_context
 
-from equipoise.cells.rows import Array, Cells
+from equipoise.cells.layered import AnyCells
+from equipoise.cells.rows import LabelCache
+from equipoise.cells.table import Array
 from equipoise.game.pool import Response
 from equipoise.oracles.decisions import binary_predictions
 from equipoise.oracles.learners import constant_classifier, weight_parameter
@@ -51,12 +53,13 @@ class RefitOracle:
     exact = False
     out_of_fold = False
 
-    def __init__(self, estimator: Any, X: Any, cells: Cells, threshold: str = "learner") -> None:
-        self.cells, self._learner = cells, Refitter(estimator, X, threshold)
+    def __init__(self, estimator: Any, X: Any, cells: AnyCells, threshold: str = "learner") -> None:
+        self.cells, self._labels = cells, LabelCache()
+        self._learner = Refitter(estimator, X, threshold)
 
     def best_response(self, costs: Array) -> Response:
         """Fit the learner for these costs."""
-        label, weight = self.cells.relabel(costs)
+        label, weight = self.cells.relabel_rows(costs, self._labels)
         trained = self._learner.train(label, weight)
         del label, weight  # 16 bytes a row, before the predictions take theirs
         h = binary_predictions(trained.local, trained.rows)

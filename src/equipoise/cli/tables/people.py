@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
-from equipoise.cells.rows import Array, factorize
+from equipoise.cells.codes import factorize
+from equipoise.cells.rows import Array
 from equipoise.cli.names import near
 from equipoise.cli.tables.columns import Kind, as_kinds, as_number, kind_of, plain_values
 from equipoise.cli.tables.files import read_table

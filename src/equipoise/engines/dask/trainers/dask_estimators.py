@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from equipoise.engines.dask.attempts import attempt
-from equipoise.engines.dask.lessons import Lesson
-from equipoise.engines.dask.shard import Shard
+from equipoise.engines.dask.retry import retry
+from equipoise.engines.dask.shard import Shard, Task
 from equipoise.engines.dask.shards import Shards
 from equipoise.oracles.trainers.xgboost_bins import with_trees
 
@@ -46,13 +45,13 @@ class DaskEstimatorTrainer:
     def start_from(self, classifier: Any) -> None:
         """Do nothing: trees start from nothing."""
 
-    def fit(self, lesson: Lesson) -> tuple[Any, None]:
+    def fit(self, task: Task) -> tuple[Any, None]:
         """Return the fitted classifier."""
         client = self.shards.client
         name = type(self.estimator).__name__
-        return attempt(client, f"training {name}", lambda limit: self._train(lesson, limit)), None
+        return retry(client, f"training {name}", lambda limit: self._train(task, limit)), None
 
-    def _train(self, lesson: Lesson, limit: float) -> Any:
+    def _train(self, task: Task, limit: float) -> Any:
         import dask.array as da
         from dask import delayed
 
@@ -65,7 +64,7 @@ class DaskEstimatorTrainer:
             (_weights, (), np.float64),
         ):
             blocks = [
-                da.from_delayed(delayed(take)(shard, lesson), (n, *shape), dtype=dtype)
+                da.from_delayed(delayed(take)(shard, task), (n, *shape), dtype=dtype)
                 for shard, n in rows
                 if n
             ]
@@ -87,13 +86,13 @@ def _local(learner: Any) -> Any:
     return with_trees(XGBClassifier(**params), learner.get_booster())
 
 
-def _features(shard: Shard, lesson: Lesson) -> Any:
+def _features(shard: Shard, task: Task) -> Any:
     return shard.X
 
 
-def _labels(shard: Shard, lesson: Lesson) -> Any:
-    return lesson.rows(shard)[0]
+def _labels(shard: Shard, task: Task) -> Any:
+    return shard.examples(task)[0]
 
 
-def _weights(shard: Shard, lesson: Lesson) -> Any:
-    return lesson.rows(shard)[1]
+def _weights(shard: Shard, task: Task) -> Any:
+    return shard.examples(task)[1]

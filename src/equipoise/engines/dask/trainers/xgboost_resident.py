@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from equipoise.cells.rows import Array
-from equipoise.engines.dask.attempts import attempt, gather
-from equipoise.engines.dask.lessons import Lesson
-from equipoise.engines.dask.shard import Shard
+from equipoise.cells.table import Array
+from equipoise.engines.dask.retry import gather, retry
+from equipoise.engines.dask.shard import Shard, Task
 from equipoise.engines.dask.shards import Shards
-from equipoise.engines.dask.tracker import start_tracker, stop_tracker
+from equipoise.engines.dask.trainers.tracker import start_tracker, stop_tracker
 from equipoise.oracles.trainers.xgboost_bins import has_known_settings, with_trees
 
 #: A partition tells this many quantiles of a feature for every bin that is asked for.
@@ -61,12 +60,12 @@ class ResidentTrainer:
     def start_from(self, classifier: Any) -> None:
         """Do nothing: trees start from nothing."""
 
-    def fit(self, lesson: Lesson) -> tuple[Any, Array]:
+    def fit(self, task: Task) -> tuple[Any, Array]:
         """Return the fitted classifier, and the weight that it selects in each cell."""
         client = self.shards.client
-        return attempt(client, "training XGBoost", lambda limit: self._train(lesson, limit))
+        return retry(client, "training XGBoost", lambda limit: self._train(task, limit))
 
-    def _train(self, lesson: Lesson, limit: float) -> tuple[Any, Array]:
+    def _train(self, task: Task, limit: float) -> tuple[Any, Array]:
         import xgboost
 
         places, client = self.shards.placed(), self.shards.client
@@ -79,7 +78,7 @@ class ResidentTrainer:
                 [self.shards.futures[n] for n in numbers],
                 tuple(numbers),
                 self._bins,
-                lesson,
+                task,
                 params | {"nthread": e.n_jobs},
                 e.get_num_boosting_rounds(),
                 meeting and meeting | {"dmlc_task_id": f"{rank:05d}"},
@@ -157,7 +156,7 @@ def train_here(
     shards: list[Shard],
     numbers: tuple[int, ...],
     bins: Bins,
-    lesson: Lesson,
+    task: Task,
     params: dict[str, Any],
     rounds: int,
     meeting: dict[str, Any],
@@ -168,7 +167,7 @@ def train_here(
 
     params["nthread"] = params["nthread"] or get_worker().state.nthreads
     data = resident(shards, numbers, bins, params["nthread"])
-    rows = [lesson.rows(shard) for shard in shards]
+    rows = [shard.examples(task) for shard in shards]
     data.set_label(np.concatenate([label for label, _ in rows]))
     data.set_weight(np.concatenate([weight for _, weight in rows]))
     with together(meeting):

@@ -9,9 +9,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import expit
 from sklearn.base import clone
 
-from equipoise.cells.rows import Array
-from equipoise.engines.dask.lessons import Lesson
-from equipoise.engines.dask.shard import Shard
+from equipoise.cells.table import Array
+from equipoise.engines.dask.shard import Shard, Task
 from equipoise.engines.dask.shards import Shards
 
 _BLOCK = 1 << 15
@@ -62,14 +61,14 @@ class LogisticTrainer:
         if hasattr(classifier, "coef_"):
             self._start = np.append(classifier.coef_[0], classifier.intercept_[0])
 
-    def fit(self, lesson: Lesson) -> tuple[Any, None]:
+    def fit(self, task: Task) -> tuple[Any, None]:
         """Return the fitted classifier."""
         e, d = self.estimator, self.shards.example.shape[1]
         penalised = not (getattr(e, "penalty", "l2") in (None, "none") or np.isinf(e.C))
         ridge = np.append(np.full(d, 1.0 if penalised else 0.0), 0.0)
         scale = float(e.C) if penalised else 1.0
         at = np.zeros(d + 1) if self._start is None else self._start
-        at, rounds = self._minimise(lesson, at, ridge, scale, bool(e.fit_intercept))
+        at, rounds = self._minimise(task, at, ridge, scale, bool(e.fit_intercept))
         classifier = clone(e)
         classifier.classes_ = np.array([0, 1])
         classifier.coef_, classifier.intercept_ = at[None, :-1], at[-1:]
@@ -79,18 +78,18 @@ class LogisticTrainer:
         return classifier, None
 
     def _minimise(
-        self, lesson: Lesson, at: Array, ridge: Array, scale: float, intercept: bool
+        self, task: Task, at: Array, ridge: Array, scale: float, intercept: bool
     ) -> tuple[Array, int]:
         """Newton's method; a step is halved until the objective falls."""
         n, step = len(self.shards), np.zeros_like(at)
-        least, slope, curve = self._objective(lesson, at, ridge, scale, intercept)
+        least, slope, curve = self._objective(task, at, ridge, scale, intercept)
         for rounds in range(1, self.estimator.max_iter + 1):
             step = _newton_step(slope, curve)
             fall = float(-slope @ step)
             if fall <= _PRECISION * n * scale:
                 return at, rounds
             for _ in range(30):
-                value, *derivatives = self._objective(lesson, at + step, ridge, scale, intercept)
+                value, *derivatives = self._objective(task, at + step, ridge, scale, intercept)
                 if value <= least - 1e-4 * fall or fall <= 1e-12 * abs(least):
                     break
                 step, fall = step / 2, fall / 2
@@ -98,9 +97,9 @@ class LogisticTrainer:
         return at, self.estimator.max_iter
 
     def _objective(
-        self, lesson: Lesson, at: Array, ridge: Array, scale: float, intercept: bool
+        self, task: Task, at: Array, ridge: Array, scale: float, intercept: bool
     ) -> tuple[float, Array, Array]:
-        sums = self.shards.total(logistic_sums, lesson, at)
+        sums = self.shards.total(logistic_sums, task, at)
         d = len(at)
         loss, slope, curve = sums[0], sums[1 : d + 1], sums[d + 1 :].reshape(d, d)
         value = scale * loss + 0.5 * float(ridge @ at**2)
@@ -120,9 +119,9 @@ def _newton_step(slope: Array, curve: Array) -> Array:
     return -slope
 
 
-def logistic_sums(shard: Shard, lesson: Lesson, at: Array) -> Array:
+def logistic_sums(shard: Shard, task: Task, at: Array) -> Array:
     """Return loss, gradient and Hessian of a shard, in one array."""
-    label, weight = lesson.rows(shard)
+    label, weight = shard.examples(task)
     d = len(at)
     loss, slope, curve = 0.0, np.zeros(d), np.zeros((d, d))
     for start in range(0, len(shard), _BLOCK):

@@ -1,11 +1,11 @@
-"""Attempts: work on a cluster that is repeated when a worker is lost, and given up in the end."""
+"""Retry: work on a cluster that is repeated when a worker is lost, and given up in the end."""
 
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from time import monotonic, sleep
 from typing import Any, TypeVar
 
 from equipoise.exceptions import EngineError
@@ -23,8 +23,8 @@ class WorkerLost(Exception):
     """A worker that was needed is gone."""
 
 
-def attempt(client: Any, what: str, work: Callable[[float], T]) -> T:
-    """Do the work; do it again if a worker was lost or it took too long.
+def retry(client: Any, what: str, work: Callable[[float], T]) -> T:
+    """Return the result of the work, which is repeated if a worker was lost or it took too long.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def gather(
     """
     from distributed import wait
 
-    end, pending = time.monotonic() + limit, list(tasks)
+    end, pending = monotonic() + limit, list(tasks)
     try:
         while pending:
             quiet = False
@@ -100,7 +100,7 @@ def gather(
             pending = [task for task in pending if task.status == "pending"]
             if quiet:
                 _check_alive(client, pinned)
-            if pending and time.monotonic() > end:
+            if pending and monotonic() > end:
                 raise TimeoutError(f"not done after {limit:g} seconds")
         if not pinned:
             return client.gather(list(tasks))
@@ -120,7 +120,7 @@ def _fetch(client: Any, task: Any, pinned: Collection[str], end: float) -> Any:
             return task.result(timeout=4 * _LOOK)
         except TimeoutError:
             _check_alive(client, pinned)
-            if time.monotonic() > end:
+            if monotonic() > end:
                 raise
 
 
@@ -134,13 +134,13 @@ def _stop(client: Any, tasks: Sequence[Any]) -> None:
     with suppress(Exception):
         keys = {task.key for task in tasks}
         client.cancel(list(tasks), force=True)
-        end = time.monotonic() + _STOP
+        end = monotonic() + _STOP
         while stuck := [worker for worker, running in _running(client).items() if keys & running]:
-            if time.monotonic() > end:
+            if monotonic() > end:
                 _log.warning("a task on %s does not end; restarting.", ", ".join(stuck))
                 client.restart_workers(stuck, timeout=60)
                 return
-            time.sleep(_LOOK / 5)
+            sleep(_LOOK / 5)
 
 
 def _running(client: Any) -> dict[str, set[str]]:
@@ -164,11 +164,11 @@ def _passes(error: Exception, client: Any, before: set[str]) -> bool:
     if isinstance(error, lost) or "Cancelled" in type(error).__name__:
         return not isinstance(error, FileNotFoundError)
     # Others fail because a worker died under them, which the scheduler notices a little later.
-    end = time.monotonic() + _NOTICE
+    end = monotonic() + _NOTICE
     while type(error).__name__ in ("XGBoostError", "LightGBMError", "RuntimeError"):
         if not before <= set(client.nthreads()):
             return True
-        if time.monotonic() > end:
+        if monotonic() > end:
             return False
-        time.sleep(_LOOK)
+        sleep(_LOOK)
     return False
