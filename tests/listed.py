@@ -58,7 +58,7 @@ def fitted(
         [Listed(h) for h in crowd.H],
         constraint,
         objective=objective,
-        weights=crowd.counts,
+        constraint_weights=crowd.counts == "both",
         **{"nu": 1e-4, **parameters},
     )
     return clf.fit(rows_of(crowd), crowd.y, **arguments(crowd))

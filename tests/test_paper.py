@@ -493,8 +493,8 @@ def best_responses(
     order = paper_order(problem, game.moments.rows)
     hs: list[int] = []
     lams: list[np.ndarray] = []
-    rounds = exponentiated_gradient(game.lagrangian, game.oracle, pool, nu=1e-9, eta=eta)
-    for t, found in zip(range(1, rounds + 1), rounds, strict=False):
+    played = exponentiated_gradient(game.lagrangian, game.oracle, pool, nu=1e-9, eta=eta)
+    for t, found in zip(range(1, rounds + 1), played, strict=False):
         times = t * weights_in_list(problem, pool.classifiers, found.mixture)
         hs.append(int(np.argmax(times - np.bincount(hs, minlength=len(times)))))
         lams.append(t * found.mixture.multipliers[order] - np.sum(lams, axis=0))

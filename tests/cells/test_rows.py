@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equipoise import Cells
+from equipoise.cells import Cells
 from equipoise.cells.codes import factorize
 
 steady = settings(deadline=None, derandomize=True, max_examples=60)

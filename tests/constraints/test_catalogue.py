@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 
 import equipoise as eq
+import equipoise.constraints
 from equipoise.cli.names import CONSTRAINTS
 from equipoise.constraints import (
     CATALOGUE,
@@ -36,7 +37,7 @@ def test_names_of_fairlearn() -> None:
 
 
 ENTRIES = [
-    *(getattr(eq, name)(0.03, min_size=2) for name in PARITIES),
+    *(getattr(equipoise.constraints, name)(0.03, min_size=2) for name in PARITIES),
     UtilityParity(0.03, utility=[[0, 1], [1, 0]]),
     TreatmentEquality(0.03, tau=1.5),
     eq.BoundedGroupError({"a": 0.3, "b": 0.4}),

@@ -62,7 +62,7 @@ def test_minimax_group_error_is_the_least_worst(crowd: Crowd, parity: bool) -> N
     level = by_hand.least_slack(hard | rows, directions)
     clf = fitted(crowd, constraint, nu=1e-4)
     assert clf.certificate_.feasible
-    low, high = clf.certificate_.level
+    low, high = clf.certificate_.worst_rate
     assert low - SOLVER <= level <= high + SOLVER
     assert high - low <= 1e-4
     # The classifier is at that level, and among those the one of least overall error.

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import equipoise as eq
+import equipoise.constraints
 from equipoise.constraints.base import Constraint
 
 forms = st.fixed_dictionaries(
@@ -22,7 +23,7 @@ forms = st.fixed_dictionaries(
 
 
 def made(name: str, eps: float, reference: str, ratio: float, how: str) -> Constraint:
-    return getattr(eq, name)(eps, reference=reference, ratio=ratio, groups=how)
+    return getattr(equipoise.constraints, name)(eps, reference=reference, ratio=ratio, groups=how)
 
 
 @pytest.mark.parametrize("name", PARITIES)
@@ -64,7 +65,7 @@ def test_combinations_are_solved_to_optimality(crowd, first, second, on, cap) ->
     on = [*crowd.columns][-1] if on and crowd.columns else None
     constraint = (
         made(first, 0.1, "overall", 1.0, "intersections")
-        & getattr(eq, second)(0.05, on=on, reference="overall", ratio=1.0)
+        & getattr(equipoise.constraints, second)(0.05, on=on, reference="overall", ratio=1.0)
         & eq.SelectionRate(at_most=cap)
     )
     expected = (

@@ -275,37 +275,34 @@ def test_the_trivial_result_is_reported_for_a_learner_too() -> None:
         weighted=st.booleans(),
     )
 )
-def test_shadow_prices_are_what_loosening_saves(crowd: Crowd) -> None:
+def test_loosening_a_bound_saves_no_more_than_its_price(crowd: Crowd) -> None:
     rows = by_hand.parity(crowd, PARITIES["EqualizedOdds"], 0.05)
     best = by_hand.least_error(crowd.error(), rows)
     if best is None:
         return
     certificate = fitted(crowd, eq.EqualizedOdds(0.05), nu=1e-7).certificate_
-    prices = dict(certificate.shadow_prices(0.01))
     assert certificate.free_error == pytest.approx(crowd.error().min(), abs=1e-12)
-    assert set(prices) <= {str(row) for row in certificate.binding}
-    for name, (value, bound) in rows.items():
-        savings = {}
-        for loosening in (1e-4, 0.01):
+    for loosening in (1e-4, 0.01, 0.2):
+        prices = {str(row): price for row, price in certificate.shadow_prices(loosening)}
+        for name, (value, bound) in rows.items():
             looser = rows | {name: (value, bound + loosening)}
-            savings[loosening] = best.value - by_hand.least_error(crowd.error(), looser).value
-        price = prices.get(name, 0.0)
-        assert savings[0.01] <= price + SOLVER
+            saved = best.value - by_hand.least_error(crowd.error(), looser).value
+            assert saved <= prices.get(name, certificate.gap) + SOLVER
     tight = {str(row) for row in certificate.binding}
     after = dict(zip(map(str, certificate.rows), certificate.gamma, strict=True))
     assert tight == {name for name, value in after.items() if value > 0.05 - 1e-6}
     assert list(prices.values()) == sorted(prices.values(), reverse=True)
 
 
-def test_small_loosenings_save_exactly_their_price() -> None:
+def test_prices_are_not_idle() -> None:
     near = 0
     for seed in range(10):
         crowd = random_crowd(seed, n_classifiers=20, n=60)
         rows = by_hand.parity(crowd, PARITIES["DemographicParity"], 0.05, reference="b")
         best = by_hand.least_error(crowd.error(), rows)
         clf = fitted(crowd, eq.DemographicParity(0.05, reference="b"), nu=1e-7)
-        for name, price in clf.certificate_.shadow_prices(1e-3):
-            looser = rows | {name: (rows[name][0], 0.051)}
+        for row, price in clf.certificate_.shadow_prices(1e-3):
+            looser = rows | {str(row): (rows[str(row)][0], 0.051)}
             saved = best.value - by_hand.least_error(crowd.error(), looser).value
             near += saved == pytest.approx(price, rel=1e-3)
     assert near >= 5
@@ -322,7 +319,7 @@ def test_the_group_that_limits_is_named() -> None:
     text = str(certificate)
     assert "c limits the result" in text
     assert f"(error {crowd.error().min():.4f} without the constraints)" in text
-    assert 'loosening "accuracy equality: c above overall" by 0.01, from 0.05, saves' in text
+    assert 'loosening "accuracy equality: c above overall" by 0.01 saves at most' in text
     free = fitted(crowd, eq.AccuracyEquality(0.5)).certificate_
     assert free.limiting_group is None
     assert free.binding == ()
