@@ -92,13 +92,16 @@ class Refitter:
         if len(labels) < 2:
             constant = constant_classifier(max(labels, default=0))
             return Trained(constant, constant, self.X)
-        with config_context(enable_metadata_routing=False):
-            trained = self._trainer.fit(label, weight)
+        trained = self._fit(label, weight)
         if not is_tuned(self.threshold, trained.local):
             return trained
         cut, h = tuned(trained.local, trained.rows, label, weight)
         classifier = ThresholdedClassifier(trained.classifier, cut.threshold)
         return Trained(classifier, CachedScores(h), trained.rows)
+
+    def _fit(self, label: NDArray[np.int64], weight: Array) -> Trained:
+        with config_context(enable_metadata_routing=False):
+            return self._trainer.fit(label, weight)
 
     def start_from(self, classifier: Any) -> None:
         """Let later fits start from this solution, where the learner can."""
