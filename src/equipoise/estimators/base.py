@@ -26,7 +26,7 @@ from equipoise.game.objectives import Loss, Objective, loss_table
 from equipoise.game.open_parameters import settle
 from equipoise.game.pool import Oracle, Pool
 from equipoise.oracles.best_of import BestOfOracle
-from equipoise.oracles.candidates import ExactOracle
+from equipoise.oracles.candidates import candidate_oracle
 from equipoise.oracles.cross_fit import CrossFittedOracle
 from equipoise.oracles.learners import check_probabilistic, weight_parameter, with_cores
 from equipoise.oracles.plugin import PluginOracle
@@ -164,7 +164,7 @@ class Reduction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             return oracle_over(data, learner, self.threshold, self.oracle, self.cv, self.aware)
         X, cells = data.X, data.cells
         if isinstance(learner, (list, tuple)):
-            return ExactOracle.from_fitted(learner, data.classes, data.shares)
+            return candidate_oracle(learner, data.shares, data.classes)
         if self.oracle == "plugin":
             return PluginOracle(learner, X, cells, cv, self.aware)
         if self.oracle == "both":

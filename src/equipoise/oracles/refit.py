@@ -18,10 +18,10 @@ from equipoise.oracles.decisions import binary_predictions
 from equipoise.oracles.learners import constant_classifier, weight_parameter
 from equipoise.oracles.thresholds import (
     ThresholdedClassifier,
-    check_threshold,
     is_tuned,
+    learner_of,
+    read_threshold,
     tuned,
-    without_threshold,
 )
 from equipoise.oracles.trainers import CachedScores, Trained, choose_trainer
 
@@ -77,8 +77,7 @@ class Refitter:
     """
 
     def __init__(self, estimator: Any, X: Any, threshold: str = "learner") -> None:
-        check_threshold(threshold)
-        self.X, self.threshold = X, threshold
+        self.X, self.threshold = X, read_threshold(threshold)
         self._trainer = choose_trainer(estimator, X, weight_parameter(estimator))
 
     @property
@@ -105,7 +104,7 @@ class Refitter:
 
     def start_from(self, classifier: Any) -> None:
         """Let later fits start from this solution, where the learner can."""
-        self._trainer.start_from(without_threshold(classifier))
+        self._trainer.start_from(learner_of(classifier))
 
 
 def _labels_in_use(label: NDArray[np.int64], weight: Array, block: int = 4096) -> set[int]:

@@ -17,7 +17,7 @@ from equipoise.engines.dask.shard import Shard, selected_by, selected_out_of_fol
 from equipoise.engines.dask.shards import Shards
 from equipoise.engines.dask.xgboost_resident import ResidentTrainer
 from equipoise.game.pool import Response
-from equipoise.oracles.candidates import ExactOracle
+from equipoise.oracles.candidates import ExactOracle, candidate_oracle
 from equipoise.oracles.cell_probabilities import (
     CellGroups,
     CellProbabilities,
@@ -28,9 +28,9 @@ from equipoise.oracles.learners import constant_classifier
 from equipoise.oracles.plugin import PluginClassifier
 from equipoise.oracles.thresholds import (
     ThresholdedClassifier,
-    check_threshold,
     is_tuned,
-    without_threshold,
+    learner_of,
+    read_threshold,
 )
 
 _TRAINERS = (LogisticTrainer, ResidentTrainer, DaskEstimatorTrainer)
@@ -82,8 +82,8 @@ class ShardOracle:
     def __init__(
         self, estimator: Any, shards: Shards, threshold: str = "learner", n_folds: int = 1
     ) -> None:
-        check_threshold(threshold)
-        self.shards, self.threshold, self.n_folds = shards, threshold, n_folds
+        self.shards, self.n_folds = shards, n_folds
+        self.threshold = read_threshold(threshold)
         self.out_of_fold = n_folds > 1
         self._trainer: ShardTrainer = trainer_kind(estimator)(estimator, shards)
 
@@ -103,7 +103,7 @@ class ShardOracle:
 
     def start_from(self, classifier: Any) -> None:
         """Let learners that can start from a solution start from this one."""
-        self._trainer.start_from(without_threshold(classifier))
+        self._trainer.start_from(learner_of(classifier))
 
     def _answer(self, lesson: Lesson) -> tuple[Any, Array | None]:
         labels = lesson.labels(self.shards.cells)
@@ -186,7 +186,7 @@ class ShardPluginOracle:
 
 def candidates_on(candidates: Sequence[Any], shards: Shards, classes: NDArray) -> ExactOracle:
     """Return the exact oracle over a list of fitted classifiers."""
-    return ExactOracle.from_fitted(candidates, classes, shards.shares)
+    return candidate_oracle(candidates, shards.shares, classes)
 
 
 def _probabilities(shard: Shard, models: Sequence[CellProbabilities]) -> Array:
