@@ -26,7 +26,7 @@ from threadpoolctl import threadpool_limits
 
 import equipoise.game.pool
 from equipoise import EqualizedOdds, Frontier
-from equipoise.oracles.refit import RefitOracle
+from equipoise.oracles.refit import Refitter
 
 HEADER = [
     *("learner", "bounds", "calls", "one fit, s", "all, s", "learner, s", "LPs", "LP, s"),
@@ -106,7 +106,7 @@ def measure(
     frontier = Frontier(learner, EqualizedOdds(), bounds=bounds, max_iter=rounds)
     with (
         clock.watching(equipoise.game.pool, "linprog", "LP"),
-        clock.watching(RefitOracle, "_trained", "learner"),
+        clock.watching(Refitter, "_fit", "learner"),
         clock.watching(LogisticRegression, "decision_function", "learner"),
     ):
         start = time.process_time()

@@ -17,7 +17,7 @@ from sklearn.svm import LinearSVC
 
 from equipoise.cells import Cells
 from equipoise.oracles.best_of import BestOfOracle
-from equipoise.oracles.candidates import ExactOracle, LabelAdapter
+from equipoise.oracles.candidates import LabelAdapter, candidate_oracle
 from equipoise.oracles.cross_fit import CrossFittedOracle
 from equipoise.oracles.plugin import PluginOracle
 from equipoise.oracles.refit import RefitOracle
@@ -47,10 +47,10 @@ class Table:
 
     def candidates(self, classifiers):
         self.asked.append(("candidates", classifiers))
-        return ExactOracle.from_fitted(
+        return candidate_oracle(
             classifiers,
-            np.array([0, 1]),
             lambda members: np.array([self.cells.sum(m.predict(self.X)) for m in members]),
+            np.array([0, 1]),
         )
 
 

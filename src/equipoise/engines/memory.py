@@ -14,7 +14,7 @@ from equipoise.cells.layered import AnyCells
 from equipoise.cells.table import Array
 from equipoise.game.pool import Oracle
 from equipoise.metrics.tallies import Tally
-from equipoise.oracles.candidates import ExactOracle
+from equipoise.oracles.candidates import candidate_oracle
 from equipoise.oracles.cross_fit import CrossFittedOracle
 from equipoise.oracles.decisions import decisions
 from equipoise.oracles.plugin import PluginOracle
@@ -88,7 +88,7 @@ class MemoryEngine:
 
     def candidates(self, classifiers: Sequence[Any]) -> Oracle:
         """Return the exact oracle over fitted classifiers."""
-        return ExactOracle.from_fitted(classifiers, self.classes, self.shares)
+        return candidate_oracle(classifiers, self.shares, self.classes)
 
     def shares(self, classifiers: Sequence[Any]) -> Array:
         """Return the selected share of each cell for every classifier, of shape (P, C)."""

@@ -24,7 +24,6 @@ from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.objectives import Loss, Objective, loss_table
 from equipoise.game.pool import Oracle, Pool
 from equipoise.game.rounds import Limits
-from equipoise.oracles.learners import with_cores
 from equipoise.oracles.specs import OracleSpec, Refit, read_oracle
 from equipoise.rows.people import People
 from equipoise.rows.validation import check_features, read_integer, read_positive
@@ -123,8 +122,7 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
         opened: AbstractContextManager = nullcontext()
         if pool is None:
             pool, opened = open_pool(engine, (self.estimator, spec), self.checkpoint, n_jobs)
-        learner = with_cores(self.estimator, engine.fits_at_a_time(n_jobs))
-        oracle = spec.over(engine, learner)
+        oracle = spec.over(engine, self.estimator, engine.fits_at_a_time(n_jobs))
         if constraint.is_open:
             pool.ask(oracle, engine.cells.total(loss_table(self.objective, engine.cells))[1])
             constraint, lagrangian = self._with_parameters(engine.cells, pool)

@@ -49,28 +49,6 @@ class ExactOracle:
         names = range(len(predictions)) if classifiers is None else classifiers
         return cls(names, [cells.sum(h) for h in predictions])
 
-    @classmethod
-    def from_fitted(
-        cls,
-        classifiers: Sequence[Any],
-        classes: NDArray,
-        shares: Callable[[Sequence[Any]], Array],
-    ) -> ExactOracle:
-        """Return the oracle over fitted classifiers, which predict the labels of the user's y.
-
-        Parameters
-        ----------
-        classifiers : sequence of fitted classifiers
-        classes : array of two labels
-            Which labels they predict; the second is the 1.
-        shares : callable
-            From classifiers that decide 0 or 1 to their selected shares (P, C).
-        """
-        if not classifiers:
-            raise ValueError("estimator is an empty list; expected one or more fitted classifiers.")
-        members = [LabelAdapter(classifier, classes) for classifier in classifiers]
-        return cls(members, shares(members))
-
     def best_response(self, costs: Array) -> Response:
         """Return the classifier of least cost."""
         best = int(np.argmin(self.s @ costs))
@@ -95,3 +73,23 @@ class LabelAdapter:
                 f"which y does not contain; expected {self.classes.tolist()}."
             )
         return predicted == self.classes[1]
+
+
+def candidate_oracle(
+    candidates: Sequence[Any], shares: Callable[[Sequence[Any]], Array], classes: NDArray
+) -> ExactOracle:
+    """Return the exact oracle over fitted classifiers, whose ``shares`` an engine knows.
+
+    Parameters
+    ----------
+    candidates : sequence of fitted classifiers
+        Of the user's own; they predict the labels of the user's y.
+    shares : callable
+        From classifiers that decide 0 or 1 to their selected shares (P, C).
+    classes : array of two labels
+        The second is the 1.
+    """
+    if not candidates:
+        raise ValueError("estimator is an empty list; expected one or more fitted classifiers.")
+    members = [LabelAdapter(candidate, classes) for candidate in candidates]
+    return ExactOracle(members, shares(members))

@@ -20,10 +20,10 @@ from equipoise.oracles.decisions import binary_predictions
 from equipoise.oracles.learners import constant_classifier, weight_parameter
 from equipoise.oracles.thresholds import (
     ThresholdedClassifier,
-    check_threshold,
     is_tuned,
+    learner_of,
+    read_threshold,
     tuned,
-    without_threshold,
 )
 from equipoise.oracles.trainers import CachedScores, Trained, choose_trainer
 
@@ -80,8 +80,7 @@ class Refitter:
     """
 
     def __init__(self, estimator: Any, X: Any, threshold: str = "learner") -> None:
-        check_threshold(threshold)
-        self.X, self.threshold = X, threshold
+        self.X, self.threshold = X, read_threshold(threshold)
         self._trainer = choose_trainer(estimator, X, weight_parameter(estimator))
 
     @property
@@ -95,17 +94,20 @@ class Refitter:
         if len(labels) < 2:
             constant = constant_classifier(max(labels, default=0))
             return Trained(constant, constant, self.X)
-        with config_context(enable_metadata_routing=False):
-            trained = self._trainer.fit(label, weight)
+        trained = self._fit(label, weight)
         if not is_tuned(self.threshold, trained.local):
             return trained
         cut, h = tuned(trained.local, trained.rows, label, weight)
         classifier = ThresholdedClassifier(trained.classifier, cut.threshold)
         return Trained(classifier, CachedScores(h), trained.rows)
 
+    def _fit(self, label: NDArray[np.int64], weight: Array) -> Trained:
+        with config_context(enable_metadata_routing=False):
+            return self._trainer.fit(label, weight)
+
     def start_from(self, classifier: Any) -> None:
         """Let later fits start from this solution, where the learner can."""
-        self._trainer.start_from(without_threshold(classifier))
+        self._trainer.start_from(learner_of(classifier))
 
 
 def _labels_in_use(label: NDArray[np.int64], weight: Array, block: int = 4096) -> set[int]:

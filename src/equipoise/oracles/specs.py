@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from equipoise.game.pool import Oracle
 from equipoise.oracles.best_of import BestOfOracle
 from equipoise.oracles.learners import check_probabilistic, weight_parameter, with_cores
-from equipoise.oracles.thresholds import check_threshold
+from equipoise.oracles.thresholds import read_threshold
 from equipoise.rows.validation import read_integer
 
 
@@ -93,7 +93,7 @@ class Refit(OracleSpec):
 
     def check(self, learner: Any, weighted: bool) -> None:
         """Refuse learners that take no weights, and parameters that make no sense."""
-        check_threshold(self.threshold)
+        read_threshold(self.threshold)
         if self.cv is not None:
             _check_folds(self.cv)
             _check_trainable(self, learner)

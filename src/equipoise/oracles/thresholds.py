@@ -27,26 +27,26 @@ class ThresholdedClassifier:
         return (scores(self.classifier, X) > self.threshold).astype(np.int64)
 
 
-def check_threshold(threshold: Any) -> None:
-    """Refuse anything but the names of a way to place thresholds.
-
-    >>> check_threshold("best")
-    Traceback (most recent call last):
-    ValueError: threshold is 'best'; expected 'auto', 'tuned' or 'learner'.
-    """
+def read_threshold(threshold: Any) -> str:
+    """Return the parameter that says whose threshold counts; raise if it is none of the three."""
     if threshold not in ("auto", "tuned", "learner"):
         raise ValueError(f"threshold is {threshold!r}; expected 'auto', 'tuned' or 'learner'.")
+    return threshold
 
 
 def is_tuned(threshold: str, trained: Any) -> bool:
-    """Whether the scores of a trained learner are to be cut where the costs are least."""
+    """Whether the threshold of a trained learner is to be moved to where the costs are least.
+
+    That of any learner with scores where ``threshold`` is "tuned", that of a linear one where it is
+    "auto", and none where it is "learner".
+    """
     if threshold == "learner" or not has_scores(trained):
         return False
     return threshold == "tuned" or is_linear(trained)
 
 
-def without_threshold(classifier: Any) -> Any:
-    """Return the trained learner itself, whether or not its scores were cut elsewhere."""
+def learner_of(classifier: Any) -> Any:
+    """Return the trained learner behind a classifier, its own threshold or not."""
     return classifier.classifier if isinstance(classifier, ThresholdedClassifier) else classifier
 
 

@@ -1,4 +1,4 @@
-"""Some rows of a table, as the same kind of table."""
+"""Some rows of a table, whatever kind of table it is."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from scipy.sparse import issparse
 
 
 def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
-    """Return some rows of an array, sparse matrix or data frame, as the same kind of table.
+    """Return some rows of an array, sparse matrix or data frame, as the same kind of thing.
 
-    >>> take_rows([[1, 2], [3, 4]], np.array([1, 1])).tolist()
-    [[3, 4], [3, 4]]
+    >>> take_rows(np.array([[0.0], [1.0], [2.0]]), np.array([2, 0])).tolist()
+    [[2.0], [0.0]]
     """
     native = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(native, nw.DataFrame):

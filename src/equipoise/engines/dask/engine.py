@@ -17,7 +17,7 @@ from equipoise.engines.dask.shards import Shards
 from equipoise.engines.dask.trainers import trainer_kind
 from equipoise.game.pool import Oracle
 from equipoise.metrics.tallies import Tally
-from equipoise.oracles.candidates import ExactOracle
+from equipoise.oracles.candidates import candidate_oracle
 from equipoise.rows.people import People
 from equipoise.rows.validation import read_integer
 
@@ -105,7 +105,7 @@ class DaskEngine:
 
     def candidates(self, classifiers: Sequence[Any]) -> Oracle:
         """Return the exact oracle over fitted classifiers."""
-        return ExactOracle.from_fitted(classifiers, self.classes, self.shares)
+        return candidate_oracle(classifiers, self.shares, self.classes)
 
     def shares(self, classifiers: Sequence[Any]) -> Array:
         """Return the selected share of each cell for every classifier, of shape (P, C)."""

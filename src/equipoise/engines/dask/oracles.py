@@ -23,9 +23,9 @@ from equipoise.oracles.learners import constant_classifier
 from equipoise.oracles.plugin import PluginClassifier
 from equipoise.oracles.thresholds import (
     ThresholdedClassifier,
-    check_threshold,
     is_tuned,
-    without_threshold,
+    learner_of,
+    read_threshold,
 )
 
 
@@ -50,8 +50,7 @@ class ShardOracle:
         self, estimator: Any, shards: Shards, threshold: str = "learner", n_folds: int = 1
     ) -> None:
         self.shards, self.n_folds = shards, n_folds
-        check_threshold(threshold)
-        self.threshold = threshold
+        self.threshold = read_threshold(threshold)
         self.out_of_fold = n_folds > 1
         self._trainer: ShardTrainer = trainer_kind(estimator)(estimator, shards)
 
@@ -70,7 +69,7 @@ class ShardOracle:
 
     def start_from(self, classifier: Any) -> None:
         """Let learners that can start from a solution start from this one."""
-        self._trainer.start_from(without_threshold(classifier))
+        self._trainer.start_from(learner_of(classifier))
 
     def _answer(self, task: Task) -> tuple[Any, Array | None]:
         labels = task.labels(self.shards.cells)
