@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from equipoise.cells.rows import Cells
+from equipoise.cells.table import CellTable
 from equipoise.constraints.moments import (
     Builder,
     Condition,
@@ -41,7 +41,7 @@ class Constraint:
         """Add this constraint's inequalities over the builder's cells."""
         raise TypeError(f"{type(self).__name__} does not say which inequalities it stands for.")
 
-    def moments(self, cells: Cells) -> Moments:
+    def moments(self, cells: CellTable) -> Moments:
         """Compile into M mu(h) <= c over these cells."""
         builder = Builder(cells)
         self.add_rows(builder)
@@ -87,6 +87,7 @@ class Constraint:
         >>> half = Constraint.from_moments(
         ...     events=[{"sex": "M"}, {"sex": "F"}], g=[[0, 1], [0, 1]], M=[[0.5, -1]], c=[0]
         ... )
+        >>> from equipoise import Cells
         >>> cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]})
         >>> half.moments(cells).M.tolist()
         [[0.5, -1.0]]

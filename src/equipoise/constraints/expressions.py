@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equipoise.cells.rows import Cells, Mask
+from equipoise.cells.table import CellTable, Mask
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.groups import ERROR, REJECTION, SELECTION
 from equipoise.constraints.moments import Builder, Row, event_mask
@@ -91,6 +91,7 @@ def rate(name: str, where: Mapping[str, Any] | None = None, /, **conditions: Any
     >>> gap
     rate('tpr', sex='F') - rate('tpr', sex='M') <= 0.02
     >>> both = gap & (rate("selection") <= 0.3)
+    >>> from equipoise import Cells
     >>> cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]})
     >>> both.moments(cells).c.tolist()
     [0.02, 0.3]
@@ -239,7 +240,7 @@ class Inequality(Constraint):
             text = f"{sign * inside} <= {self.right}"
             builder.row(Row("", self._group(difference), text), coefficients, -difference.constant)
 
-    def _event(self, term: Term, label: int | None, cells: Cells) -> Mask:
+    def _event(self, term: Term, label: int | None, cells: CellTable) -> Mask:
         mask = np.ones(cells.n_cells, dtype=bool) if label is None else cells.label == label
         for (name, value), text in zip(term.where, term.conditions(), strict=True):
             try:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from equipoise.cells.rows import Array, Cells, Mask
+from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.bounds import Allowance, Allowed
 from equipoise.constraints.moments import Builder, Row
@@ -62,7 +62,7 @@ class GroupConstraint(Constraint):
     #: The labels to condition on, one event each; None is no condition.
     given: ClassVar[tuple[int | None, ...]] = (None,)
 
-    def events(self, cells: Cells) -> Iterator[Event]:
+    def events(self, cells: CellTable) -> Iterator[Event]:
         """Every condition on the label within every stratum of the control features."""
         for stratum, inside in cells.strata().items():
             for label in self._labels():
@@ -80,7 +80,7 @@ class GroupConstraint(Constraint):
     def _labels(self) -> tuple[int | None, ...]:
         return self.given
 
-    def members(self, cells: Cells, event: Event) -> dict[Hashable, Mask]:
+    def members(self, cells: CellTable, event: Event) -> dict[Hashable, Mask]:
         """Return the groups within an event that are large enough to be constrained."""
         self._check_groups()
         kept: dict[Hashable, Mask] = {}
@@ -113,7 +113,7 @@ class GroupConstraint(Constraint):
             )
 
     def _warn_small(
-        self, cells: Cells, small: dict[Hashable, Mask], event: Event, merged: bool
+        self, cells: CellTable, small: dict[Hashable, Mask], event: Event, merged: bool
     ) -> None:
         sizes = (f"{called(g)} ({cells.count[mask].sum():g})" for g, mask in small.items())
         fate = f"merged into {MERGED!r}" if merged else "left unconstrained"
@@ -177,7 +177,7 @@ class Parity(GroupConstraint):
                     builder.row(row, coefficients, eps)
         allowance.close()
 
-    def _g(self, cells: Cells) -> Array | str:
+    def _g(self, cells: CellTable) -> Array | str:
         return np.array(self.measure)[cells.label]
 
     def _comparisons(

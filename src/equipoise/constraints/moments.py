@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from equipoise.cells.rows import Array, Cells, Mask
+from equipoise.cells.table import Array, CellTable, Mask
 
 #: What a moment averages: a table g(label, prediction), a function (sensitive values, label,
 #: prediction) -> number, or the name of a utility given row by row.
@@ -73,7 +73,7 @@ class Moments:
 class Builder:
     """Collects events and rows over a table of cells, then turns them into `Moments`."""
 
-    def __init__(self, cells: Cells) -> None:
+    def __init__(self, cells: CellTable) -> None:
         self.cells = cells
         self._events: dict[tuple[bytes, bytes], int] = {}
         self._moments: list[tuple[float, Array, float]] = []
@@ -114,7 +114,7 @@ class Builder:
         )
 
 
-def event_mask(condition: Condition, cells: Cells) -> Mask:
+def event_mask(condition: Condition, cells: CellTable) -> Mask:
     """Return the cells that meet a condition; see `Constraint.from_moments`."""
     columns = {"label": cells.label, **cells.control, **cells.sensitive}
     if condition is None:
@@ -137,7 +137,7 @@ def event_mask(condition: Condition, cells: Cells) -> Mask:
     return mask
 
 
-def utility_table(g: Utility, cells: Cells) -> Array | str:
+def utility_table(g: Utility, cells: CellTable) -> Array | str:
     """Return g in every cell for prediction 0 and 1, shape (C, 2); names are left as they are."""
     if isinstance(g, str):
         return g
@@ -159,9 +159,10 @@ def utility_table(g: Utility, cells: Cells) -> Array | str:
     return table
 
 
-def tabulate(g: Callable[[dict, int, int], float], cells: Cells) -> Array:
+def tabulate(g: Callable[[dict, int, int], float], cells: CellTable) -> Array:
     """Return g(sensitive values, label, prediction) in every cell, shape (C, 2).
 
+    >>> from equipoise import Cells
     >>> cells = Cells.from_columns([0, 1], {"sex": ["F", "M"]})
     >>> tabulate(lambda a, y, h: h if a["sex"] == "F" else 0.5, cells).tolist()
     [[0.0, 1.0], [0.5, 0.5]]

@@ -11,7 +11,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from equipoise.cells.rows import Array, Cells
+from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.bounds import Allowed
 from equipoise.constraints.groups import ERROR, REJECTION, SELECTION, Parity
 from equipoise.constraints.moments import Utility, utility_table
@@ -54,6 +54,7 @@ class DemographicParity(Parity):
     --------
     >>> DemographicParity(eps=0.02)
     DemographicParity(eps=0.02)
+    >>> from equipoise import Cells
     >>> cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]})
     >>> for row in DemographicParity().moments(cells).rows:
     ...     print(row)
@@ -84,6 +85,7 @@ class EqualizedOdds(Parity):
 
     Examples
     --------
+    >>> from equipoise import Cells
     >>> cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]})
     >>> moments = EqualizedOdds(eps=0.05, reference="pairwise").moments(cells)
     >>> print(moments.rows[0], moments.c[0])
@@ -112,6 +114,7 @@ class EqualOpportunity(Parity):
 
     Examples
     --------
+    >>> from equipoise import Cells
     >>> cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]})
     >>> print(EqualOpportunity(reference="M").moments(cells).rows[1])
     equal opportunity given label 1: F below M
@@ -193,6 +196,7 @@ class ErrorRateBalance(Parity):
 
     Examples
     --------
+    >>> from equipoise import Cells
     >>> cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]})
     >>> import numpy as np
     >>> balance, odds = (c.moments(cells) for c in (ErrorRateBalance(), EqualizedOdds()))
@@ -257,6 +261,7 @@ class FourFifthsRule(Parity):
 
     Examples
     --------
+    >>> from equipoise import Cells
     >>> cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]})
     >>> moments = FourFifthsRule().moments(cells)
     >>> print(moments.rows[1], moments.M[1, :2].tolist(), moments.c[1])
@@ -295,6 +300,7 @@ class UtilityParity(Parity):
     Examples
     --------
     >>> benefit = UtilityParity(0.05, utility=[[0, 1], [0.2, 1]])  # comfort for those with label 1
+    >>> from equipoise import Cells
     >>> cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]})
     >>> benefit.moments(cells).offset.tolist()  # what everybody gets when nobody is selected
     [0.1, 0.1, 0.1]
@@ -312,7 +318,7 @@ class UtilityParity(Parity):
             raise ValueError(f"labels is {self.labels!r}; expected None, (0,), (1,) or (0, 1).")
         return tuple(self.labels)
 
-    def _g(self, cells: Cells) -> Array | str:
+    def _g(self, cells: CellTable) -> Array | str:
         return utility_table(self.utility, cells)
 
 

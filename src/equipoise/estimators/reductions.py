@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.cells.rows import Cells
+from equipoise.cells.table import CellTable
 from equipoise.constraints.base import Constraint
 from equipoise.estimators.base import Problem
 from equipoise.estimators.saddle_point import SaddlePointClassifier
@@ -155,7 +155,7 @@ class FairClassifier(SaddlePointClassifier):
 
     _finds_levels = True
 
-    def _resolve_B(self, cells: Cells) -> float:
+    def _resolve_B(self, cells: CellTable) -> float:
         return np.inf if self.B in (None, np.inf) else read_positive(self.B, "B")
 
     def _plays(self, problem: Problem, pool: Pool) -> Iterator[Play]:
@@ -238,7 +238,7 @@ class ExponentiatedGradient(SaddlePointClassifier):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _resolve_B(self, cells: Cells) -> float:
+    def _resolve_B(self, cells: CellTable) -> float:
         return np.sqrt(cells.n_effective) if self.B is None else read_positive(self.B, "B")
 
     def _resolve_eta(self, problem: Problem) -> float | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from equipoise.cells.rows import Array
+from equipoise.cells.table import Array
 from equipoise.constraints.groups import called
 from equipoise.constraints.moments import Row
 from equipoise.game.conflicts import Conflict

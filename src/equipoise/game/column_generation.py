@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equipoise.cells.rows import Array
+from equipoise.cells.table import Array
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian
 from equipoise.game.pool import Mixture, Oracle, Play, Pool, best_mixtures, describe
 

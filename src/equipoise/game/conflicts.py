@@ -8,7 +8,7 @@ from itertools import islice
 
 import numpy as np
 
-from equipoise.cells.rows import Array, Cells
+from equipoise.cells.table import Array, CellTable
 from equipoise.game.feasibility import least_slack, settle, uniform
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian
 from equipoise.game.pool import Oracle, Pool, Response
@@ -48,7 +48,7 @@ class AnyRule:
 
     exact = True
 
-    def __init__(self, cells: Cells) -> None:
+    def __init__(self, cells: CellTable) -> None:
         self.cells = cells
 
     def best_response(self, costs: Array) -> Response:
@@ -57,7 +57,7 @@ class AnyRule:
 
 
 def explain(
-    lagrangian: Lagrangian, oracle: Oracle, pool: Pool, cells: Cells, *, nu: float
+    lagrangian: Lagrangian, oracle: Oracle, pool: Pool, cells: CellTable, *, nu: float
 ) -> Conflict:
     """Explain why constraints that were found infeasible are so."""
     K = lagrangian.n_constraints
@@ -99,10 +99,11 @@ def can_be_met(lagrangian: Lagrangian, oracle: Oracle, pool: Pool) -> bool:
     return slack.upper <= TOLERANCE
 
 
-def least_violation(lagrangian: Lagrangian, cells: Cells, *, nu: float = 1e-6) -> float:
+def least_violation(lagrangian: Lagrangian, cells: CellTable, *, nu: float = 1e-6) -> float:
     """Return the least uniform slack that any decisions need, those that know every label included.
 
     >>> from equipoise import Lagrangian, SelectionRate
+    >>> from equipoise import Cells
     >>> cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]})
     >>> wish = SelectionRate(at_least=0.5) & SelectionRate(at_most=0.3)
     >>> round(least_violation(Lagrangian.from_moments(wish.moments(cells), cells), cells), 6)

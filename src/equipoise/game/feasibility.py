@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import linprog
 
-from equipoise.cells.rows import Array
+from equipoise.cells.table import Array
 from equipoise.game.column_generation import column_generation
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian
 from equipoise.game.pool import Oracle, Play, Pool

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.cells.rows import Array, Cells, Mask
+from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.moments import Moments, Row
 from equipoise.game.objectives import Costs, Loss, Objective, loss_table
 
@@ -57,7 +57,7 @@ class Lagrangian:
     def from_moments(
         cls,
         moments: Moments,
-        cells: Cells,
+        cells: CellTable,
         loss: Objective | Loss | None = None,
         B: float = np.inf,
     ) -> Lagrangian:

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 
-from equipoise.cells.rows import Array
+from equipoise.cells.table import Array
 from equipoise.constraints.base import Constraint
 from equipoise.exceptions import EquipoiseWarning
 from equipoise.game.lagrangian import Lagrangian

@@ -17,7 +17,7 @@ from scipy.optimize import OptimizeResult, linprog
 from scipy.sparse import csc_array
 from scipy.special import softmax
 
-from equipoise.cells.rows import Array
+from equipoise.cells.table import Array
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian
 
 #: The programs are small and dense: presolving them takes longer than it saves.

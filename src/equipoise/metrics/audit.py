@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
 from equipoise.cells.codes import factorize
-from equipoise.cells.rows import Array, Cells, Mask
+from equipoise.cells.rows import Cells
+from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.rows.validation import read_columns, read_weights
 
 #: Below this many rows for each distinct one, a bootstrap draws rows rather than counts of them.
@@ -67,19 +68,20 @@ class Audit:
         return cls(Cells.from_columns(label, sensitive, control, weight), prediction)
 
     @classmethod
-    def of_sums(cls, cells: Cells, selected: Array, squares: tuple[Array, Array, Array]) -> Audit:
+    def of_sums(
+        cls, cells: CellTable, selected: Array, squares: tuple[Array, Array, Array]
+    ) -> Audit:
         """Make one of people who are elsewhere, from sums over cells of weights that sum to one.
 
         Parameters
         ----------
-        cells : Cells
-            The table of cells.
+        cells : CellTable
         selected : array of shape (C,)
             The weight that is selected.
         squares : three arrays of shape (C,)
             Sums of w^2, w^2 h and w^2 h^2.
         """
-        audit = cls(cells, np.empty(0))
+        audit = cls(cells, np.empty(0))  # type: ignore[arg-type]  # no row is asked for
         vars(audit).update(mass=cells.mass, selected=selected, squares=squares)
         return audit
 

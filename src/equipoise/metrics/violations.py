@@ -266,7 +266,7 @@ def _second_moment(at_zero: Array, slope: Array, squares: Squares) -> Array:
 class _Noted(Builder):
     """A builder that keeps the events, and what is averaged over them."""
 
-    def __init__(self, cells: Cells) -> None:
+    def __init__(self, cells: CellTable) -> None:
         super().__init__(cells)
         self.noted: list[tuple[Mask, Any]] = []
 

@@ -12,7 +12,8 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.utils.validation import _num_samples
 
-from equipoise.cells.rows import Array, Cells
+from equipoise.cells.rows import Cells
+from equipoise.cells.table import Array, CellTable
 from equipoise.oracles.cross_fit import Rows
 from equipoise.oracles.refit import weight_parameter
 from equipoise.rows.take import take_rows
@@ -177,7 +178,7 @@ def check_probabilistic(estimator: Any) -> None:
 class CellGroups:
     """What the cells are called: label and group of each, and the values that make a group."""
 
-    def __init__(self, cells: Cells) -> None:
+    def __init__(self, cells: CellTable) -> None:
         columns: Mapping[str, NDArray] = {**cells.control, **cells.sensitive}
         keys = list(zip(*(values.tolist() for values in columns.values()), strict=True))
         self.names = list(columns)

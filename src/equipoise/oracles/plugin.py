@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.cells.rows import Array, Cells
+from equipoise.cells.layered import AnyCells
+from equipoise.cells.rows import Cells
+from equipoise.cells.table import Array
 from equipoise.game.pool import Response
 from equipoise.oracles.cell_probabilities import CellGroups, CellProbabilities, check_probabilistic
 from equipoise.oracles.cross_fit import make_folds
@@ -75,13 +77,14 @@ class PluginOracle:
     out_of_fold = True
 
     def __init__(
-        self, estimator: Any, X: Any, cells: Cells, cv: Any = 5, aware: bool = False
+        self, estimator: Any, X: Any, cells: AnyCells, cv: Any = 5, aware: bool = False
     ) -> None:
         check_probabilistic(estimator)
-        if not cells.is_plain:
+        if not isinstance(cells, Cells):
             raise ValueError(
-                "the plug-in oracle got utilities, group probabilities or constraint_weights=False; "
-                "it expects known groups and one weight per person. Use oracle='refit'."
+                "the plug-in oracle got utilities, group probabilities or "
+                "constraint_weights=False; it expects known groups and one weight per person. Use "
+                "oracle='refit'."
             )
         self.cells = cells
         table = CellGroups(cells)
