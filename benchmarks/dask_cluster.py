@@ -61,6 +61,7 @@ def clocked(work: Any, arguments: list[Any]) -> float:
 def bare(shards: list, numbers: tuple, bins: Any, params: dict, rounds: int, meeting: dict) -> int:
     """Train on this worker's bins, with the labels that are there: the learner, and no more."""
     import xgboost
+
     from equipoise.engines.dask.trainers.xgboost_resident import resident, together
 
     data = resident(shards, numbers, bins, params["nthread"])
@@ -103,10 +104,10 @@ def learner_alone(oracle: Any) -> Any:
     return fit
 
 
-def weights_and_moments(shard: Any, lesson: Any) -> float:
+def weights_and_moments(shard: Any, task: Any) -> float:
     """Return the milliseconds that one worker takes for a million rows."""
     start = time.perf_counter()
-    label, _ = lesson.rows(shard)
+    label, _ = shard.examples(task)
     shard.count(label == 1)
     return (time.perf_counter() - start) * 1e9 / len(shard)
 
@@ -114,12 +115,12 @@ def weights_and_moments(shard: Any, lesson: Any) -> float:
 def measure(rows: int, workers: int, trees: int, rounds: int, stock: bool) -> dict[str, float]:
     """Measure one size, in this process."""
     from distributed import Client, LocalCluster
-    from equipoise.engines.dask.lessons import Lesson
     from xgboost import XGBClassifier
 
     from equipoise import DemographicParity, FairClassifier
-    from equipoise.engines.dask import Shards
-    from equipoise.engines.dask.oracles import ShardOracle
+    from equipoise.engines.dask.engine import DaskEngine
+    from equipoise.engines.dask.shard import Task
+    from equipoise.rows.people import People
 
     warnings.simplefilter("ignore")
     found: dict[str, float] = {"rows": rows, "workers": workers}
@@ -131,13 +132,12 @@ def measure(rows: int, workers: int, trees: int, rounds: int, stock: bool) -> di
     ):
         X, y, A = generate(rows, parts=2 * workers)
         learner = XGBClassifier(n_estimators=trees, max_depth=6, n_jobs=1)
-        shards = Shards(X, y, A, dtype=np.float32)
-        oracle = ShardOracle(learner, shards)
-        costs = questions(shards.cells, rounds + 1)
+        engine = DaskEngine.open(People(X, y, A), estimator=learner)
+        oracle, costs = engine.refit(learner), questions(engine.cells, rounds + 1)
         found["ours"] = clocked(oracle.best_response, costs)
         found["alone"] = clocked(learner_alone(oracle), costs)
-        lesson = Lesson.of_costs(costs[0], shards.cells)
-        found["table ms"] = float(np.median(shards.map(weights_and_moments, lesson)))
+        task = Task(*engine.cells.relabel(costs[0]))
+        found["table ms"] = float(np.median(engine.shards.map(weights_and_moments, task)))
         start = time.perf_counter()
         clf = FairClassifier(learner, DemographicParity(eps=0.02), nu=0.002)
         clf.fit(X, y, sensitive_features=A)
@@ -146,7 +146,7 @@ def measure(rows: int, workers: int, trees: int, rounds: int, stock: bool) -> di
         found["driver MiB"] = peak / 1024
         if stock:
             for name, other in stock_learners(trees).items():
-                theirs = ShardOracle(other, shards)
+                theirs = engine.refit(other)
                 found[name] = clocked(theirs.best_response, costs[: max(rounds // 2, 1) + 1])
     return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -33,7 +33,8 @@ class MemoryEngine:
     classes : array of two labels
     """
 
-    is_local, keeps_answers = True, False
+    is_local: ClassVar[bool] = True
+    keeps_answers: ClassVar[bool] = False
 
     def __init__(self, X: Any, cells: AnyCells, classes: NDArray) -> None:
         self.X, self.cells, self.classes = X, cells, classes

@@ -88,8 +88,9 @@ class PluginOracle:
         check_probabilistic(estimator)
         if not isinstance(cells, Cells):
             raise ValueError(
-                "the plug-in oracle got utilities, group probabilities or constraint_weights=False; "
-                "it expects known groups and one weight per person. Use oracle='refit'."
+                "the plug-in oracle got utilities, group probabilities or "
+                "constraint_weights=False; it expects known groups and one weight per person. Use "
+                "oracle='refit'."
             )
         self.cells = cells
         table = CellGroups(cells)

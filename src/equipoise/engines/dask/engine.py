@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,8 @@ class DaskEngine:
         See `open`, which reads Dask collections into shards.
     """
 
-    is_local, keeps_answers = False, True
+    is_local: ClassVar[bool] = False
+    keeps_answers: ClassVar[bool] = True
 
     def __init__(self, shards: Shards) -> None:
         self.shards, self.classes = shards, shards.classes
