@@ -74,7 +74,7 @@ class MinimaxGroupError(GroupConstraint):
 
     Use it where nobody should be made worse off without anybody gaining, and where no bound is
     known beforehand. One group that is hard to classify, perhaps because its labels are noise, may
-    set the level for all; look at which group limits the result.
+    set the rate for all; look at which group limits the result.
 
     Parameters
     ----------

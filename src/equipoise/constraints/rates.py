@@ -13,6 +13,12 @@ _NOT_SELECTED = ((1.0, 0.0), (1.0, 0.0))
 _WRONG = ((0.0, 1.0), (1.0, 0.0))
 _RIGHT = ((1.0, 0.0), (0.0, 1.0))
 _FAVOURABLE = ((0.0, 0.0), (1.0, 1.0))
+#: Label given -> whose rate it is.
+_AMONG = {
+    None: "all",
+    0: "those whose label is the other one",
+    1: "those whose label is the favourable one",
+}
 
 
 class Rate(NamedTuple):
@@ -28,8 +34,10 @@ class Rate(NamedTuple):
         ``utility[label][prediction]``.
     given : 0, 1 or None
         The label of those who count; None: everybody does.
-    words, meaning : str
-        What tables of groups call it, and who is counted among whom.
+    words : str
+        What tables of groups call it.
+    counted : str
+        Who is counted; see `meaning`.
 
     Examples
     --------
@@ -44,7 +52,12 @@ class Rate(NamedTuple):
     utility: tuple[tuple[float, float], tuple[float, float]]
     given: int | None
     words: str
-    meaning: str
+    counted: str
+
+    @property
+    def meaning(self) -> str:
+        """Who is counted among whom, for readers of a table."""
+        return f"{self.counted}, among {_AMONG[self.given]}"
 
     def table(self, cells: CellTable) -> Array:
         """Return the utility in every cell for prediction 0 and 1, shape (C, 2)."""
@@ -62,7 +75,7 @@ SELECTION = Rate(
     _SELECTED,
     None,
     "selected",
-    "people who get the favourable decision, among all",
+    "people who get the favourable decision",
 )
 REJECTION = Rate(
     "rejection",
@@ -70,51 +83,16 @@ REJECTION = Rate(
     _NOT_SELECTED,
     None,
     "turned down",
-    "people who get the other decision, among all",
+    "people who get the other decision",
 )
 ERROR = Rate(
-    "error",
-    "error_rate",
-    _WRONG,
-    None,
-    "wrong",
-    "decided otherwise than their label says, among all",
+    "error", "error_rate", _WRONG, None, "wrong", "decided otherwise than their label says"
 )
-ACCURACY = Rate(
-    "accuracy", "accuracy_score", _RIGHT, None, "right", "decided as their label says, among all"
-)
-TPR = Rate(
-    "tpr",
-    "true_positive_rate",
-    _SELECTED,
-    1,
-    "true positives",
-    "selected, among those whose label is the favourable one",
-)
-FPR = Rate(
-    "fpr",
-    "false_positive_rate",
-    _SELECTED,
-    0,
-    "false positives",
-    "selected, among those whose label is the other one",
-)
-FNR = Rate(
-    "fnr",
-    "false_negative_rate",
-    _NOT_SELECTED,
-    1,
-    "false negatives",
-    "turned down, among those whose label is the favourable one",
-)
-TNR = Rate(
-    "tnr",
-    "true_negative_rate",
-    _NOT_SELECTED,
-    0,
-    "true negatives",
-    "turned down, among those whose label is the other one",
-)
+ACCURACY = Rate("accuracy", "accuracy_score", _RIGHT, None, "right", "decided as their label says")
+TPR = Rate("tpr", "true_positive_rate", _SELECTED, 1, "true positives", "selected")
+FPR = Rate("fpr", "false_positive_rate", _SELECTED, 0, "false positives", "selected")
+FNR = Rate("fnr", "false_negative_rate", _NOT_SELECTED, 1, "false negatives", "turned down")
+TNR = Rate("tnr", "true_negative_rate", _NOT_SELECTED, 0, "true negatives", "turned down")
 #: A rate of the labels: no decision changes it, so that it cannot be constrained.
 BASE = Rate(
     "base",
@@ -122,7 +100,7 @@ BASE = Rate(
     _FAVOURABLE,
     None,
     "label is favourable",
-    "people whose label is the favourable one, among all",
+    "people whose label is the favourable one",
 )
 
 #: The rates of decisions by their short names.

@@ -51,31 +51,16 @@ _RATES: dict[Callable[..., float], Rate] = {
     getattr(rates, rate.column): rate for rate in RATES.values() if hasattr(rates, rate.column)
 }
 _DISPARITIES: dict[Callable[..., float], tuple[Disparity, Method]] = {
-    disparities.demographic_parity_violation: (
-        Disparity(DEMOGRAPHIC_PARITY),
-        "to_overall",
-    ),
+    disparities.demographic_parity_violation: (Disparity(DEMOGRAPHIC_PARITY), "to_overall"),
     disparities.equalized_odds_violation: (Disparity(EQUALIZED_ODDS), "to_overall"),
-    disparities.demographic_parity_difference: (
-        Disparity(DEMOGRAPHIC_PARITY),
-        "between_groups",
-    ),
+    disparities.demographic_parity_difference: (Disparity(DEMOGRAPHIC_PARITY), "between_groups"),
     disparities.demographic_parity_ratio: (
         Disparity(DEMOGRAPHIC_PARITY, ratio=True),
         "between_groups",
     ),
-    disparities.equalized_odds_difference: (
-        Disparity(EQUALIZED_ODDS),
-        "between_groups",
-    ),
-    disparities.equalized_odds_ratio: (
-        Disparity(EQUALIZED_ODDS, ratio=True),
-        "between_groups",
-    ),
-    disparities.equal_opportunity_difference: (
-        Disparity(EQUAL_OPPORTUNITY),
-        "between_groups",
-    ),
+    disparities.equalized_odds_difference: (Disparity(EQUALIZED_ODDS), "between_groups"),
+    disparities.equalized_odds_ratio: (Disparity(EQUALIZED_ODDS, ratio=True), "between_groups"),
+    disparities.equal_opportunity_difference: (Disparity(EQUAL_OPPORTUNITY), "between_groups"),
     disparities.equal_opportunity_ratio: (
         Disparity(EQUAL_OPPORTUNITY, ratio=True),
         "between_groups",

@@ -38,6 +38,30 @@ class GroupTable:
     features: tuple[str, ...]
     columns: dict[str, NDArray[Any]]
 
+    @classmethod
+    def from_audit(
+        cls,
+        audit: Audit,
+        groups: str = "both",
+        *,
+        interval: Kind | None = "analytic",
+        level: float = 0.95,
+        draws: Draws | None = None,
+    ) -> GroupTable:
+        """Return the table of an audit; see `group_table`."""
+        rows = list(_rows(audit, groups))
+        masks = np.array([mask for _, _, mask in rows])
+        columns: dict[str, NDArray[Any]] = {"count": masks @ audit.cells.count}
+        for rate in GROUP_RATES:
+            name = rate.column
+            if interval is None:
+                columns[name] = audit.rate(rate, masks)
+            else:
+                value, low, high = rate_intervals(audit, rate, masks, level, draws)
+                columns |= {name: value, f"{name}_low": low, f"{name}_high": high}
+        features, names, _ = zip(*rows, strict=True)
+        return cls(names, features, columns)
+
     def __getitem__(self, column: str) -> NDArray[Any]:
         return self.columns[column]
 
@@ -169,31 +193,7 @@ def group_table(
     """
     audit = Audit.read(y_true, y_pred, sensitive_features, None, sample_weight, pos_label)
     draws = None if interval is None else resample(audit, interval, n_draws, random_state)
-    return tabulate(audit, groups, interval=interval, level=level, draws=draws)
-
-
-def tabulate(
-    audit: Audit,
-    groups: str = "both",
-    *,
-    interval: Kind | None = "analytic",
-    level: float = 0.95,
-    draws: Draws | None = None,
-) -> GroupTable:
-    """Return the table of an audit; see `group_table`."""
-    rows = list(_rows(audit, groups))
-    masks = np.array([mask for _, _, mask in rows])
-    columns: dict[str, NDArray[Any]] = {"count": masks @ audit.cells.count}
-    for rate in GROUP_RATES:
-        if interval is None:
-            columns[rate.column] = audit.rate(rate, masks)
-        else:
-            value, low, high = rate_intervals(audit, rate, masks, level, draws)
-            name = rate.column
-            columns |= {name: value, f"{name}_low": low, f"{name}_high": high}
-    return GroupTable(
-        tuple(group for _, group, _ in rows), tuple(name for name, _, _ in rows), columns
-    )
+    return GroupTable.from_audit(audit, groups, interval=interval, level=level, draws=draws)
 
 
 def _rows(audit: Audit, groups: str) -> Iterator[tuple[str, Hashable, Mask]]:

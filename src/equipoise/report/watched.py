@@ -14,7 +14,6 @@ from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.reductions import FairClassifier
 from equipoise.metrics import GroupTable, group_table
 from equipoise.metrics.audit import Audit
-from equipoise.metrics.table import tabulate
 from equipoise.metrics.tallies import Tally
 from equipoise.oracles.decisions import decisions
 from equipoise.rows import people as rows
@@ -151,4 +150,5 @@ class WatchedCells:
         tally = self.tallies[number]
         if tally.squares is None:
             raise ValueError("people who count in more than one way have no table of groups.")
-        return tabulate(Audit.of_sums(tally.cells, tally.s, tally.squares), level=level)
+        audit = Audit.of_sums(tally.cells, tally.s, tally.squares)
+        return GroupTable.from_audit(audit, level=level)
