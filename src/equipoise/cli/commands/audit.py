@@ -18,8 +18,8 @@ from equipoise.cli.tables.columns import as_number, kind_of, plain_values
 from equipoise.cli.tables.people import Columns, Reader, Request, check_columns, read_label
 from equipoise.cli.terminal import Terminal
 from equipoise.report.contents import AuditContents, DataContents, Range, ReportContents
-from equipoise.report.described import versions
-from equipoise.report.measured import group_contents, span
+from equipoise.report.evaluate import group_contents, span
+from equipoise.report.text import versions
 
 #: Disparity -> what it is, in words. The first three need decisions only, the others also labels.
 _DISPARITIES: dict[str, str] = {
