@@ -28,8 +28,6 @@ MOST_BYTES = 2_000_000
 _MOST_GROUPS = (100, 40, 15, 5, 0)
 #: More groups than these make a picture that nobody reads; the table has them.
 _MOST_DRAWN = 14
-#: Features that are named; the rest are counted.
-_MOST_FEATURES = 60
 #: The numbers travel with the page, unless they are most of it.
 _MOST_DATA = 600_000
 
@@ -106,6 +104,8 @@ class Page:
     most_groups: int
     #: Of the inequalities of a constraint, which can be thousands, only the worst are shown.
     most_rows: int = 8
+    #: Features of a kind that are named; the rest are counted.
+    most_features: int = 30
 
     @property
     def title(self) -> str:
@@ -152,17 +152,17 @@ class Page:
         return any(point.certificate.get("exact") for point in self.contents.points)
 
     @property
-    def features(self) -> list[str]:
-        """Names and kinds of features, of no more than can be read."""
-        return [f"{name} ({kind})" for name, kind in self.contents.data.features.items()][
-            :_MOST_FEATURES
-        ]
+    def features(self) -> dict[str, list[str]]:
+        """Names of the features, by kind."""
+        found: dict[str, list[str]] = {}
+        for name, kind in self.contents.data.features.items():
+            found.setdefault(kind, []).append(name)
+        return found
 
     @property
     def missing(self) -> list[str]:
         """Names of features and how many of their values are missing."""
-        counts = self.contents.data.missing.items()
-        return [f"{name} {count:,}" for name, count in counts][:_MOST_FEATURES]
+        return [f"{name} {count:,}" for name, count in self.contents.data.missing.items()]
 
     @property
     def card(self) -> list[CardSection]:
