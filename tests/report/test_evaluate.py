@@ -1,5 +1,7 @@
 """What mixtures do to people, against raw arrays: weights, strata and two features at once."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -8,7 +10,6 @@ from unkind import make_people
 from equipoise import DemographicParity, Frontier
 from equipoise.metrics import group_table
 from equipoise.report.evaluate import Mixture, frontier_points, model_point
-from equipoise.report.summary import _people
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +20,12 @@ def traced():
         people, rng = make_people(n, seed), np.random.default_rng(seed + 5)
         groups = {**people.group, "race": rng.choice(["b", "w"], n)}
         stratum = {"town": rng.choice(["u", "v"], n)}
-        data[name] = _people(people.X, people.y, groups, stratum, rng.uniform(0.5, 2.0, n))
+        metadata = {
+            "sensitive_features": groups,
+            "control_features": stratum,
+            "sample_weight": rng.uniform(0.5, 2.0, n),
+        }
+        data[name] = SimpleNamespace(X=people.X, y=people.y, metadata=metadata)
     train = data["training"]
     frontier = Frontier(LogisticRegression(), DemographicParity(), bounds=[0.02, 0.1])
     return frontier.fit(train.X, train.y, **train.metadata), data
