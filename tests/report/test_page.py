@@ -202,6 +202,9 @@ def test_a_bound_that_cannot_be_met_is_said(made):
     text = render(contents).decode()
     assert "1 of the bounds, up to 0.005, cannot be met with this learner" in text
     assert "bound cannot be met" in text
+    alone = render(replace(contents, kind="model", points=[unmet], unconstrained=None)).decode()
+    assert "The bound cannot be met with this learner" in alone
+    assert "of the bounds" not in alone
 
 
 def test_files_are_replaced_only_if_allowed(made, tmp_path):

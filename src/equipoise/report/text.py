@@ -188,7 +188,11 @@ def findings(contents: ReportContents) -> list[str]:
         shown.append(contents.points[0])
     sentences = [_finding(point) for point in shown if point is not None]
     unmet = [point for point in contents.points if not point.certificate.get("feasible", True)]
-    if unmet and unmet[-1].eps is not None:
+    if unmet and len(contents.points) == 1:
+        sentences.append(
+            "The bound cannot be met with this learner. The model exceeds it by the least that can."
+        )
+    elif unmet and unmet[-1].eps is not None:
         sentences.append(
             f"{len(unmet)} of the bounds, up to {bound(unmet[-1].eps)}, cannot be met with this "
             "learner. Their points hold the least that can."
