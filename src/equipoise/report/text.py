@@ -190,7 +190,7 @@ def findings(contents: ReportContents) -> list[str]:
     unmet = [point for point in contents.points if not point.certificate.get("feasible", True)]
     if unmet and len(contents.points) == 1:
         sentences.append(
-            "The bound cannot be met with this learner. The model exceeds it by as little as it can."
+            "The bound cannot be met with this learner. The model exceeds it as little as it can."
         )
     elif unmet and unmet[-1].eps is not None:
         sentences.append(
