@@ -12,6 +12,7 @@ EXTRAS = PROJECT["optional-dependencies"]
 
 # Installed by `make oldest`; xgboost is left out there for its size.
 TRIED = PROJECT["dependencies"] + EXTRAS["frames"] + EXTRAS["plot"] + EXTRAS["files"]
+TRIED += EXTRAS["report"]
 TRIED += [need for need in EXTRAS["cli"] + EXTRAS["onnx"] if not need.startswith("equipoise")]
 TRIED += [need for need in EXTRAS["boosting"] + EXTRAS["test"] if need.startswith(("l", "f"))]
 

@@ -111,7 +111,9 @@ def price_of_blindness(
     games = games_of(constraint, stated, traced)
     blind = engine.plugin(estimator, cv, aware=False)
     if not isinstance(blind, PluginOracle):
-        raise TypeError("price_of_blindness needs rows in memory; load the data, or a sample of it.")
+        raise TypeError(
+            "price_of_blindness needs rows in memory; load the data, or a sample of it."
+        )
     return PriceOfBlindness(
         bounds=traced,
         blind=_errors(games, blind, gap),

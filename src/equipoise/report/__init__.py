@@ -4,9 +4,9 @@
 from a `ReportContents`. `report_of` makes one in Python; the command line makes its own.
 """
 
+from equipoise.report.card import model_card, write_model_card
 from equipoise.report.contents import ReportContents
-from equipoise.report.making import report_of
-from equipoise.report.model_card import model_card, write_model_card
 from equipoise.report.page import write_report
+from equipoise.report.summary import report_of
 
 __all__ = ["ReportContents", "model_card", "report_of", "write_model_card", "write_report"]

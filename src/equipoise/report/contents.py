@@ -6,8 +6,14 @@ Whoever writes a page must escape it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple, get_args, get_type_hints
+
+#: The rates that are shown for every group; the first is of labels, the others of decisions.
+RATES = ("base_rate", "selection_rate", "true_positive_rate", "false_positive_rate", "error_rate")
+
+from equipoise.game.certificate import Status
 
 
 class Range(NamedTuple):
@@ -49,7 +55,7 @@ class GroupContents:
     """What happens to one group: its size and its rates, with intervals that hold one by one.
 
     ``feature`` is the column that makes the group, "a x b" for combinations, "" for everybody.
-    ``rates`` has base_rate, selection_rate, true_positive_rate, false_positive_rate, error_rate.
+    ``rates`` has the names `RATES`.
     """
 
     feature: str
@@ -81,6 +87,33 @@ class PointContents:
     groups: dict[str, list[GroupContents]]
     command: str = ""
     python: str = ""
+
+    def on(self, data: str) -> MeasuredContents | None:
+        """Return what was measured on these data, None if nothing was."""
+        return next((entry for entry in self.measured if entry.data == data), None)
+
+    @property
+    def status(self) -> Status:
+        """Whether the bound is met, proven impossible, or not met yet."""
+        return Status(self.certificate.get("status", Status.MET.value))
+
+    @property
+    def proof(self) -> str:
+        """What was proven about this point, in a few words."""
+        if self.status is not Status.MET:
+            return self.status.value
+        return "gap closed" if self.certificate.get("gap_closed") else "gap open"
+
+    @property
+    def main_data(self) -> str:
+        """The data that count most: people whom the fit has not seen, if there are any."""
+        names = [entry.data for entry in self.measured] or ["training"]
+        return next((name for name in ("test", "out of fold") if name in names), names[0])
+
+    @property
+    def group_data(self) -> list[str]:
+        """The data that groups were measured on, those that count most first."""
+        return sorted(self.groups, key=lambda data: data != self.main_data)
 
 
 @dataclass(frozen=True)
@@ -173,14 +206,49 @@ class ReportContents:
     versions: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
+    @property
+    def all_points(self) -> list[PointContents]:
+        """The points, and the unconstrained one last."""
+        return [*self.points, *([] if self.unconstrained is None else [self.unconstrained])]
+
+    def key(self, point: PointContents) -> str:
+        """Return the name of a point in links: its number, or "free" for the unconstrained one."""
+        if point is self.unconstrained:
+            return "free"
+        return str(next(at for at, other in enumerate(self.points) if other is point))
+
+    def nearest(self, eps: float | None = None) -> PointContents | None:
+        """Return the point whose bound is nearest to this one; by default the one in the middle."""
+        if not self.points or eps is None:
+            return self.points[len(self.points) // 2] if self.points else None
+        traced = [point for point in self.points if point.eps is not None]
+        return min(traced or self.points, key=lambda point: abs((point.eps or 0.0) - eps))
+
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
+        """Return the contents in types that JSON has."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, given: dict[str, Any]) -> ReportContents:
-        """Return what `to_dict` was made of, after a detour through JSON too."""
+        """Return the contents that `to_dict` was called on, after a detour through JSON too."""
         return _make(cls, given)
+
+
+def largest_groups(groups: Sequence[GroupContents], most: int) -> list[GroupContents]:
+    """Return the groups to show, in their order: all, or the largest; everybody always.
+
+    Size decides, and not a rate, so that every classifier shows the same groups.
+
+    >>> groups = [GroupContents("", "all", 9, {}), *(GroupContents("a", str(n), n, {})
+    ...           for n in (2, 3, 4))]
+    >>> [group.group for group in largest_groups(groups, 2)]
+    ['all', '3', '4']
+    """
+    order = sorted(
+        (at for at, group in enumerate(groups) if group.feature), key=lambda at: -groups[at].count
+    )
+    left_out = set(order[most:])
+    return [group for at, group in enumerate(groups) if at not in left_out]
 
 
 def _make(kind: Any, value: Any) -> Any:

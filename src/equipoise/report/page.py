@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
+from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
-from importlib.resources import files
 from pathlib import Path
 
 from equipoise.atomic_files import new_file
-from equipoise.report import sections
-from equipoise.report.chart import frontier_chart, legend, point_key
-from equipoise.report.contents import PointContents, ReportContents
-from equipoise.report.markup import Child, Html, element
-from equipoise.report.numbers import bound
-from equipoise.report.panel import point_panel
-from equipoise.report.words import chosen_point
+from equipoise.game.certificate import Scope
+from equipoise.report.card import CardSection, card_sections, model_card
+from equipoise.report.chart import Chart
+from equipoise.report.contents import (
+    GroupContents,
+    MeasuredContents,
+    PointContents,
+    ReportContents,
+    RowContents,
+    largest_groups,
+)
+from equipoise.report.templates import asset, page_template
 
 #: A page that people can send is no larger.
 MOST_BYTES = 2_000_000
 #: Groups that tables have: as many as fit.
 _MOST_GROUPS = (100, 40, 15, 5, 0)
+#: More groups than these make a picture that nobody reads; the table has them.
+_MOST_DRAWN = 14
 #: The numbers travel with the page, unless they are most of it.
 _MOST_DATA = 600_000
 
@@ -53,126 +61,175 @@ def write_report(path: str | Path, contents: ReportContents, *, overwrite: bool 
 
 def render(contents: ReportContents) -> bytes:
     """Return the page; where there are too many groups for its size, the largest groups only."""
-    numbers = _numbers(contents)
+    template, numbers = page_template(), _numbers(contents)
     for most_groups in _MOST_GROUPS:
-        page = _document(contents, most_groups, numbers).encode("utf-8", errors="replace")
+        text = template.render(page=Page(contents, numbers, most_groups))
+        page = text.encode("utf-8", errors="replace")
         if len(page) < MOST_BYTES:
             break
     return page
 
 
-def _document(contents: ReportContents, most_groups: int, numbers: Html | None) -> str:
-    style, script = _asset("page.css"), _asset("page.js")
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=_policy(style, script)),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="color-scheme", content="light dark"),
-        element("title", _title(contents)),
-        element("style", style),
-    )
-    body = element(
-        "body",
-        element("a", "Skip to the content", href="#main", class_="skip"),
-        _header(contents),
-        element("main", _main(contents, most_groups), id="main"),
-        element("footer", element("p", "Made with equipoise. Nothing on this page is sent.")),
-        numbers,
-        element("script", script),
-    )
-    return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
+@dataclass(frozen=True)
+class GroupRows:
+    """Groups to show: each under a classifier and, if that is known, under the unconstrained one.
+
+    ``left_out`` says, in words, how many smaller groups are not shown.
+    """
+
+    pairs: list[tuple[GroupContents, GroupContents | None]]
+    beside: bool
+    left_out: str
+
+    @property
+    def drawn(self) -> bool:
+        """Whether they are few enough for a picture."""
+        return 0 < len(self.pairs) <= _MOST_DRAWN
 
 
-def _title(contents: ReportContents) -> str:
-    return contents.title[:1].upper() + contents.title[1:]
+@dataclass(frozen=True)
+class Page:
+    """All that the template of the page shows.
 
+    Attributes
+    ----------
+    contents : ReportContents
+    numbers : str or None
+        The contents as JSON that is safe inside of a script element.
+    most_groups : int
+        How many groups the tables have, at most.
+    """
 
-def _header(contents: ReportContents) -> Html:
-    kinds = {"frontier": "Accuracy and fairness", "model": "A fair model", "audit": "Audit"}
-    links = [
-        element("li", element("a", name, href=f"#{key}"))
-        for key, name, there in (
-            ("short", "In short", True),
-            ("frontier", "Frontier", contents.kind == "frontier"),
-            ("model", "Model", contents.kind == "model"),
-            ("audit", "Groups", contents.audit is not None),
-            ("points-table", "All points", len(contents.points) > 1),
-            ("meaning", "Meaning", contents.constraint is not None),
-            ("data", "Data", True),
-            ("card", "Model card", bool(contents.points)),
+    contents: ReportContents
+    numbers: str | None
+    most_groups: int
+    #: Of the inequalities of a constraint, which can be thousands, only the worst are shown.
+    most_rows: int = 8
+    #: Features of a kind that are named; the rest are counted.
+    most_features: int = 30
+
+    @property
+    def title(self) -> str:
+        """The title of the page."""
+        return self.contents.title[:1].upper() + self.contents.title[1:]
+
+    @property
+    def level(self) -> str:
+        """The level of all intervals."""
+        return f"{self.contents.level:.0%}"
+
+    @property
+    def sections(self) -> list[tuple[str, str]]:
+        """The sections that the page begins with links to: key and title."""
+        contents = self.contents
+        return [
+            (key, title)
+            for key, title, there in (
+                ("short", "In short", True),
+                ("frontier", "Frontier", contents.kind == "frontier" and contents.points),
+                ("model", "Model", contents.kind != "frontier" and contents.points),
+                ("audit", "Groups", contents.audit),
+                ("points-table", "All points", len(contents.points) > 1),
+                ("meaning", "Meaning", contents.constraint),
+                ("data", "Data", True),
+                ("card", "Model card", contents.points),
+            )
+            if there
+        ]
+
+    @property
+    def keys(self) -> list[str]:
+        """The names of all points in links."""
+        return [self.contents.key(point) for point in self.contents.all_points]
+
+    @property
+    def chart(self) -> Chart:
+        """The picture of the frontier."""
+        return Chart(self.contents)
+
+    @property
+    def scope(self) -> str:
+        """Whom lower values are about: over the whole class, or relative to something."""
+        return str(self.contents.points[0].certificate.get("scope", Scope.ORACLE.value))
+
+    @property
+    def gap_name(self) -> str:
+        """The name of the gap: where the oracle is a learner, it is a search gap."""
+        whole = self.scope == Scope.WHOLE_CLASS.value
+        return "Distance from the best, at most" if whole else "Search gap"
+
+    @property
+    def features(self) -> dict[str, list[str]]:
+        """Names of the features, by kind."""
+        found: dict[str, list[str]] = {}
+        for name, kind in self.contents.data.features.items():
+            found.setdefault(kind, []).append(name)
+        return found
+
+    @property
+    def missing(self) -> list[str]:
+        """Names of features and how many of their values are missing."""
+        return [f"{name} {count:,}" for name, count in self.contents.data.missing.items()]
+
+    @property
+    def card(self) -> list[CardSection]:
+        """The sections of the model card."""
+        return card_sections(self.contents)
+
+    @property
+    def card_text(self) -> str:
+        """The model card as Markdown."""
+        return model_card(self.contents)
+
+    def compared(self, point: PointContents) -> PointContents | None:
+        """Return the unconstrained classifier, None beside itself."""
+        free = self.contents.unconstrained
+        return None if free is point else free
+
+    def worst(self, entry: MeasuredContents) -> list[RowContents]:
+        """Return the inequalities that are closest to their bounds, or furthest above."""
+        rows = sorted(entry.rows, key=lambda row: -(row.excess.estimate or 0.0))
+        return rows[: self.most_rows]
+
+    def groups(self, point: PointContents, data: str) -> GroupRows:
+        """Return the groups to show of some data."""
+        compared = self.compared(point)
+        free = [] if compared is None else compared.groups.get(data, [])
+        return self._rows(point.groups[data], free)
+
+    @property
+    def audited(self) -> GroupRows:
+        """The groups to show of an audit."""
+        return self._rows([] if self.contents.audit is None else self.contents.audit.groups, [])
+
+    def _rows(self, groups: list[GroupContents], free: list[GroupContents]) -> GroupRows:
+        shown, others = (largest_groups(some, self.most_groups) for some in (groups, free))
+        left = len(groups) - len(shown)
+        words = f"; the largest groups only, {left} smaller ones are left out" if left else ""
+        if len(free) != len(groups):
+            return GroupRows([(group, None) for group in shown], False, words)
+        return GroupRows(list(zip(shown, others, strict=True)), True, words)
+
+    @cached_property
+    def style(self) -> str:
+        """The style sheet."""
+        return asset("page.css")
+
+    @cached_property
+    def script(self) -> str:
+        """The script."""
+        return asset("page.js")
+
+    @property
+    def policy(self) -> str:
+        """A policy under which no other script or style runs, and nothing is loaded."""
+        return (
+            f"default-src 'none'; style-src 'sha256-{_digest(self.style)}'; "
+            f"script-src 'sha256-{_digest(self.script)}'; base-uri 'none'; form-action 'none'"
         )
-        if there
-    ]
-    return element(
-        "header",
-        element("p", kinds.get(contents.kind, ""), class_="kind"),
-        element("h1", _title(contents)),
-        element("nav", element("ul", links), aria_label="Sections"),
-    )
 
 
-def _main(contents: ReportContents, most_groups: int) -> list[Child]:
-    return [
-        sections.in_short(contents),
-        _chosen(contents, most_groups),
-        sections.audit(contents, most_groups),
-        sections.all_points(contents) if len(contents.points) > 1 else None,
-        sections.meaning(contents),
-        sections.proof(contents),
-        sections.data_summary(contents),
-        sections.card(contents),
-        sections.made_with(contents),
-    ]
-
-
-def _chosen(contents: ReportContents, most_groups: int) -> Html | None:
-    """Return the frontier and what is known about its points; a model has one point only."""
-    chosen = chosen_point(contents)
-    if chosen is None:
-        return None
-    alone = [] if contents.unconstrained is None else [contents.unconstrained]
-    panels = [point_panel(contents, point, most_groups) for point in [*contents.points, *alone]]
-    place = element("div", panels, id="chosen", data_first=point_key(contents, chosen))
-    if contents.kind != "frontier":
-        return sections.section("model", "The model", place)
-    return sections.section(
-        "frontier",
-        "The frontier",
-        element(
-            "p",
-            "Every point is the most accurate classifier found within one bound. Choose one: by a "
-            "click, with the arrow keys, or with the slider.",
-        ),
-        element("figure", frontier_chart(contents, chosen), legend(contents)),
-        _slider(contents, chosen),
-        element("p", "", id="announced", class_="unseen", role="status", aria_live="polite"),
-        place,
-    )
-
-
-def _slider(contents: ReportContents, chosen: PointContents) -> Html:
-    alone = [] if contents.unconstrained is None else [contents.unconstrained]
-    keys = [point_key(contents, point) for point in [*contents.points, *alone]]
-    return element(
-        "p",
-        element("label", "Bound", for_="bound"),
-        element(
-            "input",
-            type="range",
-            id="bound",
-            min=0,
-            max=len(keys) - 1,
-            value=keys.index(point_key(contents, chosen)),
-            data_keys=" ".join(keys),
-        ),
-        element("output", bound(chosen.eps), for_="bound", id="bound-shown"),
-        class_="slider",
-        hidden=True,
-    )
-
-
-def _numbers(contents: ReportContents) -> Html | None:
+def _numbers(contents: ReportContents) -> str | None:
     """Return the contents as data, for other programs: `ReportContents.from_dict` reads them."""
     entries = sum(
         sum(map(len, point.groups.values())) + sum(len(entry.rows) for entry in point.measured)
@@ -184,20 +241,7 @@ def _numbers(contents: ReportContents) -> Html | None:
     if len(text) > _MOST_DATA:
         return None
     # Nothing in a script element may look like its end tag, or like a comment.
-    safe = text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-    return element("script", Html(safe), type="application/json", id="contents")
-
-
-def _asset(name: str) -> Html:
-    return Html(files("equipoise.report").joinpath(name).read_text(encoding="utf-8"))
-
-
-def _policy(style: str, script: str) -> str:
-    """Return a policy under which no other script or style runs, and nothing is loaded."""
-    return (
-        f"default-src 'none'; style-src 'sha256-{_digest(style)}'; "
-        f"script-src 'sha256-{_digest(script)}'; base-uri 'none'; form-action 'none'"
-    )
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _digest(text: str) -> str:

@@ -19,7 +19,7 @@ from equipoise.cli.tables.people import Columns, Reader, Request, check_columns,
 from equipoise.cli.terminal import Terminal
 from equipoise.files.versions import versions
 from equipoise.report.contents import AuditContents, DataContents, Range, ReportContents
-from equipoise.report.measured import group_contents, span
+from equipoise.report.evaluate import group_contents, span
 
 #: Disparity -> what it is, in words. The first three need decisions only, the others also labels.
 _DISPARITIES: dict[str, str] = {

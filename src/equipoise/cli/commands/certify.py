@@ -16,8 +16,7 @@ from equipoise.cli.shown import EXCEEDED, show_groups, show_rows, verdict
 from equipoise.cli.tables.people import Examples, Reader
 from equipoise.cli.terminal import Terminal
 from equipoise.constraints.base import Constraint
-from equipoise.report.measured import model_point
-from equipoise.rows.people import People
+from equipoise.report.evaluate import model_point
 
 
 def certify(

@@ -22,8 +22,8 @@ from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.reductions import FairClassifier
 from equipoise.files.versions import versions
 from equipoise.report.contents import ReportContents
-from equipoise.report.described import constraint_contents
-from equipoise.report.measured import frontier_points, model_point
+from equipoise.report.evaluate import frontier_points, model_point
+from equipoise.report.text import constraint_contents
 
 #: The default gap, as in `equipoise.estimators.base`; here it only tells how far a fit has got.
 _NU = 0.1

@@ -15,10 +15,10 @@ from equipoise.cli.tables.people import Examples, Reader
 from equipoise.cli.terminal import Terminal
 from equipoise.estimators.frontier import Frontier
 from equipoise.files.versions import versions
+from equipoise.report.card import write_model_card
 from equipoise.report.contents import DataContents, ReportContents
-from equipoise.report.described import constraint_contents
-from equipoise.report.measured import frontier_points, model_point
-from equipoise.report.model_card import write_model_card
+from equipoise.report.evaluate import frontier_points, model_point
+from equipoise.report.text import constraint_contents
 
 
 def report(

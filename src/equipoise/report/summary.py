@@ -1,43 +1,22 @@
-"""Makes the contents of a report in Python: from a fitted frontier or model, and people."""
+"""The summary of a fit, in Python: from a fitted frontier or model and people to a report."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from equipoise.cells.rows import Array
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.reductions import FairClassifier
 from equipoise.files.versions import versions
 from equipoise.report.contents import DataContents, ReportContents
-from equipoise.report.described import constraint_contents
-from equipoise.report.measured import frontier_points, model_point
+from equipoise.report.evaluate import frontier_points, model_point
+from equipoise.report.text import constraint_contents
 from equipoise.rows.people import People
-
-
-@dataclass(frozen=True, eq=False)
-class _Given:
-    """People as they were passed."""
-
-    X: Any
-    y: NDArray[Any]
-    sensitive: Any
-    control: Any
-    weight: Array | None
-
-    @property
-    def metadata(self) -> dict[str, Any]:
-        return {
-            "sensitive_features": self.sensitive,
-            "control_features": self.control,
-            "sample_weight": self.weight,
-        }
 
 
 def report_of(
@@ -104,62 +83,74 @@ def report_of(
     ['overall', 'F', 'M']
     """
     check_is_fitted(model)
-    if (X_test is None) != (y_test is None) or (X_test is None) != (
-        sensitive_features_test is None
-    ):
+    if len({X_test is None, y_test is None, sensitive_features_test is None}) > 1:
         raise ValueError(
             "people held out are given in part; expected X_test, y_test and "
             "sensitive_features_test together, or none of them."
         )
-    people = {"training": _given(X, y, sensitive_features, control_features, sample_weight)}
+    people = {"training": _people(X, y, sensitive_features, control_features, sample_weight)}
     if X_test is not None:
-        people["test"] = _given(
+        people["test"] = _people(
             X_test, y_test, sensitive_features_test, control_features_test, sample_weight_test
         )
+    data = _data_contents(model, people, source, label)
+    contents = summarize(model, people, data, file=file, level=level)
+    return replace(contents, title=contents.title if title is None else title, notes=list(notes))
+
+
+def summarize(
+    model: Frontier | FairClassifier,
+    people: Mapping[str, People],
+    data: DataContents,
+    *,
+    file: str,
+    level: float,
+) -> ReportContents:
+    """Return what a report shows about a fitted model, measured on these people."""
     traced = isinstance(model, Frontier)
     asked = constraint_contents(model.constraint if traced else model.constraint_)
     contents = ReportContents(
         kind="frontier" if traced else "model",
-        title=f"{asked.name} in {source}" if title is None else title,
-        data=_summary(model, people, source, label),
+        title=f"{asked.name} in {data.source}",
+        data=data,
         constraint=asked,
         learner=repr(model.estimator),
         level=level,
         file=file,
         versions=versions(),
-        notes=list(notes),
     )
     if isinstance(model, Frontier):
-        points, alone = frontier_points(model, people, level=level, file=file)
-        return replace(contents, points=points, unconstrained=alone)
+        points, free = frontier_points(model, people, level=level, file=file)
+        return replace(contents, points=points, unconstrained=free)
     return replace(contents, points=[model_point(model, people, level=level, file=file)])
 
 
-def _given(X: Any, y: Any, sensitive: Any, control: Any, weight: Any) -> _Given:
+def _people(X: Any, y: Any, sensitive: Any, control: Any, weight: Any) -> People:
     weight = None if weight is None else np.asarray(weight, dtype=float)
-    return _Given(X, np.asarray(y), sensitive, control, weight)
+    return People(X, np.asarray(y), sensitive, control, weight)
 
 
-def _summary(
-    model: Frontier | FairClassifier, people: dict[str, _Given], source: str, label: str
+def _data_contents(
+    model: Frontier | FairClassifier, people: Mapping[str, People], source: str, label: str
 ) -> DataContents:
-    train, everybody = people["training"], list(people.values())
-    cells, _ = People(train.X, train.y, **train.metadata).read()
-    favourable = np.concatenate([some.y == model.classes_[1] for some in everybody])
-    weight = None
-    if all(some.weight is not None for some in everybody):
-        weight = np.concatenate([some.weight for some in everybody if some.weight is not None])
+    train, test = people["training"], people.get("test")
+    cells = model.cells_ if isinstance(model, Frontier) else model.tallies_["training"].cells
+    weights = [some.sample_weight for some in people.values()]
+    favourable = np.concatenate([some.y == model.classes_[1] for some in people.values()])
+    weighted = all(weight is not None for weight in weights)
     return DataContents(
         source=source,
-        rows=sum(len(some.y) for some in everybody),
+        rows=len(favourable),
         train_rows=len(train.y),
-        test_rows=len(people["test"].y) if "test" in people else 0,
+        test_rows=0 if test is None else len(test.y),
         label=label,
         labels=(str(model.classes_[0]), str(model.classes_[1])),
-        base_rate=float(np.average(favourable, weights=weight)),
+        base_rate=float(
+            np.average(favourable, weights=np.concatenate(weights) if weighted else None)
+        ),
         sensitive=list(cells.sensitive),
         control=list(cells.control),
-        weight=None if train.weight is None else "given",
+        weight=None if weights[0] is None else "given",
         features=_features(train.X),
         missing={},
     )

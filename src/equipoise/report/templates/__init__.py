@@ -1,0 +1,85 @@
+"""The templates of the page and of the model card, and the two environments that fill them."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from equipoise.report import chart, text
+
+if TYPE_CHECKING:
+    from jinja2 import Environment, Template
+
+#: A member may describe itself at length.
+_MOST_LETTERS = 300
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~&])")
+
+
+def asset(name: str) -> str:
+    """Return the text of a file that lies beside the templates."""
+    return files(__name__).joinpath(name).read_text(encoding="utf-8")
+
+
+@cache
+def page_template() -> Template:
+    """Return the template of the page; whatever it shows is escaped."""
+    environment = _environment(autoescape=True)
+    names = "RATES", "DECISION_RATES", "RATE_NAMES", "RATE_MEANINGS", "NOT_PROMISED"
+    environment.globals |= {name: getattr(text, name) for name in names}
+    environment.filters |= {
+        function.__name__: function
+        for function in (
+            chart.point_summary,
+            text.bound,
+            text.decimal,
+            text.estimate,
+            text.findings,
+            text.group_name,
+            text.interval,
+            text.percent,
+            text.point_title,
+            text.verdict,
+        )
+    }
+    environment.filters |= {
+        "on_track": lambda share: f"{100 * min(max(share, 0.0), 1.0):.2f}%",
+        "rate_name": text.RATE_NAMES.__getitem__,
+        "shortened": _shortened,
+        "thousands": lambda count: f"{count:,}",
+    }
+    return environment.get_template("page.html.j2")
+
+
+@cache
+def markdown_template(name: str) -> Template:
+    """Return a template of Markdown; whatever it shows is shown as it is."""
+    return _environment(finalize=_plain).get_template(name)
+
+
+def _environment(**options: Any) -> Environment:
+    try:
+        import jinja2
+    except ImportError as error:
+        raise ImportError(
+            "the report page and the model card need jinja2, which is not installed: pip install "
+            "'equipoise[report]'."
+        ) from error
+    return jinja2.Environment(
+        loader=jinja2.FunctionLoader(asset),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        **options,
+    )
+
+
+def _plain(value: Any) -> str:
+    """Return text that Markdown shows as it is: names of groups are whatever a file holds."""
+    return _MARKDOWN.sub(r"\\\1", " ".join(str(value).split()))
+
+
+def _shortened(value: str) -> str:
+    value = " ".join(value.split())
+    return value if len(value) <= _MOST_LETTERS else value[: _MOST_LETTERS - 1] + "…"

@@ -1,0 +1,104 @@
+"""What mixtures do to people, against raw arrays: weights, strata and two features at once."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from unkind import make_people
+
+from equipoise import DemographicParity, Frontier
+from equipoise.metrics import group_table
+from equipoise.report.evaluate import Mixture, frontier_points, model_point
+
+
+@pytest.fixture(scope="module")
+def traced():
+    """A frontier of weighted people with two features and a stratum, and people held out."""
+    data = {}
+    for name, n, seed in (("training", 500, 0), ("test", 300, 1)):
+        people, rng = make_people(n, seed), np.random.default_rng(seed + 5)
+        groups = {**people.group, "race": rng.choice(["b", "w"], n)}
+        stratum = {"town": rng.choice(["u", "v"], n)}
+        metadata = {
+            "sensitive_features": groups,
+            "control_features": stratum,
+            "sample_weight": rng.uniform(0.5, 2.0, n),
+        }
+        data[name] = SimpleNamespace(X=people.X, y=people.y, metadata=metadata)
+    train = data["training"]
+    frontier = Frontier(LogisticRegression(), DemographicParity(), bounds=[0.02, 0.1])
+    return frontier.fit(train.X, train.y, **train.metadata), data
+
+
+def check_groups(shown, model, people):
+    """Rates from raw arrays; intervals of the table that `equipoise.metrics` makes."""
+    p, weight = model.predict_pmf(people.X)[:, 1], people.metadata["sample_weight"]
+    groups, label = people.metadata["sensitive_features"], people.y == "yes"
+    both = np.array([" & ".join(pair) for pair in zip(*groups.values(), strict=True)])
+    columns = {"sex": groups["sex"], "race": groups["race"], "sex x race": both}
+    for row in shown:
+        inside = columns[row.feature] == row.group if row.feature else np.ones(len(p), dtype=bool)
+        assert row.count == inside.sum()
+        w, q = weight[inside], p[inside]
+        wrong = np.where(label[inside], 1 - q, q)
+        assert row.rates["selection_rate"].estimate == pytest.approx(np.average(q, weights=w))
+        assert row.rates["error_rate"].estimate == pytest.approx(np.average(wrong, weights=w))
+        true = inside & label
+        rate = np.average(p[true], weights=weight[true])
+        assert row.rates["true_positive_rate"].estimate == pytest.approx(rate)
+    table = group_table(
+        label, p, sensitive_features=groups, sample_weight=weight, interval="analytic"
+    )
+    assert len(shown) == len(table)
+    low = [row.rates["selection_rate"].low for row in shown]
+    np.testing.assert_allclose(low, table["selection_rate_low"], atol=1e-6)
+
+
+@pytest.mark.parametrize("data", ["training", "test"])
+def test_rates_of_groups_are_those_of_the_people(traced, data):
+    frontier, people = traced
+    points, free = frontier_points(frontier, people, level=0.95, file="f")
+    for point in points:
+        check_groups(point.groups[data], frontier.at(point.eps), people[data])
+    one = model_point(frontier.at(0.1), people, level=0.95, file="f")
+    check_groups(one.groups[data], frontier.at(0.1), people[data])
+    assert free.eps is None
+    assert [weight for _, weight in free.members] == [1.0]
+
+
+def test_differences_are_those_within_strata(traced):
+    frontier, people = traced
+    (_, point), _ = frontier_points(frontier, people, level=0.95, file="f")
+    some, p = people["test"], frontier.at(0.1).predict_pmf(people["test"].X)[:, 1]
+    weight = some.metadata["sample_weight"]
+    (town,) = some.metadata["control_features"].values()
+    groups = np.array([*zip(*some.metadata["sensitive_features"].values(), strict=True)])
+    largest = 0.0
+    for stratum in np.unique(town):
+        here = town == stratum
+        everybody = np.average(p[here], weights=weight[here])
+        for group in np.unique(groups[here], axis=0):
+            inside = here & (groups == group).all(axis=1)
+            rate = np.average(p[inside], weights=weight[inside])
+            largest = max(largest, abs(rate - everybody))
+    assert point.on("test").disparity.estimate == pytest.approx(largest)
+
+
+def test_mixtures_name_their_members(traced):
+    frontier, _ = traced
+    for point in frontier.points_:
+        mixture = Mixture.of_point(point)
+        assert len(mixture.indices) == point.members
+        assert mixture.weights.sum() == pytest.approx(1.0)
+        assert (mixture.weights > 0).all()
+
+
+def test_people_are_read_once(traced, monkeypatch):
+    import equipoise.report.evaluate as evaluate
+
+    frontier, people = traced
+    read, calls = evaluate.read_examples, []
+    monkeypatch.setattr(evaluate, "read_examples", lambda *a, **k: calls.append(a) or read(*a, **k))
+    frontier_points(frontier, people, level=0.95, file="f")
+    assert len(calls) == len(people)
