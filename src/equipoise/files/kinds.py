@@ -31,6 +31,7 @@ from equipoise.oracles.cell_probabilities import (
 from equipoise.oracles.plugin import PluginClassifier
 from equipoise.oracles.refit import Relabelled
 from equipoise.oracles.thresholds import ThresholdedClassifier
+from equipoise.oracles.transformed import TransformedClassifier
 
 
 class NotKept:
@@ -78,7 +79,7 @@ _OTHERS = (
     *(All, Linear, Inequality, Expression, Term, Row, Costs, BalancedError),
     *(Certificate, FrontierPoint, Candidate, Cells, CellCounts, LayeredCells, Pool),
     *(ThresholdedClassifier, PluginClassifier, CellProbabilities, ClassProbabilities, CellTable),
-    *(OneAgainstRest, Relabelled, Tally, Pipeline),
+    *(OneAgainstRest, Relabelled, Tally, TransformedClassifier, Pipeline),
 )
 #: By the names under which files know them. Renaming a class here is a new format version.
 KINDS: dict[str, type[Any]] = {

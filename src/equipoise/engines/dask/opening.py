@@ -13,6 +13,11 @@ from equipoise.engines.dask.oracles import (
     candidates_on,
     trainer_kind,
 )
+from equipoise.engines.dask.pipelines import (
+    TransformedOracle,
+    TransformedShards,
+    is_frozen_pipeline,
+)
 from equipoise.engines.dask.shards import Shards
 from equipoise.game.pool import Oracle
 from equipoise.oracles.plugin import BothOracle
@@ -44,11 +49,14 @@ def open_rows(
             "fit(X, y, sensitive_features=A)."
         )
     dtype = None
+    others = (y, sensitive_features, control_features, sample_weight)
+    if is_frozen_pipeline(estimator):
+        return TransformedShards(estimator, X, *others, dtype=trainer_kind(estimator[-1]).dtype)
     if estimator is not None and not isinstance(estimator, (list, tuple)):
         dtype = trainer_kind(estimator).dtype
     if dtype is not None:
         _check_numbers(example_of(X))
-    return Shards(X, y, sensitive_features, control_features, sample_weight, dtype=dtype)
+    return Shards(X, *others, dtype=dtype)
 
 
 def oracle_over(
@@ -57,6 +65,9 @@ def oracle_over(
     """Return the oracle over shards that the parameters of an estimator ask for."""
     if isinstance(estimator, (list, tuple)):
         return candidates_on(estimator, shards, shards.classes)
+    if isinstance(shards, TransformedShards) and is_frozen_pipeline(estimator):
+        inner = oracle_over(shards, estimator[-1], threshold, oracle, cv, aware)
+        return TransformedOracle(inner, shards.transformer)
     if aware:
         raise ValueError(
             "aware=True reads groups from rows in memory; X is a Dask collection. Use aware=False."
