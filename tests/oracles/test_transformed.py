@@ -1,4 +1,4 @@
-"""Classifiers behind a transformer: right by themselves, and together without doing things twice."""
+"""Classifiers behind a transformer: right by themselves, and together without double work."""
 
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier

@@ -1,13 +1,21 @@
-"""The options that several commands share."""
+"""The options that several commands share, one by one and in groups.
+
+A group is a dataclass: a command that takes one has its options, see `with_groups`.
+"""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
 from equipoise.cli.names import CONSTRAINTS, LEARNERS
+from equipoise.cli.tables.people import Request
 
 _COLUMNS, _MODEL, _OUTPUT = "Columns", "Model", "Output"
 
@@ -181,3 +189,101 @@ Trust = Annotated[
         rich_help_panel=_OUTPUT,
     ),
 ]
+ModelOutput = Annotated[
+    Path, typer.Option("--output", "-o", help="The model file.", rich_help_panel=_OUTPUT)
+]
+ModelFile = Annotated[Path, typer.Argument(help="A model file; or a frontier file, with --eps.")]
+FrontierEps = Annotated[float | None, typer.Option("--eps", help="The bound, for a frontier.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelledTable:
+    """A table, and which of its columns are label, groups and weights."""
+
+    data: Data
+    label: Label
+    sensitive: Sensitive
+    positive: Positive = None
+    weight: Weight = None
+    missing: Missing = None
+    drop_missing: DropMissing = False
+
+    def request(self) -> Request:
+        """Return which columns are to be read, and how."""
+        given = {name: value for name, value in vars(self).items() if value is not None}
+        del given["data"]
+        return Request(**given)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FeatureTable(LabelledTable):
+    """A table to learn from: also which of its columns are features."""
+
+    control: Control = None
+    exclude: Exclude = None
+    use_sensitive: UseSensitive = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training:
+    """What is trained, subject to what, on whom and where."""
+
+    constraint: ConstraintName = "dp"
+    reference: Reference = None
+    groups: Groups = "intersections"
+    min_size: MinSize = 1
+    learner: Learner = "logistic"
+    oracle: OracleName = "refit"
+    cv: Folds = None
+    test_size: TestSize = 0.2
+    seed: Seed = 0
+    checkpoint: Checkpoint = None
+    dask: Dask = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Results:
+    """How results are printed and written."""
+
+    level: Level = 0.95
+    force: Force = False
+    machine: Json = False
+
+
+def with_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Return the command with every parameter that is a group replaced by the group's options."""
+    parameters: list[inspect.Parameter] = []
+    groups: dict[str, Any] = {}
+    hints = get_type_hints(command, include_extras=True)
+    for parameter in inspect.signature(command).parameters.values():
+        kind = hints[parameter.name]
+        if is_dataclass(kind):
+            groups[parameter.name] = kind
+            parameters += _options_of(kind)
+        else:
+            parameters.append(
+                parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=kind)
+            )
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        for name, kind in groups.items():
+            given[name] = kind(**{part.name: given.pop(part.name) for part in fields(kind)})
+        command(**given)
+
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run
+
+
+def _options_of(group: Any) -> list[inspect.Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        inspect.Parameter(
+            part.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if part.default is MISSING else part.default,
+            annotation=hints[part.name],
+        )
+        for part in fields(group)
+    ]

@@ -32,7 +32,7 @@ from equipoise.oracles.refit import RefitOracle, candidate_oracle, weight_parame
 from equipoise.rows.validation import check_features, read_positive
 
 #: Default gap, as a multiple of n^(-1/2): well below the sampling error of the error rate.
-_NU_SCALE = 0.1
+NU_SCALE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +96,7 @@ class Reduction(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         metadata = (sensitive_features, control_features, sample_weight, utilities, self.weights)
         data = read_data(X, y, *metadata, estimator=self.estimator)
         cells = data.cells
-        nu = _NU_SCALE / np.sqrt(cells.n_effective)
+        nu = NU_SCALE / np.sqrt(cells.n_effective)
         if self.nu is not None:
             nu = read_positive(self.nu, "nu")
         constraint = self.constraint
