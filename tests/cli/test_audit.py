@@ -63,5 +63,5 @@ def test_predictions_that_are_none_are_refused(run, data):
 def test_a_page(run, data):
     assert run("audit", data, *COLUMNS, "--page", "audit.html").code == 0
     page = (data.parent / "audit.html").read_text(encoding="utf-8")
-    assert "<title>Audit of hired in people.csv" in page
+    assert "Audit of hired in people.csv" in page
     assert "smallest ratio of selection rates" in page
