@@ -41,9 +41,7 @@ def audit(
     prediction: Annotated[
         str | None,
         typer.Option(
-            "--prediction",
-            help="A column of decisions, or of probabilities of the favourable one.",
-            rich_help_panel="Columns",
+            "--prediction", help="A column of decisions, or of probabilities of the favourable one."
         ),
     ] = None,
     page: Annotated[Path | None, typer.Option("--page", help="Also write a report page.")] = None,

@@ -20,12 +20,7 @@ def fit(
     *,
     table: opt.FeatureTable,
     eps: Annotated[
-        float | None,
-        typer.Option(
-            "--eps",
-            help="The bound; by default that of the constraint.",
-            rich_help_panel="Model",
-        ),
+        float | None, typer.Option("--eps", help="The bound; by default that of the constraint.")
     ] = None,
     training: opt.Training,
     max_iter: opt.MaxIter = 100,

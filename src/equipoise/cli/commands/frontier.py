@@ -24,21 +24,15 @@ def frontier(
     *,
     table: opt.FeatureTable,
     bounds: Annotated[
-        str | None,
-        typer.Option(
-            "--bounds",
-            help="Bounds to trace: 0.01,0.02 or 0.001:0.1:20.",
-            rich_help_panel="Model",
-        ),
+        str | None, typer.Option("--bounds", help="Bounds to trace: 0.01,0.02 or 0.001:0.1:20.")
     ] = None,
     training: opt.Training,
     max_iter: opt.MaxIter = 200,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="The frontier file.", rich_help_panel="Output")
-    ] = Path("frontier.equipoise"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="The frontier file.")] = Path(
+        "frontier.equipoise"
+    ),
     page: Annotated[
-        Path | None,
-        typer.Option("--page", help="The report page; by default beside the file."),
+        Path | None, typer.Option("--page", help="The report page; by default beside the file.")
     ] = None,
     no_page: Annotated[bool, typer.Option("--no-page", help="Write no report page.")] = False,
     results: opt.Results,

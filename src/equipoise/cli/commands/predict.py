@@ -36,8 +36,7 @@ def predict(
     id_column: Annotated[
         str | None,
         typer.Option(
-            "--id",
-            help="A column that identifies people: the same id always gets the same draw.",
+            "--id", help="A column that identifies people: the same id always gets the same draw."
         ),
     ] = None,
     eps: opt.FrontierEps = None,

@@ -23,16 +23,13 @@ def report(
     *,
     file: Annotated[Path, typer.Argument(help="A frontier file or a model file.")],
     data: Annotated[
-        Path | None,
-        typer.Argument(help="New people to measure on: CSV, Parquet or Arrow."),
+        Path | None, typer.Argument(help="New people to measure on: CSV, Parquet or Arrow.")
     ] = None,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="The page; by default beside the file."),
+        Path | None, typer.Option("--output", "-o", help="The page; by default beside the file.")
     ] = None,
     card: Annotated[
-        Path | None,
-        typer.Option("--card", help="Also write the model card, as Markdown."),
+        Path | None, typer.Option("--card", help="Also write the model card, as Markdown.")
     ] = None,
     drop_missing: opt.DropMissing = False,
     trust: opt.Trust = None,
