@@ -113,7 +113,8 @@ class Training:
     oracle: Annotated[
         str,
         typer.Option(
-            help="refit (train anew for every query), plugin (train once, then thresholds), or both."
+            help="refit (train anew for every query), plugin (train once, then thresholds), "
+            "or both."
         ),
     ] = "refit"
     cv: Annotated[
