@@ -22,8 +22,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from equipoise import FairClassifier, FourFifthsRule, SelectionRate, SmallGroupWarning
+from equipoise import FairClassifier, FourFifthsRule, SelectionRate
 from equipoise.datasets import load_adult
+from equipoise.exceptions import SmallGroupWarning
 
 HEADER = [
     "learner",

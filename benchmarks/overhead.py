@@ -136,9 +136,12 @@ def reductions(learner: Stump) -> dict[str, Callable[[], Any]]:
     import fairlearn.reductions as fairlearn
 
     from equipoise import EqualizedOdds, FairClassifier
+    from equipoise.oracles import Refit
 
     return {
-        "equipoise": lambda: FairClassifier(learner, EqualizedOdds(eps=EPS), threshold="tuned"),
+        "equipoise": lambda: FairClassifier(
+            learner, EqualizedOdds(eps=EPS), oracle=Refit(threshold="tuned")
+        ),
         "fairlearn": lambda: fairlearn.ExponentiatedGradient(
             learner, fairlearn.EqualizedOdds(difference_bound=EPS), eps=EPS
         ),

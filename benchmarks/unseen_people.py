@@ -27,6 +27,7 @@ from sklearn.model_selection import train_test_split
 
 from equipoise import DemographicParity, FairClassifier
 from equipoise.datasets import load_adult
+from equipoise.oracles import Refit
 
 HEADER = [
     *("case", "members", "bound", "training gap", "test gap", "claimed error", "test error"),
@@ -34,7 +35,7 @@ HEADER = [
 ]
 KINDS: dict[str, dict[str, Any]] = {
     "refit": {},
-    "refit, cv=5": {"cv": 5},
+    "refit, cv=5": {"oracle": Refit(cv=5)},
     "plug-in": {"oracle": "plugin"},
     "fairlearn": {},
 }

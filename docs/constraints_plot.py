@@ -23,24 +23,31 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import equipoise as eq
+from equipoise.constraints import (
+    Constraint,
+    ErrorRateBalance,
+    FalseNegativeRateParity,
+    TreatmentEquality,
+    UtilityParity,
+)
 from equipoise.datasets import load_adult
 
 PAIRS = {"reference": "pairwise"}
-CONSTRAINTS: dict[str, eq.Constraint] = {
+CONSTRAINTS: dict[str, Constraint] = {
     "no constraint": eq.SelectionRate(at_most=1.0),
     "DemographicParity(0.01)": eq.DemographicParity(0.01, **PAIRS),
     "FourFifthsRule()": eq.FourFifthsRule(),
     "EqualizedOdds(0.01)": eq.EqualizedOdds(0.01, **PAIRS),
     "EqualOpportunity(0.01)": eq.EqualOpportunity(0.01, **PAIRS),
     "FalsePositiveRateParity(0.01)": eq.FalsePositiveRateParity(0.01, **PAIRS),
-    "FalseNegativeRateParity(0, ratio=0.95)": eq.FalseNegativeRateParity(0, ratio=0.95, **PAIRS),
-    "ErrorRateBalance(0, ratio=0.9)": eq.ErrorRateBalance(0, ratio=0.9, **PAIRS),
+    "FalseNegativeRateParity(0, ratio=0.95)": FalseNegativeRateParity(0, ratio=0.95, **PAIRS),
+    "ErrorRateBalance(0, ratio=0.9)": ErrorRateBalance(0, ratio=0.9, **PAIRS),
     "AccuracyEquality(0.01)": eq.AccuracyEquality(0.01, **PAIRS),
-    "TreatmentEquality(0.005)": eq.TreatmentEquality(0.005),
+    "TreatmentEquality(0.005)": TreatmentEquality(0.005),
     "BoundedGroupError(0.185)": eq.BoundedGroupError(0.185),
     "MinimaxGroupError()": eq.MinimaxGroupError(),
     "SelectionRate(at_most=0.1)": eq.SelectionRate(at_most=0.1),
-    'UtilityParity(0.01, utility="hours")': eq.UtilityParity(0.01, utility="hours", **PAIRS),
+    'UtilityParity(0.01, utility="hours")': UtilityParity(0.01, utility="hours", **PAIRS),
     "DemographicParity(0.05) & EqualOpportunity(0.05)": (
         eq.DemographicParity(0.05, **PAIRS) & eq.EqualOpportunity(0.05, **PAIRS)
     ),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -10,8 +9,13 @@ import numpy as np
 from finite_problems import Array, FiniteProblem, Key
 from numpy.typing import NDArray
 
-from equipoise import Cells, DemographicParity, EqualizedOdds, ExactOracle, Lagrangian, Moments
+from equipoise import DemographicParity, EqualizedOdds
+from equipoise.cells import Cells
+from equipoise.constraints import Moments
 from equipoise.constraints.base import Constraint
+from equipoise.game import Lagrangian
+from equipoise.game.mixture import Mixture
+from equipoise.oracles import ExactOracle
 
 
 class Game(NamedTuple):
@@ -35,9 +39,8 @@ def game_of(problem: FiniteProblem, B: float = np.inf) -> Game:
 
 
 def key_of(row: Any) -> Key:
-    """Return the paper's index of one of the library's rows, read from its words."""
-    given = re.search(r"given label (\d)", row.constraint)
-    return Key(row.group, int(given[1]) if given else None, +1 if "above" in row.text else -1)
+    """Return the paper's index of one of the library's rows."""
+    return Key(row.group, row.event.label, row.side)
 
 
 def paper_order(problem: FiniteProblem, rows: Sequence[Any]) -> NDArray[np.intp]:
@@ -68,8 +71,8 @@ def fit(estimator: Any, problem: FiniteProblem) -> Any:
     )
 
 
-def weights_in_list(problem: FiniteProblem, classifiers: Sequence[int], weights: Array) -> Array:
-    """Return Q over the whole list, from a pool of the list's numbers."""
+def weights_in_list(problem: FiniteProblem, classifiers: Sequence[int], mixture: Mixture) -> Array:
+    """Return Q over the whole list, from a mixture of a pool of the list's numbers."""
     q = np.zeros(len(problem.H))
-    np.add.at(q, list(classifiers)[: len(weights)], weights)
+    np.add.at(q, mixture.members(classifiers), mixture.weights)
     return q

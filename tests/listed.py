@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from by_hand import Array, Crowd
 
-from equipoise import Cells, FairClassifier, Probabilities
+from equipoise import FairClassifier, Probabilities
+from equipoise.cells import Cells
 from equipoise.constraints.base import Constraint
 from equipoise.game.objectives import Loss, Objective
-from equipoise.rows.validation import read_examples
+from equipoise.rows.people import People
 
 
 class Listed:
@@ -42,8 +43,8 @@ def rows_of(crowd: Crowd) -> np.ndarray:
 
 
 def cells_of(crowd: Crowd) -> Cells:
-    given = arguments(crowd)
-    cells, _ = read_examples(rows_of(crowd), crowd.y, *given.values(), weights=crowd.counts)
+    people = People(rows_of(crowd), crowd.y, **arguments(crowd))
+    cells, _ = people.read(constraint_weights=crowd.counts == "both")
     return cells
 
 

@@ -37,22 +37,20 @@ from scipy.optimize import linprog
 from sklearn.tree import DecisionTreeClassifier
 
 from equipoise import (
-    Cells,
     Costs,
     DemographicParity,
     EqualizedOdds,
     ExponentiatedGradient,
     FairClassifier,
     GridSearch,
-    Lagrangian,
-    Play,
-    Pool,
     RandomizedClassifier,
-    RefitOracle,
 )
-from equipoise.estimators.grid_search import delta_grid, free_adjustments
-from equipoise.game import theory
-from equipoise.game.pool import exponentiated_gradient
+from equipoise.cells import Cells
+from equipoise.game import Lagrangian, Pool, theory
+from equipoise.game.exponentiated_gradient import exponentiated_gradient
+from equipoise.game.grid import delta_grid, free_adjustments
+from equipoise.game.rounds import Round
+from equipoise.oracles import RefitOracle
 
 NOTIONS = ("DP", "EO")
 
@@ -326,16 +324,18 @@ def test_best_lambda() -> None:
 # --- Algorithm 1 ---------------------------------------------------------------------------------
 
 
-def played(problem: FiniteProblem, plays: list[Play], pool: Pool, order: np.ndarray) -> list[dict]:
+def played(
+    problem: FiniteProblem, rounds: list[Round], pool: Pool, order: np.ndarray
+) -> list[dict]:
     return [
         {
-            "lam": play.lam[order],
-            "Q": weights_in_list(problem, pool.classifiers, play.weights),
-            "nu": play.gap,
-            "upper": play.upper,
-            "lower": play.lower,
+            "lam": found.mixture.multipliers[order],
+            "Q": weights_in_list(problem, pool.classifiers, found.mixture),
+            "nu": found.gap,
+            "upper": found.upper,
+            "lower": found.lower,
         }
-        for play in plays
+        for found in rounds
     ]
 
 
@@ -344,14 +344,14 @@ def played(problem: FiniteProblem, plays: list[Play], pool: Pool, order: np.ndar
 def test_algorithm_1_is_the_printed_one(notion: str, seed: int, eta: float) -> None:
     problem, B, nu = random_problem(seed, notion=notion, weighted=True), 2.0, 0.02
     expected = algorithm_1(problem, B, nu, eta, rounds=150)
-    game, pool, plays = game_of(problem, B), Pool(), []
-    for play in exponentiated_gradient(
+    game, pool, rounds = game_of(problem, B), Pool(), []
+    for found in exponentiated_gradient(
         game.lagrangian, game.oracle, pool, nu=nu, eta=eta, always_check=True
     ):
-        plays.append(play)
-        if play.iteration == 150:
+        rounds.append(found)
+        if found.iteration == 150:
             break
-    found = played(problem, plays, pool, paper_order(problem, game.moments.rows))
+    found = played(problem, rounds, pool, paper_order(problem, game.moments.rows))
     assert len(found) == len(expected) > 1
     for mine, printed in zip(found, expected, strict=True):
         for name in printed:
@@ -378,17 +378,20 @@ def test_algorithm_1_multipliers_are_stable_for_huge_theta() -> None:
     game, pool = game_of(problem, B), Pool()
     order = paper_order(problem, game.moments.rows)
     theta = sum_before = np.zeros(len(order))
-    plays = exponentiated_gradient(game.lagrangian, game.oracle, pool, nu=1e-9, eta=eta)
+    rounds = exponentiated_gradient(game.lagrangian, game.oracle, pool, nu=1e-9, eta=eta)
     with np.errstate(all="raise", under="ignore"):
-        for t, play in zip(range(1, 31), plays, strict=False):
-            lam_t, sum_before = t * play.lam[order] - sum_before, t * play.lam[order]
+        for t, found in zip(range(1, 31), rounds, strict=False):
+            lam_t, sum_before = (
+                t * found.mixture.multipliers[order] - sum_before,
+                t * found.mixture.multipliers[order],
+            )
             # B exp(theta_k) / (1 + sum of exp(theta)), divided through by its own exponential
             powers = np.append(theta, 0.0)
             expected = [
                 B / sum(math.exp(min(other - own, 700.0)) for other in powers) for own in theta
             ]
             assert lam_t == pytest.approx(np.array(expected), abs=1e-9 * t)
-            q = weights_in_list(problem, pool.classifiers, play.weights)
+            q = weights_in_list(problem, pool.classifiers, found.mixture)
             theta = eta * t * (q @ problem.gamma() - problem.eps)
     assert t == 30
     assert np.abs(theta).max() > 1e6  # the exponential of which is no number any more
@@ -406,17 +409,17 @@ def test_theorem_1_bound_at_every_t(notion: str, eta: float) -> None:
         rho = np.abs(problem.gamma() - problem.eps).max()
         K = len(problem.keys)
         game = game_of(problem, B)
-        for play in exponentiated_gradient(
+        for found in exponentiated_gradient(
             game.lagrangian, game.oracle, Pool(), nu=1e-6, eta=eta, always_check=True
         ):
-            t = play.iteration
+            t = found.iteration
             bound = B * math.log(K + 1) / (eta * t) + eta * rho**2 * B
-            assert play.gap <= bound + 1e-7
+            assert found.gap <= bound + 1e-7
             assert theory.gap_bound(t, eta, rho, B, K) == pytest.approx(bound)
             # Hoeffding's lemma gives half of the second term; see the errata.
             half = B * math.log(K + 1) / (eta * t) + eta * rho**2 * B / 2
-            assert play.gap <= half + 1e-7
-            tightest = min(tightest, half / max(play.gap, 1e-12))
+            assert found.gap <= half + 1e-7
+            tightest = min(tightest, half / max(found.gap, 1e-12))
             if t == 120:
                 break
     assert tightest < 20  # the bound is within sight of what happens, so that it could fail
@@ -490,11 +493,11 @@ def best_responses(
     order = paper_order(problem, game.moments.rows)
     hs: list[int] = []
     lams: list[np.ndarray] = []
-    plays = exponentiated_gradient(game.lagrangian, game.oracle, pool, nu=1e-9, eta=eta)
-    for t, play in zip(range(1, rounds + 1), plays, strict=False):
-        times = weights_in_list(problem, pool.classifiers, t * play.weights)
+    rounds = exponentiated_gradient(game.lagrangian, game.oracle, pool, nu=1e-9, eta=eta)
+    for t, found in zip(range(1, rounds + 1), rounds, strict=False):
+        times = t * weights_in_list(problem, pool.classifiers, found.mixture)
         hs.append(int(np.argmax(times - np.bincount(hs, minlength=len(times)))))
-        lams.append(t * play.lam[order] - np.sum(lams, axis=0))
+        lams.append(t * found.mixture.multipliers[order] - np.sum(lams, axis=0))
         yield hs, lams
 
 
@@ -530,8 +533,8 @@ def saddle_points() -> list[SaddlePoint]:
         problem, B, nu = random_problem(seed), (1.0, 4.0)[seed % 3 == 0], (0.2, 0.04)[seed % 4 > 0]
         game, pool = game_of(problem, B), Pool()
         *_, last = exponentiated_gradient(game.lagrangian, game.oracle, pool, nu=nu)
-        q = weights_in_list(problem, pool.classifiers, last.weights)
-        lam = last.lam[paper_order(problem, game.moments.rows)]
+        q = weights_in_list(problem, pool.classifiers, last.mixture)
+        lam = last.mixture.multipliers[paper_order(problem, game.moments.rows)]
         value = problem.lagrangian(lam) @ q
         excess = problem.gamma().T @ q - problem.eps
         assert value <= problem.lagrangian(lam).min() + nu + 1e-9
@@ -673,7 +676,9 @@ def test_assumption_1_with_examples_5_and_6(notion: str, alpha: float) -> None:
 def test_assumption_1_in_a_fit() -> None:
     problem = replace(random_problem(4, notion="DP"), eps=0.01)
     slack = 0.2
-    clf = fit(FairClassifier(listed(problem), constraint_of(problem), slack=slack), problem)
+    clf = fit(
+        FairClassifier(listed(problem), constraint_of(problem), sampling_slack=slack), problem
+    )
     order = paper_order(problem, clf.certificate_.rows)
     n = len(problem.y)
     for bound, (a, _, _) in zip(clf.certificate_.bound[order], problem.keys, strict=True):
@@ -740,7 +745,9 @@ def test_theorems_2_to_4_hold_on_samples(notion: str) -> None:
     constant = theory.slack_constant(delta, C)
     for seed in range(8):
         sample = population.sample(n, seed)
-        clf = FairClassifier(listed(sample), constraint_of(sample), nu=nu, B=B, slack=constant)
+        clf = FairClassifier(
+            listed(sample), constraint_of(sample), nu=nu, B=B, sampling_slack=constant
+        )
         fit(clf, sample)
         moments = game_of(sample).moments
         eps = theory.slack(moments, constant)[paper_order(sample, moments.rows)]

@@ -28,7 +28,7 @@ bounds = [0.01, 0.02, 0.04, 0.08, 0.14]
 traced = {}
 for oracle in ("refit", "plugin"):
     frontier = Frontier(
-        learner, DemographicParity(reference="pairwise"), bounds=bounds, oracle=oracle, cv=None
+        learner, DemographicParity(reference="pairwise"), bounds=bounds, oracle=oracle
     )
     frontier.fit(X[learned], y[learned], sensitive_features=sex[learned])
     points = []

@@ -2,7 +2,7 @@
 The price of blindness
 ======================
 
-Most decisions may not look at the group. What does that cost? `equipoise.price_of_blindness`
+Most decisions may not look at the group. What does that cost? `equipoise.estimators.price_of_blindness`
 compares the best decisions that see the features alone with the best that see the group as well,
 within the same bound and from the same fits. The people are made up. Where it is lawful to decide
 by group at all is another question.
@@ -12,7 +12,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from equipoise import DemographicParity, price_of_blindness
+from equipoise import DemographicParity
+from equipoise.estimators import price_of_blindness
 
 # %%
 # In both worlds there is a feature that helps to predict the label and is higher in one group. In

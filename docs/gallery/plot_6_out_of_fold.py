@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
 from equipoise import DemographicParity, FairClassifier
+from equipoise.oracles.specs import Refit
 
 
 def people(n, seed):
@@ -33,7 +34,7 @@ rule = DemographicParity(eps=0.02, reference="pairwise")
 
 measured = {}
 for name, cv in {"on the people of the fit": None, "out of fold": 3}.items():
-    model = FairClassifier(forest, rule, cv=cv, max_iter=12, nu=0.01)
+    model = FairClassifier(forest, rule, oracle=Refit(cv=cv), max_iter=12, nu=0.01)
     model.fit(X, y, sensitive_features=A)
     measured[name] = []
     for data, groups in ((X, A), (X_new, A_new)):

@@ -2,60 +2,37 @@
 
 An implementation, in full, of Agarwal, Beygelzimer, Dudík, Langford and Wallach, "A Reductions
 Approach to Fair Classification" (ICML 2018), and some steps beyond it.
+
+Here are the names that most users need. The others are in their packages: `equipoise.constraints`,
+`equipoise.oracles`, `equipoise.metrics`, `equipoise.estimators`, `equipoise.game`,
+`equipoise.exceptions`.
 """
 
-from equipoise.cells.rows import Cells
-from equipoise.constraints.base import Constraint
-from equipoise.constraints.expressions import rate
-from equipoise.constraints.group_bounds import (
-    BoundedGroupError,
-    BoundedGroupLoss,
-    MinimaxGroupError,
-    SelectionRate,
-    TreatmentEquality,
-)
-from equipoise.constraints.moments import Moments
-from equipoise.constraints.parity import (
+from equipoise.constraints import (
     AccuracyEquality,
-    Calibration,
+    BoundedGroupError,
     DemographicParity,
     EqualizedOdds,
     EqualOpportunity,
-    ErrorRateBalance,
-    ErrorRateParity,
-    FalseNegativeRateParity,
     FalsePositiveRateParity,
     FourFifthsRule,
-    PredictiveParity,
-    TruePositiveRateParity,
-    UtilityParity,
+    MinimaxGroupError,
+    SelectionRate,
+    rate,
 )
-from equipoise.estimators.blindness import PriceOfBlindness, price_of_blindness
-from equipoise.estimators.frontier import Frontier
-from equipoise.estimators.frontier_point import FrontierPoint
-from equipoise.estimators.grid_search import GridSearch
-from equipoise.estimators.randomized import RandomizedClassifier
-from equipoise.estimators.reductions import ExponentiatedGradient, FairClassifier
-from equipoise.exceptions import (
-    EmptyCellWarning,
-    EquipoiseWarning,
-    InfeasibleWarning,
-    ModelFileError,
-    SmallGroupWarning,
-    UntrustedTypeError,
+from equipoise.estimators import (
+    ExponentiatedGradient,
+    FairClassifier,
+    Frontier,
+    FrontierPoint,
+    GridSearch,
+    RandomizedClassifier,
 )
 from equipoise.files import load, save
-from equipoise.game.certificate import Certificate
-from equipoise.game.lagrangian import Lagrangian
-from equipoise.game.objectives import BalancedError, Costs
-from equipoise.game.pool import Oracle, Play, Pool
-from equipoise.metrics.violations import Measured, ViolationReport
-from equipoise.oracles.cross_fit import CrossFittedOracle
-from equipoise.oracles.plugin import BothOracle, PluginOracle
-from equipoise.oracles.refit import ExactOracle, RefitOracle, ResampledClassifier
+from equipoise.game import BalancedError, Certificate, Costs
+from equipoise.oracles import ResampledClassifier
 from equipoise.plotting import FrontierDisplay
-from equipoise.rows.parquet import ParquetRows
-from equipoise.rows.probabilities import Probabilities
+from equipoise.rows import ParquetRows, Probabilities
 
 __version__ = "0.1.0"
 
@@ -64,56 +41,25 @@ __all__ = [
     "Frontier",
     "FrontierPoint",
     "FrontierDisplay",
-    "ViolationReport",
-    "Measured",
-    "price_of_blindness",
-    "PriceOfBlindness",
     "ExponentiatedGradient",
     "GridSearch",
     "RandomizedClassifier",
     "ResampledClassifier",
     "Certificate",
-    "Constraint",
     "DemographicParity",
     "EqualizedOdds",
     "EqualOpportunity",
-    "TruePositiveRateParity",
     "FalsePositiveRateParity",
-    "FalseNegativeRateParity",
-    "ErrorRateBalance",
     "AccuracyEquality",
-    "ErrorRateParity",
-    "TreatmentEquality",
-    "BoundedGroupError",
-    "BoundedGroupLoss",
-    "MinimaxGroupError",
     "FourFifthsRule",
+    "BoundedGroupError",
+    "MinimaxGroupError",
     "SelectionRate",
-    "UtilityParity",
-    "PredictiveParity",
-    "Calibration",
     "rate",
-    "Probabilities",
-    "ParquetRows",
     "Costs",
     "BalancedError",
-    "Cells",
-    "Moments",
-    "Lagrangian",
-    "Oracle",
-    "RefitOracle",
-    "CrossFittedOracle",
-    "PluginOracle",
-    "BothOracle",
-    "ExactOracle",
-    "Pool",
-    "Play",
+    "Probabilities",
+    "ParquetRows",
     "save",
     "load",
-    "EquipoiseWarning",
-    "EmptyCellWarning",
-    "SmallGroupWarning",
-    "InfeasibleWarning",
-    "ModelFileError",
-    "UntrustedTypeError",
 ]

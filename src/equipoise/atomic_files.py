@@ -1,12 +1,24 @@
-"""Files that are there whole or not at all, and that replace nothing unasked."""
+"""Files that are there whole or not at all, and that replace nothing unasked.
+
+A file is written as ``.NAME.xxxxxxxx.partial`` beside its target and then renamed. A process that
+is killed leaves that partial file behind; the next write of the same target removes it. A partial
+file is locked while its writer lives, so that two writers leave each other's alone.
+"""
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import mkstemp
+from typing import IO
+
+try:
+    import fcntl
+except ImportError:  # Windows, where a file that is open cannot be removed: it needs no lock
+    fcntl = None  # type: ignore[assignment]
 
 
 @contextmanager
@@ -41,17 +53,60 @@ def new_file(path: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
     check_free(path, overwrite=overwrite)
     if not path.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {path.parent}; make it, or name another.")
-    handle, name = mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
-    os.close(handle)
-    partial = Path(name)
+    remove_leftovers(path)
+    partial, held = _locked_partial(path)
     try:
         yield partial
         partial.chmod(0o666 & ~_umask())  # mkstemp's file is its owner's only
         _flush(partial)
+        if fcntl is None:
+            held.close()  # Windows renames no open file
         _rename(partial, path, overwrite)
     finally:
-        with suppress(FileNotFoundError):
-            partial.unlink()
+        held.close()
+        partial.unlink(missing_ok=True)
+
+
+def remove_leftovers(path: str | Path) -> None:
+    """Remove what killed writes of this target have left behind.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     left = Path(folder, ".note.txt.ab12cd_9.partial")
+    ...     left.touch()
+    ...     remove_leftovers(f"{folder}/note.txt")
+    ...     left.exists()
+    False
+    """
+    path = Path(path)
+    for left in path.parent.glob(f".{glob.escape(path.name)}.????????.partial"):
+        with suppress(OSError):  # removed meanwhile, another user's, or open on Windows
+            if fcntl is None:
+                left.unlink()
+                continue
+            with left.open("rb+") as held:
+                if _lock(held, fcntl.LOCK_NB):
+                    left.unlink()
+
+
+def _locked_partial(path: Path) -> tuple[Path, IO[bytes]]:
+    while True:
+        handle, name = mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
+        held = os.fdopen(handle, "rb+")
+        _lock(held)
+        if os.path.exists(name):  # else another writer took it for a leftover before the lock
+            return Path(name), held
+        held.close()
+
+
+def _lock(file: IO[bytes], option: int = 0) -> bool:
+    """Lock a file until it is closed; return whether that went well."""
+    if fcntl is not None:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | option)
+        except OSError:  # somebody else has it, or the file system has no locks
+            return False
+    return True
 
 
 def check_free(path: str | Path, *, overwrite: bool = False) -> None:

@@ -8,13 +8,22 @@ from itertools import cycle
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.frontier_point import FrontierPoint
 
-#: A palette that people with any kind of colour vision can tell apart (Okabe and Ito, 2008).
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+#: Colours that people with any kind of colour vision can tell apart (Okabe and Ito, 2008).
+PALETTE = {
+    "blue": "#0072B2",
+    "vermilion": "#D55E00",
+    "green": "#009E73",
+    "purple": "#CC79A7",
+    "orange": "#E69F00",
+    "sky blue": "#56B4E9",
+    "black": "#000000",
+}
+_COLOURS = tuple(PALETTE.values())
 _MARKERS = "sD^vPX*"
 
 
@@ -45,14 +54,41 @@ class Curve:
         >>> Curve("c", [0.0, 0.1, 0.2], [0.3, 0.29, 0.2]).envelope()[0].tolist()
         [0.0, 0.2]
         """
-        hull: list[tuple[float, float]] = []
-        for x, y in sorted(zip(np.ravel(self.disparity), np.ravel(self.error), strict=True)):
-            if hull and y >= hull[-1][1]:
-                continue
-            while len(hull) > 1 and _above(hull[-2], hull[-1], (x, y)):
-                hull.pop()
-            hull.append((float(x), float(y)))
-        return np.array([x for x, _ in hull]), np.array([y for _, y in hull])
+        corners = convex_envelope(self.disparity, self.error)
+        return np.ravel(self.disparity)[corners], np.ravel(self.error)[corners]
+
+
+def pareto(violation: ArrayLike, error: ArrayLike) -> NDArray[np.intp]:
+    """Return the indices of the points that no other beats in both, by growing violation.
+
+    >>> pareto([0.1, 0.0, 0.2], [0.2, 0.3, 0.25]).tolist()
+    [1, 0]
+    """
+    violation, error = np.asarray(violation, dtype=float), np.asarray(error, dtype=float)
+    chosen: list[int] = []
+    for at in np.lexsort((error, violation)):
+        if not chosen or error[at] < error[chosen[-1]]:
+            chosen.append(int(at))
+    return np.array(chosen, dtype=np.intp)
+
+
+def convex_envelope(violation: ArrayLike, error: ArrayLike) -> NDArray[np.intp]:
+    """Return the corners of the lower convex envelope, by growing violation and falling error.
+
+    >>> convex_envelope([0.0, 0.1, 0.2], [0.3, 0.29, 0.2]).tolist()
+    [0, 2]
+    """
+    violation, error = np.asarray(violation, dtype=float), np.asarray(error, dtype=float)
+    corners: list[int] = []
+    for at in pareto(violation, error):
+        while len(corners) > 1:
+            first, middle = corners[-2:]
+            slope = (error[at] - error[first]) / (violation[at] - violation[first])
+            if error[middle] < error[first] + slope * (violation[middle] - violation[first]):
+                break
+            corners.pop()
+        corners.append(int(at))
+    return np.array(corners, dtype=np.intp)
 
 
 class FrontierDisplay:
@@ -131,7 +167,7 @@ class FrontierDisplay:
         envelope : bool, default=True
             Also draw the convex envelope of each curve.
         """
-        ax = _new_axes() if ax is None else ax
+        ax = new_figure(figsize=(7, 4.5)).add_subplot() if ax is None else ax
         self.ax_, self.figure_, self.lines_ = ax, ax.figure, []
         for curve, colour in zip(self.curves, cycle(_COLOURS), strict=False):
             if curve.band is not None:
@@ -154,15 +190,12 @@ class FrontierDisplay:
         return self
 
 
-def _above(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> bool:
-    return (b[1] - a[1]) * (c[0] - a[0]) >= (c[1] - a[1]) * (b[0] - a[0])
-
-
-def _new_axes() -> Any:
+def new_figure(**options: Any) -> Any:
+    """Return a new figure of matplotlib's, which no window shows."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError(
             "plots need matplotlib, which is not installed. Run: pip install 'equipoise[plot]'"
         ) from error
-    return Figure(figsize=(7, 4.5), layout="constrained").add_subplot()
+    return Figure(layout="constrained", **options)

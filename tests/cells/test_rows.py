@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equipoise import Cells
-from equipoise.cells.rows import factorize
+from equipoise.cells.codes import factorize
 
 steady = settings(deadline=None, derandomize=True, max_examples=60)
 

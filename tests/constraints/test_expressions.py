@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from listed import cells_of, fitted, outcome
 from sklearn.base import clone
 
-import equipoise as eq
 from equipoise import rate
-from equipoise.constraints.base import Constraint
+from equipoise.constraints import Constraint
 
 RATES = {
     "selection": lambda c: (c.H, np.ones(c.n)),
@@ -200,4 +199,4 @@ def test_a_rate_by_itself_is_no_constraint() -> None:
         fitted(random_crowd(0), rate("tpr"))
     with pytest.raises(TypeError, match="expected the name of a rate"):
         rate(3)
-    assert isinstance(rate("tpr") <= 1, eq.Constraint)
+    assert isinstance(rate("tpr") <= 1, Constraint)

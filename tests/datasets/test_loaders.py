@@ -30,9 +30,7 @@ from equipoise.datasets import (
     load_german_credit,
     load_law_school,
 )
-from equipoise.datasets import (
-    compas as compas_module,
-)
+from equipoise.datasets import compas as compas_module
 
 pd = pytest.importorskip("pandas", reason="the reference copies are read with pandas")
 pytest.importorskip("pyarrow", reason="the reference copies are Parquet files")

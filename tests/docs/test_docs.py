@@ -40,7 +40,7 @@ def test_the_constraint_of_the_contributors_page_works():
     (code,) = python_blocks("CONTRIBUTING.md")
     names = {}
     exec(code, names)
-    cells = equipoise.Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]})
+    cells = equipoise.cells.Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]})
     moments = names["RejectionParity"](eps=0.1, reference="pairwise").moments(cells)
     assert len(moments.rows) == 2
     assert "rejection parity given label 0" in str(moments.rows[0])

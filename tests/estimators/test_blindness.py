@@ -10,7 +10,8 @@ from scipy.optimize import linprog
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.svm import LinearSVC
 
-from equipoise import DemographicParity, EqualizedOdds, price_of_blindness
+from equipoise import DemographicParity, EqualizedOdds
+from equipoise.estimators import price_of_blindness
 
 BOUNDS = [0.0, 0.02, 0.1, 0.3]
 

@@ -13,6 +13,7 @@ from equipoise import (
     GridSearch,
     ResampledClassifier,
 )
+from equipoise.oracles.specs import Refit
 from equipoise.rows.hashing import hash_uniform
 
 
@@ -46,7 +47,9 @@ class Grid(SensitiveFromX, GridSearch):
 ESTIMATORS = [
     Fair(LogisticRegression(), DemographicParity(eps=0.1)),
     Fair(LogisticRegression(), DemographicParity(eps=0.1), nu=1e-3),
-    Fair(LogisticRegression(), DemographicParity(eps=0.1), nu=1e-3, threshold="learner"),
+    Fair(
+        LogisticRegression(), DemographicParity(eps=0.1), nu=1e-3, oracle=Refit(threshold="learner")
+    ),
     Exponentiated(LogisticRegression(), DemographicParity(eps=0.1)),
     # One classifier alone cannot always be as even on the few rows that some checks use.
     Grid(LogisticRegression(), DemographicParity(eps=0.5), grid_size=5),

@@ -10,14 +10,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from equipoise import (
-    Costs,
-    DemographicParity,
-    EqualizedOdds,
-    FairClassifier,
-    GridSearch,
-    InfeasibleWarning,
-)
+from equipoise import Costs, DemographicParity, EqualizedOdds, FairClassifier, GridSearch
+from equipoise.exceptions import InfeasibleWarning
+from equipoise.oracles.specs import Refit
 
 X, Y, A = make_people(500, seed=4)
 
@@ -234,7 +229,7 @@ def test_two_jobs_find_what_one_does(learner, constraint):
 def test_members_of_the_saddle_point(constraint):
     # One member alone need not be within the bound, so select by the trade-off.
     grid = search(constraint=constraint, grid="saddle_point", tradeoff=0.5)
-    fair = FairClassifier(LogisticRegression(), constraint, threshold="learner")
+    fair = FairClassifier(LogisticRegression(), constraint, oracle=Refit(threshold="learner"))
     fair.fit(X, Y, sensitive_features=A)
     members = fair.classifier_.members
     assert len(grid.candidates_) == len(members) > 1

@@ -96,7 +96,7 @@ def test_fit_writes_no_parameter(reduction):
         reduction,
         make_pipeline(StandardScaler(), LogisticRegression()),
         DemographicParity(eps=0.1) & EqualizedOdds(eps=0.1),
-        slack=0.01,
+        sampling_slack=0.01,
         **({"B": None, "callback": lambda play: None} if reduction in RANDOMIZED else {}),
     )
     before = fair.get_params(deep=True)

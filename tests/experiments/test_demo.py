@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from equipoise.experiments import demo
+from equipoise.experiments.panels import Part
 
 
 class Randomly:
@@ -23,7 +24,7 @@ def some_people(n, seed):
     sex = rng.choice(["Female", "Male"], n)
     X = rng.normal(size=(n, 3)) + (sex == "Male")[:, None]
     y = (X.sum(axis=1) + rng.normal(size=n) > 2).astype(int)
-    return demo.People(X, y, sex)
+    return Part(X, y, sex)
 
 
 def read_table(text):
@@ -51,7 +52,7 @@ def test_the_table_has_every_rate_of_every_group():
         ("false positives", probability, people.y == 0),
         ("wrong", wrong, everybody),
     ]:
-        women, men = (value[given & (people.sex == sex)].mean() for sex in ("Female", "Male"))
+        women, men = (value[given & (sex == people.A)].mean() for sex in ("Female", "Male"))
         assert shown[words, "Female"] == [pytest.approx(women, abs=0.0005)]
         assert shown[words, "Male"] == [pytest.approx(men, abs=0.0005)]
         if words == "wrong":

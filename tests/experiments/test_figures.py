@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 from equipoise.experiments.figures import FIGURES, collect, draw, draw_figures
-from equipoise.experiments.measurements import COLUMNS
-from equipoise.experiments.table import read_table, write_table
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed: equipoise[plot]")
 
@@ -98,13 +96,3 @@ def test_six_files_are_written(tmp_path):
     names = {f"extension-figure{n}.{kind}" for n in (1, 2, 3) for kind in ("png", "svg")}
     assert {path.name for path in files} == names
     assert all(path.stat().st_size > 1000 for path in files)
-
-
-def test_tables_come_back_as_they_were(tmp_path):
-    rows = made_rows(problems=["adult"], learners=["logistic"])
-    path = write_table(rows, COLUMNS, tmp_path / "results")[0]
-    back = read_table(path)
-    assert [r["error"] for r in back] == pytest.approx([r["error"] for r in rows])
-    assert back[0]["fits"] is None
-    assert back[0]["method"] == "unconstrained"
-    assert {ax.get_title() for ax in draw(collect(back), FIGURES["figure1"]).axes}

@@ -22,6 +22,7 @@ from equipoise import (
     ResampledClassifier,
 )
 from equipoise.files.onnx import export_onnx, to_onnx
+from equipoise.oracles.specs import Refit
 
 onnxruntime = pytest.importorskip("onnxruntime", reason="needs equipoise[onnx]")
 pytest.importorskip("skl2onnx", reason="needs equipoise[onnx]")
@@ -64,7 +65,9 @@ LEARNERS = {
 @pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize("threshold", ["tuned", "learner"])
 def test_probabilities_of_many_learners(name, threshold, people):
-    fair = FairClassifier(LEARNERS[name](), DemographicParity(eps=0.02), threshold=threshold)
+    fair = FairClassifier(
+        LEARNERS[name](), DemographicParity(eps=0.02), oracle=Refit(threshold=threshold)
+    )
     fair.fit(people.X, people.y, sensitive_features=people.A)
     got = run(to_onnx(fair, people.X), {"X": people.X})
     assert len(fair.classifier_.members) > 1

@@ -11,7 +11,9 @@ from games import constraint_of, fit, game_of, listed, paper_order
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equipoise import Cells, Costs, DemographicParity, FairClassifier, Lagrangian
+from equipoise import Costs, DemographicParity, FairClassifier
+from equipoise.cells import Cells
+from equipoise.game import Lagrangian
 from equipoise.game.objectives import loss_table
 
 steady = settings(deadline=None, derandomize=True, max_examples=40)

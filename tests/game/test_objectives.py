@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from listed import cells_of, fitted, outcome
 
 import equipoise as eq
-from equipoise import BalancedError, Costs, Lagrangian
+from equipoise import BalancedError, Costs
+from equipoise.game import Lagrangian
 from equipoise.game.objectives import loss_table
 
 crowds = st.builds(

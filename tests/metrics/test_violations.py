@@ -11,7 +11,6 @@ from sklearn.tree import DecisionTreeClassifier
 
 from equipoise import (
     BoundedGroupError,
-    Cells,
     DemographicParity,
     EqualizedOdds,
     EqualOpportunity,
@@ -19,12 +18,16 @@ from equipoise import (
     Frontier,
     MinimaxGroupError,
 )
+from equipoise.cells import Cells
 from equipoise.metrics import (
+    Interval,
     confidence_interval,
     demographic_parity_violation,
     selection_rate,
 )
-from equipoise.metrics.violations import Tally, measure, weight_squares
+from equipoise.metrics.tallies import Tally
+from equipoise.metrics.violations import Measured, Meter, measure
+from equipoise.oracles.specs import Plugin, Refit
 
 TREE = DecisionTreeClassifier(max_depth=6, random_state=0)
 
@@ -56,7 +59,7 @@ def only(constraint, y, A, h, weight=None, level=0.95):
 
 def test_all_three_kinds_of_data_from_raw_arrays(halves):
     train, test = halves
-    clf = FairClassifier(TREE, EqualizedOdds(eps=0.03), cv=3)
+    clf = FairClassifier(TREE, EqualizedOdds(eps=0.03), oracle=Refit(cv=3))
     clf.fit(train.X, train.y, sensitive_features=train.A)
     report = clf.report(test.X, test.y, sensitive_features=test.A)
     assert [measured.data for measured in report] == ["training", "out of fold", "test"]
@@ -149,17 +152,6 @@ def test_intervals_agree_with_those_of_the_metrics(halves):
     assert ours == pytest.approx(theirs, rel=0.03)
 
 
-def test_shares_alone_give_the_interval_of_drawn_decisions():
-    people = make_people(500)
-    cells = Cells.from_columns(people.y, {"A": people.A})
-    h = (people.X[:, 0] > 0.3).astype(float)
-    by_person = measure({"a": Tally.of_people(cells, h)}, EqualizedOdds(), None)[0]
-    table = Tally.of_shares(cells.without_rows(), cells.sum(h), weight_squares(cells))
-    by_share = measure({"a": table}, EqualizedOdds(), None)[0]
-    assert by_share.excess == pytest.approx(by_person.excess)
-    assert by_share.error == pytest.approx(by_person.error)
-
-
 def test_unanimous_decisions_are_not_certain():
     people = make_people(60)
     found = only(DemographicParity(eps=0.0), people.y, people.A, np.ones(60))
@@ -181,7 +173,7 @@ def test_three_people_decided_on_alike_prove_little(rate):
 
 def test_frontier_reports_each_bound_like_its_classifier(halves):
     train, test = halves
-    frontier = Frontier(TREE, DemographicParity(), bounds=[0.02, 0.06], cv=3)
+    frontier = Frontier(TREE, DemographicParity(), bounds=[0.02, 0.06], oracle=Refit(cv=3))
     frontier.fit(train.X, train.y, sensitive_features=train.A)
     report = frontier.report(test.X, test.y, sensitive_features=test.A)
     assert [entry.bound for entry in report["out of fold"]] == [0.02, 0.06]
@@ -205,7 +197,7 @@ def test_frontier_reports_each_bound_like_its_classifier(halves):
 def test_plugin_frontiers_tell_training_and_out_of_fold_apart(halves):
     train, _ = halves
     trees = HistGradientBoostingClassifier(max_iter=20, random_state=0)
-    frontier = Frontier(trees, DemographicParity(), bounds=[0.05], oracle="plugin", cv=3)
+    frontier = Frontier(trees, DemographicParity(), bounds=[0.05], oracle=Plugin(cv=3))
     frontier.fit(train.X, train.y, sensitive_features=train.A)
     seen, held_out = frontier.report()
     selected = frontier.at(0.05).predict_pmf(train.X)[:, 1]
@@ -221,7 +213,7 @@ def test_worst_groups_and_weights_in_the_error_alone(halves):
     )
     assert clf.report()["training"].excess.estimate == pytest.approx(0.0, abs=1e-6)
     weight = np.random.default_rng(0).uniform(0.5, 2, 1000)
-    clf = FairClassifier(TREE, DemographicParity(eps=0.05), weights="error")
+    clf = FairClassifier(TREE, DemographicParity(eps=0.05), constraint_weights=False)
     clf.fit(train.X, train.y, sensitive_features=train.A, sample_weight=weight)
     found = clf.report(test.X, test.y, sensitive_features=test.A, sample_weight=weight)["test"]
     selected = clf.predict_pmf(test.X)[:, 1]
@@ -238,3 +230,23 @@ def test_other_labels_and_levels_are_refused(halves):
         clf.report(test.X, test.y + 1, sensitive_features=test.A)
     with pytest.raises(ValueError, match="level is 95"):
         clf.report(level=95)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_one_meter_measures_every_bound(weighted):
+    people = make_people(500)
+    weight = np.random.default_rng(0).uniform(0.5, 2, 500) if weighted else None
+    cells = Cells.from_columns(people.y, {"A": people.A}, weight=weight)
+    meter = Meter(cells, EqualizedOdds(0.9), None)
+    for threshold, eps in [(0.0, 0.02), (0.3, 0.1), (0.3, 0.6)]:
+        tally = Tally.of_people(cells, (people.X[:, 0] > threshold).astype(float))
+        found = meter.measure("test", tally, bound=eps)
+        (alone,) = measure({"test": tally}, EqualizedOdds(eps), None)
+        assert found.rows == alone.rows
+        assert (found.error, found.excess, found.worst) == (alone.error, alone.excess, alone.worst)
+        assert found.met == (found.excess.estimate <= 1e-8)
+
+
+def test_what_is_not_known_is_not_met():
+    nothing = Interval(float("nan"), float("nan"), float("nan"))
+    assert not Measured("test", 0, nothing, nothing, None, ()).met

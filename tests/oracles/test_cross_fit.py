@@ -1,4 +1,4 @@
-"""Folds, and moments measured on people whom the models have not seen."""
+"""Moments measured on people whom the models have not seen."""
 
 from __future__ import annotations
 
@@ -11,19 +11,13 @@ from people import People, make_people, selection_gap
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.tree import DecisionTreeClassifier
 
-from equipoise import (
-    Cells,
-    CrossFittedOracle,
-    DemographicParity,
-    FairClassifier,
-    Probabilities,
-    RefitOracle,
-)
-from equipoise.oracles.cross_fit import make_folds
-from equipoise.oracles.refit import take_rows
+from equipoise import DemographicParity, FairClassifier, Probabilities
+from equipoise.cells import Cells
+from equipoise.oracles import CrossFittedOracle, RefitOracle
+from equipoise.oracles.specs import Refit
+from equipoise.rows.take import take_rows
 
 
 def cells_of(people: People, weight=None) -> Cells:
@@ -40,51 +34,6 @@ class Parrot(ClassifierMixin, BaseEstimator):
 
     def predict(self, X):
         return np.array([self.memory_.get(row.tobytes(), 0) for row in X])
-
-
-def test_every_cell_is_dealt_evenly_over_the_folds(people):
-    cells = cells_of(people)
-    folds = make_folds(cells, 4)
-    assert sorted(np.concatenate([test for _, test in folds])) == list(range(len(people.y)))
-    for train, test in folds:
-        assert not set(train) & set(test)
-        for code in range(cells.n_cells):
-            size = np.count_nonzero(cells.code[test] == code)
-            assert abs(size - np.count_nonzero(cells.code == code) / 4) < 1
-
-
-def test_the_same_folds_every_time(people):
-    one, two = make_folds(cells_of(people), 3), make_folds(cells_of(people), 3)
-    assert all((a[1] == b[1]).all() for a, b in zip(one, two, strict=True))
-
-
-def test_splitters_and_lists_of_folds_are_taken_as_they_are(people):
-    cells, n = cells_of(people), len(people.y)
-    splitter = KFold(4)
-    expected = list(splitter.split(np.zeros(n)))
-    for folds in (make_folds(cells, splitter), make_folds(cells, expected)):
-        assert all((a[1] == b[1]).all() for a, b in zip(folds, expected, strict=True))
-
-
-def test_cells_smaller_than_the_number_of_folds_do_no_harm():
-    y, A = np.array([0] * 20 + [1] * 19 + [1]), np.array(["a"] * 39 + ["b"])
-    folds = make_folds(Cells.from_columns(y, {"A": A}), 5)
-    assert len(folds) == 5
-
-
-@pytest.mark.parametrize(
-    ("cv", "message"),
-    [
-        (1, "cv is 1"),
-        (True, "cv is True"),
-        (401, "there are 400 examples"),
-        (ShuffleSplit(2, test_size=0.6, random_state=0), "expected each exactly once"),
-        ([(np.arange(200), np.arange(200, 400))], "200 of 400 examples out never"),
-    ],
-)
-def test_folds_that_do_not_hold_everybody_out_once_are_refused(people, cv, message):
-    with pytest.raises(ValueError, match=message):
-        make_folds(cells_of(people), cv)
 
 
 def test_nobody_is_decided_on_by_a_model_that_saw_them(people):
@@ -171,14 +120,16 @@ def test_frames_of_any_kind(people, frame, spy):
     library = pytest.importorskip(frame)
     columns = {f"x{j}": column for j, column in enumerate(people.X.T)}
     X = library.table(columns) if frame == "pyarrow" else library.DataFrame(columns)
-    clf = FairClassifier(spy(), DemographicParity(eps=0.05), cv=3, threshold="learner")
+    clf = FairClassifier(
+        spy(), DemographicParity(eps=0.05), oracle=Refit(threshold="learner", oracle=Refit(cv=3))
+    )
     clf.fit(X, people.y, sensitive_features=people.A)
     assert {type(seen) for seen, _, _ in spy.seen} == {type(take_rows(X, np.arange(3)))}
 
 
 def test_groups_known_by_probability_only(people):
     table = np.column_stack([0.9 - 0.8 * people.A, 0.1 + 0.8 * people.A])
-    clf = FairClassifier(LogisticRegression(), DemographicParity(eps=0.05), cv=3)
+    clf = FairClassifier(LogisticRegression(), DemographicParity(eps=0.05), oracle=Refit(cv=3))
     clf.fit(people.X, people.y, sensitive_features=Probabilities(table))
     assert clf.certificate_.feasible
 
@@ -188,7 +139,9 @@ def test_a_forest_keeps_the_bound_on_people_it_has_not_seen():
     gap = {}
     for cv in (None, 4):
         forest = RandomForestClassifier(25, random_state=0)
-        clf = FairClassifier(forest, DemographicParity(eps=0.02), cv=cv, max_iter=12, nu=0.01)
+        clf = FairClassifier(
+            forest, DemographicParity(eps=0.02), oracle=Refit(cv=cv), max_iter=12, nu=0.01
+        )
         clf.fit(train.X, train.y, sensitive_features=train.A)
         gap[cv] = selection_gap(clf.predict_pmf(test.X)[:, 1], test.A)
     assert gap[4] < 0.05 < gap[None]
@@ -196,7 +149,7 @@ def test_a_forest_keeps_the_bound_on_people_it_has_not_seen():
 
 def test_violations_are_reported_for_both_kinds_of_data(people):
     tree = DecisionTreeClassifier(min_samples_leaf=20, random_state=0)
-    clf = FairClassifier(tree, DemographicParity(eps=0.03), cv=4)
+    clf = FairClassifier(tree, DemographicParity(eps=0.03), oracle=Refit(cv=4))
     clf.fit(people.X, people.y, sensitive_features=people.A)
     gap = selection_gap(clf.predict_pmf(people.X)[:, 1], people.A)
     assert clf.violations_["train"] == pytest.approx(max(gap - 0.03, 0.0), abs=1e-9)

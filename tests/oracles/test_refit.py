@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 import sklearn
-from people import SpyLearner, make_people, selection_gap, to_matrix
+from people import make_people, selection_gap
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
@@ -17,10 +16,8 @@ from sklearn.ensemble import (
     StackingClassifier,
     VotingClassifier,
 )
-from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, SGDClassifier
-from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV, RandomizedSearchCV
-from sklearn.multiclass import OneVsRestClassifier
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -29,17 +26,14 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from equipoise import (
-    Cells,
     DemographicParity,
-    ExactOracle,
     ExponentiatedGradient,
     FairClassifier,
     GridSearch,
-    RefitOracle,
     ResampledClassifier,
 )
-from equipoise.oracles.refit import take_rows, weight_parameter
-from equipoise.oracles.thresholds import binary_predictions
+from equipoise.cells import Cells
+from equipoise.oracles import RefitOracle
 
 X, Y, A = make_people(300, seed=2)
 EPS = 0.03
@@ -240,23 +234,6 @@ def test_learner_itself_is_never_fitted():
             learner.predict(X)
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("logistic regression", "sample_weight"),
-        ("pipeline", "logisticregression__sample_weight"),
-        ("pipeline in a pipeline", "model__last__sample_weight"),
-        ("search", "sample_weight"),
-        ("search over a pipeline", "logisticregression__sample_weight"),
-        ("search in a pipeline", "gridsearchcv__sample_weight"),
-        ("neighbours, resampled", "sample_weight"),
-        ("voting", "sample_weight"),
-    ],
-)
-def test_weights_go_to_the_right_step(name, expected):
-    assert weight_parameter(LEARNERS[name]()) == expected
-
-
 def test_weights_really_arrive_through_a_search(spy):
     """A search gives each fold the weights of its own rows."""
     search = GridSearchCV(make_pipeline(StandardScaler(), spy()), {}, cv=SPLITS)
@@ -266,169 +243,3 @@ def test_weights_really_arrive_through_a_search(spy):
     assert any(np.ptp(weight) > 0.01 for weight in weights)
     for in_fold, on_all in zip(weights[::2], weights[1::2], strict=True):
         np.testing.assert_array_equal(in_fold, on_all[SPLITS[0][0]])
-
-
-@pytest.mark.parametrize(
-    "learner",
-    [
-        KNeighborsClassifier(),
-        make_pipeline(StandardScaler(), KNeighborsClassifier()),
-        GridSearchCV(KNeighborsClassifier(), {}),
-        VotingClassifier([("a", KNeighborsClassifier()), ("b", GaussianNB())]),
-        VotingClassifier([("a", make_pipeline(StandardScaler(), GaussianNB()))]),
-        # These take weights by metadata routing alone, which the learner is not run under.
-        FixedThresholdClassifier(LogisticRegression()),
-        OneVsRestClassifier(LogisticRegression()),
-    ],
-)
-def test_unweightable(learner):
-    with pytest.raises(TypeError, match=r"takes no sample_weight.*ResampledClassifier"):
-        weight_parameter(learner)
-
-
-# A list of fitted classifiers
-
-
-def test_list_of_fitted_classifiers(spy):
-    words = np.array(["no", "yes"])[Y]
-    candidates = [LogisticRegression(C=C).fit(X[:, :], words) for C in (1e-4, 1.0)]
-    candidates += [
-        DecisionTreeClassifier(max_depth=2).fit(X[:, 1:] @ [[0, 1, 0], [0, 0, 1]], words)
-    ]
-    fair = FairClassifier(candidates, DemographicParity(eps=0.05))
-    fair.fit(X, words, sensitive_features=A)
-    assert fair.certificate_.exact
-    pmf = fair.predict_pmf(X)[:, 1]
-    assert selection_gap(pmf, A) <= 0.05 + 1e-7
-    assert set(fair.predict(X)) <= {"no", "yes"}
-    # No mixture of the three on a fine lattice that meets the bound errs less.
-    table = np.array([c.predict(X) == "yes" for c in candidates])
-    best = 1.0
-    for p in np.linspace(0, 1, 41):
-        for q in np.linspace(0, 1 - p, 41):
-            mixed = p * table[0] + q * table[1] + (1 - p - q) * table[2]
-            if selection_gap(mixed, A) <= 0.05:
-                best = min(best, np.mean(np.where(Y == 1, 1 - mixed, mixed)))
-    assert fair.certificate_.error <= best + 1e-9
-    assert fair.certificate_.error == pytest.approx(np.mean(np.where(Y == 1, 1 - pmf, pmf)))
-
-
-@pytest.mark.parametrize("reduction", [ExponentiatedGradient, GridSearch])
-def test_list_of_fitted_classifiers_in_the_other_reductions(reduction):
-    candidates = [LogisticRegression(C=C).fit(X, Y) for C in (1e-4, 1e-2, 1.0)]
-    candidates.append(SpyLearner.fresh()().fit(X[:, [1, 1, 1]], Y))
-    fair = reduction(candidates, DemographicParity(eps=0.2)).fit(X, Y, sensitive_features=A)
-    assert fair.predict(X).shape == Y.shape
-    assert "LogisticRegression" in fair._repr_html_()
-
-
-def test_list_of_frozen_classifiers_can_be_cloned():
-    candidates = [FrozenEstimator(LogisticRegression(C=C).fit(X, Y)) for C in (1e-4, 1.0)]
-    fair = sklearn.base.clone(FairClassifier(candidates, DemographicParity(eps=0.2)))
-    assert fair.fit(X, Y, sensitive_features=A).certificate_.exact
-
-
-def test_bad_lists():
-    for empty in ([], ()):
-        with pytest.raises(ValueError, match="empty list"):
-            FairClassifier(empty, DemographicParity()).fit(X, Y, sensitive_features=A)
-    strange = [LogisticRegression().fit(X, np.array(["a", "b"])[Y])]
-    with pytest.raises(ValueError, match=r"LogisticRegression predicts \['a', 'b'\].*\[0, 1\]"):
-        FairClassifier(strange, DemographicParity()).fit(X, Y, sensitive_features=A)
-
-
-def test_exact_oracle_is_an_argmin():
-    rng = np.random.default_rng(0)
-    predictions = rng.integers(0, 2, size=(20, len(Y)))
-    cells = Cells.from_columns(Y, {"a": A})
-    oracle = ExactOracle.from_predictions(predictions, cells)
-    for _ in range(10):
-        costs = rng.normal(size=cells.n_cells)
-        of_row = cells.spread(costs)
-        assert oracle.best_response(costs).classifier == np.argmin(predictions @ of_row)
-    with pytest.raises(ValueError, match="2 classifiers but shares of 3"):
-        ExactOracle(["a", "b"], np.zeros((3, 2)))
-
-
-# The resampling wrapper
-
-
-def test_resampling_draws_in_proportion():
-    drawn = SpyLearner.fresh()
-    rows = np.arange(100.0)[:, None]
-    weight = np.random.default_rng(0).random(100)
-    y = np.arange(100) % 2
-    ResampledClassifier(drawn(), factor=7.0).fit(rows, y, sample_weight=weight)
-    [(given, label, no_weight)] = drawn.seen
-    assert no_weight is None
-    assert len(given) == 700
-    np.testing.assert_array_equal(label, given[:, 0] % 2)
-    count = np.bincount(given[:, 0].astype(int), minlength=100)
-    assert np.abs(count - 700 * weight / weight.sum()).max() <= 1  # rounded up or down
-
-
-def test_resampling_without_weights_is_the_learner_itself():
-    plain = KNeighborsClassifier(7).fit(X, Y).predict(X)
-    for weight in (None, np.ones(len(Y)), np.full(len(Y), 3)):
-        wrapped = ResampledClassifier(KNeighborsClassifier(7)).fit(X, Y, sample_weight=weight)
-        np.testing.assert_array_equal(wrapped.predict(X), plain)
-
-
-def test_resampling_leaves_out_rows_without_weight():
-    weight = (A == 1).astype(float)
-    wrapped = ResampledClassifier(KNeighborsClassifier(1)).fit(X, Y, sample_weight=weight)
-    fitted = wrapped.estimator_._fit_X
-    assert {tuple(row) for row in fitted} <= {tuple(row) for row in X[A == 1]}
-
-
-def test_resampling_to_one_class():
-    weight = np.where(Y == 1, 1.0, 1e-12)
-    wrapped = ResampledClassifier(LogisticRegression()).fit(X, Y, sample_weight=weight)
-    assert set(wrapped.predict(X)) == {1}
-    assert wrapped.classes_.tolist() == [0, 1]
-
-
-@pytest.mark.parametrize("factor", [0, -1, np.nan, "twice"])
-def test_bad_factor(factor):
-    with pytest.raises(ValueError, match=r"factor is .*expected a number > 0"):
-        ResampledClassifier(GaussianNB(), factor=factor).fit(X, Y)
-
-
-# Rows and predictions
-
-
-def test_take_rows_keeps_the_kind_of_table():
-    rows = np.array([5, 3, 3, 0])
-    tables = [X, sp.csr_array(X), sp.csc_matrix(X), sp.coo_array(X)]
-    for name in ("pandas", "polars", "pyarrow"):
-        library = pytest.importorskip(name, reason=f"needs {name}")
-        columns = {f"x{j}": X[:, j] for j in range(3)}
-        tables.append(library.table(columns) if name == "pyarrow" else library.DataFrame(columns))
-    for table in tables:
-        taken = take_rows(table, rows)
-        assert type(taken) is type(table)
-        np.testing.assert_array_equal(to_matrix(taken), X[rows])
-    np.testing.assert_array_equal(take_rows(X.tolist(), rows), X[rows])
-
-
-@pytest.mark.parametrize(
-    "given", [[0, 1, 1], [0.0, 1.0, 1.0], [False, True, True], [[0], [1], [1]]]
-)
-def test_predictions_that_are_binary(given):
-    class Model:
-        def predict(self, X):
-            return np.array(given)
-
-    np.testing.assert_array_equal(binary_predictions(Model(), None), [0, 1, 1])
-
-
-@pytest.mark.parametrize(
-    "given", [[0.5, 1], [-1, 1], [0, 2], ["0", "1"], [np.nan, 1], [[0, 1], [1, 0]]]
-)
-def test_predictions_that_are_not_binary(given):
-    class Model:
-        def predict(self, X):
-            return np.array(given)
-
-    with pytest.raises(ValueError, match=r"Model\.predict returned.*expected one 0 or 1 per row"):
-        binary_predictions(Model(), None)

@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from equipoise import DemographicParity, FairClassifier
+from equipoise.oracles.specs import Refit
 from equipoise.oracles.thresholds import ThresholdedClassifier, has_scores, scores, tuned
 
 
@@ -55,7 +56,9 @@ def test_tuned_fits_err_less_and_stay_within_the_constraint():
     people = make_people(2000)
     fits = {
         threshold: FairClassifier(
-            LogisticRegression(C=0.01), DemographicParity(eps=0.02), threshold=threshold
+            LogisticRegression(C=0.01),
+            DemographicParity(eps=0.02),
+            oracle=Refit(threshold=threshold),
         ).fit(people.X, people.y, sensitive_features=people.A)
         for threshold in ("tuned", "learner")
     }
@@ -82,7 +85,7 @@ def test_by_default_linear_classifiers_alone_are_tuned(learner, like):
         FairClassifier(learner, DemographicParity(eps=0.02), **how).fit(
             people.X, people.y, sensitive_features=people.A
         )
-        for how in ({}, {"threshold": like})
+        for how in ({}, {"oracle": Refit(threshold=like)})
     ]
     tuned_members = [isinstance(m, ThresholdedClassifier) for m in fits[0].classifier_.members]
     assert set(tuned_members) == {like == "tuned"}
@@ -92,9 +95,9 @@ def test_by_default_linear_classifiers_alone_are_tuned(learner, like):
 def test_unknown_threshold_is_an_error():
     people = make_people(50)
     with pytest.raises(ValueError, match="'auto', 'tuned' or 'learner'"):
-        FairClassifier(LogisticRegression(), DemographicParity(), threshold="best").fit(
-            people.X, people.y, sensitive_features=people.A
-        )
+        FairClassifier(
+            LogisticRegression(), DemographicParity(), oracle=Refit(threshold="best")
+        ).fit(people.X, people.y, sensitive_features=people.A)
 
 
 def test_rows_without_weight_have_no_say():

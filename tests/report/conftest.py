@@ -7,6 +7,7 @@ from sklearn.linear_model import LogisticRegression
 from unkind import BOUNDS, make_people
 
 from equipoise import DemographicParity, Frontier
+from equipoise.oracles.specs import Refit
 from equipoise.report import report_of, write_report
 
 
@@ -14,7 +15,9 @@ from equipoise.report import report_of, write_report
 def made(tmp_path_factory):
     """The frontier, people learned from and held out, the contents, and the page."""
     train, test = make_people(600, 0), make_people(400, 1)
-    frontier = Frontier(LogisticRegression(), DemographicParity(), bounds=BOUNDS, cv=3)
+    frontier = Frontier(
+        LogisticRegression(), DemographicParity(), bounds=BOUNDS, oracle=Refit(cv=3)
+    )
     frontier.fit(train.X, train.y, sensitive_features=train.group)
     contents = report_of(
         frontier,

@@ -15,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from equipoise import DemographicParity, FairClassifier, Frontier, ParquetRows
+from equipoise.oracles.specs import Refit
 from equipoise.rows.hashing import hash_uniform
 
 pyarrow = pytest.importorskip("pyarrow")
@@ -74,7 +75,8 @@ def test_the_same_classifier_as_from_memory(people, rows, threshold):
     learner = xgboost_classifier()
     A = rows.column("sex")
     disk, memory = (
-        FairClassifier(learner, DemographicParity(eps=0.02), threshold=threshold) for _ in range(2)
+        FairClassifier(learner, DemographicParity(eps=0.02), oracle=Refit(threshold=threshold))
+        for _ in range(2)
     )
     disk.fit(rows, rows.column("label"), sensitive_features=A)
     memory.fit(people.X, people.y, sensitive_features=A)
@@ -138,7 +140,7 @@ def test_other_learners_are_refused_with_advice(rows, learner):
 
 
 def test_settings_that_need_single_rows_are_refused_with_advice(rows):
-    for settings in ({"cv": 3}, {"oracle": "plugin"}):
+    for settings in ({"oracle": Refit(cv=3)}, {"oracle": "plugin"}):
         clf = FairClassifier(xgboost_classifier(), DemographicParity(), **settings)
         with pytest.raises(TypeError, match="read in batches and never as a whole"):
             clf.fit(rows, rows.column("label"), sensitive_features=rows.column("sex"))

@@ -14,8 +14,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from equipoise.cells.rows import Array
-from equipoise.oracles.refit import weight_parameter
-from equipoise.oracles.thresholds import binary_predictions
+from equipoise.oracles.decisions import binary_predictions
+from equipoise.oracles.learners import weight_parameter
 from equipoise.rows.validation import check_features, read_labels, read_weights
 
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from equipoise.baselines.learner import Baseline, fit_learner, read_scores
 from equipoise.cells.rows import Array, Cells
 from equipoise.exceptions import EmptyCellWarning
-from equipoise.oracles.refit import weight_parameter
-from equipoise.rows.validation import read_examples
+from equipoise.oracles.learners import weight_parameter
+from equipoise.rows.people import People
 
 
 class Reweighting(Baseline):
@@ -72,7 +72,7 @@ class Reweighting(Baseline):
         """
         scale = read_scale(self.scale)
         weight_parameter(self.estimator)
-        cells, classes = read_examples(X, y, sensitive_features, None, sample_weight)
+        cells, classes = People(X, y, sensitive_features, sample_weight=sample_weight).read_plain()
         table = independence_weights(cells)
         _warn_impossible(cells)
         table = (1 - scale) + scale * table
@@ -179,7 +179,7 @@ class Relabeling(Baseline):
             reach it are relabeled.
         """
         scale = read_scale(self.scale)
-        cells, classes = read_examples(X, y, sensitive_features, None, sample_weight)
+        cells, classes = People(X, y, sensitive_features, sample_weight=sample_weight).read_plain()
         groups = cells.groups()
         if len(groups) != 2:
             raise ValueError(

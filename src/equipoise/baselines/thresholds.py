@@ -13,10 +13,12 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from equipoise.baselines.learner import Baseline, fit_learner, read_scores
 from equipoise.baselines.roc import Hull
-from equipoise.cells.rows import Array, Cells, factorize
+from equipoise.cells.codes import factorize
+from equipoise.cells.rows import Array, Cells
 from equipoise.constraints.base import Constraint
 from equipoise.rows.hashing import hash_uniform
-from equipoise.rows.validation import check_features, read_columns, read_examples, read_weights
+from equipoise.rows.people import People
+from equipoise.rows.validation import check_features, read_columns, read_weights
 
 #: Probabilities below this are rounding of the linear program.
 _TINY = 1e-12
@@ -97,7 +99,7 @@ class ThresholdOptimizer(Baseline):
                 f"constraint is {self.constraint!r}; expected a Constraint such as "
                 "DemographicParity(eps=0)."
             )
-        cells, classes = read_examples(X, y, sensitive_features, None, sample_weight)
+        cells, classes = People(X, y, sensitive_features, sample_weight=sample_weight).read_plain()
         label = cells.spread(cells.label)
         estimator = fit_learner(self.estimator, X, label, cells.weight)
         scores = read_scores(estimator, X)

@@ -17,6 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 _BLOCK = 1 << 16
 #: Codes that fit a byte are read two at a time, as one number, which halves the work.
 _BYTE, _PAIR = 1 << 8, np.dtype("<u2")
+#: Values of eight bytes, two of which are copied as one complex number.
+_WORDS = (np.dtype(np.float64), np.dtype(np.int64))
 #: Above this many possible combinations they are numbered by sorting instead of counting.
 _COUNTABLE = 1 << 20
 
@@ -163,30 +165,8 @@ def look_up(code: NDArray[np.integer], table: NDArray) -> NDArray:
     [2.5, 0.5, 2.5]
     """
     column = np.empty(len(code), dtype=table.dtype)
-    for _ in _fill(column, code, table):
-        pass
-    return column
-
-
-def split_signs(
-    code: NDArray[np.integer], table: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return ``table[code] < 0``, as 0 and 1, and ``abs(table[code])``.
-
-    >>> [column.tolist() for column in split_signs(np.array([1, 0]), np.array([0.5, -2.5]))]
-    [[1, 0], [2.5, 0.5]]
-    """
-    negative, size = np.empty(len(code), dtype=np.int64), np.empty(len(code))
-    for rows in _fill(size, code, table):
-        negative[rows] = size[rows] < 0
-        np.abs(size[rows], out=size[rows])
-    return negative, size
-
-
-def _fill(column: NDArray, code: NDArray[np.integer], table: NDArray) -> Iterator[slice]:
-    """Write ``table[code]`` into a column; yield the rows of each block while it is in cache."""
-    by_pairs = code.dtype == np.uint8 and table.dtype == float and len(code) > _BYTE * len(table)
-    pairs = _table_of_pairs(table) if by_pairs else None
+    by_pairs = code.dtype == np.uint8 and table.dtype in _WORDS and len(code) > _BYTE * len(table)
+    pairs = _table_of_pairs(table.view(np.float64)) if by_pairs else None
     for rows in _blocks(len(code), 2 * _BLOCK):
         at, block, even = code[rows], column[rows], 0
         if pairs is not None:
@@ -195,11 +175,11 @@ def _fill(column: NDArray, code: NDArray[np.integer], table: NDArray) -> Iterato
             # The mode "raise" would make a copy.
             np.take(pairs, two, out=block[:even].view(pairs.dtype), mode="clip")
         np.take(table, at[even:].astype(np.intp, copy=False), out=block[even:], mode="clip")
-        yield rows
+    return column
 
 
 def _table_of_pairs(table: NDArray[np.float64]) -> NDArray[np.complex128]:
-    """Return what two codes stand for that are read as one number: two values, side by side."""
+    """Return the values of two codes, side by side, for every pair that is read as one number."""
     pairs = np.zeros((len(table), _BYTE, 2))
     pairs[:, : len(table), 0] = table
     pairs[:, :, 1] = table[:, None]

@@ -1,65 +1,63 @@
-"""Layers: cells for when a person counts in more than one way.
+"""Layers: cells of rows that count in more than one way.
 
-Plain `Cells` know one number for each cell: the share of the weight that a classifier selects.
-Three wishes need more of the same kind, and each is one more *layer*, a copy of the cells whose
-entries add up something else:
+A plain `CellTable` knows one number for each cell: the share of the weight that a classifier
+selects. Three wishes need more of the same kind, and each is one more *layer*, a copy of the cells
+whose entries add up something else:
 
-- weights that enter the error only: the constraints get a layer that counts people;
+- weights that enter the error only: the constraints get a layer that counts rows;
 - a utility g(X, A, Y, prediction) given row by row: a layer that adds up g at 1 minus g at 0;
-- an uncertain sensitive feature: people belong to several cells, in part to each.
+- an uncertain sensitive feature: rows belong to several cells, in part to each.
 
-Everything is still affine in s(h), now of shape (layers x C,), and the n examples are still met
-in `sum` and its adjoint only.
+Everything is still affine in s(h), now of shape (layers x C,), and the n rows are still met in
+`LayeredCells.sum` and its adjoint only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from equipoise.cells.rows import Array, Cells, Mask
+from equipoise.cells.rows import Cells, LabelCache
+from equipoise.cells.table import Array, CellTable, Mask, WeightedLabels, weighted_labels
 
 
-@dataclass(frozen=True, eq=False)
-class LayeredCells(Cells):
-    """Cells with several layers, or with people who belong to several cells in part.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LayeredTable(CellTable):
+    """What is known of each cell, where rows count in more than one way.
 
     Parameters
     ----------
-    code, weight, label, sensitive, control, mass, count
-        See `Cells`. With a membership, ``code`` is empty and ``count`` the expected number.
-    membership : sparse array of shape (C, n), or None
-        How much of an example is in each cell; columns sum to one. None: wholly in its ``code``.
-    factors : mapping from layer name to array of shape (n,)
-        What an example adds to its cell when it is selected. The first layer is the error's.
+    label, sensitive, control, mass, count, square, total_weight
+        See `CellTable`. ``count`` is an expected number where groups are known by probability.
+    layers : tuple of str
+        Names of the layers. The first is the error's.
     at_zero : mapping from utility name to array of shape (C,)
-        What the utility adds up to in each cell when nobody is selected.
+        What the utility adds up to in each cell when no row is selected.
     counted : array of shape (C,), or None
-        Share of people in each cell; given when weights enter the error only.
-
-    Examples
-    --------
-    >>> plain = Cells.from_columns([0, 1, 1], {"sex": ["F", "F", "M"]}, weight=[1.0, 1.0, 2.0])
-    >>> cells = layered(plain, weights="error")
-    >>> cells.sum([0, 1, 1]).round(2).tolist()  # by weight, then by head
-    [0.0, 0.25, 0.5, 0.0, 0.33, 0.33]
-    >>> cells.population.round(2).tolist()
-    [0.33, 0.33, 0.33]
+        Share of the rows in each cell; given when weights enter the error only.
+    least, most : array of shape (layers x C,)
+        The least and the largest s(h) that any predictions can give.
     """
 
-    membership: csr_array | None = None
-    factors: Mapping[str, Array] = field(default_factory=dict)
-    at_zero: Mapping[str, Array] = field(default_factory=dict)
-    counted: Array | None = None
+    layers: tuple[str, ...]
+    at_zero: Mapping[str, Array]
+    counted: Array | None
+    least: Array
+    most: Array
+
+    def table(self) -> LayeredTable:
+        """Return the table of cells alone: nothing that has the size of the data."""
+        return self.as_kind(LayeredTable)
 
     @property
-    def n_examples(self) -> int:
-        """n, the number of examples."""
-        return len(next(iter(self.factors.values())))
+    def is_plain(self) -> bool:
+        """Whether a row is in one cell and counts in one way: not here."""
+        return False
 
     @property
     def population(self) -> Array:
@@ -68,42 +66,15 @@ class LayeredCells(Cells):
 
     def limits(self) -> tuple[Array, Array]:
         """Return the least and the largest s(h) that any predictions can give, entry by entry."""
-        factors = self.factors.values()
-        return (
-            np.concatenate([self._into_cells(np.minimum(factor, 0.0)) for factor in factors]),
-            np.concatenate([self._into_cells(np.maximum(factor, 0.0)) for factor in factors]),
-        )
+        return self.least, self.most
 
-    def sum(self, h: ArrayLike) -> Array:
-        """Return s(h), layer after layer, of shape (layers x C,)."""
-        h = np.asarray(h)
-        return np.concatenate([self._into_cells(factor * h) for factor in self.factors.values()])
+    def relabel(self, costs: Array) -> NoReturn:
+        """Raise: the rows of a cell differ in what they cost; see `LayeredCells.relabel_rows`."""
+        raise TypeError("rows that count in more than one way have no label by cell.")
 
-    def spread(self, table: ArrayLike) -> NDArray:
-        """Give every example the entry of its cell, or the mean of its cells, as it belongs."""
-        table = np.asarray(table)
-        return table[self.code] if self.membership is None else self.membership.T @ table
-
-    def signed_costs(self, costs: Array) -> Array:
-        """Return what predicting 1 rather than 0 costs, example by example: the adjoint of `sum`.
-
-        ``sum(h) @ costs == h @ signed_costs(costs)``.
-        """
-        tables = np.reshape(costs, (len(self.factors), self.n_cells))
-        each = np.zeros(self.n_examples)
-        for factor, table in zip(self.factors.values(), tables, strict=True):
-            if table.any():
-                each += factor * self.spread(table)
-        return each
-
-    def relabel(self, costs: Array) -> tuple[NDArray[np.int64], Array]:
-        """Return the labels and weights of the weighted classification problem (section 3.1)."""
-        each = self.signed_costs(costs)
-        label, weight = (each < 0).astype(np.int64), np.abs(each)
-        mean = weight.mean()
-        if mean > 0:
-            weight /= mean
-        return label, weight
+    def least_cost_shares(self, costs: Array) -> Array:
+        """Raise: the rows of a cell differ in what they cost."""
+        raise TypeError("what rows that count in more than one way cost is known by row only.")
 
     def average(self, event: Mask, g: Array | str) -> tuple[float, Array]:
         """Return E[g | event] as an offset and a slope; ``g`` may be the name of a utility."""
@@ -124,69 +95,108 @@ class LayeredCells(Cells):
         offset, slope = super().total(g)
         return offset, self._placed(slope, "error")
 
-    def without_rows(self) -> LayeredCells:
-        """Return the table of cells alone: nothing that has the size of the data."""
-        return replace(
-            self,
-            code=self.code[:0].copy(),
-            weight=None,
-            membership=None,
-            factors={name: np.empty(0) for name in self.factors},
-        )
-
     def _placed(self, table: Array, layer: str) -> Array:
-        start = list(self.factors).index(layer) * self.n_cells
-        placed = np.zeros(len(self.factors) * self.n_cells)
+        start = self.layers.index(layer) * self.n_cells
+        placed = np.zeros(len(self.layers) * self.n_cells)
         placed[start : start + self.n_cells] = table
         return placed
 
-    def _into_cells(self, values: Array) -> Array:
-        if self.membership is not None:
-            return self.membership @ values
-        return np.bincount(self.code, weights=values, minlength=self.n_cells).astype(float)
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LayeredCells(LayeredTable):
+    """Rows that count in more than one way, sorted into cells.
+
+    Parameters
+    ----------
+    label, sensitive, control, mass, count, square, total_weight, layers, at_zero, counted, \
+least, most
+        See `LayeredTable`.
+    place : array of shape (n,), or sparse array of shape (C, n)
+        The cell of each row; or how much of each row is in each cell, where columns sum to one.
+    factors : sequence of arrays of shape (n,)
+        For each layer, what a row adds to its cell when it is selected.
+
+    Examples
+    --------
+    >>> plain = Cells.from_columns([0, 1, 1], {"sex": ["F", "F", "M"]}, weight=[1.0, 1.0, 2.0])
+    >>> cells = layered(plain, constraint_weights=False)
+    >>> cells.sum([0, 1, 1]).round(2).tolist()  # by weight, then by head
+    [0.0, 0.25, 0.5, 0.0, 0.33, 0.33]
+    >>> cells.population.round(2).tolist()
+    [0.33, 0.33, 0.33]
+    """
+
+    place: NDArray[np.integer] | csr_array
+    factors: tuple[Array, ...]
+
+    @property
+    def code(self) -> NDArray[np.integer] | None:
+        """The cell of each row; None where groups are known by probability only."""
+        return self.place if isinstance(self.place, np.ndarray) else None
+
+    def sum(self, h: ArrayLike) -> Array:
+        """Return s(h), layer after layer, of shape (layers x C,)."""
+        h = np.asarray(h)
+        return np.concatenate([_into_cells(self, self.place, f * h) for f in self.factors])
+
+    def spread(self, table: ArrayLike) -> NDArray:
+        """Return the entry of its cell for every row, or the mean of its cells, as it belongs."""
+        table = np.asarray(table)
+        return self.place.T @ table if self.code is None else table[self.code]
+
+    def signed_costs(self, costs: Array) -> Array:
+        """Return what predicting 1 rather than 0 costs, row by row: the adjoint of `sum`.
+
+        ``sum(h) @ costs == h @ signed_costs(costs)``.
+        """
+        tables = np.reshape(costs, (len(self.layers), self.n_cells))
+        each = np.zeros(self.n_examples)
+        for factor, table in zip(self.factors, tables, strict=True):
+            if table.any():
+                each += factor * self.spread(table)
+        return each
+
+    def least_cost_shares(self, costs: Array) -> Array:
+        """Return the s(h) that costs least of all: every row is selected where that saves cost."""
+        return self.sum(self.signed_costs(costs) < 0)
+
+    def relabel_rows(self, costs: Array, cache: LabelCache | None = None) -> WeightedLabels:
+        """Return the label and the weight of each row for these costs; no label is kept."""
+        each = self.signed_costs(costs)
+        return weighted_labels(each, np.abs(each).mean())
+
+    def row_arrays(self) -> Iterator[NDArray]:
+        """Yield what is held of each row."""
+        if isinstance(self.place, np.ndarray):
+            yield self.place
+        else:
+            yield from (self.place.data, self.place.indices, self.place.indptr)
+        yield from self.factors
+
+
+#: Cells of rows in memory, of either kind.
+AnyCells = Cells | LayeredCells
 
 
 def layered(
     cells: Cells,
     *,
-    weights: str = "both",
+    constraint_weights: bool = True,
     utilities: Mapping[str, Array] | None = None,
-    membership: csr_array | None = None,
-) -> Cells:
+) -> AnyCells:
     """Add the layers that are asked for; plain cells come back as they are when none is.
 
     Parameters
     ----------
-    weights : {"both", "error"}
-        Whether sample weights enter the error and the constraints, or the error only.
+    constraint_weights : bool, default=True
+        Whether sample weights enter the constraints, or the error only.
     utilities : mapping from name to array of shape (n, 2), optional
-        Values under prediction 0 and 1, example by example.
-    membership : sparse array of shape (C, n), optional
-        How much of each example is in each cell.
+        Values under prediction 0 and 1, row by row.
     """
-    if weights not in ("both", "error"):
-        raise ValueError(
-            f"weights is {weights!r}; expected 'both' (sample weights enter the error and the "
-            "constraints) or 'error' (the error only)."
-        )
-    by_head = weights == "error" and cells.weight is not None
-    if not by_head and not utilities and membership is None:
+    by_head = not constraint_weights and cells.weight is not None
+    if not by_head and not utilities:
         return cells
-    n = cells.n_examples if membership is None else membership.shape[1]
-    even = np.full(n, 1.0 / n)
-    weight = even if cells.weight is None else cells.weight / cells.weight.sum()
-    factors = {"error": weight} | ({"people": even} if by_head else {})
-    parts = {f.name: getattr(cells, f.name) for f in fields(Cells)}
-    bare = LayeredCells(**parts, membership=membership, factors=factors)
-    counted = bare._into_cells(even) if by_head else None
-    at_zero = {}
-    for name, values in (utilities or {}).items():
-        counts_as = even if by_head else weight
-        at_zero[name] = bare._into_cells(counts_as * values[:, 0])
-        factors[f"utility {name}"] = counts_as * (values[:, 1] - values[:, 0])
-    return LayeredCells(
-        **parts, membership=membership, factors=factors, at_zero=at_zero, counted=counted
-    )
+    return _with_layers(cells, cells.code, cells.weight, by_head, utilities or {})
 
 
 def soft_cells(
@@ -195,8 +205,11 @@ def soft_cells(
     uncertain: tuple[str, NDArray, Array],
     control: Mapping[str, NDArray] | None = None,
     weight: Array | None = None,
-) -> tuple[Cells, csr_array]:
-    """Cells in which one sensitive feature is known by probability; also their membership.
+    *,
+    constraint_weights: bool = True,
+    utilities: Mapping[str, Array] | None = None,
+) -> LayeredCells:
+    """Return cells in which one sensitive feature is known by probability.
 
     Parameters
     ----------
@@ -205,11 +218,15 @@ def soft_cells(
         Sensitive features that are known.
     uncertain : (name, groups, probabilities)
         The sensitive feature that is known by probability: its G groups, and an (n, G) array.
+    control, weight
+        As for `Cells.from_columns`.
+    constraint_weights, utilities
+        As for `layered`.
     """
     name, groups, probability = uncertain
     n = len(probability)
     row, group = np.nonzero(probability)
-    # Every example stands once in each group that it may belong to, with that probability.
+    # Every row stands once in each group that it may belong to, with that probability.
     spelled = Cells.from_columns(
         np.asarray(label)[row],
         {name: groups[group]} | {key: values[row] for key, values in sensitive.items()},
@@ -217,17 +234,53 @@ def soft_cells(
     )
     part = probability[row, group]
     shape = (spelled.n_cells, n)
-    membership = csr_array((part, (spelled.code.astype(np.int64), row)), shape=shape)
-    mass = membership @ (np.ones(n) if weight is None else weight)
-    return (
-        Cells(
-            code=np.empty(0, dtype=np.uint8),
-            weight=weight,
-            label=spelled.label,
-            sensitive=spelled.sensitive,
-            control=spelled.control,
-            mass=mass / mass.sum(),
-            count=membership @ np.ones(n),
-        ),
-        membership,
+    place = csr_array((part, (spelled.code.astype(np.int64), row)), shape=shape)
+    own = np.ones(n) if weight is None else weight
+    mass, total = place @ own, float(own.sum())
+    table = spelled.as_kind(
+        CellTable,
+        mass=mass / mass.sum(),
+        count=place @ np.ones(n),
+        square=place @ np.square(own) / total**2,
+        total_weight=total,
     )
+    by_head = not constraint_weights and weight is not None
+    return _with_layers(table, place, weight, by_head, utilities or {})
+
+
+def _with_layers(
+    table: CellTable,
+    place: NDArray[np.integer] | csr_array,
+    weight: Array | None,
+    by_head: bool,
+    utilities: Mapping[str, Array],
+) -> LayeredCells:
+    n = place.shape[-1]
+    even = np.full(n, 1.0 / n)
+    own = even if weight is None else weight / weight.sum()
+    counts_as = even if by_head else own
+    factors = {"error": own} | ({"people": even} if by_head else {})
+    factors |= {f"utility {u}": counts_as * (g[:, 1] - g[:, 0]) for u, g in utilities.items()}
+
+    def added(values: Array) -> Array:
+        return _into_cells(table, place, values)
+
+    return table.as_kind(
+        LayeredCells,
+        layers=tuple(factors),
+        at_zero={name: added(counts_as * g[:, 0]) for name, g in utilities.items()},
+        counted=added(even) if by_head else None,
+        least=np.concatenate([added(np.minimum(factor, 0.0)) for factor in factors.values()]),
+        most=np.concatenate([added(np.maximum(factor, 0.0)) for factor in factors.values()]),
+        place=place,
+        factors=tuple(factors.values()),
+    )
+
+
+def _into_cells(
+    table: CellTable, place: NDArray[np.integer] | csr_array, values: Array
+) -> NDArray[np.float64]:
+    """Return the sum of the values of each cell's rows, or of its part of them."""
+    if isinstance(place, np.ndarray):
+        return np.bincount(place, weights=values, minlength=table.n_cells).astype(float)
+    return place @ values

@@ -1,96 +1,283 @@
-"""Cells of people who are elsewhere: the table alone, with what its rows add up to."""
+"""Cells: what a constraint may know about a row, and nothing else (section 2 of the paper).
+
+A *cell* is one combination of label, sensitive features and control features that occurs in the
+data. Every moment and the error of a classifier ``h`` are affine in the numbers ::
+
+    s_c(h) = sum over rows i in cell c of  w_i h(x_i) / sum of all w_i
+
+so the reduction works on tables of C cells. It meets the n rows in two places only:
+`equipoise.cells.rows.Cells.sum` and its adjoint ``spread``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from equipoise.cells.codes import add_up
-from equipoise.cells.rows import Array, Cells
+from equipoise.cells.codes import add_up, factorize, number_combinations
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Kind = TypeVar("Kind", bound="CellTable")
 
 
-@dataclass(frozen=True, eq=False)
-class CellCounts(Cells):
-    """The cells of rows that some engine holds, on disk or on other machines.
+class WeightedLabels(NamedTuple):
+    """A weighted classification problem: a label, 0 or 1, and a weight for each cell or row."""
 
-    Everything that has the size of the table is here, and nothing that has the size of the data.
+    label: NDArray[np.int64]
+    weight: Array
+
+
+def weighted_labels(costs: Array, mean: float) -> WeightedLabels:
+    """Return the weighted classification problem whose weighted error is the cost (section 3.1).
+
+    The label is 1 where predicting 1 costs less than predicting 0, and the weight is the
+    difference, divided by ``mean``.
+
+    >>> label, weight = weighted_labels(np.array([1.0, -3.0]), mean=2.0)
+    >>> label.tolist(), weight.tolist()
+    ([0, 1], [0.5, 1.5])
+    """
+    weight = np.abs(costs)
+    if mean > 0:
+        weight /= mean
+    return WeightedLabels((costs < 0).astype(np.int64), weight)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CellTable:
+    """What is known of each cell; nothing that has the size of the data.
 
     Parameters
     ----------
+    label : array of shape (C,)
+        The label, 0 or 1, in each cell.
+    sensitive, control : mapping from column name to array of shape (C,)
+        The value of each sensitive (control) feature in each cell.
+    mass : array of shape (C,)
+        Share of the total weight in each cell; sums to one.
+    count : array of shape (C,)
+        Number of rows in each cell.
     square : array of shape (C,)
         Sum of squared weights in each cell, where all weights sum to one.
     total_weight : float
-        What all rows weigh together; their number where all weigh the same.
+        The weight of all rows together; their number where all weigh the same.
+
+    Examples
+    --------
+    >>> table, code = CellTable.from_sums(
+    ...     [0, 1, 0], {"sex": ["F", "M", "F"]}, {}, count=np.array([5.0, 2.0, 3.0]))
+    >>> table.count.tolist(), code.tolist(), table.mass.tolist()
+    ([8, 2], [0, 1, 0], [0.8, 0.2])
+    >>> label, weight = table.relabel(np.array([1.0, -1.5]))
+    >>> label.tolist(), weight.round(2).tolist()
+    ([0, 1], [0.91, 1.36])
     """
 
+    label: NDArray[np.int8]
+    sensitive: Mapping[str, NDArray]
+    control: Mapping[str, NDArray]
+    mass: Array
+    count: NDArray
     square: Array
     total_weight: float
 
-    @classmethod
+    @staticmethod
     def from_sums(
-        cls,
         label: ArrayLike,
         sensitive: Mapping[str, ArrayLike],
         control: Mapping[str, ArrayLike],
         count: Array,
-        weight: Array,
-        square: Array,
-    ) -> tuple[CellCounts, NDArray[np.integer]]:
-        """Make the cells of combinations that were counted; also tell the cell of each of these.
+        weight: Array | None = None,
+        square: Array | None = None,
+    ) -> tuple[CellTable, NDArray[np.integer]]:
+        """Return the cells of counted combinations, and the cell of each combination.
 
         The same combination may come several times, from several parts of the data.
 
         Parameters
         ----------
         label, sensitive, control
-            As for `Cells.from_columns`, one entry for each combination.
+            As for `equipoise.cells.rows.Cells.from_columns`, one entry for each combination.
         count, weight, square : array
-            Rows of a combination, the sum of their weights, and that of the squared weights.
-
-        Examples
-        --------
-        >>> ones = np.ones(3)
-        >>> cells, code = CellCounts.from_sums(
-        ...     [0, 1, 0], {"sex": ["F", "M", "F"]}, {}, np.array([5.0, 2.0, 3.0]), 2 * ones, ones)
-        >>> cells.count.tolist(), code.tolist(), cells.mass.round(2).tolist()
-        ([8, 2], [0, 1, 0], [0.67, 0.33])
+            Rows of a combination, the sum of their weights, and that of the squared weights;
+            without ``weight``, all rows weigh one.
         """
-        table = Cells.from_columns(label, sensitive, control)
-        total = float(weight.sum())
-        counts, mass, squares = (
-            add_up(table.code, table.n_cells, values) for values in (count, weight, square)
-        )
-        cells = cls(
-            code=table.code[:0].copy(),
-            weight=None,
-            label=table.label,
-            sensitive=table.sensitive,
-            control=table.control,
+        code, names = number_cells(label, sensitive, control)
+        given = (count, count if weight is None else weight, count if square is None else square)
+        counts, mass, squares = (add_up(code, len(names["label"]), values) for values in given)
+        total = float(given[1].sum())
+        table = CellTable(
+            **names,
             mass=mass / total,
             count=counts.round().astype(np.int64),
             square=squares / total**2,
             total_weight=total,
         )
-        return cells, table.code
+        return table, code
+
+    def as_kind(self, kind: type[Kind], **more: Any) -> Kind:
+        """Return the same cells as another kind of table, which may have fields ``more``."""
+        names = (field.name for field in fields(kind))
+        return kind(**{name: getattr(self, name) for name in names if name not in more}, **more)
+
+    def table(self) -> CellTable:
+        """Return the table of cells alone: nothing that has the size of the data."""
+        return self.as_kind(CellTable)
+
+    @property
+    def n_cells(self) -> int:
+        """C, the number of cells."""
+        return len(self.mass)
 
     @property
     def n_examples(self) -> int:
-        """n, the number of examples."""
-        return int(self.count.sum())
+        """n, the number of rows."""
+        return round(float(self.count.sum()))
 
     @property
     def n_effective(self) -> float:
-        """Kish's effective sample size."""
+        """Kish's effective sample size: how many equally weighted rows these are worth."""
         return float(1.0 / self.square.sum())
 
-    def without_rows(self) -> CellCounts:
-        """Return the same: there are no rows here."""
-        return replace(self)
+    @property
+    def is_plain(self) -> bool:
+        """Whether a row is in one cell and counts in one way, so that C numbers tell all."""
+        return True
 
-    def scaled(self, costs: Array) -> Array:
-        """Return the costs divided so that weights |d| w are one on average, as in `relabel`."""
-        mean = self.mass @ np.abs(costs) * self.total_weight / self.n_examples
-        return costs / (mean if mean > 0 else 1.0)
+    @property
+    def population(self) -> Array:
+        """Share of each cell as the constraints count it; here the same as ``mass``."""
+        return self.mass
+
+    def limits(self) -> tuple[Array, Array]:
+        """Return the least and the largest s(h) that any predictions can give, cell by cell."""
+        return np.zeros(self.n_cells), self.mass
+
+    def relabel(self, costs: Array) -> WeightedLabels:
+        """Return the label and the weight of each cell for these costs (section 3.1).
+
+        A row weighs what its cell does times its own weight. Over all rows this is one on average,
+        so that a learner's regularisation keeps its meaning.
+        """
+        mean = float(self.mass @ np.abs(costs)) * (self.total_weight / self.n_examples)
+        return weighted_labels(costs, mean)
+
+    def least_cost_shares(self, costs: Array) -> Array:
+        """Return the s(h) that costs least of all: every row is selected where that saves cost."""
+        return np.where(costs < 0, self.mass, 0.0)
+
+    def average(self, event: Mask, g: Array | str) -> tuple[float, Array]:
+        """Return E[g | event] as an offset and a slope: offset + slope . s(h).
+
+        Parameters
+        ----------
+        event : mask of shape (C,)
+        g : array of shape (C, 2)
+            What is averaged, in each cell for prediction 0 and 1. A string names a utility given
+            row by row, which these cells do not have; see `equipoise.cells.layered`.
+        """
+        if isinstance(g, str):
+            raise ValueError(
+                f"no utility is called {g!r}: there are none. Pass it to fit as two columns, the "
+                f"values under prediction 0 and 1: fit(..., utilities=...)."
+            )
+        share = np.where(event, self.mass, 0.0) / self.mass[event].sum()
+        slope = np.where(event, g[:, 1] - g[:, 0], 0.0) / self.mass[event].sum()
+        return float(share @ g[:, 0]), slope
+
+    def total(self, g: Array) -> tuple[float, Array]:
+        """Return E[g] over the weight that counts for the error, as an offset and a slope."""
+        return float(self.mass @ g[:, 0]), g[:, 1] - g[:, 0]
+
+    def groups(
+        self, on: str | Sequence[str] | None = None, how: str = "intersections"
+    ) -> dict[Hashable, Mask]:
+        """Return the groups as masks over cells.
+
+        Parameters
+        ----------
+        on : str or sequence of str, optional
+            Names of sensitive features; all of them by default.
+        how : {"intersections", "margins", "both", "slices"}
+            "intersections" are the combinations of values that occur, called by the value of one
+            feature or by the tuple of several. "margins" are the values of each feature by
+            itself, called ``"sex=F"`` when there are several. "both" has all of these, and so
+            every row is in several groups. "slices" takes each feature as a yes or no, and the
+            rows that have it as a group of that name.
+        """
+        names = list(self.sensitive) if on is None else [on] if isinstance(on, str) else list(on)
+        if missing := [name for name in names if name not in self.sensitive]:
+            raise ValueError(
+                f"no sensitive feature is called {missing[0]!r}; there are "
+                f"{', '.join(map(repr, self.sensitive))}."
+            )
+        columns = {name: self.sensitive[name] for name in names}
+        if how == "slices":
+            return {name: _slice(name, values) for name, values in columns.items()}
+        if how not in ("intersections", "margins", "both"):
+            raise ValueError(
+                f"groups is {how!r}; expected 'intersections', 'margins', 'both' or 'slices'."
+            )
+        intersections = _masks(list(columns.values()), self.n_cells)
+        if how == "intersections" or len(columns) == 1:
+            return intersections
+        margins: dict[Hashable, Mask] = {
+            f"{name}={value}": mask
+            for name, values in columns.items()
+            for value, mask in _masks([values], self.n_cells).items()
+        }
+        return margins if how == "margins" else margins | intersections
+
+    def strata(self) -> dict[Hashable, Mask]:
+        """Return the strata of the control features; without any, one stratum called None."""
+        if not self.control:
+            return {None: np.ones(self.n_cells, dtype=bool)}
+        return _masks(list(self.control.values()), self.n_cells)
+
+
+class _Names(TypedDict):
+    label: NDArray[np.int8]
+    sensitive: dict[str, NDArray]
+    control: dict[str, NDArray]
+
+
+def number_cells(
+    label: ArrayLike, sensitive: Mapping[str, ArrayLike], control: Mapping[str, ArrayLike]
+) -> tuple[NDArray[np.integer], _Names]:
+    """Number the combinations of label, sensitive and control values that occur.
+
+    Returns the number of each row's cell, and what the cells are called: label, sensitive and
+    control features of each.
+    """
+    columns = [factorize(values) for values in (*control.values(), *sensitive.values())]
+    codes = (*(codes for codes, _ in columns), np.asarray(label, dtype=np.int8))
+    code, combinations = number_combinations(codes, (*(len(values) for _, values in columns), 2))
+    table = [values[at] for (_, values), at in zip(columns, combinations, strict=False)]
+    return code, _Names(
+        label=combinations[-1].astype(np.int8),
+        sensitive=dict(zip(sensitive, table[len(control) :], strict=True)),
+        control=dict(zip(control, table, strict=False)),
+    )
+
+
+def _masks(columns: list[NDArray], n_cells: int) -> dict[Hashable, Mask]:
+    keys = list(columns[0]) if len(columns) == 1 else list(zip(*columns, strict=True))
+    masks: dict[Hashable, Mask] = {}
+    for cell, key in enumerate(keys):
+        masks.setdefault(key, np.zeros(n_cells, dtype=bool))[cell] = True
+    return masks
+
+
+def _slice(name: str, values: NDArray) -> Mask:
+    if not set(values.tolist()) <= {0, 1}:
+        shown = ", ".join(map(repr, sorted(set(map(str, values.tolist())))[:4]))
+        raise ValueError(
+            f"groups='slices' takes every sensitive feature as yes or no, but {name!r} has the "
+            f"values {shown}; expected True and False (or 1 and 0)."
+        )
+    return values.astype(bool)

@@ -14,8 +14,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from equipoise.constraints import group_bounds, parity
-from equipoise.constraints.base import Constraint
+from equipoise.constraints import CATALOGUE, Constraint
+from equipoise.oracles.specs import BestOf, OracleSpec, Plugin, Refit
 
 
 def _lightgbm(seed: int) -> Any:
@@ -34,19 +34,9 @@ LEARNERS: dict[str, Callable[[int], Any]] = {
     "forest": lambda seed: RandomForestClassifier(min_samples_leaf=5, random_state=seed),
     "tree": lambda seed: DecisionTreeClassifier(min_samples_leaf=20, random_state=seed),
 }
-#: Short name -> constraint; the words are those of the help and of the report page.
+#: Short name -> constraint.
 CONSTRAINTS: dict[str, type[Constraint]] = {
-    "dp": parity.DemographicParity,
-    "eo": parity.EqualizedOdds,
-    "tpr": parity.EqualOpportunity,
-    "fpr": parity.FalsePositiveRateParity,
-    "fnr": parity.FalseNegativeRateParity,
-    "balance": parity.ErrorRateBalance,
-    "accuracy": parity.AccuracyEquality,
-    "four-fifths": parity.FourFifthsRule,
-    "treatment": group_bounds.TreatmentEquality,
-    "group-error": group_bounds.BoundedGroupError,
-    "minimax": group_bounds.MinimaxGroupError,
+    kind.short_name: kind for kind in CATALOGUE if kind.short_name
 }
 
 
@@ -95,6 +85,25 @@ def find_constraint(
             raise ValueError(f"constraint {name!r} compares with nothing; leave --reference out.")
         given["reference"] = reference
     return kind(**given)
+
+
+def find_oracle(name: str, cv: int | None = None) -> OracleSpec:
+    """Return the oracle of this name, with so many folds.
+
+    >>> find_oracle("refit"), find_oracle("plugin", cv=3)
+    (Refit(), Plugin(cv=3))
+    """
+    folds = 5 if cv is None else cv
+    known: dict[str, OracleSpec] = {
+        "refit": Refit(cv=cv),
+        "plugin": Plugin(cv=folds),
+        "best_of": BestOf(Plugin(cv=folds), Refit(cv=folds)),
+    }
+    if name not in known:
+        raise ValueError(
+            f"there is no oracle {name!r}.{near(name, list(known))} Known are {', '.join(known)}."
+        )
+    return known[name]
 
 
 def read_bounds(text: str | None) -> np.ndarray | None:

@@ -114,7 +114,7 @@ class Training:
         str,
         typer.Option(
             help="refit (train anew for every query), plugin (train once, then thresholds), "
-            "or both."
+            "or best_of (both)."
         ),
     ] = "refit"
     cv: Annotated[

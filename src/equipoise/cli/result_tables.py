@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from equipoise.cli.terminal import Terminal
+from equipoise.constraints.rates import GROUP_RATES
+from equipoise.game.lagrangian import is_met
 from equipoise.report.contents import (
     GroupContents,
     PointContents,
@@ -15,13 +17,7 @@ from equipoise.report.contents import (
 
 #: The verdict that makes `certify` exit with 1.
 EXCEEDED = "EXCEEDED"
-_RATE_NAMES = {
-    "base_rate": "favourable",
-    "selection_rate": "selected",
-    "true_positive_rate": "true pos.",
-    "false_positive_rate": "false pos.",
-    "error_rate": "wrong",
-}
+_RATE_NAMES = {rate.column: rate.words for rate in GROUP_RATES}
 
 
 def show_frontier(terminal: Terminal, contents: ReportContents) -> None:
@@ -108,12 +104,12 @@ def verdict(excess: Range, people: float, few: int) -> str:
     ['EXCEEDED', 'exceeded, perhaps by chance']
     >>> verdict(Range(-0.01, -0.02, 0.01), 99, 30), verdict(Range(0.01, 0.005, 0.02), 3, 30)
     ('met', 'exceeded, too few people to tell')
-    >>> verdict(Range(None, None, None), 0, 30)
+    >>> verdict(Range(None, None, None), 99, 30)
     'not known'
     """
     if excess.estimate is None:
         return "not known"
-    if excess.estimate <= 0:
+    if is_met(excess.estimate):
         return "met"
     if people < few or excess.low is None:
         return "exceeded, too few people to tell"

@@ -23,6 +23,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 from rich.text import Text
 
+from equipoise.constraints.groups import group_name
+
 #: Width of tables in a log, where there is no terminal to ask.
 _LOG_WIDTH = 160
 
@@ -162,12 +164,12 @@ def to_json(value: Any) -> Any:
     """Return a value as JSON can hold it; what is not a finite number becomes null.
 
     >>> to_json({"a": np.array([1.0, np.nan]), ("F", 1): np.int64(2)})
-    {'a': [1.0, None], 'F, 1': 2}
+    {'a': [1.0, None], 'F & 1': 2}
     """
     if is_dataclass(value):
         value = {part.name: getattr(value, part.name) for part in fields(value)}
     if isinstance(value, dict):
-        return {_key(key): to_json(entry) for key, entry in value.items()}
+        return {group_name(key): to_json(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple, np.ndarray)):
         return [to_json(entry) for entry in value]
     if isinstance(value, np.generic):
@@ -175,7 +177,3 @@ def to_json(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
-
-
-def _key(key: Any) -> str:
-    return ", ".join(map(str, key)) if isinstance(key, tuple) else str(key)

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from equipoise.cli import options as opt
-from equipoise.cli.names import find_constraint, find_learner
+from equipoise.cli.names import find_constraint, find_learner, find_oracle
 from equipoise.cli.terminal import Terminal, Tick
 from equipoise.cli.training_data import TrainingData, open_training_data
 from equipoise.constraints.base import Constraint
 from equipoise.estimators.base import NU_SCALE
+from equipoise.oracles.specs import OracleSpec
 
 #: Learners, by their names on the command line, that are trained where the rows are.
 ON_CLUSTERS = ("logistic", "xgboost", "lightgbm")
@@ -32,12 +33,14 @@ class Training:
         Those of the command line.
     constraint : Constraint
     learner : classifier
+    oracle : OracleSpec
     """
 
     table: opt.FeatureTable
     options: opt.Training
     constraint: Constraint
     learner: Any
+    oracle: OracleSpec
 
     @classmethod
     def from_options(
@@ -54,7 +57,7 @@ class Training:
         learner = find_learner(options.learner, options.seed)
         if options.dask is not None:
             _check_dask(options.dask, table, options, learner)
-        return cls(table, options, constraint, learner)
+        return cls(table, options, constraint, learner, find_oracle(options.oracle, options.cv))
 
     def open_data(self, terminal: Terminal) -> AbstractContextManager[TrainingData]:
         """Read the people; a cluster stays open as long as the context does."""
@@ -79,8 +82,7 @@ class Training:
             model = kind(
                 data.estimator(self.learner),
                 self.constraint,
-                oracle=self.options.oracle,
-                cv=self.options.cv,
+                oracle=self.oracle,
                 checkpoint=self.options.checkpoint,
                 random_state=self.options.seed,
                 callback=_watcher(tick, NU_SCALE / np.sqrt(len(train))),
@@ -93,13 +95,13 @@ def _watcher(tick: Tick, nu: float) -> Callable[[Any], None]:
     """Return a callback that shows how near the gaps of all bounds are to ``nu``."""
     furthest = 0.0
 
-    def watch(plays: Any) -> None:
+    def watch(rounds: Any) -> None:
         nonlocal furthest
-        plays = plays if isinstance(plays, list) else [plays]
-        shares = [min(nu / max(play.gap, 1e-12), 1.0) for play in plays]  # no gap yet: 0
+        rounds = rounds if isinstance(rounds, list) else [rounds]
+        shares = [min(nu / max(last.gap, 1e-12), 1.0) for last in rounds]  # no gap yet: 0
         closed = sum(share == 1.0 for share in shares)
-        words = f"{max(play.n_calls for play in plays)} fits"
-        words += f", {closed} of {len(plays)} bounds" if len(plays) > 1 else ""
+        words = f"{max(last.n_calls for last in rounds)} fits"
+        words += f", {closed} of {len(rounds)} bounds" if len(rounds) > 1 else ""
         # Gaps may widen again, and a last try follows where all are closed.
         furthest = max(furthest, min(float(np.mean(shares)), 0.99))
         tick(furthest, words)
@@ -110,7 +112,7 @@ def _watcher(tick: Tick, nu: float) -> Callable[[Any], None]:
 def _check_dask(address: str, table: opt.FeatureTable, options: opt.Training, learner: Any) -> None:
     from equipoise.cli.dask.cluster import check_address
     from equipoise.cli.dask.files import find_files
-    from equipoise.engines.dask.oracles import trainer_kind
+    from equipoise.engines.dask.trainers import trainer_kind
 
     check_address(address)
     if table.missing:

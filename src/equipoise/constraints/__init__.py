@@ -1,1 +1,79 @@
-"""Constraints: g, events, M and c (section 2)."""
+"""Constraints: g, events, M and c (section 2). Every constraint by name.
+
+`CATALOGUE` is the list of those that can be asked for by name: a new one is written in one file and
+added here, and then model files and the command line know it.
+"""
+
+from equipoise.constraints.base import All, Constraint, Linear
+from equipoise.constraints.expressions import Inequality, rate
+from equipoise.constraints.group_bounds import BoundedGroupError, MinimaxGroupError, SelectionRate
+from equipoise.constraints.groups import GroupConstraint
+from equipoise.constraints.moments import Moments, Row
+from equipoise.constraints.parity import (
+    AccuracyEquality,
+    DemographicParity,
+    EqualizedOdds,
+    EqualOpportunity,
+    ErrorRateBalance,
+    FalseNegativeRateParity,
+    FalsePositiveRateParity,
+    FourFifthsRule,
+    Parity,
+)
+from equipoise.constraints.rates import Rate
+from equipoise.constraints.treatment import TreatmentEquality
+from equipoise.constraints.unavailable import Calibration, PredictiveParity
+from equipoise.constraints.utility import UtilityParity
+
+#: The names of fairlearn, where they differ.
+TruePositiveRateParity = EqualOpportunity
+ErrorRateParity = AccuracyEquality
+BoundedGroupLoss = BoundedGroupError
+
+CATALOGUE: tuple[type[Constraint], ...] = (
+    DemographicParity,
+    EqualizedOdds,
+    EqualOpportunity,
+    FalsePositiveRateParity,
+    FalseNegativeRateParity,
+    ErrorRateBalance,
+    AccuracyEquality,
+    FourFifthsRule,
+    UtilityParity,
+    TreatmentEquality,
+    BoundedGroupError,
+    MinimaxGroupError,
+    SelectionRate,
+)
+
+__all__ = [
+    "CATALOGUE",
+    "AccuracyEquality",
+    "All",
+    "BoundedGroupError",
+    "BoundedGroupLoss",
+    "Calibration",
+    "Constraint",
+    "DemographicParity",
+    "EqualOpportunity",
+    "EqualizedOdds",
+    "ErrorRateBalance",
+    "ErrorRateParity",
+    "FalseNegativeRateParity",
+    "FalsePositiveRateParity",
+    "FourFifthsRule",
+    "GroupConstraint",
+    "Inequality",
+    "Linear",
+    "MinimaxGroupError",
+    "Moments",
+    "Parity",
+    "PredictiveParity",
+    "Rate",
+    "Row",
+    "SelectionRate",
+    "TreatmentEquality",
+    "TruePositiveRateParity",
+    "UtilityParity",
+    "rate",
+]

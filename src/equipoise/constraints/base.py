@@ -1,8 +1,8 @@
 """Constraints: linear inequalities on conditional moments, M mu(h) <= c (section 2 of the paper).
 
 A `Constraint` is a description, made before any data are seen. `Constraint.moments` compiles it
-over a table of cells into `Moments`: the arrays g, events, M and c of equation (1). The named ones
-are in `equipoise.constraints.parity`; `equipoise.constraints.expressions` has a way to write
+over a table of cells into `Moments`: the arrays g, events, M and c of equation (1).
+`equipoise.constraints` has the named ones, and `equipoise.constraints.expressions` a way to write
 one's own.
 """
 
@@ -10,40 +10,50 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from equipoise.cells.rows import Cells
-from equipoise.constraints.moments import (
-    Builder,
-    Condition,
-    Moments,
-    Row,
-    Utility,
-    event_mask,
-    utility_table,
-)
-
-__all__ = ["All", "Constraint", "Linear", "Moments", "Row"]
+from equipoise.cells.table import CellTable
+from equipoise.constraints.conditions import Condition, Utility, event_mask, utility_table
+from equipoise.constraints.moments import Moments, MomentsBuilder, Row
 
 
 class Constraint:
-    """What every constraint can do; `equipoise.constraints.parity` has those to use.
+    """The parent of all constraints; `equipoise.constraints` has those to use.
 
     A constraint is a plain description: its parameters can be read and set the scikit-learn way
     (so ``GridSearchCV`` can search over ``constraint__eps``), and two constraints are stacked with
     ``&``.
+
+    Attributes
+    ----------
+    name : str
+        What rows and reports call it.
+    asks : str
+        What it asks, in one sentence.
+    formula : str
+        The inequalities, written with probabilities.
+    misleads : str
+        What it does not promise, and where it does not fit.
+    short_name : str
+        What the command line calls it; empty where it takes more than a bound and groups.
     """
 
-    def add_rows(self, builder: Builder) -> None:
+    name: ClassVar[str] = "constraint"
+    asks: ClassVar[str] = ""
+    formula: ClassVar[str] = ""
+    misleads: ClassVar[str] = ""
+    short_name: ClassVar[str] = ""
+
+    def add_rows(self, builder: MomentsBuilder) -> None:
         """Add this constraint's inequalities over the builder's cells."""
         raise TypeError(f"{type(self).__name__} does not say which inequalities it stands for.")
 
-    def moments(self, cells: Cells) -> Moments:
+    def moments(self, cells: CellTable) -> Moments:
         """Compile into M mu(h) <= c over these cells."""
-        builder = Builder(cells)
+        builder = MomentsBuilder(cells)
         self.add_rows(builder)
         return builder.build()
 
@@ -87,6 +97,7 @@ class Constraint:
         >>> half = Constraint.from_moments(
         ...     events=[{"sex": "M"}, {"sex": "F"}], g=[[0, 1], [0, 1]], M=[[0.5, -1]], c=[0]
         ... )
+        >>> from equipoise.cells import Cells
         >>> cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]})
         >>> half.moments(cells).M.tolist()
         [[0.5, -1.0]]
@@ -146,7 +157,27 @@ class All(Constraint):
 
     parts: tuple[Constraint, ...] = ()
 
-    def add_rows(self, builder: Builder) -> None:
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """The names of the parts."""
+        return " and ".join(part.name for part in self.parts)
+
+    @property
+    def asks(self) -> str:  # type: ignore[override]
+        """What the parts ask."""
+        return " ".join(part.asks for part in self.parts if part.asks)
+
+    @property
+    def formula(self) -> str:  # type: ignore[override]
+        """The inequalities of the parts."""
+        return "  and  ".join(part.formula for part in self.parts if part.formula)
+
+    @property
+    def misleads(self) -> str:  # type: ignore[override]
+        """What the parts do not promise."""
+        return " ".join(part.misleads for part in self.parts if part.misleads)
+
+    def add_rows(self, builder: MomentsBuilder) -> None:
         """Add the rows of every part."""
         for part in self.parts:
             part.add_rows(builder)
@@ -195,7 +226,12 @@ class Linear(Constraint):
     c: ArrayLike
     names: Sequence[str] | None = None
 
-    def add_rows(self, builder: Builder) -> None:
+    name = "custom"
+    asks = "Inequalities on averages hold, as they were written for this fit."
+    formula = "M mu(h) <= c, with mu_j(h) = E[g_j | event j]."
+    misleads = "It promises what its author put into g, the events, M and c, and nothing else."
+
+    def add_rows(self, builder: MomentsBuilder) -> None:
         """Add the rows of M."""
         M, c = np.atleast_2d(np.asarray(self.M, dtype=float)), np.atleast_1d(self.c).astype(float)
         finite = np.isfinite(M).all() and np.isfinite(c).all()
@@ -219,7 +255,7 @@ class Linear(Constraint):
             row: dict[int, float] = {}
             for j, value in zip(moments, coefficients, strict=True):
                 row[j] = row.get(j, 0.0) + value
-            builder.row(Row("custom", None, text), row, bound)
+            builder.row(Row(self.name, text, bound=float(bound)), row)
 
 
 def _each(g: Utility | Sequence[Utility], n: int) -> list[Utility]:

@@ -13,25 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equipoise.cells.rows import Cells, Mask
+from equipoise.cells.table import CellTable, Mask
 from equipoise.constraints.base import Constraint
-from equipoise.constraints.groups import ERROR, REJECTION, SELECTION
-from equipoise.constraints.moments import Builder, Row, event_mask
-from equipoise.constraints.parity import refuse
+from equipoise.constraints.conditions import event_mask
+from equipoise.constraints.moments import MomentsBuilder, Row
+from equipoise.constraints.rates import RATES
+from equipoise.constraints.unavailable import refuse
 
-_ACCURACY = ((1.0, 0.0), (0.0, 1.0))
-
-#: Name of a rate -> the label it is conditioned on (None: no condition), and g(label, prediction).
-_RATES = {
-    "selection": (None, SELECTION),
-    "rejection": (None, REJECTION),
-    "error": (None, ERROR),
-    "accuracy": (None, _ACCURACY),
-    "tpr": (1, SELECTION),
-    "fpr": (0, SELECTION),
-    "fnr": (1, REJECTION),
-    "tnr": (0, REJECTION),
-}
 _SYNONYMS = {
     "positive": "selection",
     "acceptance": "selection",
@@ -91,6 +79,7 @@ def rate(name: str, where: Mapping[str, Any] | None = None, /, **conditions: Any
     >>> gap
     rate('tpr', sex='F') - rate('tpr', sex='M') <= 0.02
     >>> both = gap & (rate("selection") <= 0.3)
+    >>> from equipoise.cells import Cells
     >>> cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]})
     >>> both.moments(cells).c.tolist()
     [0.02, 0.3]
@@ -100,15 +89,15 @@ def rate(name: str, where: Mapping[str, Any] | None = None, /, **conditions: Any
     ValueError: the positive predictive value cannot be a constraint here: ...
     """
     if not isinstance(name, str):
-        raise TypeError(f"rate({name!r}): expected the name of a rate, one of {', '.join(_RATES)}.")
+        raise TypeError(f"rate({name!r}): expected the name of a rate, one of {', '.join(RATES)}.")
     key = name.lower().removesuffix("_rate").removesuffix(" rate").replace("_", " ")
     if key in _CONDITIONED_ON_PREDICTION:
         refuse(_CONDITIONED_ON_PREDICTION[key])
     key = _SYNONYMS.get(key, key)
-    if key not in _RATES:
-        close = get_close_matches(key, [*_RATES, *_SYNONYMS], n=1)
+    if key not in RATES:
+        close = get_close_matches(key, [*RATES, *_SYNONYMS], n=1)
         hint = f" Did you mean {close[0]!r}?" if close else ""
-        message = f"no rate has this name; there are {', '.join(_RATES)}.{hint}"
+        message = f"no rate has this name; there are {', '.join(RATES)}.{hint}"
         raise ValueError(_pointed(f"rate({name!r})", repr(name), message))
     given = {**(where or {}), **conditions}
     terms = ((k, tuple(v) if isinstance(v, (list, set)) else v) for k, v in given.items())
@@ -222,25 +211,39 @@ class Inequality(Constraint):
     left: Expression
     right: Expression
 
+    name = "inequality"
+    asks = "An inequality between rates holds, as it was written for this fit."
+    misleads = "It says nothing about rates and groups that are not in it."
+
+    @property
+    def formula(self) -> str:  # type: ignore[override]
+        """The inequality as it is written."""
+        return repr(self)
+
     def __repr__(self) -> str:
         return f"{self.left} <= {self.right}"
 
-    def add_rows(self, builder: Builder) -> None:
+    def add_rows(self, builder: MomentsBuilder) -> None:
         """Add the row, once for each sign of an absolute value."""
         inside = Expression(self.left.terms, self.left.constant)
         for sign in (1.0, -1.0) if self.left.absolute else (1.0,):
             difference = sign * inside - self.right
             coefficients: dict[int, float] = {}
             for term, value in difference.terms.items():
-                label, g = _RATES[term.rate]
-                event = self._event(term, label, builder.cells)
-                moment = builder.moment(event, np.array(g)[builder.cells.label])
+                event = self._event(term, builder.cells)
+                moment = builder.moment(event, RATES[term.rate].table(builder.cells))
                 coefficients[moment] = coefficients.get(moment, 0.0) + value
-            text = f"{sign * inside} <= {self.right}"
-            builder.row(Row("", self._group(difference), text), coefficients, -difference.constant)
+            row = Row(
+                constraint="",
+                text=f"{sign * inside} <= {self.right}",
+                group=self._group(difference),
+                side=int(sign),
+                bound=-difference.constant,
+            )
+            builder.row(row, coefficients)
 
-    def _event(self, term: Term, label: int | None, cells: Cells) -> Mask:
-        mask = np.ones(cells.n_cells, dtype=bool) if label is None else cells.label == label
+    def _event(self, term: Term, cells: CellTable) -> Mask:
+        mask = RATES[term.rate].event(cells)
         for (name, value), text in zip(term.where, term.conditions(), strict=True):
             try:
                 mask = mask & event_mask({name: value}, cells)

@@ -1,40 +1,55 @@
-"""Moments: the arrays g, events, M and c of equation (1), over a table of cells.
-
-What an event or a utility may be is read here too: a few words become a mask, or a table, over
-cells.
-"""
+"""Moments: the arrays g, events, M and c of equation (1), over a table of cells."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from equipoise.cells.rows import Array, Cells, Mask
-
-#: What a moment averages: a table g(label, prediction), a function (sensitive values, label,
-#: prediction) -> number, or the name of a utility given row by row.
-Utility = ArrayLike | Callable[[dict, int, int], float] | str
-#: Whom it is averaged over: conditions on columns and "label", a function of these, or everybody.
-Condition = Mapping[str, Any] | Callable[[dict], bool] | None
+from equipoise.cells.table import Array, CellTable, Mask
+from equipoise.constraints.bounds import check_bound
+from equipoise.constraints.conditions import Event
 
 
 class Row(NamedTuple):
-    """One inequality of a constraint, in words.
+    """One inequality of a constraint; printed, it is a sentence.
 
-    ``group`` is the group that it is about, ``against`` the group it is compared with, if any.
+    Attributes
+    ----------
+    constraint : str
+        The name of the constraint.
+    text : str
+        The inequality in words.
+    group, against : group or None
+        The group that it is about, and what that is compared with: a group, "overall" or nothing.
+    event : Event
+        The condition that the moments are taken under.
+    side : +1 or -1
+        Whether it bounds the group's rate from above (+1) or from below (-1).
+    bound : float or None
+        c_k, as asked for: without slack for sampling. None where the row has no bound of its own,
+        because the largest of such rows is what is minimised.
+
+    Examples
+    --------
+    >>> row = Row("equal opportunity", "F below M", "F", "M", Event(label=1), -1, 0.02)
+    >>> print(row)
+    equal opportunity given label 1: F below M
     """
 
     constraint: str
-    group: Hashable
     text: str
+    group: Hashable = None
     against: Hashable = None
+    event: Event = Event()
+    side: int = 1
+    bound: float | None = None
 
     def __str__(self) -> str:
-        return f"{self.constraint}: {self.text}" if self.constraint else self.text
+        return f"{self.constraint}{self.event}: {self.text}" if self.constraint else self.text
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +70,8 @@ class Moments:
         n_j, the number of examples in each event.
     elastic : mask of shape (K,), or None
         Rows without a bound of their own: the largest of them is what is minimised.
+    follows_eps : mask of shape (K,)
+        Rows whose bound is the ``eps`` of their constraint; see `with_bound`.
     """
 
     rows: tuple[Row, ...]
@@ -63,111 +80,89 @@ class Moments:
     U: Array
     c: Array
     event_count: NDArray
-    elastic: Mask | None = None
+    elastic: Mask | None
+    follows_eps: Mask
 
     def mu(self, s: Array) -> Array:
         """Return the conditional moments of a classifier with selected shares ``s``."""
         return self.offset + s @ self.U.T
 
+    def with_bound(self, eps: float) -> Moments:
+        """Return the moments of the same constraint with another ``eps``, one for all rows.
 
-class Builder:
-    """Collects events and rows over a table of cells, then turns them into `Moments`."""
+        Only c differs, so nothing is compiled again.
 
-    def __init__(self, cells: Cells) -> None:
+        Examples
+        --------
+        >>> from equipoise.constraints import DemographicParity
+        >>> from equipoise.cells import Cells
+        >>> cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]})
+        >>> moments = DemographicParity({"F": 0.1, "M": 0.2}).moments(cells)
+        >>> moments.c.tolist(), moments.with_bound(0.05).c.tolist()
+        ([0.1, 0.1, 0.2, 0.2], [0.05, 0.05, 0.05, 0.05])
+        """
+        if not self.follows_eps.all():
+            fixed = self.rows[int(np.argmin(self.follows_eps))]
+            raise TypeError(
+                f"{str(fixed)!r} has no eps to trace a frontier over. Use FairClassifier, or a "
+                "parity such as DemographicParity."
+            )
+        check_bound(eps, "eps")
+        bound = float(eps)
+        rows = tuple(row._replace(bound=bound) for row in self.rows)
+        return replace(self, rows=rows, c=np.full(len(rows), bound))
+
+
+class MomentsBuilder:
+    """Collects events and rows over a table of cells, then turns them into `Moments`.
+
+    Attributes
+    ----------
+    cells : CellTable
+    averaged : list of (mask of shape (C,), array of shape (C, 2) or str)
+        The event of each moment and the utility g that is averaged over it.
+    """
+
+    def __init__(self, cells: CellTable) -> None:
         self.cells = cells
-        self._events: dict[tuple[bytes, bytes], int] = {}
-        self._moments: list[tuple[float, Array, float]] = []
-        self._rows: list[tuple[Row, dict[int, float], float, bool]] = []
+        self.averaged: list[tuple[Mask, Array | str]] = []
+        self._numbers: dict[tuple[bytes, bytes], int] = {}
+        self._rows: list[tuple[Row, dict[int, float], bool]] = []
 
     def moment(self, event: Mask, g: Array | str) -> int:
-        """Return the number of the moment E[g | event]; see `Cells.average` for ``g``."""
+        """Return the number of the moment E[g | event]; see `CellTable.average` for ``g``."""
         key = (event.tobytes(), g.encode() if isinstance(g, str) else g.tobytes())
-        if key not in self._events:
-            count = self.cells.count[event].sum()
-            self._events[key] = len(self._moments)
-            self._moments.append((*self.cells.average(event, g), count))
-        return self._events[key]
+        if key not in self._numbers:
+            self._numbers[key] = len(self.averaged)
+            self.averaged.append((event, g))
+        return self._numbers[key]
 
     def row(
-        self, row: Row, coefficients: Mapping[int, float], bound: float, *, elastic: bool = False
+        self, row: Row, coefficients: Mapping[int, float], *, follows_eps: bool = False
     ) -> None:
-        """Add the inequality sum of coefficient x moment <= bound."""
-        self._rows.append((row, dict(coefficients), bound, elastic))
+        """Add the inequality sum of coefficient x moment <= row.bound.
+
+        ``follows_eps`` says that the bound is the ``eps`` of the constraint.
+        """
+        self._rows.append((row, dict(coefficients), follows_eps))
 
     def build(self) -> Moments:
         """Return what was collected, as arrays."""
-        M = np.zeros((len(self._rows), len(self._moments)))
-        for k, (_, coefficients, _, _) in enumerate(self._rows):
+        M = np.zeros((len(self._rows), len(self.averaged)))
+        for k, (_, coefficients, _) in enumerate(self._rows):
             for j, value in coefficients.items():
                 M[k, j] += value
-        offset, U, count = zip(*self._moments, strict=True) if self._moments else ((), (), ())
-        size = len(U[0]) if U else len(self.cells.limits()[0])
-        elastic = np.array([row[3] for row in self._rows], dtype=bool)
+        affine = [self.cells.average(event, g) for event, g in self.averaged]
+        size = len(affine[0][1]) if affine else len(self.cells.limits()[0])
+        bounds = [row.bound for row, _, _ in self._rows]
+        elastic = np.array([bound is None for bound in bounds], dtype=bool)
         return Moments(
-            rows=tuple(row[0] for row in self._rows),
+            rows=tuple(row for row, _, _ in self._rows),
             M=M,
-            offset=np.array(offset, dtype=float),
-            U=np.reshape(np.array(U, dtype=float), (len(U), size)),
-            c=np.array([row[2] for row in self._rows], dtype=float),
-            event_count=np.array(count),
+            offset=np.array([offset for offset, _ in affine], dtype=float),
+            U=np.reshape(np.array([slope for _, slope in affine], dtype=float), (-1, size)),
+            c=np.array([0.0 if bound is None else bound for bound in bounds], dtype=float),
+            event_count=np.array([self.cells.count[event].sum() for event, _ in self.averaged]),
             elastic=elastic if elastic.any() else None,
+            follows_eps=np.array([follows for _, _, follows in self._rows], dtype=bool),
         )
-
-
-def event_mask(condition: Condition, cells: Cells) -> Mask:
-    """Return the cells that meet a condition; see `Constraint.from_moments`."""
-    columns = {"label": cells.label, **cells.control, **cells.sensitive}
-    if condition is None:
-        return np.ones(cells.n_cells, dtype=bool)
-    if callable(condition):
-        values = ({k: v[cell] for k, v in columns.items()} for cell in range(cells.n_cells))
-        return np.array([bool(condition(v)) for v in values])
-    mask = np.ones(cells.n_cells, dtype=bool)
-    for name, wanted in condition.items():
-        if name not in columns:
-            raise ValueError(
-                f"no column is called {name!r}; there are {', '.join(map(repr, columns))}."
-            )
-        wanted = wanted if isinstance(wanted, (list, tuple, set, frozenset)) else [wanted]
-        present = set(columns[name].tolist())
-        if strange := [value for value in wanted if value not in present]:
-            shown = ", ".join(map(repr, sorted(present, key=str)))
-            raise ValueError(f"{name!r} is never {strange[0]!r}; its values are {shown}.")
-        mask &= np.array([value in wanted for value in columns[name].tolist()])
-    return mask
-
-
-def utility_table(g: Utility, cells: Cells) -> Array | str:
-    """Return g in every cell for prediction 0 and 1, shape (C, 2); names are left as they are."""
-    if isinstance(g, str):
-        return g
-    if callable(g):
-        table = tabulate(g, cells)
-    else:
-        by_label = np.asarray(g, dtype=float)
-        if by_label.shape != (2, 2):
-            raise ValueError(
-                f"utility g has shape {by_label.shape}; expected a 2 x 2 table g(label, "
-                "prediction), a function (sensitive, label, prediction) -> [0, 1], or a name."
-            )
-        table = by_label[cells.label]
-    if not np.all((table >= 0) & (table <= 1)):
-        raise ValueError(
-            f"utility g has values from {table.min()} to {table.max()}; expected numbers in "
-            "[0, 1]. Shift and scale it."
-        )
-    return table
-
-
-def tabulate(g: Callable[[dict, int, int], float], cells: Cells) -> Array:
-    """Return g(sensitive values, label, prediction) in every cell, shape (C, 2).
-
-    >>> cells = Cells.from_columns([0, 1], {"sex": ["F", "M"]})
-    >>> tabulate(lambda a, y, h: h if a["sex"] == "F" else 0.5, cells).tolist()
-    [[0.0, 1.0], [0.5, 0.5]]
-    """
-    cell_values = [
-        ({k: v[cell] for k, v in cells.sensitive.items()}, int(cells.label[cell]))
-        for cell in range(cells.n_cells)
-    ]
-    return np.array([[g(a, y, h) for h in (0, 1)] for a, y in cell_values], dtype=float)

@@ -1,36 +1,107 @@
-"""The catalogue: fairness definitions by name.
+"""Parities: a rate compared between groups, within events.
 
-Each says in plain words what it asks, its formula, its other names, and when it fits. All parities
-take the parameters of `equipoise.constraints.groups.Parity`: ``eps``, ``reference``, ``ratio``,
-and whom to compare (``on``, ``groups``, ``min_size``, ``small``).
+Each says in plain words what it asks, its formula, its other names, and when it fits. All take the
+parameters of `Parity`: ``eps``, ``reference``, ``ratio``, and whom to compare (``on``, ``groups``,
+``min_size``, ``small``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import ClassVar
 
-from equipoise.cells.rows import Array, Cells
-from equipoise.constraints.bounds import Allowed
-from equipoise.constraints.groups import ERROR, REJECTION, SELECTION, Parity
-from equipoise.constraints.moments import Utility, utility_table
+import numpy as np
 
-__all__ = [
-    "AccuracyEquality",
-    "Calibration",
-    "DemographicParity",
-    "EqualOpportunity",
-    "EqualizedOdds",
-    "ErrorRateBalance",
-    "ErrorRateParity",
-    "FalseNegativeRateParity",
-    "FalsePositiveRateParity",
-    "FourFifthsRule",
-    "PredictiveParity",
-    "TruePositiveRateParity",
-    "UtilityParity",
-]
+from equipoise.cells.table import Array, CellTable
+from equipoise.constraints.bounds import Bounds, BoundTable
+from equipoise.constraints.groups import GroupConstraint, group_name
+from equipoise.constraints.moments import MomentsBuilder, Row
+from equipoise.constraints.rates import ERROR, FNR, FPR, SELECTION, TPR, Rate
+
+
+@dataclass(repr=False)
+class Parity(GroupConstraint):
+    """A rate must be (nearly) the same for every group; the parent of the named parities.
+
+    For every event (a label condition within a stratum of the control features) and every group
+    ``a`` compared with its reference ``r``::
+
+        ratio * mu_a - mu_r <= eps     and     ratio * mu_r - mu_a <= eps
+
+    Parameters
+    ----------
+    eps : float, mapping or sequence, default=0.01
+        Bound on the difference. A mapping gives each group (``{"F": 0.01, "M": 0.02}``) or each
+        event (``{"label=1": 0.01, "label=0": 0.05}``) its own, a sequence each row.
+    reference : "overall", "pairwise" or a group, default="overall"
+        What a group's rate is compared with: the rate of everybody (the paper), that of every
+        other group (the gap that people report), or that of one named group.
+    ratio : float in (0, 1], default=1
+        Below one the comparison is a ratio: with ``eps=0`` every rate is at least ``ratio`` times
+        its reference and at most ``1 / ratio`` times.
+    on, groups, min_size, small
+        Which groups, see `GroupConstraint`.
+    """
+
+    eps: Bounds = 0.01
+    reference: Hashable = field(default="overall", kw_only=True)
+    ratio: float = field(default=1.0, kw_only=True)
+
+    #: What is compared, each given its own label.
+    rates: ClassVar[tuple[Rate, ...]] = (SELECTION,)
+
+    def add_rows(self, builder: MomentsBuilder) -> None:
+        """Compare every group with its reference, event by event."""
+        bounds = BoundTable(self.eps, type(self).__name__)
+        self._check_ratio()
+        cells = builder.cells
+        tables = self.utilities(cells)
+        for event, mask in self.events(cells, list(tables)):
+            g = tables[event.label]
+            rates = {
+                group: builder.moment(members, g)
+                for group, members in self.members(cells, event, mask).items()
+            }
+            for a, b, j, r in self._comparisons(rates, builder.moment(mask, g)):
+                for low, high, side, word in ((r, j, 1, "above"), (j, r, -1, "below")):
+                    text = f"{group_name(a)} {word} {group_name(b)}"
+                    row = Row(self.name, text, a, b, event, side, bounds.next(event, a, b))
+                    coefficients = {high: self.ratio}
+                    coefficients[low] = coefficients.get(low, 0.0) - 1.0
+                    builder.row(row, coefficients, follows_eps=True)
+        bounds.check_all_used()
+
+    def utilities(self, cells: CellTable) -> Mapping[int | None, Array | str]:
+        """Return what is averaged in each event, by the label that the event is given."""
+        return {rate.given: rate.table(cells) for rate in self.rates}
+
+    def _comparisons(
+        self, rates: dict[Hashable, int], overall: int
+    ) -> Iterator[tuple[Hashable, Hashable, int, int]]:
+        if self.reference == "pairwise":
+            names = list(rates)
+            for i, a in enumerate(names):
+                for b in names[i + 1 :]:
+                    yield a, b, rates[a], rates[b]
+        elif self.reference == "overall":
+            for a, j in rates.items():
+                yield a, "overall", j, overall
+        elif self.reference in rates:
+            for a, j in rates.items():
+                if a != self.reference:
+                    yield a, self.reference, j, rates[self.reference]
+        else:
+            raise ValueError(
+                f"reference={self.reference!r} is neither 'overall' nor 'pairwise' nor a group "
+                f"with examples; the groups are {', '.join(map(repr, rates))}."
+            )
+
+    def _check_ratio(self) -> None:
+        if not isinstance(self.ratio, (int, float, np.number)) or not 0 < self.ratio <= 1:
+            raise ValueError(
+                f"ratio of {type(self).__name__} is {self.ratio!r}; expected a number in (0, 1]."
+            )
 
 
 class DemographicParity(Parity):
@@ -54,6 +125,7 @@ class DemographicParity(Parity):
     --------
     >>> DemographicParity(eps=0.02)
     DemographicParity(eps=0.02)
+    >>> from equipoise.cells import Cells
     >>> cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]})
     >>> for row in DemographicParity().moments(cells).rows:
     ...     print(row)
@@ -64,6 +136,14 @@ class DemographicParity(Parity):
     """
 
     name = "demographic parity"
+    short_name = "dp"
+    asks = "Every group is selected equally often."
+    formula = "| P[h(X)=1 | A=a] - P[h(X)=1] | <= eps for every group a."
+    misleads = (
+        "It looks at decisions only, never at the true label. It does not ask that the decisions "
+        "be right: a classifier that is accurate in one group and picks at random in another can "
+        "satisfy it, and a perfect classifier violates it when base rates differ."
+    )
 
 
 class EqualizedOdds(Parity):
@@ -84,6 +164,7 @@ class EqualizedOdds(Parity):
 
     Examples
     --------
+    >>> from equipoise.cells import Cells
     >>> cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]})
     >>> moments = EqualizedOdds(eps=0.05, reference="pairwise").moments(cells)
     >>> print(moments.rows[0], moments.c[0])
@@ -91,7 +172,14 @@ class EqualizedOdds(Parity):
     """
 
     name = "equalized odds"
-    given = (0, 1)
+    short_name = "eo"
+    asks = "Every group has the same true-positive and the same false-positive rate."
+    formula = "| P[h(X)=1 | A=a, Y=y] - P[h(X)=1 | Y=y] | <= eps for every group a and label y."
+    misleads = (
+        "It does not ask for equal selection rates, and it inherits whatever is wrong with the "
+        "label."
+    )
+    rates = (FPR, TPR)
 
 
 class EqualOpportunity(Parity):
@@ -112,13 +200,18 @@ class EqualOpportunity(Parity):
 
     Examples
     --------
+    >>> from equipoise.cells import Cells
     >>> cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]})
     >>> print(EqualOpportunity(reference="M").moments(cells).rows[1])
     equal opportunity given label 1: F below M
     """
 
     name = "equal opportunity"
-    given = (1,)
+    short_name = "tpr"
+    asks = "Those who deserve it are selected equally often in every group."
+    formula = "| P[h(X)=1 | A=a, Y=1] - P[h(X)=1 | Y=1] | <= eps for every group a."
+    misleads = "It says nothing about those who are selected wrongly, and it trusts the label."
+    rates = (TPR,)
 
 
 class FalsePositiveRateParity(Parity):
@@ -143,7 +236,11 @@ class FalsePositiveRateParity(Parity):
     """
 
     name = "false-positive-rate parity"
-    given = (0,)
+    short_name = "fpr"
+    asks = "Those who do not deserve it are selected equally often in every group."
+    formula = "| P[h(X)=1 | A=a, Y=0] - P[h(X)=1 | Y=0] | <= eps for every group a."
+    misleads = "It says nothing about those who are turned down wrongly, and it trusts the label."
+    rates = (FPR,)
 
 
 class FalseNegativeRateParity(Parity):
@@ -170,8 +267,11 @@ class FalseNegativeRateParity(Parity):
     """
 
     name = "false-negative-rate parity"
-    measure = REJECTION
-    given = (1,)
+    short_name = "fnr"
+    asks = "Those who deserve it are turned down equally often in every group."
+    formula = "| P[h(X)=0 | A=a, Y=1] - P[h(X)=0 | Y=1] | <= eps for every group a."
+    misleads = "Like equal opportunity it is blind to false alarms, and as good as the label."
+    rates = (FNR,)
 
 
 class ErrorRateBalance(Parity):
@@ -193,6 +293,7 @@ class ErrorRateBalance(Parity):
 
     Examples
     --------
+    >>> from equipoise.cells import Cells
     >>> cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]})
     >>> import numpy as np
     >>> balance, odds = (c.moments(cells) for c in (ErrorRateBalance(), EqualizedOdds()))
@@ -203,8 +304,14 @@ class ErrorRateBalance(Parity):
     """
 
     name = "error-rate balance"
-    measure = ERROR
-    given = (0, 1)
+    short_name = "balance"
+    asks = "Both kinds of error are equally frequent in every group."
+    formula = "| P[h(X)!=Y | A=a, Y=y] - P[h(X)!=Y | Y=y] | <= eps for every group a and label y."
+    misleads = (
+        "Where base rates differ it rules out equal precision, unless the classifier is perfect. "
+        "It trusts the label."
+    )
+    rates = (FPR, FNR)
 
 
 class AccuracyEquality(Parity):
@@ -230,7 +337,14 @@ class AccuracyEquality(Parity):
     """
 
     name = "accuracy equality"
-    measure = ERROR
+    short_name = "accuracy"
+    asks = "Decisions are right equally often in every group."
+    formula = "| P[h(X)!=Y | A=a] - P[h(X)!=Y] | <= eps for every group a."
+    misleads = (
+        "A group may pay with one kind of error what it gains in the other: where the two do "
+        "different harm, use equalized odds."
+    )
+    rates = (ERROR,)
 
 
 @dataclass(repr=False)
@@ -257,105 +371,22 @@ class FourFifthsRule(Parity):
 
     Examples
     --------
+    >>> from equipoise.cells import Cells
     >>> cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]})
     >>> moments = FourFifthsRule().moments(cells)
     >>> print(moments.rows[1], moments.M[1, :2].tolist(), moments.c[1])
     four-fifths rule: F below M [-1.0, 0.8] 0.0
     """
 
-    eps: Allowed = 0.0
+    eps: Bounds = 0.0
     reference: Hashable = field(default="pairwise", kw_only=True)
     ratio: float = field(default=0.8, kw_only=True)
 
     name = "four-fifths rule"
-
-
-@dataclass(repr=False)
-class UtilityParity(Parity):
-    """A quantity of your own is (nearly) the same on average for every group.
-
-    ``| E[g(X,A,Y,h(X)) | A=a] - E[g(X,A,Y,h(X))] | <= eps`` for every group ``a``.
-
-    Other names: equal expected benefit, equality of outcome.
-
-    Use it where what people get out of a decision is not the decision itself: a limit, a waiting
-    time, a price, scaled to [0, 1]. It compares means only: within a group some may get all of it.
-
-    Parameters
-    ----------
-    eps, reference, ratio, on, groups, min_size, small
-        See `Parity`.
-    utility : 2 x 2 table, callable or str
-        A table ``g[label][prediction]``; a function of (sensitive values, label, prediction) with
-        values in [0, 1]; or the name of a utility that differs from person to person, whose
-        values under prediction 0 and 1 are passed as ``fit(..., utilities=...)``.
-    labels : tuple of 0 and 1, or None, default=None
-        Compare people with the same label only, for each of these labels.
-
-    Examples
-    --------
-    >>> benefit = UtilityParity(0.05, utility=[[0, 1], [0.2, 1]])  # comfort for those with label 1
-    >>> cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]})
-    >>> benefit.moments(cells).offset.tolist()  # what everybody gets when nobody is selected
-    [0.1, 0.1, 0.1]
-    """
-
-    utility: Utility = field(default=SELECTION, kw_only=True)
-    labels: tuple[int, ...] | None = field(default=None, kw_only=True)
-
-    name = "utility parity"
-
-    def _labels(self) -> tuple[int | None, ...]:
-        if self.labels is None:
-            return (None,)
-        if not set(self.labels) <= {0, 1}:
-            raise ValueError(f"labels is {self.labels!r}; expected None, (0,), (1,) or (0, 1).")
-        return tuple(self.labels)
-
-    def _g(self, cells: Cells) -> Array | str:
-        return utility_table(self.utility, cells)
-
-
-#: fairlearn's names, where they differ.
-TruePositiveRateParity = EqualOpportunity
-ErrorRateParity = AccuracyEquality
-
-_NOT_LINEAR = (
-    "{name} cannot be a constraint here: it looks at people by how they were decided on, so that "
-    "the event of the moment would depend on the prediction, and the paper's constraints (and with "
-    "them convexity and the certificate) allow that in g only: 'calibration and predictive parity "
-    "cannot [be expressed] because to do so would require the event to depend on h' (section 2.1). "
-    "Constrain what leads up to it: rates given the label (EqualizedOdds, rate('tpr'), "
-    "rate('fpr')) or selection rates, and measure {name} afterwards."
-)
-
-
-def refuse(name: str) -> NoReturn:
-    """Raise the error for a request that is not linear in the decisions."""
-    raise ValueError(_NOT_LINEAR.format(name=name))
-
-
-class PredictiveParity:
-    """Not available: equal precision P[Y=1 | h(X)=1, A=a] conditions on the prediction.
-
-    >>> PredictiveParity(eps=0.02)  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    ...
-    ValueError: predictive parity cannot be a constraint here: ...
-    """
-
-    def __init__(self, *args: object, **kwargs: object) -> None:
-        refuse("predictive parity")
-
-
-class Calibration:
-    """Not available: equal P[Y=1 | score] conditions on the prediction.
-
-    >>> Calibration()  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    ...
-    ValueError: calibration cannot be a constraint here: ...
-    """
-
-    def __init__(self, *args: object, **kwargs: object) -> None:
-        refuse("calibration")
+    short_name = "four-fifths"
+    asks = "The selection rate of every group is at least four fifths of that of every other."
+    formula = "P[h(X)=1 | A=a] >= 0.8 P[h(X)=1 | A=b] for all groups a and b."
+    misleads = (
+        "It has the limits of demographic parity: it looks at decisions only. A rate of zero in "
+        "every group satisfies it."
+    )

@@ -33,72 +33,6 @@ _COLUMNS = [
 ]
 _FEATURES = [name for name in _COLUMNS if name not in {"fnlwgt", "income", "split"}]
 
-_DESCR = """\
-Adult (census income)
-=====================
-
-Task: from a person's census record, predict whether their income is above 50,000 dollars a year.
-
-Rows        48,842 (train part 32,561, test part 16,281), one per person
-Positive    11,687 (23.93 %)
-Features    13: 5 numeric, 8 categorical. One-hot encoded they give 104 numeric columns
-Missing     workclass 2,799, occupation 2,809, native_country 857
-
-group                  rows    positive
-Female               16,192     10.93 %
-Male                 32,650     30.38 %
-Female, White        13,027     11.84 %
-Female, non-White     3,165      7.17 %
-Male, White          28,735     31.55 %
-Male, non-White       3,915     21.79 %
-
-Who is in it
-------------
-People in the Current Population Survey of the United States, taken by Barry Becker from the 1994
-Census database. Kept were records with age above 16, adjusted gross income above 100 dollars, a
-sampling weight above 1 and at least one hour of work a week. So children and people without income
-or work are absent, and two thirds of the rows are men.
-
-Known problems
---------------
-- The data are old: money is in dollars of the early 1990s.
-- 50,000 dollars is an arbitrary and high threshold: 89 % of the women and 88 % of the Black people
-  are below it, so a classifier that always says "no" is already right about most of them. Results
-  can change with the threshold; see Ding et al. (2021), who rebuilt the data to study this.
-- The rows are a sample with unequal probabilities. `fnlwgt` is the survey weight: the number of
-  people a row stands for, up to scale. It describes the sampling and not the person: no feature.
-  Unweighted rates, like those above, are rates of the sample and not of the population.
-- Sex is recorded as two values, race as five; Hispanic origin is not recorded.
-- Leaving sex out does not hide it: of the 22,047 people whose relationship is Husband or Wife, it
-  gives away the sex of all but 4.
-- education and education_num say the same thing twice.
-- Large values are cut off: capital_gain at 99,999 (244 rows), age at 90, hours_per_week at 99.
-- Unknown values are not random: workclass is never known when occupation is unknown, except for the
-  10 people who never worked.
-- 52 rows repeat an earlier row; some of these pairs lie across the train and test parts.
-
-Use it to compare methods with the literature, not to learn about incomes today.
-
-Source and licence
-------------------
-Becker, B. and Kohavi, R. (1996). Adult [Dataset]. UCI Machine Learning Repository, data set 2.
-https://doi.org/10.24432/C5XW20
-Licensed under CC BY 4.0, https://creativecommons.org/licenses/by/4.0/
-
-Changed here: the train and the test file are joined in this order; the marker "?" for unknown is a
-missing value; the full stop after the labels of the test file is gone; columns are named with
-underscores; `split`, `label` (1 where income is above 50,000 dollars) and the sensitive feature
-`sex_race4` are added. All other values are as published, including their spelling.
-
-References
-----------
-Kohavi, R. (1996). Scaling up the accuracy of naive-Bayes classifiers: a decision-tree hybrid. KDD.
-Agarwal, A., Beygelzimer, A., Dudík, M., Langford, J. and Wallach, H. (2018). A reductions approach
-to fair classification. ICML. (The data sets "adult", by sex, and "adult4", by sex_race4.)
-Ding, F., Hardt, M., Miller, J. and Schmidt, L. (2021). Retiring Adult: new datasets for fair
-machine learning. NeurIPS.
-"""
-
 
 @overload
 def load_adult(*, return_X_y: Literal[False] = False, as_frame: bool = False) -> Bunch: ...
@@ -188,10 +122,10 @@ def load_adult(*, return_X_y: bool = False, as_frame: bool = False) -> Bunch | t
     ((32561, 104), (16281, 104))
     """
     table = _read()
-    bunch = make_bunch(
+    return make_bunch(
+        "adult",
         table,
-        features=list(_FEATURES),
-        target="label",
+        features=_FEATURES,
         sensitive={
             "sex": table["sex"],
             "race": table["race"],
@@ -202,10 +136,9 @@ def load_adult(*, return_X_y: bool = False, as_frame: bool = False) -> Bunch | t
             "split": table["split"],
         },
         as_frame=as_frame,
-        target_names=table["income"].categories,
-        DESCR=_DESCR,
+        return_X_y=return_X_y,
+        target_names=["<=50K", ">50K"],
     )
-    return (bunch.data, bunch.target) if return_X_y else bunch
 
 
 def _read() -> dict[str, Column]:

@@ -6,6 +6,7 @@ import zipfile
 import zlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING, Any
 
@@ -155,44 +156,49 @@ def to_frame(columns: Mapping[str, Column]) -> pd.DataFrame:
 
 
 def make_bunch(
+    name: str,
     table: Mapping[str, Column],
     *,
-    features: list[str],
-    target: str,
+    features: Sequence[str],
     sensitive: Mapping[str, Column],
-    extra: Mapping[str, Column],
+    target_names: Sequence[str],
     as_frame: bool,
+    return_X_y: bool,
+    extra: Mapping[str, Column] | None = None,
     coarse: Mapping[str, Column] | None = None,
-    **description: object,
-) -> Bunch:
-    """Lay a table out as arrays or as data frames.
+) -> Any:
+    """Lay a table out as arrays or as data frames, in a Bunch or as the pair (data, target).
 
-    `features` and `target` name columns of `table`; `extra` are further columns to give, each under
-    its own name; `coarse` stands in for features that have too many values for a one-hot block;
-    `description` is passed on.
+    The data set `name` is described in ``descr/name.rst``. `features` are columns of `table`, which
+    has the target as ``label``; `extra` are further columns to give, each under its own name;
+    `coarse` stands in for features that have too many values for a one-hot block.
     """
     if as_frame:
         frame = to_frame(table)
-        return Bunch(
-            data=frame[features],
-            target=frame[target],
+        bunch = Bunch(
+            data=frame[list(features)],
+            target=frame["label"],
             sensitive=to_frame(sensitive),
             frame=frame,
-            feature_names=features,
-            **to_frame(extra),
-            **description,
+            feature_names=list(features),
+            **to_frame(extra or {}),
         )
-    columns = dict(table) | dict(coarse or {})
-    data, feature_names = to_matrix({name: columns[name] for name in features})
-    return Bunch(
-        data=data,
-        target=table[target].to_array(),
-        sensitive={name: column.to_array() for name, column in sensitive.items()},
-        frame=None,
-        feature_names=feature_names,
-        **{name: column.to_array() for name, column in extra.items()},
-        **description,
-    )
+    else:
+        columns = {**table, **(coarse or {})}
+        data, feature_names = to_matrix({name: columns[name] for name in features})
+        bunch = Bunch(
+            data=data,
+            target=table["label"].to_array(),
+            sensitive={name: column.to_array() for name, column in sensitive.items()},
+            frame=None,
+            feature_names=feature_names,
+            **{name: column.to_array() for name, column in (extra or {}).items()},
+        )
+    if return_X_y:
+        return bunch.data, bunch.target
+    bunch.target_names = np.array(target_names)
+    bunch.DESCR = (resources.files(__package__) / "descr" / f"{name}.rst").read_text("utf-8")
+    return bunch
 
 
 def _pandas() -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from equipoise.datasets.bunch import Column, Table, make_bunch
 from equipoise.datasets.formats import from_frame
-from equipoise.datasets.source import Facts, Source
+from equipoise.datasets.source import Facts, Source, documented
 
 _MONTHS = ("0", "2", "3", "4", "5", "6")
 #: The 23 variables X1 to X23 of the publication, in its order.
@@ -24,53 +24,6 @@ _KINDS = {
     **{f"pay_amt{month}": "integer" for month in range(1, 7)},
 }
 _FEATURES = ["gender", *(name for name in _KINDS if name != "sex")]
-
-_DESCR = """\
-Default of credit card clients (Taiwan, 2005)
-=============================================
-
-Task: from six months of a client's card account, predict whether they default in the next month.
-
-Rows        30,000 clients
-Positive    6,636 (22.12 %): default, the unfavourable outcome
-Features    23: 20 numeric, 3 categorical
-Missing     none
-
-group     rows    positive
-female  18,112     20.78 %
-male    11,888     24.17 %
-
-Who is in it
-------------
-Credit card clients of a bank in Taiwan, October 2005, in a time of a credit card crisis. Amounts
-are in New Taiwan dollars. `pay_0` to `pay_6` are the months of delay in September to April 2005
-(there is no `pay_1`), `bill_amt..` the bills and `pay_amt..` the payments in the same order.
-
-Known problems
---------------
-- Here the positive label is the bad outcome. "Selected" then means "predicted to default": equal
-  selection rates are equal rates of being refused.
-- Codes without an explanation: education 0, 5 and 6 (345 rows), marriage 0 (54 rows), and -2 and 0
-  in `pay_..` (the most frequent value). Documented are education 1 graduate school, 2 university, 3
-  high school, 4 others; marriage 1 married, 2 single, 3 others.
-- Only people who were given a card are in it.
-- 35 rows repeat an earlier one.
-- Sex has two values. The gap between the groups is small, so there is little to repair.
-
-Source and licence
-------------------
-Yeh, I-C. (2009). Default of Credit Card Clients [Dataset]. UCI Machine Learning Repository, data
-set 350. https://doi.org/10.24432/C55S3H. Downloaded from OpenML, data set 42477.
-Licensed under CC BY 4.0, https://creativecommons.org/licenses/by/4.0/
-
-Changed here: columns have their names instead of X1 to X23, `gender` (from `sex`: 1 male, 2 female)
-and `label` are added.
-
-References
-----------
-Yeh, I-C. and Lien, C. (2009). The comparisons of data mining techniques for the predictive accuracy
-of probability of default of credit card clients. Expert Systems with Applications 36.
-"""
 
 
 def _from_openml(frame: Any) -> Table:
@@ -94,6 +47,7 @@ _SOURCE = Source(
 )
 
 
+@documented(_SOURCE)
 def load_credit_default(
     *,
     data_home: str | os.PathLike[str] | None = None,
@@ -108,13 +62,7 @@ def load_credit_default(
 
     Parameters
     ----------
-    data_home : path, optional
-        A folder that holds ``credit_default.parquet``; by default $EQUIPOISE_DATA. Next comes the
-        cache, then the download from OpenML, which needs pandas.
-    download_if_missing : bool, default=True
-        Whether to download a file that is nowhere else.
-    return_X_y, as_frame : bool, default=False
-        See `load_adult`.
+    SHARED_PARAMETERS
 
     Returns
     -------
@@ -122,13 +70,7 @@ def load_credit_default(
         With ``data``, ``target``, ``sensitive`` (``"gender"``), ``frame``, ``feature_names``,
         ``target_names`` and ``DESCR``, laid out as in `load_adult`.
 
-    (data, target) : tuple
-        If ``return_X_y=True``.
-
-    Raises
-    ------
-    OSError
-        If the data are not there and cannot be downloaded, or are not what they should be.
+    SHARED_RETURNS
 
     Examples
     --------
@@ -138,14 +80,12 @@ def load_credit_default(
     (30000, 33)
     """
     table = _SOURCE.load(data_home, download_if_missing)
-    bunch = make_bunch(
+    return make_bunch(
+        "credit_default",
         table,
-        features=list(_FEATURES),
-        target="label",
+        features=_FEATURES,
         sensitive={"gender": table["gender"]},
-        extra={},
         as_frame=as_frame,
-        target_names=np.array(["no default", "default"]),
-        DESCR=_DESCR,
+        return_X_y=return_X_y,
+        target_names=["no default", "default"],
     )
-    return (bunch.data, bunch.target) if return_X_y else bunch

@@ -9,7 +9,7 @@ import numpy as np
 
 from equipoise.datasets.bunch import Column, Table, make_bunch
 from equipoise.datasets.formats import from_frame, kinds
-from equipoise.datasets.source import Facts, Source
+from equipoise.datasets.source import Facts, Source, documented
 
 _DRUGS = (
     "metformin repaglinide nateglinide chlorpropamide glimepiride acetohexamide glipizide "
@@ -25,14 +25,7 @@ _KINDS = kinds(
     f"{_DRUGS} change diabetesMed readmitted",
 )
 #: Not features: keys, the outcome, a column that is almost empty, two that never vary.
-_LEFT_OUT = {
-    "encounter_id",
-    "patient_nbr",
-    "readmitted",
-    "weight",
-    "examide",
-    "citoglipton",
-}
+_LEFT_OUT = ["encounter_id", "patient_nbr", "readmitted", "weight", "examide", "citoglipton"]
 _FEATURES = [name for name in _KINDS if name not in _LEFT_OUT]
 #: Groups of ICD-9 codes as in Strack et al. (2014), table 2: first and last code.
 _DIAGNOSES = {
@@ -46,7 +39,7 @@ _DIAGNOSES = {
     "neoplasms": [(140, 239)],
 }
 #: Specialties with 1,000 encounters or more.
-_SPECIALTIES = {
+_SPECIALTIES = [
     "Cardiology",
     "Emergency/Trauma",
     "Family/GeneralPractice",
@@ -56,68 +49,7 @@ _SPECIALTIES = {
     "Orthopedics-Reconstructive",
     "Radiologist",
     "Surgery-General",
-}
-
-_DESCR = """\
-Diabetes 130-US hospitals, 1999-2008
-====================================
-
-Task: from the record of a hospital stay, predict whether the patient is readmitted within 30 days.
-
-Rows        101,766 stays of 71,518 patients
-Positive    11,357 (11.16 %): readmitted within 30 days
-Features    44: 8 numeric, 36 categorical
-Missing     race 2,273, payer_code 40,256, medical_specialty 49,949, diag_1 21, diag_2 358,
-            diag_3 1,423
-
-group               rows    positive
-AfricanAmerican   19,210     11.22 %
-Asian                641     10.14 %
-Caucasian         76,099     11.29 %
-Hispanic           2,037     10.41 %
-Other              1,506      9.63 %
-Unknown            2,273      8.27 %
-Female            54,708     11.25 %
-Male              47,055     11.06 %
-Unknown/Invalid        3      0.00 %
-
-Who is in it
-------------
-Patients with diabetes who stayed between 1 and 14 days in one of 130 hospitals in the United
-States, with laboratory tests and medication.
-
-In the array, features with many values are coarse: diagnoses are the nine groups of Strack et al.,
-and specialties with fewer than 1,000 stays are one. The data frame has the full codes.
-
-Known problems
---------------
-- A patient may have several stays, up to 40. Split by patient (`patient`), else the same person is
-  in the training and in the test data.
-- 1,652 stays ended with the death of the patient, who cannot be readmitted, and others in a
-  hospice. They are kept, as published; drop them by `discharge_disposition_id` 11, 19, 20, 21 (and
-  13, 14) if the question asks for it.
-- Being readmitted is not being ill: who has no insurance or lives far away comes back less often.
-  The label measures the use of care.
-- `weight` is missing in 97 % of the stays and left out; `payer_code` is missing in 40 %, and
-  `medical_specialty` in 49 %.
-- In `max_glu_serum` and `A1Cresult` the value "None" means that the test was not done.
-- Rates differ little between races and sexes; more between ages.
-- Race is recorded as five values and unknown; gender as two, and three rows are "Unknown/Invalid".
-
-Source and licence
-------------------
-Clore, J., Cios, K., DeShazo, J. and Strack, B. (2014). Diabetes 130-US Hospitals for Years
-1999-2008 [Dataset]. UCI Machine Learning Repository, data set 296.
-https://doi.org/10.24432/C5230J. Downloaded from OpenML, data set 4541.
-Licensed under CC BY 4.0, https://creativecommons.org/licenses/by/4.0/
-
-Changed here: "?" is a missing value, column names have underscores, `label` is added.
-
-References
-----------
-Strack, B. et al. (2014). Impact of HbA1c measurement on hospital readmission rates: analysis of
-70,000 clinical database patient records. BioMed Research International.
-"""
+]
 
 
 def _from_openml(frame: Any) -> Table:
@@ -128,27 +60,27 @@ def _from_openml(frame: Any) -> Table:
     return table | {"label": Column((table["readmitted"].to_array() == "<30").astype(np.int64))}
 
 
+_FACTS = Facts(
+    101_766,
+    {
+        "race": {
+            "AfricanAmerican": (19_210, 2_155),
+            "Caucasian": (76_099, 8_592),
+            "Hispanic": (2_037, 212),
+        },
+        "gender": {"Female": (54_708, 6_152), "Male": (47_055, 5_205)},
+    },
+)
 _SOURCE = Source(
     name="diabetes130",
     columns=(*_KINDS, "label"),
-    facts=(
-        Facts(
-            101_766,
-            {
-                "race": {
-                    "AfricanAmerican": (19_210, 2_155),
-                    "Caucasian": (76_099, 8_592),
-                    "Hispanic": (2_037, 212),
-                },
-                "gender": {"Female": (54_708, 6_152), "Male": (47_055, 5_205)},
-            },
-        ),
-    ),
+    facts=(_FACTS,),
     openml=4_541,
     from_openml=_from_openml,
 )
 
 
+@documented(_SOURCE)
 def load_diabetes130(
     *,
     data_home: str | os.PathLike[str] | None = None,
@@ -162,13 +94,7 @@ def load_diabetes130(
 
     Parameters
     ----------
-    data_home : path, optional
-        A folder that holds ``diabetes130.parquet``; by default $EQUIPOISE_DATA. Next comes the
-        cache, then the download from OpenML, which needs pandas.
-    download_if_missing : bool, default=True
-        Whether to download a file that is nowhere else.
-    return_X_y, as_frame : bool, default=False
-        See `load_adult`.
+    SHARED_PARAMETERS
 
     Returns
     -------
@@ -177,13 +103,7 @@ def load_diabetes130(
         ``feature_names``, ``target_names``, ``patient`` (whose stay it is: split by it) and
         ``DESCR``, laid out as in `load_adult`. In the array, diagnoses and specialties are coarse.
 
-    (data, target) : tuple
-        If ``return_X_y=True``.
-
-    Raises
-    ------
-    OSError
-        If the data are not there and cannot be downloaded, or are not what they should be.
+    SHARED_RETURNS
 
     Examples
     --------
@@ -197,10 +117,10 @@ def load_diabetes130(
     assert specialty.categories is not None
     rare = {name: "other" for name in specialty.categories if name not in _SPECIALTIES}
     coarse = {f"diag_{i}": _diagnosis_groups(table[f"diag_{i}"]) for i in (1, 2, 3)}
-    bunch = make_bunch(
+    return make_bunch(
+        "diabetes130",
         table,
-        features=list(_FEATURES),
-        target="label",
+        features=_FEATURES,
         sensitive={
             "race": table["race"].rename({}, missing="Unknown"),
             "gender": table["gender"],
@@ -209,10 +129,9 @@ def load_diabetes130(
         extra={"patient": table["patient_nbr"]},
         coarse=coarse | {"medical_specialty": specialty.rename(rare)},
         as_frame=as_frame,
-        target_names=np.array(["not within 30 days", "within 30 days"]),
-        DESCR=_DESCR,
+        return_X_y=return_X_y,
+        target_names=["not within 30 days", "within 30 days"],
     )
-    return (bunch.data, bunch.target) if return_X_y else bunch
 
 
 def _diagnosis_groups(codes: Column) -> Column:

@@ -120,16 +120,3 @@ def cache_folder() -> Path:
         return Path(chosen).expanduser()
     base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
     return (Path(base) if base else Path.home() / ".cache") / "equipoise"
-
-
-@contextmanager
-def atomic_path(path: Path) -> Iterator[Path]:
-    """Give a path to write to, which becomes ``path`` at once when all is written, or vanishes."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    os.close(descriptor)
-    try:
-        yield Path(name)
-        os.replace(name, path)
-    finally:
-        Path(name).unlink(missing_ok=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from equipoise.datasets.bunch import Column, Table, make_bunch
 from equipoise.datasets.formats import read_words
-from equipoise.datasets.source import Facts, Source
+from equipoise.datasets.source import Facts, Source, documented
 
 _KINDS = {
     "checking_status": "category",
@@ -37,54 +37,6 @@ _KINDS = {
 _FEATURES = [name for name in _KINDS if name != "class"]
 _SEX = {"A91": "male", "A92": "female", "A93": "male", "A94": "male", "A95": "female"}
 
-_DESCR = """\
-German credit (Statlog)
-=======================
-
-Task: from an application for credit, predict whether the credit will be good.
-
-Rows        1,000 applicants
-Positive    700 (70.00 %): good credit
-Features    20: 7 numeric, 13 categorical
-Missing     none
-
-group        rows    positive
-female        310     64.84 %
-male          690     72.32 %
-25 or less    190     57.89 %
-above 25      810     72.84 %
-
-Who is in it
-------------
-Customers of a bank in southern Germany, 1973 to 1975, who were given credit. Bad credits are more
-frequent than they were: 300 were chosen on purpose. Values are codes such as A11, kept as
-published; the UCI page explains them.
-
-Known problems
---------------
-- Only those who were given credit are in it: nothing is known of those who were refused.
-- 1,000 rows are few: a difference of 5 points between groups is within chance.
-- Sex and marital status share one column, and single women do not occur (code A95). `sex` is read
-  from it: A91, A93, A94 male; A92 female. Groemping (2019) found that the code table is wrong, and
-  that the sexes cannot be told apart as it says; do not draw conclusions about women and men.
-- Other codes, such as those of credit_history, are wrong as well, by the same source.
-- `foreign_worker` is "yes" for 963 rows, which is hard to believe; the codes may be swapped.
-
-Source and licence
-------------------
-Hofmann, H. (1994). Statlog (German Credit Data) [Dataset]. UCI Machine Learning Repository, data
-set 144. https://doi.org/10.24432/C5NC77
-Licensed under CC BY 4.0, https://creativecommons.org/licenses/by/4.0/
-
-Changed here: columns have names, `sex` and `label` (1 for good credit, class 1) are added.
-
-References
-----------
-Groemping, U. (2019). South German credit data: correcting a widely used data set. Report 4/2019,
-Beuth University of Applied Sciences Berlin.
-Kamiran, F. and Calders, T. (2009). Classifying without discriminating. (Groups by age, cut at 25.)
-"""
-
 
 def _parse(content: bytes) -> Table:
     table = read_words(content, _KINDS)
@@ -103,6 +55,7 @@ _SOURCE = Source(
 )
 
 
+@documented(_SOURCE)
 def load_german_credit(
     *,
     data_home: str | os.PathLike[str] | None = None,
@@ -117,13 +70,7 @@ def load_german_credit(
 
     Parameters
     ----------
-    data_home : path, optional
-        A folder that holds ``german_credit.parquet`` or UCI's ``german.data``; by default
-        $EQUIPOISE_DATA. Next comes the cache, then the download from UCI.
-    download_if_missing : bool, default=True
-        Whether to download a file that is nowhere else.
-    return_X_y, as_frame : bool, default=False
-        See `load_adult`.
+    SHARED_PARAMETERS
 
     Returns
     -------
@@ -131,13 +78,7 @@ def load_german_credit(
         With ``data``, ``target``, ``sensitive`` (``"sex"``, ``"age"``), ``frame``,
         ``feature_names``, ``target_names`` and ``DESCR``, laid out as in `load_adult`.
 
-    (data, target) : tuple
-        If ``return_X_y=True``.
-
-    Raises
-    ------
-    OSError
-        If the data are not there and cannot be downloaded, or are not what they should be.
+    SHARED_RETURNS
 
     Examples
     --------
@@ -148,17 +89,15 @@ def load_german_credit(
     """
     table = _SOURCE.load(data_home, download_if_missing)
     young = table["age"].values <= 25
-    bunch = make_bunch(
+    return make_bunch(
+        "german_credit",
         table,
-        features=list(_FEATURES),
-        target="label",
+        features=_FEATURES,
         sensitive={
             "sex": table["sex"],
             "age": Column((~young).astype(np.int64), np.array(["25 or less", "above 25"])),
         },
-        extra={},
         as_frame=as_frame,
-        target_names=np.array(["bad credit", "good credit"]),
-        DESCR=_DESCR,
+        return_X_y=return_X_y,
+        target_names=["bad credit", "good credit"],
     )
-    return (bunch.data, bunch.target) if return_X_y else bunch

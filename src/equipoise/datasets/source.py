@@ -8,23 +8,22 @@ import zipfile
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from inspect import cleandoc
 from pathlib import Path
-from typing import Any
+from textwrap import wrap
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import numpy as np
 
+from equipoise.atomic_files import new_file
 from equipoise.datasets.bunch import Column, Table, read_table
-from equipoise.datasets.download import (
-    DownloadError,
-    atomic_path,
-    cache_folder,
-    fetch,
-    fetch_openml,
-)
+from equipoise.datasets.download import DownloadError, cache_folder, fetch, fetch_openml
 from equipoise.datasets.formats import read_parquet
 from equipoise.exceptions import EquipoiseWarning
 
 _FOLDER = "EQUIPOISE_DATA"
+Loader = TypeVar("Loader", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -179,7 +178,8 @@ class Source:
             if column.categories is not None
         }
         try:
-            with atomic_path(path) as part, part.open("wb") as stream:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with new_file(path, overwrite=True) as partial, partial.open("wb") as stream:
                 np.savez_compressed(stream, **arrays)  # type: ignore[arg-type]
         except OSError as error:
             warnings.warn(
@@ -224,3 +224,43 @@ def _user_folder(data_home: str | os.PathLike[str] | None) -> Path | None:
         name = _FOLDER if data_home is None else "data_home"
         raise FileNotFoundError(f"{name} is {str(folder)!r}; expected a folder that exists.")
     return folder
+
+
+def documented(*sources: Source) -> Callable[[Loader], Loader]:
+    """Write into the docstring of a loader what all loaders share: where the data come from."""
+    files = " or ".join(
+        f"``{file}``" for s in sources for file in (f"{s.name}.parquet", s.file) if file
+    )
+    folder = f"A folder that holds {files}; by default ${_FOLDER}."
+    effect = "Without effect, as there is no download."
+    if sources[0].url or sources[0].openml:
+        site = urlsplit(sources[0].url).netloc if sources[0].url else "OpenML, which needs pandas"
+        folder += f" Next comes the cache, then the download from {site}."
+        effect = "Whether to download a file that is nowhere else."
+    parameters = _PARAMETERS.format(folder="\n    ".join(wrap(folder, 92)), effect=effect)
+
+    def fill(loader: Loader) -> Loader:
+        text = cleandoc(loader.__doc__ or "")  # without the indentation of the source
+        text = text.replace("SHARED_PARAMETERS", parameters).replace("SHARED_RETURNS", _RETURNS)
+        loader.__doc__ = text
+        return loader
+
+    return fill
+
+
+_PARAMETERS = """\
+data_home : path, optional
+    {folder}
+download_if_missing : bool, default=True
+    {effect}
+return_X_y, as_frame : bool, default=False
+    See `load_adult`."""
+
+_RETURNS = """\
+(data, target) : tuple
+    If ``return_X_y=True``.
+
+Raises
+------
+OSError
+    If the data are not there and cannot be had, or are not what they should be."""

@@ -1,67 +1,109 @@
-"""Data: the people of a fit, wherever their rows are kept, and what an estimator asks of them."""
+"""Rows in the memory of this process."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from equipoise.cells.rows import Array, Cells
-from equipoise.engines.dask import Shards, is_collection, open_rows
-from equipoise.metrics.violations import Tally
+from equipoise.cells.layered import AnyCells
+from equipoise.cells.table import Array
+from equipoise.game.pool import Oracle
+from equipoise.metrics.tallies import Tally
+from equipoise.oracles.candidates import ExactOracle
+from equipoise.oracles.cross_fit import CrossFittedOracle
 from equipoise.oracles.decisions import decisions
+from equipoise.oracles.plugin import PluginOracle
+from equipoise.oracles.refit import RefitOracle
 from equipoise.rows.hashing import hash_uniform
-from equipoise.rows.validation import read_examples
+from equipoise.rows.people import People
 
 
-class RowsInMemory:
-    """Data of this process: a table, or a description of one on disk.
+class MemoryEngine:
+    """Rows in the memory of this process: an array, a sparse matrix or a data frame.
 
     Parameters
     ----------
     X : table of n rows
-    cells : Cells
+    cells : Cells or LayeredCells
     classes : array of two labels
     """
 
-    def __init__(self, X: Any, cells: Cells, classes: NDArray) -> None:
+    is_local, keeps_answers = True, False
+
+    def __init__(self, X: Any, cells: AnyCells, classes: NDArray) -> None:
         self.X, self.cells, self.classes = X, cells, classes
 
+    @staticmethod
+    def accepts(X: Any) -> bool:
+        """Whether X is a table that this engine reads: it tries anything."""
+        return True
+
+    @classmethod
+    def open(
+        cls, people: People, *, constraint_weights: bool = True, estimator: Any = None
+    ) -> Self:
+        """Check what was passed to fit; rows stay as they are."""
+        return cls(people.X, *people.read(constraint_weights=constraint_weights))
+
+    @staticmethod
+    def example(X: Any) -> Any:
+        """Return a table with the columns of X: X itself."""
+        return X
+
+    @staticmethod
+    def predict(mixture: Any, X: Any, *, key: Any = None, random_state: Any = None) -> NDArray:
+        """Return the decisions of a randomized classifier."""
+        return mixture.predict(X, key=key, random_state=random_state)
+
+    @staticmethod
+    def predict_pmf(mixture: Any, X: Any) -> Array:
+        """Return the probabilities of its decisions, of shape (n, 2)."""
+        return mixture.predict_pmf(X)
+
+    @staticmethod
+    def score(mixture: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return its expected accuracy."""
+        return mixture.score(X, y, sample_weight)
+
+    @staticmethod
+    def decide(classifier: Any, X: Any, classes: NDArray) -> NDArray:
+        """Return the decisions of one classifier, as labels."""
+        (selected,) = decisions([classifier], X)
+        return classes[selected.astype(np.intp)]
+
+    def refit(self, learner: Any, threshold: str = "learner", cv: Any = None) -> Oracle:
+        """Return the oracle that trains the learner for every query, out of fold given ``cv``."""
+        if cv is None:
+            return RefitOracle(learner, self.X, self.cells, threshold)
+        return CrossFittedOracle(learner, self.X, self.cells, threshold, cv)
+
+    def plugin(self, learner: Any, cv: Any = 5, aware: bool = False) -> Oracle:
+        """Return the oracle that learns probabilities once."""
+        return PluginOracle(learner, self.X, self.cells, cv, aware)
+
+    def candidates(self, classifiers: Sequence[Any]) -> Oracle:
+        """Return the exact oracle over fitted classifiers."""
+        return ExactOracle.from_fitted(classifiers, self.classes, self.shares)
+
     def shares(self, classifiers: Sequence[Any]) -> Array:
-        """Return the selected share of each cell for every classifier, shape (P, C)."""
+        """Return the selected share of each cell for every classifier, of shape (P, C)."""
         return np.array([self.cells.sum(h) for h in decisions(classifiers, self.X)])
 
     def tally(self, mixture: Any) -> Tally:
-        """Add up by cell how often a randomized classifier selects people."""
+        """Return how often a randomized classifier selects, summed by cell."""
         return Tally.of_people(self.cells, mixture.predict_pmf(self.X)[:, 1])
 
     def identity(self) -> Iterator[bytes]:
-        """Yield all that tells these data from others."""
+        """Yield what distinguishes these data from others, in order."""
         yield hash_uniform(self.X.tocsr() if issparse(self.X) else self.X).tobytes()
-        for array in (self.cells.code, self.cells.mass, self.cells.label, self.cells.weight):
-            if array is not None:
-                yield np.ascontiguousarray(array).tobytes()
+        for array in (self.cells.mass, self.cells.label, *self.cells.row_arrays()):
+            yield np.ascontiguousarray(array).tobytes()
 
-
-#: What holds the people of a fit. All have cells, classes, shares, tally and identity.
-AnyData = RowsInMemory | Shards
-
-
-def read_data(
-    X: Any,
-    y: Any,
-    sensitive_features: Any,
-    control_features: Any,
-    sample_weight: Any,
-    utilities: Any = None,
-    weights: str = "both",
-    estimator: Any = None,
-) -> AnyData:
-    """Check what was passed to fit, and return the data; ``estimator`` will be trained on them."""
-    given = (X, y, sensitive_features, control_features, sample_weight, utilities, weights)
-    if is_collection(X):
-        return open_rows(*given, estimator=estimator)
-    return RowsInMemory(X, *read_examples(*given))
+    def fits_at_a_time(self, n_jobs: int | None) -> int:
+        """Return how many fits run at a time where ``n_jobs`` is asked for."""
+        return effective_n_jobs(n_jobs)

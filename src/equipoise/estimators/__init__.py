@@ -1,1 +1,19 @@
 """Estimators: the scikit-learn face of the reductions (section 3)."""
+
+from equipoise.estimators.blindness import PriceOfBlindness, price_of_blindness
+from equipoise.estimators.frontier import Frontier
+from equipoise.estimators.frontier_point import FrontierPoint
+from equipoise.estimators.grid_search import GridSearch
+from equipoise.estimators.randomized import RandomizedClassifier
+from equipoise.estimators.reductions import ExponentiatedGradient, FairClassifier
+
+__all__ = [
+    "ExponentiatedGradient",
+    "FairClassifier",
+    "Frontier",
+    "FrontierPoint",
+    "GridSearch",
+    "PriceOfBlindness",
+    "RandomizedClassifier",
+    "price_of_blindness",
+]

@@ -18,13 +18,20 @@ from numpy.typing import ArrayLike
 
 from equipoise.cells.rows import Array
 from equipoise.constraints.base import Constraint
-from equipoise.estimators.frontier import Frontier
-from equipoise.estimators.frontier_point import with_eps
-from equipoise.game.column_generation import Asked, frontier, over_pool
+from equipoise.engines import engine_for
+from equipoise.estimators.base import read_nu
+from equipoise.estimators.frontier_point import games_of, read_bounds
+from equipoise.game.column_generation import Queries, many_bounds, over_pool
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.objectives import Loss, Objective
 from equipoise.game.pool import Oracle, Pool, Response
+from equipoise.game.rounds import Limits, run
 from equipoise.oracles.plugin import PluginOracle
+from equipoise.oracles.specs import Plugin
+from equipoise.rows.people import People
+
+#: The most rounds of the game for either frontier.
+_MOST_ROUNDS = 1000
 
 
 @dataclass(frozen=True)
@@ -96,32 +103,34 @@ def price_of_blindness(
     >>> bool(found.price[0] > 0.02), bool(abs(found.price[1]) < 0.01)
     (True, True)
     """
-    stated = Frontier(
-        estimator, constraint, bounds=bounds, objective=objective, nu=nu, oracle="plugin", cv=cv
-    )
-    traced = stated._read_bounds()
-    problem = stated._problem(X, y, sensitive_features, control_features, sample_weight)
-    games = [stated._game(with_eps(constraint, eps), problem.cells)[1] for eps in traced]
-    blind = problem.oracle
-    assert isinstance(blind, PluginOracle)
+    people = People(X, y, sensitive_features, control_features, sample_weight)
+    engine = engine_for(X).open(people, estimator=estimator)
+    Plugin(cv=cv).check(estimator, weighted=sample_weight is not None)
+    traced, gap = read_bounds(bounds), read_nu(nu, engine.cells)
+    stated = Lagrangian.from_moments(constraint.moments(engine.cells), engine.cells, objective)
+    games = games_of(constraint, stated, traced)
+    blind = engine.plugin(estimator, cv, aware=False)
+    if not isinstance(blind, PluginOracle):
+        raise TypeError(
+            "price_of_blindness needs rows in memory; load the data, or a sample of it."
+        )
     return PriceOfBlindness(
         bounds=traced,
-        blind=_errors(games, blind, problem.nu),
-        aware=_errors(games, _AwareOracle(blind), problem.nu),
+        blind=_errors(games, blind, gap),
+        aware=_errors(games, _AwareOracle(blind), gap),
     )
 
 
 def _errors(games: list[Lagrangian], oracle: Oracle, nu: float) -> Array:
-    pool, asked = Pool(), Asked()
-    for _ in frontier(games, oracle, pool, nu=nu, asked=asked):
-        pass
-    return np.array([play.error for play in over_pool(games, pool, asked)])
+    pool, queries = Pool(), Queries.none()
+    run(many_bounds(games, oracle, pool, nu=nu, queries=queries), Limits(_MOST_ROUNDS))
+    return np.array([found.error for found in over_pool(games, pool, queries)])
 
 
 class _AwareOracle:
     """Best responses of those who know the group, from the probabilities of those who do not."""
 
-    exact = False
+    exact, out_of_fold = False, True
 
     def __init__(self, blind: PluginOracle) -> None:
         cells = blind.cells
@@ -139,3 +148,6 @@ class _AwareOracle:
         """Select those who cost less than nothing."""
         smallest = -1e-12 * np.abs(costs).max(initial=0.0)
         return Response(None, self.cells.sum(self.probabilities @ costs < smallest))
+
+    def start_from(self, classifier: Any) -> None:
+        """Do nothing: nothing is trained."""

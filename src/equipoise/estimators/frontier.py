@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import replace
@@ -11,29 +10,33 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from equipoise.cells.rows import Array
 from equipoise.constraints.base import Constraint
-from equipoise.estimators.base import Problem, Reduction
-from equipoise.estimators.frontier_point import FrontierPoint, disparity, with_eps
-from equipoise.estimators.pools import keeping
+from equipoise.estimators.base import Problem, Reduction, read_limits, read_salt
+from equipoise.estimators.frontier_point import (
+    FrontierPoint,
+    disparity,
+    games_of,
+    point_of,
+    read_bounds,
+    warn_of_points,
+    with_eps,
+)
 from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.estimators.reductions import FairClassifier
-from equipoise.estimators.saddle_point import salt_of, violations_of
-from equipoise.exceptions import InfeasibleWarning
-from equipoise.game.certificate import Certificate
-from equipoise.game.column_generation import Asked, frontier, over_pool
+from equipoise.estimators.results import FitResult, scope_of, violations_of
+from equipoise.game.certificate import Certificate, Scope
+from equipoise.game.column_generation import Queries, many_bounds, over_pool
 from equipoise.game.lagrangian import Lagrangian
+from equipoise.game.mixture import best_mixture
 from equipoise.game.objectives import Loss, Objective
-from equipoise.game.pool import Play, Pool, best_mixture, describe
-from equipoise.metrics.violations import Tally, ViolationReport, measure, weight_squares
-from equipoise.oracles.refit import is_out_of_fold
-from equipoise.rows.validation import read_integer
-
-#: The bounds traced by default: those of the paper's experiments.
-DEFAULT_BOUNDS = np.geomspace(0.001, 0.1, 20)
+from equipoise.game.pool import Pool
+from equipoise.game.rounds import Round, run
+from equipoise.metrics.tallies import Tally
+from equipoise.metrics.violations import ViolationReport, measure
+from equipoise.oracles.specs import OracleSpec
+from equipoise.rows.people import People
 
 
 class Frontier(Reduction):
@@ -44,22 +47,22 @@ class Frontier(Reduction):
 
     Parameters
     ----------
-    estimator, constraint, objective, nu, slack, weights, threshold, oracle, cv, aware, random_state
+    estimator, constraint, objective, oracle, nu, sampling_slack, constraint_weights, random_state
         As for `FairClassifier`. The ``eps`` of the constraint is not used; of several constraints
         joined by ``&`` each gets the same bound.
     bounds : array-like, optional
         The values of ``eps`` to trace; by default twenty from 0.001 to 0.1, evenly spaced in
         ratio.
     max_iter : int, default=200
-        The most rounds to play.
+        The most rounds to run.
     n_jobs : int, optional
         Fits to run at a time (joblib). More at a time means more fits in all.
     checkpoint : str or Path, optional
         A folder where every trained classifier is kept as soon as it is there. A fit of the same
         data and parameters that finds them goes on from where the last one ended, however it did.
     callback : callable, optional
-        Called every round with the list of Plays, one a bound; return True to stop with what was
-        found.
+        Called every round with a list, a `Round` for each bound; return True to stop with what
+        was found.
     verbose : bool, default=False
         Print a line for every round.
 
@@ -69,6 +72,15 @@ class Frontier(Reduction):
         One for each bound, tightest first.
     unconstrained_ : FrontierPoint
         The learner's answer without constraint.
+    pool_ : Pool
+        The classifiers found, with their selected shares of each cell.
+    cells_ : CellTable
+        The cells of the training data; no rows.
+    shares_ : dict
+        Shares of all classifiers on "training" data and, where moments were measured so, "out of
+        fold": arrays of shape (P, C).
+    lagrangian_ : Lagrangian
+        Error and constraints over these cells.
     classes_, nu_, n_iter_, n_calls_
         As for `FairClassifier`.
 
@@ -95,17 +107,14 @@ class Frontier(Reduction):
         *,
         bounds: ArrayLike | None = None,
         objective: Objective | Loss | None = None,
+        oracle: OracleSpec | str = "refit",
         nu: float | None = None,
-        slack: float | None = None,
-        weights: str = "both",
-        threshold: str = "auto",
-        oracle: str = "refit",
-        cv: Any = None,
-        aware: bool = False,
+        sampling_slack: float | None = None,
+        constraint_weights: bool = True,
         max_iter: int = 200,
         n_jobs: int | None = None,
         checkpoint: str | Path | None = None,
-        callback: Callable[[list[Play]], object] | None = None,
+        callback: Callable[[list[Round]], object] | None = None,
         random_state: int | None = 0,
         verbose: bool = False,
     ) -> None:
@@ -113,13 +122,10 @@ class Frontier(Reduction):
         self.constraint = constraint
         self.bounds = bounds
         self.objective = objective
-        self.nu = nu
-        self.slack = slack
-        self.weights = weights
-        self.threshold = threshold
         self.oracle = oracle
-        self.cv = cv
-        self.aware = aware
+        self.nu = nu
+        self.sampling_slack = sampling_slack
+        self.constraint_weights = constraint_weights
         self.max_iter = max_iter
         self.n_jobs = n_jobs
         self.checkpoint = checkpoint
@@ -142,24 +148,24 @@ class Frontier(Reduction):
         Interrupted from the keyboard, it keeps what was found: the points are then the best
         mixtures so far, with the gaps reached, and a warning says so.
         """
-        bounds = self._read_bounds()
-        max_iter = read_integer(self.max_iter, "max_iter", least=1)
-        salt = salt_of(self.random_state)
-        problem = self._problem(
-            X, y, sensitive_features, control_features, sample_weight, utilities
-        )
-        games = [self._game(with_eps(self.constraint, eps), problem.cells)[1] for eps in bounds]
-        pool, asked = problem.pool, Asked()
-        with keeping(pool):
-            rounds, ended = self._play(games, problem, pool, asked, max_iter)
+        bounds = read_bounds(self.bounds)
+        limits, salt = read_limits(self), read_salt(self.random_state)
+        people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
+        problem, queries = self._state(people, n_jobs=self.n_jobs), Queries.none()
+        games = games_of(self.constraint, problem.lagrangian, bounds)
+        batch = problem.engine.fits_at_a_time(self.n_jobs)
+        with problem.opened:
+            rounds = many_bounds(
+                games, problem.oracle, problem.pool, nu=problem.nu, batch=batch, queries=queries
+            )
+            outcome = run(rounds, limits)
         self._check_features(X, reset=True)
-        self.classes_, self.nu_, self._salt = problem.classes, problem.nu, salt
-        self.n_iter_, self.n_calls_ = rounds, pool.n_calls
-        self.cells_, self._exact = problem.cells.without_rows(), problem.oracle.exact
-        self.pool_, self._asked = pool.alone(), asked
-        self._note_data(problem)
+        self.classes_, self.nu_, self.n_iter_ = problem.engine.classes, problem.nu, outcome.n_rounds
+        self._salt, self._scope = salt, scope_of(problem.oracle)
+        self._queries: Queries | None = queries
+        self._take_over(problem, problem.pool.detached())
         self._trace(bounds)
-        self._warn(ended, max_iter)
+        warn_of_points(outcome, self.points_, self.nu_, self.n_calls_)
         return self
 
     def at(self, eps: float) -> FairClassifier:
@@ -171,20 +177,34 @@ class Frontier(Reduction):
         traced = next((point for point in self.points_ if point.eps == eps), None)
         return self._classifier(traced or self._points([float(eps)])[0])
 
-    def refine(self, eps: float, X: Any, y: Any, **fit_params: Any) -> FairClassifier:
+    def refine(
+        self,
+        eps: float,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        control_features: Any = None,
+        sample_weight: Any = None,
+        utilities: Any = None,
+    ) -> FairClassifier:
         """Return the classifier for this bound with a certified gap, training where it must.
 
         Takes the data of ``fit`` again, since none is kept. What is found serves all bounds:
         ``points_`` are traced anew.
         """
         check_is_fitted(self)
-        names = ("sensitive_features", "control_features", "sample_weight", "utilities")
-        A, control, sample_weight, utilities = map(fit_params.get, names)
-        problem = self._problem(X, y, A, control, sample_weight, utilities, self.pool_)
-        game = self._game(with_eps(self.constraint, eps), problem.cells)[1]
-        rounds, _ = self._play([game], problem, self.pool_, self._asked, self.max_iter)
-        self.n_iter_, self.n_calls_ = self.n_iter_ + rounds, self.pool_.n_calls
-        self._note_data(problem)
+        people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
+        problem = self._state(people, pool=self.pool_, n_jobs=self.n_jobs)
+        rounds = many_bounds(
+            games_of(self.constraint, problem.lagrangian, [eps]),
+            problem.oracle,
+            problem.pool,
+            nu=problem.nu,
+            queries=self._queries,
+        )
+        self.n_iter_ += run(rounds, read_limits(self)).n_rounds
+        self._take_over(problem, problem.pool)
         self._trace(point.eps for point in self.points_)
         return self.at(eps)
 
@@ -234,13 +254,13 @@ class Frontier(Reduction):
 
         Lower values hold for mixtures of the classifiers known only.
         """
-        data = self._read_new(X, y, sensitive_features, control_features, sample_weight, utilities)
-        pool = Pool.of(self.pool_.classifiers, data.shares(self.pool_.classifiers))
+        people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
+        engine = self._open_new(people)
+        shares = engine.shares(self.pool_.classifiers)
         return self._over_same_pool(
-            cells_=data.cells.without_rows(),
-            pool_=pool,
-            shares_={"recertified": pool.s},
-            weight_squares_=weight_squares(data.cells),
+            cells_=engine.cells.table(),
+            pool_=Pool.of(self.pool_.classifiers, shares),
+            shares_={"recertified": shares},
         )
 
     def evaluate(
@@ -257,22 +277,16 @@ class Frontier(Reduction):
 
         The certificates of these points tell violations, but prove nothing about optimality.
         """
-        data = self._read_new(X, y, sensitive_features, control_features, sample_weight, utilities)
-        shares = data.shares(self.pool_.classifiers)
+        people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
+        engine = self._open_new(people)
+        shares = engine.shares(self.pool_.classifiers)
+        stated = self._game(self.constraint, engine.cells)
         points = []
         for point in [*self.points_, self.unconstrained_]:
             eps = point.eps if np.isfinite(point.eps) else 0.0
-            game = self._game(with_eps(self.constraint, eps), data.cells)[1]
-            mean = point.weights @ shares[: len(point.weights)]
-            points.append(
-                replace(
-                    point,
-                    error=float(game.error(mean)),
-                    disparity=disparity(game, mean, eps),
-                    lower=np.nan,
-                    gap=np.nan,
-                )
-            )
+            game, s = stated.with_bound(eps), point.mixture.shares(shares)
+            error, largest = float(game.error(s)), disparity(game, s, eps)
+            points.append(replace(point, error=error, disparity=largest, lower=np.nan, gap=np.nan))
         return points
 
     def report(
@@ -318,136 +332,79 @@ class Frontier(Reduction):
         [('training', 0.02), ('training', 0.05), ('test', 0.02), ('test', 0.05)]
         """
         check_is_fitted(self)
-        shares = dict(self.shares_)
-        tables = dict.fromkeys(shares, (self.cells_, self.weight_squares_))
+        known = {data: (self.cells_, s) for data, s in self.shares_.items()}
         if X is not None:
-            given = self._read_new(
-                X, y, sensitive_features, control_features, sample_weight, utilities
-            )
-            shares["test"] = given.shares(self.pool_.classifiers)
-            tables["test"] = given.cells.without_rows(), weight_squares(given.cells)
+            people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
+            engine = self._open_new(people)
+            known["test"] = engine.cells.table(), engine.shares(self.pool_.classifiers)
         measured = []
-        for data, s in shares.items():
-            table, squares = tables[data]
+        for data, (table, shares) in known.items():
             for point in self.points_:
-                tally = Tally.of_shares(table, point.weights @ s[: len(point.weights)], squares)
+                tally = Tally.of_shares(table, point.mixture.shares(shares))
                 constraint = with_eps(self.constraint, point.eps)
                 measured += measure(
                     {data: tally}, constraint, self.objective, level=level, bound=point.eps
                 )
         return ViolationReport(measured, level)
 
-    def _note_data(self, problem: Problem) -> None:
-        """Keep what `report` needs to know of the data of the fit: a few numbers a cell."""
-        self.weight_squares_ = weight_squares(problem.cells)
-        self.shares_ = {"training": self.pool_.s}
-        if is_out_of_fold(problem.oracle):
-            seen = problem.data.shares(self.pool_.classifiers)
-            self.shares_ = {"training": seen, "out of fold": self.pool_.s}
-
-    def _read_bounds(self) -> Array:
-        bounds = np.sort(
-            np.atleast_1d(
-                np.asarray(DEFAULT_BOUNDS if self.bounds is None else self.bounds, dtype=float)
-            )
-        )
-        if bounds.ndim != 1 or not len(bounds) or not np.isfinite(bounds).all() or bounds[0] < 0:
-            raise ValueError(
-                f"bounds are {self.bounds!r}; expected one or more finite numbers >= 0."
-            )
-        return bounds
-
-    def _play(
-        self,
-        games: list[Lagrangian],
-        problem: Problem,
-        pool: Pool,
-        asked: Asked,
-        max_iter: int,
-    ) -> tuple[int, str]:
-        """Play the games; return the rounds played, and what ended them."""
-        rounds, batch = 0, self._at_a_time(problem.data)
-        try:
-            for rounds, plays in enumerate(
-                frontier(games, problem.oracle, pool, nu=problem.nu, batch=batch, asked=asked), 1
-            ):
-                if self.verbose:
-                    print(_progress(plays), flush=True)
-                answer = self.callback(plays) if self.callback is not None else None
-                if isinstance(answer, (bool, np.bool_)) and answer:
-                    return rounds, "callback"
-                if rounds >= max_iter and any(not play.gap <= problem.nu for play in plays):
-                    return rounds, "max_iter"
-        except KeyboardInterrupt:
-            if not len(pool):
-                raise
-            return rounds, "interrupt"
-        return rounds, "certified"
+    def _take_over(self, problem: Problem, pool: Pool) -> None:
+        """Keep what later bounds and reports need: a few numbers a cell, and no rows."""
+        self.pool_, self.cells_ = pool, problem.cells.table()
+        self.lagrangian_, self.n_calls_ = problem.lagrangian, pool.n_calls
+        self.shares_ = {"training": pool.s}
+        if problem.oracle.out_of_fold:
+            seen = problem.engine.shares(pool.classifiers)
+            self.shares_ = {"training": seen, "out of fold": pool.s}
 
     def _trace(self, bounds: Iterable[float]) -> None:
         self.points_ = self._points([float(eps) for eps in bounds])
-        game = self._game(with_eps(self.constraint, 0.0), self.cells_)[1]
-        first = self.pool_.s[:1]
-        play = describe(game, Pool.of([None], first), best_mixture(game, first), 0.0, iteration=0)
-        self.unconstrained_ = self._as_point(np.inf, game, replace(play, gap=0.0, lower=play.error))
+        game, first = self.lagrangian_.with_bound(0.0), Pool.of([None], self.pool_.s[:1])
+        free = Round.of_mixture(game, first, best_mixture(game, first.s), iteration=0)
+        free = replace(free, gap=0.0, lower=free.error)
+        certificate = self._certificate(free, game)
+        self.unconstrained_ = point_of(np.inf, free, game, certificate)
 
     def _points(self, bounds: list[float]) -> list[FrontierPoint]:
-        games = [self._game(with_eps(self.constraint, eps), self.cells_)[1] for eps in bounds]
-        plays = over_pool(games, self.pool_, self._asked or None)
-        return [self._as_point(*point) for point in zip(bounds, games, plays, strict=True)]
+        games = games_of(self.constraint, self.lagrangian_, bounds)
+        rounds = over_pool(games, self.pool_, self._queries)
+        return [
+            point_of(eps, found, game, self._certificate(found, game))
+            for eps, found, game in zip(bounds, rounds, games, strict=True)
+        ]
 
-    def _as_point(self, eps: float, game: Lagrangian, play: Play) -> FrontierPoint:
-        certificate = Certificate.from_play(
-            replace(play, n_calls=self.n_calls_),
+    def _certificate(self, found: Round, game: Lagrangian) -> Certificate:
+        return Certificate.of_round(
+            replace(found, n_calls=self.n_calls_),
             game,
             self.pool_.s,
             nu=self.nu_,
-            exact=self._exact,
+            scope=self._scope,
             mass=self.cells_.mass,
-        )
-        s = play.weights @ self.pool_.s[: len(play.weights)]
-        return FrontierPoint(
-            eps=eps,
-            error=play.error,
-            disparity=disparity(game, s, eps if np.isfinite(eps) else 0.0),
-            lower=play.lower,
-            gap=play.gap,
-            price=float(play.lam.sum()) if np.isfinite(eps) else 0.0,
-            members=int(np.count_nonzero(play.weights)),
-            certificate=certificate,
-            weights=play.weights,
         )
 
     def _classifier(self, point: FrontierPoint) -> FairClassifier:
-        names = ("objective", "nu", "slack", "weights", "threshold", "oracle", "cv", "aware")
+        """Return the fitted classifier of a point."""
+        shared = ("estimator", "objective", "oracle", "nu", "sampling_slack", "random_state")
+        params = {name: getattr(self, name) for name in (*shared, "constraint_weights")}
         constraint = with_eps(self.constraint, point.eps)
-        fair = FairClassifier(
-            self.estimator,
-            constraint,
-            random_state=self.random_state,
-            **{name: getattr(self, name) for name in names},
-        )
-        fair.classifier_ = RandomizedClassifier(
-            self.pool_.classifiers[: len(point.weights)], point.weights, self.classes_, self._salt
-        )
-        fair.certificate_, fair.constraint_ = point.certificate, constraint
-        fair.tallies_ = self._tallies_of(point)
-        game = self._game(constraint, self.cells_)[1]
-        fair.violations_ = violations_of(fair.tallies_, game, point.certificate.violation)
-        fair.classes_, fair.nu_, fair.B_ = self.classes_, self.nu_, np.inf
-        fair.n_iter_, fair.n_calls_ = self.n_iter_, self.n_calls_
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(self, name):
-                setattr(fair, name, getattr(self, name))
-        return fair
-
-    def _tallies_of(self, point: FrontierPoint) -> dict[str, Tally]:
-        return {
-            data: Tally.of_shares(
-                self.cells_, point.weights @ s[: len(point.weights)], self.weight_squares_
-            )
-            for data, s in self.shares_.items()
+        tallies = {
+            data: Tally.of_shares(self.cells_, point.mixture.shares(shares))
+            for data, shares in self.shares_.items()
         }
+        game = self.lagrangian_.with_bound(point.eps)
+        members = point.mixture.members(self.pool_.classifiers)
+        result = FitResult(
+            RandomizedClassifier(members, point.mixture.weights, self.classes_, self._salt),
+            point.certificate,
+            constraint,
+            tallies,
+            violations_of(tallies, game, point.certificate),
+            self.nu_,
+            np.inf,
+            self.n_iter_,
+            self.n_calls_,
+        )
+        return FairClassifier(constraint=constraint, **params)._finish(result, features_of=self)
 
     def _over_same_pool(self, **changes: Any) -> Frontier:
         """Return a copy that differs in what is asked of the same classifiers."""
@@ -455,36 +412,7 @@ class Frontier(Reduction):
         other = copy(self)
         for name, value in changes.items():
             setattr(other, name, value)
-        other._asked = {}
-        other._trace(other._read_bounds())
+        other.lagrangian_ = other._game(other.constraint, other.cells_)
+        other._queries, other._scope = None, Scope.POOL
+        other._trace(read_bounds(other.bounds))
         return other
-
-    def _warn(self, ended: str, max_iter: int) -> None:
-        unmet = [point.eps for point in self.points_ if point.certificate.least_slack > 0]
-        if ended == "certified" and unmet:
-            warnings.warn(
-                f"{len(unmet)} bounds, up to {max(unmet):.4g}, cannot be met with this learner; "
-                "their points hold the least that can. Trace looser bounds, or use a more "
-                "flexible learner.",
-                InfeasibleWarning,
-                stacklevel=3,
-            )
-        if ended in ("max_iter", "interrupt"):
-            how = "interrupted" if ended == "interrupt" else f"stopped by max_iter={max_iter}"
-            gap = max(point.gap for point in self.points_)
-            warnings.warn(
-                f"{how} after {self.n_calls_} fits: {len(unmet)} bounds are not met yet, and the "
-                f"largest gap of the others is {gap:.3g} (nu={self.nu_:.3g}). The frontier holds "
-                "what was found; fit with a larger max_iter, or a checkpoint, to go on.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-
-
-def _progress(plays: list[Play]) -> str:
-    gaps = np.array([play.gap for play in plays])
-    closed = np.isfinite(gaps)
-    worst = f"{gaps[closed].max():.6f}" if closed.any() else "unknown"
-    unmet = f", {np.count_nonzero(~closed)} bounds not met yet" if not closed.all() else ""
-    calls = max(play.n_calls for play in plays)
-    return f"round {plays[0].iteration}: {calls} fits, largest gap {worst}{unmet}"

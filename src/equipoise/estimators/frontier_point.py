@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.exceptions import ConvergenceWarning
+
 from equipoise.cells.rows import Array
 from equipoise.constraints.base import All, Constraint
+from equipoise.exceptions import InfeasibleWarning
 from equipoise.game.certificate import Certificate
 from equipoise.game.lagrangian import Lagrangian
+from equipoise.game.mixture import Mixture
+from equipoise.game.rounds import Outcome, Reason, Round
+
+#: The bounds traced by default: those of the paper's experiments.
+DEFAULT_BOUNDS = np.geomspace(0.001, 0.1, 20)
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,12 +38,13 @@ class FrontierPoint:
     lower, gap : float
         Lower value of the error within the bound, and the distance to it.
     price : float
-        What loosening the bound is worth: error saved for each unit of ``eps``, to first order.
+        What loosening the bound is worth: no more error than this is saved for each unit of
+        ``eps``, up to the gap.
     members : int
         Classifiers that Q mixes.
     certificate : Certificate
-    weights : array of shape (P,)
-        Q, as weights of the classifiers in the pool.
+    mixture : Mixture
+        Q, as weights of classifiers in the pool.
     """
 
     eps: float
@@ -42,7 +55,40 @@ class FrontierPoint:
     price: float
     members: int
     certificate: Certificate = field(repr=False)
-    weights: Array = field(repr=False)
+    mixture: Mixture = field(repr=False)
+
+
+def point_of(eps: float, found: Round, game: Lagrangian, certificate: Certificate) -> FrontierPoint:
+    """Return the point of a Round, in the game whose bound is ``eps``."""
+    s = certificate.evidence.mean_shares()
+    return FrontierPoint(
+        eps=eps,
+        error=found.error,
+        disparity=disparity(game, s, eps if np.isfinite(eps) else 0.0),
+        lower=found.lower,
+        gap=found.gap,
+        price=float(found.multipliers.sum()) if np.isfinite(eps) else 0.0,
+        members=len(found.mixture.indices),
+        certificate=certificate,
+        mixture=found.mixture,
+    )
+
+
+def read_bounds(bounds: ArrayLike | None) -> Array:
+    """Return the values of eps to trace, tightest first."""
+    given = DEFAULT_BOUNDS if bounds is None else bounds
+    read = np.sort(np.atleast_1d(np.asarray(given, dtype=float)))
+    if read.ndim != 1 or not len(read) or not np.isfinite(read).all() or read[0] < 0:
+        raise ValueError(f"bounds are {bounds!r}; expected one or more finite numbers >= 0.")
+    return read
+
+
+def games_of(
+    constraint: Constraint, lagrangian: Lagrangian, bounds: Iterable[float]
+) -> list[Lagrangian]:
+    """Return the game of each bound, from that of the constraint compiled once."""
+    with_eps(constraint, 0.0)  # raises if there is no eps to trace
+    return [lagrangian.with_bound(eps) for eps in bounds]
 
 
 def with_eps(constraint: Constraint, eps: float) -> Constraint:
@@ -65,3 +111,28 @@ def with_eps(constraint: Constraint, eps: float) -> Constraint:
 def disparity(game: Lagrangian, s: Array, eps: float) -> float:
     """Return the largest difference that s(Q) leaves, for a game whose bound is ``eps``."""
     return float(eps + (game.gamma(s) - game.c).max(initial=-eps))
+
+
+def warn_of_points(
+    outcome: Outcome[list[Round]], points: list[FrontierPoint], nu: float, n_calls: int
+) -> None:
+    """Warn where a fit ended early, or where bounds were proven impossible."""
+    unmet = [point.eps for point in points if point.certificate.least_slack > 0]
+    if outcome.reason is Reason.FINISHED and unmet:
+        warnings.warn(
+            f"{len(unmet)} bounds, up to {max(unmet):.4g}, cannot be met with this learner; "
+            "their points hold the least that can. Trace looser bounds, or use a more "
+            "flexible learner.",
+            InfeasibleWarning,
+            stacklevel=3,
+        )
+    gap = max(point.gap for point in points)
+    if outcome.reason in (Reason.MAX_ITER, Reason.INTERRUPT) and not gap <= nu:
+        warnings.warn(
+            f"{outcome.reason.value}, {n_calls} fits in all: {len(unmet)} bounds are "
+            f"not met yet, and the largest gap of the others is {gap:.3g} "
+            f"(nu={nu:.3g}). The frontier holds what was found; fit with a larger "
+            "max_iter, or a checkpoint, to go on.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )

@@ -1,36 +1,35 @@
-"""Grid search over cost adjustments (section 3.4): a deterministic classifier.
-
-The multipliers act on the learner only through delta = lambda . M U, the adjustment of the cost of
-predicting 1 in each cell. For demographic parity these adjustments satisfy
-``sum over a of p_a delta_a = 0``, for equalized odds the same within each label, so the grid walks
-the free ones and the others follow.
-"""
+"""Grid search over cost adjustments (section 3.4): a deterministic classifier."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import product
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import nnls
+from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from equipoise.cells.rows import Array
 from equipoise.constraints.base import Constraint
-from equipoise.engines.dask import is_collection, lazily
+from equipoise.engines import engine_for
 from equipoise.estimators.base import Problem, Reduction
-from equipoise.estimators.pools import keeping
 from equipoise.exceptions import InfeasibleWarning
 from equipoise.game.column_generation import column_generation
-from equipoise.game.lagrangian import TOLERANCE, Costs, Lagrangian, Loss
-from equipoise.game.pool import Response, play_out
-from equipoise.oracles.thresholds import binary_predictions
+from equipoise.game.grid import delta_grid, grid_rounds
+from equipoise.game.lagrangian import TOLERANCE
+from equipoise.game.objectives import Loss, Objective
+from equipoise.game.rounds import Limits, Round, run
+from equipoise.oracles.specs import OracleSpec
+from equipoise.rows.people import People
 from equipoise.rows.validation import read_integer, read_positive
+
+#: The most rounds of the game whose members ``grid="saddle_point"`` tries.
+_MOST_ROUNDS = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +42,7 @@ class Candidate:
     violation: float
 
 
-class GridSearch(Reduction):
+class GridSearch(ClassifierMixin, Reduction):
     """One deterministic classifier, chosen among best responses to a grid of multipliers.
 
     For those who cannot use a randomized decision. It may err more or violate more than
@@ -52,8 +51,10 @@ class GridSearch(Reduction):
 
     Parameters
     ----------
-    estimator, constraint, objective, nu, slack, weights
+    estimator, constraint, objective, nu, sampling_slack, constraint_weights, checkpoint
         As for `FairClassifier`.
+    oracle : Refit, Plugin, BestOf, str or None, default=None
+        As for `FairClassifier`; None is the oracle of the paper, ``Refit(threshold="learner")``.
     grid_size : int, default=21
         About how many points the grid has in all; rounded so that it is symmetric and contains
         lambda = 0.
@@ -62,15 +63,18 @@ class GridSearch(Reduction):
         outweighs every label.
     grid : array-like of shape (m, K), "saddle_point" or None, default=None
         Multipliers to use instead; or "saddle_point": the members of the randomized classifier
-        that `FairClassifier` finds with ``threshold="learner"``, which are the best responses to
+        that `FairClassifier` finds with the same oracle, which are the best responses to
         lambda-dagger that Q-dagger puts mass on.
     tradeoff : float in [0, 1], optional
         Select by ``(1 - tradeoff) * error + tradeoff * violation`` instead of by least error
         within the constraints.
     n_jobs : int, optional
         Fits to run at a time (joblib).
-    checkpoint : str or Path, optional
-        As for `FairClassifier`.
+    callback : callable, optional
+        Called after every fit with the list of `Round` so far, one for each candidate; return True
+        to select among these.
+    verbose : bool, default=False
+        Print a line for every fit.
 
     Attributes
     ----------
@@ -99,29 +103,35 @@ class GridSearch(Reduction):
         estimator: Any,
         constraint: Constraint,
         *,
-        objective: Costs | Loss | None = None,
+        objective: Objective | Loss | None = None,
+        oracle: OracleSpec | str | None = None,
         grid_size: int = 21,
         grid_limit: float = 2.0,
         grid: ArrayLike | str | None = None,
         tradeoff: float | None = None,
         nu: float | None = None,
-        slack: float | None = None,
-        weights: str = "both",
+        sampling_slack: float | None = None,
+        constraint_weights: bool = True,
         n_jobs: int | None = None,
         checkpoint: str | Path | None = None,
+        callback: Callable[[list[Round]], object] | None = None,
+        verbose: bool = False,
     ) -> None:
         self.estimator = estimator
         self.constraint = constraint
         self.objective = objective
+        self.oracle = oracle
         self.grid_size = grid_size
         self.grid_limit = grid_limit
         self.grid = grid
         self.tradeoff = tradeoff
         self.nu = nu
-        self.slack = slack
-        self.weights = weights
+        self.sampling_slack = sampling_slack
+        self.constraint_weights = constraint_weights
         self.n_jobs = n_jobs
         self.checkpoint = checkpoint
+        self.callback = callback
+        self.verbose = verbose
 
     def fit(
         self,
@@ -142,10 +152,9 @@ class GridSearch(Reduction):
             isinstance(tradeoff, (int, float, np.number)) and 0 <= tradeoff <= 1
         ):
             raise ValueError(f"tradeoff is {tradeoff!r}; expected a number from 0 to 1, or None.")
-        problem = self._problem(
-            X, y, sensitive_features, control_features, sample_weight, utilities
-        )
-        with keeping(problem.pool):
+        people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
+        problem = self._state(people, n_jobs=self.n_jobs)
+        with problem.opened:
             if isinstance(self.grid, str):
                 candidates = self._from_saddle_point(problem)
             else:
@@ -153,7 +162,7 @@ class GridSearch(Reduction):
         best = self._select(candidates)
         self._check_features(X, reset=True)
         self.candidates_ = candidates
-        self.classes_ = problem.classes
+        self.classes_ = problem.engine.classes
         return self.use(best)
 
     def use(self, index: int) -> Self:
@@ -167,12 +176,7 @@ class GridSearch(Reduction):
         """Decide for each row."""
         check_is_fitted(self)
         self._check_features(X, reset=False)
-        if is_collection(X):
-            return lazily(lambda number, X: self._decide(X), X, dtype=self.classes_.dtype)
-        return self._decide(X)
-
-    def _decide(self, X: Any) -> NDArray:
-        return self.classes_[binary_predictions(self.best_estimator_, X).astype(np.intp)]
+        return engine_for(X).decide(self.best_estimator_, X, self.classes_)
 
     @available_if(lambda self: hasattr(self.best_estimator_, "predict_proba"))
     def predict_proba(self, X: Any) -> Array:
@@ -197,11 +201,10 @@ class GridSearch(Reduction):
                 )
             if not (np.isfinite(lams) & (lams >= 0)).all():
                 raise ValueError("grid holds negative or NaN multipliers; expected numbers >= 0.")
-        costs, pool = [game.costs(lam) for lam in lams], problem.pool
-        return [
-            _candidate(game, lam, Response(pool.classifiers[h], pool.s[h]))
-            for lam, h in zip(lams, pool.ask(problem.oracle, *costs), strict=True)
-        ]
+        batch = problem.engine.fits_at_a_time(self.n_jobs)
+        rounds = grid_rounds(game, problem.oracle, problem.pool, lams, batch=batch)
+        outcome = run(rounds, Limits(len(lams), self.callback, self.verbose))
+        return [_candidate(found, problem) for found in outcome.last]
 
     def _from_saddle_point(self, problem: Problem) -> list[Candidate]:
         if self.grid != "saddle_point":
@@ -209,12 +212,17 @@ class GridSearch(Reduction):
                 f"grid is {self.grid!r}; expected multipliers of shape (m, K), 'saddle_point' or "
                 "None."
             )
-        pool = problem.pool
-        plays = column_generation(problem.lagrangian, problem.oracle, pool, nu=problem.nu)
-        last = play_out(plays, max_iter=100)
+        game, pool = problem.lagrangian, problem.pool
+        rounds = column_generation(game, problem.oracle, pool, nu=problem.nu)
+        mixture = run(rounds, Limits(_MOST_ROUNDS, verbose=self.verbose)).last.mixture
         return [
-            _candidate(problem.lagrangian, last.lam, Response(pool.classifiers[h], pool.s[h]))
-            for h in np.flatnonzero(last.weights)
+            Candidate(
+                mixture.multipliers,
+                pool.classifiers[h],
+                float(game.error(pool.s[h])),
+                float(game.violation(pool.s[h])),
+            )
+            for h in mixture.indices
         ]
 
     def _select(self, candidates: list[Candidate]) -> int:
@@ -235,53 +243,6 @@ class GridSearch(Reduction):
         return best
 
 
-def _candidate(game: Lagrangian, lam: Array, response: Response) -> Candidate:
-    error, violation = game.error(response.s), game.violation(response.s)
-    return Candidate(lam, response.classifier, float(error), float(violation))
-
-
-def delta_grid(lagrangian: Lagrangian, size: int, limit: float) -> Array:
-    """Return multipliers for a symmetric lattice of adjustments around zero, shape (m, K).
-
-    About ``size`` points in all; each free adjustment runs over the same odd number of values, and
-    the largest adjustment of a cell along one axis is ``limit``.
-    """
-    axes = free_adjustments(lagrangian.gamma_slope)
-    if not len(axes):
-        return np.zeros((1, lagrangian.n_constraints))
-    axes *= limit / np.abs(axes).max(axis=1, keepdims=True)
-    steps = max(round((size ** (1 / len(axes)) - 1) / 2), 1)
-    ticks = np.arange(-steps, steps + 1) / steps
-    if len(ticks) ** len(axes) > 10 * max(size, 100):
-        raise ValueError(
-            f"a grid in {len(axes)} dimensions needs at least {len(ticks) ** len(axes)} fits. Use "
-            "FairClassifier, or GridSearch(grid='saddle_point')."
-        )
-    deltas = [np.array(point) @ axes for point in product(ticks, repeat=len(axes))]
-    return np.array([nnls(lagrangian.gamma_slope.T, delta)[0] for delta in deltas])
-
-
-def free_adjustments(gamma_slope: Array) -> Array:
-    """Return a basis of the adjustments lambda . gamma_slope, in reduced row echelon form.
-
-    Each row has a free cell, where it is one and the other rows are zero. For demographic parity
-    with two groups it is the printed delta_a' = -p_a delta_a / p_a'.
-
-    >>> p = 0.25  # share of group a; one cell for each group
-    >>> free_adjustments(np.array([[1 / p - 1, -1.0], [-1.0, 1 / (1 - p) - 1]])).round(3)
-    array([[ 1.   , -0.333]])
-    """
-    rows = gamma_slope.copy()
-    done = 0
-    for cell in range(rows.shape[1]):
-        if done == len(rows):
-            break
-        pivot = done + int(np.argmax(np.abs(rows[done:, cell])))
-        if abs(rows[pivot, cell]) <= 1e-9 * max(np.abs(gamma_slope).max(), 1e-300):
-            continue
-        rows[[done, pivot]] = rows[[pivot, done]]
-        rows[done] /= rows[done, cell]
-        others = np.arange(len(rows)) != done
-        rows[others] -= np.outer(rows[others, cell], rows[done])
-        done += 1
-    return rows[:done]
+def _candidate(found: Round, problem: Problem) -> Candidate:
+    (classifier,) = found.mixture.members(problem.pool.classifiers)
+    return Candidate(found.mixture.multipliers, classifier, found.error, found.violation)

@@ -11,11 +11,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples
 
 from equipoise.cells.rows import Array
-from equipoise.oracles.decisions import decisions
-from equipoise.oracles.refit import take_rows
-from equipoise.oracles.thresholds import binary_predictions
+from equipoise.oracles.decisions import binary_predictions, decisions
+from equipoise.rows.batches import batches
 from equipoise.rows.hashing import hash_uniform
-from equipoise.rows.parquet import ParquetRows
+from equipoise.rows.take import take_rows
 from equipoise.rows.validation import read_weights, to_array
 
 
@@ -94,13 +93,11 @@ class RandomizedClassifier:
         """
         n = _num_samples(X)
         drawn = self._draw(X, n, key, random_state)
-        if not isinstance(X, ParquetRows):
-            return self.classes_[self._follow(X, drawn)]
         decided, start = np.zeros(n, dtype=np.intp), 0
-        for batch in X.batches():
-            some = slice(start, start + len(batch))
+        for batch in batches(X):
+            some = slice(start, start + _num_samples(batch))
             decided[some] = self._follow(batch, drawn[some])
-            start += len(batch)
+            start = some.stop
         return self.classes_[decided]
 
     def _follow(self, X: Any, drawn: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from equipoise.cells.rows import Cells
 from equipoise.constraints.base import Constraint
-from equipoise.estimators.base import Problem
-from equipoise.estimators.saddle_point import SaddlePointClassifier
+from equipoise.estimators.base import Problem, read_limits, read_salt
+from equipoise.estimators.predictions import RandomizedReduction
+from equipoise.estimators.results import certify, result_of, warn
 from equipoise.game import theory
-from equipoise.game.feasibility import play_hard
+from equipoise.game.column_generation import column_generation
+from equipoise.game.exponentiated_gradient import exponentiated_gradient, polished
 from equipoise.game.objectives import Loss, Objective
-from equipoise.game.pool import Play, Pool, exponentiated_gradient, polished
+from equipoise.game.rounds import Reason, Round, run
+from equipoise.oracles.specs import OracleSpec
+from equipoise.rows.people import People
 from equipoise.rows.validation import read_positive
 
 
-class FairClassifier(SaddlePointClassifier):
+class FairClassifier(RandomizedReduction):
     """The most accurate classifier within fairness constraints, with proof: use this one.
 
     Solves ``min err(Q) subject to M mu(Q) <= c`` over randomized classifiers Q by column
@@ -37,44 +41,33 @@ class FairClassifier(SaddlePointClassifier):
         What to minimise; the error rate by default. ``Costs(false_positive=..,
         false_negative=..)``, also by group; `BalancedError`; or a function of (sensitive values,
         label, prediction) with values in [0, 1].
+    oracle : Refit, Plugin, BestOf or str, default="refit"
+        Where members come from; a string is shorthand for the class with its defaults. `Refit`
+        trains the learner anew for every query, as in the paper. `Plugin` learns probabilities of
+        label and group once, and every member is a threshold on them. `BestOf` takes the better
+        of the two for each query. Their parameters can be searched as ``oracle__cv`` and so on.
     nu : float, optional
         The gap at which to stop; by default ``0.1 / sqrt(n)``, see ``nu_``.
     B : float, optional
         Bound on the multipliers. By default there is none: the constraints are hard, and met on
         the training data whenever the learner can. With a finite B they may be exceeded by
         ``(1 + 2 nu) / B``, as in the paper.
-    slack : float, optional
+    sampling_slack : float, optional
         C' of Assumption 1: loosens the bound of each constraint by what sampling alone may do to
         it, ``C' sum_j |M_kj| / sqrt(n_j)``. See `equipoise.game.theory`.
-    weights : {"both", "error"}, default="both"
-        Whether sample weights enter the error and the constraints, or the error only: then rates
-        of groups count heads.
+    constraint_weights : bool, default=True
+        Whether sample weights enter the constraints as well as the error. If not, rates of groups
+        count heads.
     relax : {"uniform", "total"}, default="uniform"
         What to do with constraints that cannot be met: loosen every bound by the same amount, or
         each by its own, with the least sum.
-    threshold : "auto", "tuned" or "learner", default="auto"
-        Where members cut the learner's scores: at the cut of least cost on the training data
-        ("tuned"), or where the learner itself does. "auto" tunes linear classifiers only: others
-        may know their training data by heart, and then such a cut costs more on other people.
-    oracle : {"refit", "plugin", "both"}, default="refit"
-        Where members come from. "refit" trains the learner anew for every query, as in the paper.
-        "plugin" learns probabilities of label and group once, and every member is a threshold on
-        them: no further fits, and moments measured out of fold; see `PluginOracle`. "both" takes
-        the better of the two for each query, both measured out of fold.
-    cv : int, splitter or iterable of (train, test), optional
-        Folds. For "refit", None measures moments on the training data; otherwise on out-of-fold
-        predictions, so that the bound holds on people not seen, for one more fit per fold and
-        query; see `CrossFittedOracle`. For the others, None is five.
-    aware : bool, default=False
-        For "plugin" and "both": whether plug-in members read the group from X, a data frame with
-        columns called like the sensitive (and control) features. Predictions need these then.
     max_iter : int, default=100
-        The most rounds to play.
+        The most rounds to run.
     checkpoint : str or Path, optional
         A folder where every trained classifier is kept as soon as it is there. A fit of the same
         data and parameters that finds them goes on from where the last one ended.
     callback : callable, optional
-        Called with every `Play`; return True to stop with what was found.
+        Called with every `Round`; return True to stop with what was found.
     random_state : int or None, default=0
         Salt of the draws in ``predict``. None draws a salt at ``fit``.
     verbose : bool, default=False
@@ -85,8 +78,8 @@ class FairClassifier(SaddlePointClassifier):
     classifier_ : RandomizedClassifier
         Q. Holds at most K + 1 members and no training data.
     certificate_ : Certificate
-        What was proven: error, violation, lower and upper value, gap, shadow prices. With ``cv``
-        or plug-in members all of it speaks of out-of-fold decisions.
+        What was proven: error, violation, lower and upper value, gap, shadow prices. With an
+        oracle that measures out of fold all of it speaks of out-of-fold decisions.
     violations_ : dict
         By how much the worst bound is exceeded on "train", the training data, and, where moments
         were measured so, "out_of_fold".
@@ -96,7 +89,7 @@ class FairClassifier(SaddlePointClassifier):
     nu_, B_ : float
         The gap asked for and the bound on the multipliers, as resolved.
     n_iter_, n_calls_ : int
-        Rounds played, and calls of the learner.
+        Rounds run, and calls of the learner.
 
     Examples
     --------
@@ -120,49 +113,98 @@ class FairClassifier(SaddlePointClassifier):
         constraint: Constraint,
         *,
         objective: Objective | Loss | None = None,
+        oracle: OracleSpec | str = "refit",
         nu: float | None = None,
         B: float | None = None,
-        slack: float | None = None,
-        weights: str = "both",
+        sampling_slack: float | None = None,
+        constraint_weights: bool = True,
         relax: str = "uniform",
-        threshold: str = "auto",
-        oracle: str = "refit",
-        cv: Any = None,
-        aware: bool = False,
         max_iter: int = 100,
         checkpoint: str | Path | None = None,
-        callback: Callable[[Play], object] | None = None,
+        callback: Callable[[Round], object] | None = None,
         random_state: int | None = 0,
         verbose: bool = False,
     ) -> None:
         self.estimator = estimator
         self.constraint = constraint
         self.objective = objective
+        self.oracle = oracle
         self.nu = nu
         self.B = B
-        self.slack = slack
-        self.weights = weights
+        self.sampling_slack = sampling_slack
+        self.constraint_weights = constraint_weights
         self.relax = relax
-        self.threshold = threshold
-        self.oracle = oracle
-        self.cv = cv
-        self.aware = aware
         self.max_iter = max_iter
         self.checkpoint = checkpoint
         self.callback = callback
         self.random_state = random_state
         self.verbose = verbose
 
-    _finds_levels = True
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        control_features: Any = None,
+        sample_weight: Any = None,
+        utilities: Any = None,
+    ) -> Self:
+        """Find the randomized classifier of least error within the constraints.
 
-    def _resolve_B(self, cells: Cells) -> float:
-        return np.inf if self.B in (None, np.inf) else read_positive(self.B, "B")
+        Parameters
+        ----------
+        X : table of n rows
+            Array, sparse matrix or data frame (pandas, Polars, Arrow); handed to the learner as
+            it comes.
+        y : array-like of shape (n,)
+            Two labels of any kind; the second in sorted order is the favourable "1".
+        sensitive_features : array-like or data frame of n rows
+            The groups. Of several columns, every combination that occurs is a group, unless the
+            constraint says otherwise. `Probabilities` where the groups are not known for sure.
+            Needed here only, never for predictions.
+        control_features : array-like or data frame of n rows, optional
+            The constraint holds within each of their values separately.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the examples, in the error and in the constraints alike, or in the error
+            only, see ``constraint_weights``.
+        utilities : array-like or data frame of n rows, optional
+            What each person gets out of either decision, in [0, 1], for constraints on such a
+            utility: two columns, the values under prediction 0 and 1. In a frame with columns
+            ``profit_0`` and ``profit_1`` the utility is called "profit"; in an array, "utility".
+        """
+        if self.relax not in ("uniform", "total"):
+            raise ValueError(f"relax is {self.relax!r}; expected 'uniform' or 'total'.")
+        B = np.inf if self.B in (None, np.inf) else read_positive(self.B, "B")
+        limits, salt = read_limits(self), read_salt(self.random_state)
+        people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
+        problem = self._state(people, finds_worst_rate=True).with_multiplier_bound(B)
+        with problem.opened:
+            outcome = run(self._rounds(problem), limits)
+            if self.constraint.is_open and outcome.reason is Reason.FINISHED:
+                problem = self._with_better_parameters(problem)
+                outcome = run(self._rounds(problem, outcome.n_rounds), limits)
+            certificate = certify(problem, outcome)
+        self._check_features(X, reset=True)
+        self._finish(result_of(problem, outcome, certificate, salt))
+        warn(outcome, certificate, self.relax)
+        return self
 
-    def _plays(self, problem: Problem, pool: Pool) -> Iterator[Play]:
-        return play_hard(problem.lagrangian, problem.oracle, pool, nu=problem.nu, relax=self.relax)
+    def _rounds(self, problem: Problem, n_before: int = 0) -> Iterator[Round]:
+        """Return the solver, its rounds numbered after ``n_before`` earlier ones."""
+        rounds = column_generation(
+            problem.lagrangian, problem.oracle, problem.pool, nu=problem.nu, relax=self.relax
+        )
+        return (replace(found, iteration=n_before + found.iteration) for found in rounds)
+
+    def _with_better_parameters(self, problem: Problem) -> Problem:
+        """Return the problem with open parameters chosen anew, over the grown pool."""
+        constraint, lagrangian = self._with_parameters(problem.cells, problem.pool)
+        lagrangian = replace(lagrangian, B=problem.lagrangian.B)
+        return replace(problem, constraint=constraint, lagrangian=lagrangian)
 
 
-class ExponentiatedGradient(SaddlePointClassifier):
+class ExponentiatedGradient(RandomizedReduction):
     """Algorithm 1 of the paper: exponentiated gradient against best responses.
 
     `FairClassifier` gets the same result with a fraction of the fits. This class is for those who
@@ -170,10 +212,12 @@ class ExponentiatedGradient(SaddlePointClassifier):
 
     Parameters
     ----------
-    estimator, constraint, objective, nu, slack, weights, checkpoint
+    estimator, constraint, objective, nu, sampling_slack, constraint_weights, checkpoint
         As for `FairClassifier`.
     callback, random_state, verbose
         As for `FairClassifier`.
+    oracle : Refit, Plugin, BestOf, str or None, default=None
+        As for `FairClassifier`; None is the oracle of the paper, ``Refit(threshold="learner")``.
     B : float, optional
         Bound on the multipliers; by default ``sqrt(n)``, the order of Theorem 3.
     eta : float, "theory" or None, default=None
@@ -183,7 +227,7 @@ class ExponentiatedGradient(SaddlePointClassifier):
         Mix the classifiers found by a linear program instead of averaging them. False gives the
         algorithm exactly as printed.
     max_iter : int, default=200
-        The most rounds to play.
+        The most rounds to run.
 
     Attributes
     ----------
@@ -211,50 +255,77 @@ class ExponentiatedGradient(SaddlePointClassifier):
         constraint: Constraint,
         *,
         objective: Objective | Loss | None = None,
+        oracle: OracleSpec | str | None = None,
         nu: float | None = None,
         B: float | None = None,
         eta: float | str | None = None,
         polish: bool = True,
-        slack: float | None = None,
-        weights: str = "both",
+        sampling_slack: float | None = None,
+        constraint_weights: bool = True,
         max_iter: int = 200,
         checkpoint: str | Path | None = None,
-        callback: Callable[[Play], object] | None = None,
+        callback: Callable[[Round], object] | None = None,
         random_state: int | None = 0,
         verbose: bool = False,
     ) -> None:
         self.estimator = estimator
         self.constraint = constraint
         self.objective = objective
+        self.oracle = oracle
         self.nu = nu
         self.B = B
         self.eta = eta
         self.polish = polish
-        self.slack = slack
-        self.weights = weights
+        self.sampling_slack = sampling_slack
+        self.constraint_weights = constraint_weights
         self.max_iter = max_iter
         self.checkpoint = checkpoint
         self.callback = callback
         self.random_state = random_state
         self.verbose = verbose
 
-    def _resolve_B(self, cells: Cells) -> float:
-        return np.sqrt(cells.n_effective) if self.B is None else read_positive(self.B, "B")
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        control_features: Any = None,
+        sample_weight: Any = None,
+        utilities: Any = None,
+    ) -> Self:
+        """Run Algorithm 1. The parameters are those of `FairClassifier.fit`."""
+        B = None if self.B is None else read_positive(self.B, "B")
+        limits, salt = read_limits(self), read_salt(self.random_state)
+        self._check_eta()
+        people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
+        problem = self._state(people)
+        problem = problem.with_multiplier_bound(B or np.sqrt(problem.cells.n_effective))
+        eta = self._resolve_eta(problem)
+        with problem.opened:
+            outcome = run(self._rounds(problem, eta), limits)
+            certificate = certify(problem, outcome)
+        self._check_features(X, reset=True)
+        self._finish(result_of(problem, outcome, certificate, salt))
+        self.eta_ = eta
+        warn(outcome, certificate)
+        return self
+
+    def _rounds(self, problem: Problem, eta: float | None) -> Iterator[Round]:
+        game, oracle, pool, nu = problem.lagrangian, problem.oracle, problem.pool, problem.nu
+        rounds = exponentiated_gradient(
+            game, oracle, pool, nu=nu, eta=eta, always_check=not self.polish
+        )
+        return polished(rounds, game, oracle, pool, nu=nu) if self.polish else rounds
+
+    def _check_eta(self) -> None:
+        if isinstance(self.eta, str) and self.eta != "theory":
+            raise ValueError(f"eta is {self.eta!r}; expected a number > 0, 'theory' or None.")
+        if self.eta is not None and not isinstance(self.eta, str):
+            read_positive(self.eta, "eta")
 
     def _resolve_eta(self, problem: Problem) -> float | None:
         if self.eta == "theory":
             rho = theory.rho(problem.lagrangian, problem.cells)
             return theory.eta(problem.nu, rho, problem.lagrangian.B)
-        if isinstance(self.eta, str):
-            raise ValueError(f"eta is {self.eta!r}; expected a number > 0, 'theory' or None.")
-        return None if self.eta is None else read_positive(self.eta, "eta")
-
-    def _note(self, problem: Problem) -> None:
-        self.eta_ = self._resolve_eta(problem)
-
-    def _plays(self, problem: Problem, pool: Pool) -> Iterator[Play]:
-        game, oracle, nu = problem.lagrangian, problem.oracle, problem.nu
-        plays = exponentiated_gradient(
-            game, oracle, pool, nu=nu, eta=self._resolve_eta(problem), always_check=not self.polish
-        )
-        return polished(plays, game, oracle, pool, nu=nu) if self.polish else plays
+        return None if self.eta is None else float(self.eta)

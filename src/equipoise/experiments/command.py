@@ -17,8 +17,8 @@ from equipoise.experiments.figures import draw_figures
 from equipoise.experiments.learners import LEARNERS, PAPER_LEARNERS
 from equipoise.experiments.measurements import Row
 from equipoise.experiments.methods import METHODS
-from equipoise.experiments.others import OTHERS, all_methods, installed_others
 from equipoise.experiments.panels import NOTIONS, PAPER_PROBLEMS, PROBLEMS, Panel
+from equipoise.experiments.rival_methods import RIVALS, all_methods, installed_rivals
 from equipoise.experiments.runs import RunReport, run_all
 from equipoise.experiments.table import write_table
 from equipoise.experiments.tasks import Result, Task, make_tasks, read_result
@@ -107,7 +107,7 @@ def reproduce(
         "methods": _read(methods, tuple(METHODS), all_methods(), "method"),
     }
     if others:
-        names["methods"] += [name for name in installed_others() if name not in names["methods"]]
+        names["methods"] += [name for name in installed_rivals() if name not in names["methods"]]
     sizes, left_out = _what_is_there(names, rows)
     for name, reason in left_out.items():
         echo(f"left out: {name}. {reason}")
@@ -219,14 +219,14 @@ def make_parser(prog: str = "python -m equipoise.experiments") -> argparse.Argum
     parser.add_argument("--problems", nargs="+", choices=list(PROBLEMS), metavar="NAME")
     parser.add_argument("--learners", nargs="+", choices=list(LEARNERS), metavar="NAME")
     parser.add_argument("--notions", nargs="+", choices=list(NOTIONS), metavar="NAME")
-    parser.add_argument("--methods", nargs="+", choices=[*METHODS, *OTHERS], metavar="NAME")
+    parser.add_argument("--methods", nargs="+", choices=[*METHODS, *RIVALS], metavar="NAME")
     parser.add_argument("--others", action="store_true", help="other libraries' methods, too")
     parser.add_argument("--rows", type=int, metavar="N", help="no more rows than these")
     parser.add_argument("--n-jobs", type=int, default=1, metavar="N", help="tasks at a time")
     parser.add_argument("--only-collate", action="store_true", help="run nothing, write anew")
     parser.epilog = (
         f"problems: {', '.join(PROBLEMS)}; learners: {', '.join(LEARNERS)}; "
-        f"methods: {', '.join([*METHODS, *OTHERS])}. By default those of the paper."
+        f"methods: {', '.join([*METHODS, *RIVALS])}. By default those of the paper."
     )
     return parser
 

@@ -8,12 +8,12 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from equipoise.cells.rows import Array
-from equipoise.experiments.envelope import convex_envelope, pareto
 from equipoise.experiments.measurements import Row, number
 from equipoise.experiments.methods import Method
-from equipoise.experiments.panels import NOTIONS, Panel, People
+from equipoise.experiments.panels import NOTIONS, Panel, Part
 from equipoise.experiments.resampling import Samples, resample
 from equipoise.experiments.tasks import Result
+from equipoise.plotting import convex_envelope, pareto
 
 #: Those that are judged.
 REDUCTIONS = ("exponentiated gradient", "column generation", "plug-in")
@@ -23,23 +23,10 @@ N_DRAWS = 200
 
 #: Columns of the table of comparisons, in order.
 COLUMNS = (
-    "problem",
-    "learner",
-    "notion",
-    "seed",
-    "reduction",
-    "baseline",
-    "setting",
-    "published",
-    "reduction_error",
-    "baseline_error",
-    "difference",
-    "standard_error",
-    "reduction_violation",
-    "baseline_violation",
-    "excess",
-    "excess_standard_error",
-    "train_difference",
+    *("problem", "learner", "notion", "seed", "reduction", "baseline", "setting", "published"),
+    *("reduction_error", "baseline_error", "difference", "standard_error"),
+    *("reduction_violation", "baseline_violation", "excess", "excess_standard_error"),
+    *("train_difference",),
 )
 
 
@@ -70,7 +57,7 @@ def compare_panel(
     curves, start = {}, 0
     for name, result in results.items():
         part = slice(start, start := start + len(result.test))
-        curves[name] = Curve.of(result.rows, samples[part])
+        curves[name] = Contender.of(result.rows, samples[part])
     rows: list[Row] = []
     for reduction in (name for name in REDUCTIONS if name in results):
         ours = curves[reduction]
@@ -86,7 +73,7 @@ def compare_panel(
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class Contender:
     """The classifiers of a method: rows on train and test data, and samples of the latter."""
 
     train: list[Row]
@@ -94,29 +81,31 @@ class Curve:
     samples: Samples
 
     @classmethod
-    def of(cls, rows: Sequence[Row], samples: Samples) -> Curve:
+    def of(cls, rows: Sequence[Row], samples: Samples) -> Contender:
         """Take the rows of a result apart."""
         train, test = ([row for row in rows if row["part"] == p] for p in ("train", "test"))
         return cls(train, test, samples)
 
-    def with_more(self, other: Curve) -> Curve:
+    def with_more(self, other: Contender) -> Contender:
         """Return the classifiers of both."""
         violation = np.vstack([self.samples.violation, other.samples.violation])
         error = np.vstack([self.samples.error, other.samples.error])
-        return Curve(self.train + other.train, self.test + other.test, Samples(violation, error))
+        return Contender(
+            self.train + other.train, self.test + other.test, Samples(violation, error)
+        )
 
-    def some(self, chosen: Sequence[int]) -> Curve:
+    def some(self, chosen: Sequence[int]) -> Contender:
         """Return some of the classifiers."""
         chosen = list(chosen)
         train, test = [self.train[i] for i in chosen], [self.test[i] for i in chosen]
-        return Curve(train, test, self.samples[chosen])
+        return Contender(train, test, self.samples[chosen])
 
     def efficient(self) -> list[int]:
         """Return the numbers of those on the training Pareto frontier."""
         return pareto(*trade_off(self.train).T).tolist()
 
 
-def compare(ours: Curve, theirs: Curve, published: float | None = None) -> Iterator[Row]:
+def compare(ours: Contender, theirs: Contender, published: float | None = None) -> Iterator[Row]:
     """Yield a row for each setting of a baseline: those that are efficient, and the published."""
     on_train, on_test = trade_off(ours.train), trade_off(ours.test)
     fairest = int(convex_envelope(*on_test.T)[0])
@@ -164,5 +153,5 @@ def trade_off(rows: Sequence[Row]) -> Array:
     return np.array([(row["violation"], row["error"]) for row in rows], dtype=float)
 
 
-def _people(result: Result) -> People:
-    return People(np.empty((len(result.y_test), 0)), result.y_test, result.A_test)
+def _people(result: Result) -> Part:
+    return Part(np.empty((len(result.y_test), 0)), result.y_test, result.A_test)

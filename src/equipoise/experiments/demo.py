@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +17,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from equipoise.cells.rows import Array
-from equipoise.constraints.parity import DemographicParity, EqualizedOdds
+from equipoise.constraints import DemographicParity, EqualizedOdds
+from equipoise.constraints.rates import GROUP_RATES
 from equipoise.datasets import load_adult
 from equipoise.estimators.frontier import Frontier
+from equipoise.experiments.panels import Part
 from equipoise.metrics import GroupTable, group_table
-from equipoise.plotting import Curve, FrontierDisplay
+from equipoise.plotting import Curve, FrontierDisplay, new_figure
 
 #: Bounds of the models that are shown, and of the frontier: up to where no constraint is left.
 BOUNDS = (0.05, 0.01)
@@ -33,28 +34,11 @@ CONSTRAINTS = {
     "EO": EqualizedOdds(reference="pairwise"),
 }
 WORDS = {"DP": "demographic parity", "EO": "equalized odds"}
-RATES = {
-    "selected": "selection_rate",
-    "true positives": "true_positive_rate",
-    "false positives": "false_positive_rate",
-    "wrong": "error_rate",
-}
+RATES = {rate.words: rate.column for rate in GROUP_RATES[1:]}
 ORDINARY = "ordinary"
 
 
-@dataclass(frozen=True, eq=False)
-class People:
-    """Features, labels and groups of some people."""
-
-    X: NDArray[Any]
-    y: NDArray[Any]
-    sex: NDArray[Any]
-
-    def __len__(self) -> int:
-        return len(self.y)
-
-
-def load_people() -> tuple[People, People]:
+def load_people() -> tuple[Part, Part]:
     """Return the people to learn from and the people held out, as published.
 
     >>> learned, held_out = load_people()
@@ -65,13 +49,13 @@ def load_people() -> tuple[People, People]:
     train = adult.split == "train"
     scaler = StandardScaler().fit(adult.data[train])
     learned, held_out = (
-        People(scaler.transform(adult.data[rows]), adult.target[rows], adult.sensitive["sex"][rows])
+        Part(scaler.transform(adult.data[rows]), adult.target[rows], adult.sensitive["sex"][rows])
         for rows in (train, ~train)
     )
     return learned, held_out
 
 
-def side_by_side(models: Mapping[str, Any], people: People) -> str:
+def side_by_side(models: Mapping[str, Any], people: Part) -> str:
     """Return a table: every rate for every group, one column a model.
 
     Parameters
@@ -81,7 +65,7 @@ def side_by_side(models: Mapping[str, Any], people: People) -> str:
     """
     tables = [
         group_table(
-            people.y, probability_of_selection(model, people.X), sensitive_features=people.sex
+            people.y, probability_of_selection(model, people.X), sensitive_features=people.A
         )
         for model in models.values()
     ]
@@ -112,27 +96,22 @@ def _line(words: str, group: object, entries: Sequence[str]) -> str:
     return f"{words:<16}{group!s:<11}" + "".join(f"{entry:>10}" for entry in entries)
 
 
-def trace(learner: Any, people: People) -> dict[str, Frontier]:
+def trace(learner: Any, people: Part) -> dict[str, Frontier]:
     """Return the frontier of each constraint: the best model at every bound, from one pool."""
     return {
         name: Frontier(learner, constraint, bounds=TRACED).fit(
-            people.X, people.y, sensitive_features=people.sex
+            people.X, people.y, sensitive_features=people.A
         )
         for name, constraint in CONSTRAINTS.items()
     }
 
 
-def draw(frontiers: Mapping[str, Frontier], held_out: People, path: Path) -> None:
+def draw(frontiers: Mapping[str, Frontier], held_out: Part, path: Path) -> None:
     """Save the picture of the frontiers, on the people of the fit and on those held out."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    figure = new_figure(figsize=(10, 4.2))
     axes = figure.subplots(1, len(frontiers), sharey=True)
     for ax, (name, frontier) in zip(axes, frontiers.items(), strict=True):
-        *measured, alone = frontier.evaluate(
-            held_out.X, held_out.y, sensitive_features=held_out.sex
-        )
-        measured.sort(key=lambda point: point.disparity)  # for other people the order may differ
+        *measured, alone = frontier.evaluate(held_out.X, held_out.y, sensitive_features=held_out.A)
         curves = [
             Curve.from_points("people learned from", frontier.points_),
             Curve.from_points("people held out", measured, n=len(held_out)),
@@ -144,7 +123,7 @@ def draw(frontiers: Mapping[str, Frontier], held_out: People, path: Path) -> Non
     figure.savefig(path, dpi=150)
 
 
-def report(learned: People, held_out: People, path: Path) -> None:
+def report(learned: Part, held_out: Part, path: Path) -> None:
     """Fit the models, print what they do to each group, and save the picture."""
     learner = LogisticRegression(C=0.01, max_iter=1000)
     print("Who earns more than 50,000 dollars a year? The Adult data, census of 1994.")

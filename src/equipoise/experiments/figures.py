@@ -14,33 +14,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.cells.rows import Array
-from equipoise.experiments.envelope import convex_envelope, pareto
-from equipoise.experiments.measurements import Row, number
+from equipoise.experiments.measurements import COLUMNS, Row, number
 from equipoise.experiments.methods import METHODS
 from equipoise.experiments.panels import Panel
+from equipoise.plotting import PALETTE, convex_envelope, new_figure, pareto
 
-#: Colours that people with any kind of colour vision can tell apart (Okabe and Ito, 2008), and
-#: the marker of the published method.
+#: The colour of each method, and the marker of the published one.
 _STYLES: dict[str, tuple[str, str]] = {
-    "unconstrained": ("#000000", "o"),
-    "reweighting": ("#E69F00", "s"),
-    "relabeling": ("#CC79A7", "^"),
-    "post-processing": ("#009E73", "D"),
-    "exponentiated gradient": ("#0072B2", ""),
-    "grid search": ("#56B4E9", ""),
-    "column generation": ("#D55E00", ""),
+    "unconstrained": (PALETTE["black"], "o"),
+    "reweighting": (PALETTE["orange"], "s"),
+    "relabeling": (PALETTE["purple"], "^"),
+    "post-processing": (PALETTE["green"], "D"),
+    "exponentiated gradient": (PALETTE["blue"], ""),
+    "grid search": (PALETTE["sky blue"], ""),
+    "column generation": (PALETTE["vermilion"], ""),
     "plug-in": ("#7F7F7F", ""),
 }
 #: Methods of which Figure 1 shows the curve.
 _REDUCTIONS = ("exponentiated gradient", "column generation")
-_QUANTITIES = (
-    "error",
-    "error_low",
-    "error_high",
-    "violation",
-    "violation_low",
-    "violation_high",
-)
+_QUANTITIES = tuple(name for name in COLUMNS if name.startswith(("error", "violation")))
 
 
 @dataclass(frozen=True)
@@ -98,18 +90,17 @@ def draw_figures(rows: Sequence[Row], folder: Path, prefix: str = "") -> list[Pa
     return written
 
 
-def draw(panels: dict[Panel, dict[str, Curve]], figure: Figure) -> Any:
+def draw(panels: dict[Panel, dict[str, SettingMeans]], figure: Figure) -> Any:
     """Return one figure as matplotlib's."""
-    matplotlib, make = _matplotlib()
     columns = list(dict.fromkeys(panel.problem for panel in panels))
     learners = list(dict.fromkeys(panel.learner for panel in panels))
     notions = list(dict.fromkeys(panel.notion for panel in panels))
     lines = [(notion, learner) for notion in notions for learner in learners]
-    with matplotlib.rc_context(
-        {"font.size": 7, "svg.hashsalt": "equipoise", "axes.linewidth": 0.6}
-    ):
-        size = (max(2.1 * len(columns) + 0.4, 5.0), 1.75 * len(lines) + 0.9)
-        picture = make(figsize=size, layout="constrained")
+    size = (max(2.1 * len(columns) + 0.4, 5.0), 1.75 * len(lines) + 0.9)
+    picture = new_figure(figsize=size)
+    from matplotlib import rc_context
+
+    with rc_context({"font.size": 7, "svg.hashsalt": "equipoise", "axes.linewidth": 0.6}):
         axes = picture.subplots(len(lines), len(columns), squeeze=False)
         for at, (notion, learner) in enumerate(lines):
             for column, problem in enumerate(columns):
@@ -144,8 +135,8 @@ def _add_legend(picture: Any, axes: Any, title: str) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
-    """A method in a panel: quantities of each setting, on train and test data."""
+class SettingMeans:
+    """A method in a panel: each quantity by setting, on train and test data, mean of all splits."""
 
     settings: Array
     train: dict[str, Array]
@@ -156,7 +147,7 @@ class Curve:
         return pareto(self.train["violation"], self.train["error"])
 
 
-def collect(rows: Iterable[Row]) -> dict[Panel, dict[str, Curve]]:
+def collect(rows: Iterable[Row]) -> dict[Panel, dict[str, SettingMeans]]:
     """Arrange a results table by panel and method; several splits become their means."""
     panels: dict[Panel, dict[str, dict[str, dict[float, list[Row]]]]] = {}
     for row in rows:
@@ -170,7 +161,7 @@ def collect(rows: Iterable[Row]) -> dict[Panel, dict[str, Curve]]:
     }
 
 
-def _curve(parts: dict[str, dict[float, list[Row]]]) -> Curve:
+def _curve(parts: dict[str, dict[float, list[Row]]]) -> SettingMeans:
     settings = sorted(parts["train"])
 
     def means(part: str) -> dict[str, Array]:
@@ -181,10 +172,10 @@ def _curve(parts: dict[str, dict[float, list[Row]]]) -> Curve:
             for name in _QUANTITIES
         }
 
-    return Curve(np.array(settings), means("train"), means("test"))
+    return SettingMeans(np.array(settings), means("train"), means("test"))
 
 
-def draw_panel(ax: Any, curves: dict[str, Curve], figure: Figure) -> None:
+def draw_panel(ax: Any, curves: dict[str, SettingMeans], figure: Figure) -> None:
     """Draw one panel: curves of methods with many settings, markers of published ones."""
     for name in (name for name in _STYLES if name in curves):
         colour, marker = _STYLES[name]
@@ -204,7 +195,7 @@ def draw_panel(ax: Any, curves: dict[str, Curve], figure: Figure) -> None:
     ax.grid(alpha=0.2, lw=0.4)
 
 
-def _draw_curve(ax: Any, curve: Curve, name: str, figure: Figure) -> None:
+def _draw_curve(ax: Any, curve: SettingMeans, name: str, figure: Figure) -> None:
     colour, marker = _STYLES[name]
     measured = getattr(curve, figure.part)
     chosen = curve.efficient()
@@ -222,14 +213,3 @@ def _draw_curve(ax: Any, curve: Curve, name: str, figure: Figure) -> None:
     if figure.bands and name == "exponentiated gradient":
         band = (measured[bound][chosen] for bound in ("error_low", "error_high"))
         ax.fill_between(x, *band, color=colour, alpha=0.15, lw=0, zorder=0)
-
-
-def _matplotlib() -> tuple[Any, Any]:
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure as Picture
-    except ImportError as error:
-        raise ImportError(
-            "figures need matplotlib, which is not installed. Run: pip install 'equipoise[plot]'"
-        ) from error
-    return matplotlib, Picture

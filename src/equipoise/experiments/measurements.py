@@ -6,26 +6,13 @@ from collections.abc import Sequence
 
 from equipoise.cells.rows import Array
 from equipoise.experiments.methods import Outcome
-from equipoise.experiments.panels import Notion, People, Split
+from equipoise.experiments.panels import Notion, Part, Split
 from equipoise.metrics import confidence_interval, error_rate
 
 #: Columns of the results table, in order.
 COLUMNS = (
-    "problem",
-    "learner",
-    "notion",
-    "method",
-    "seed",
-    "setting",
-    "part",
-    "n",
-    "error",
-    "error_low",
-    "error_high",
-    "violation",
-    "violation_low",
-    "violation_high",
-    "fits",
+    *("problem", "learner", "notion", "method", "seed", "setting", "part", "n", "error"),
+    *("error_low", "error_high", "violation", "violation_low", "violation_high", "fits"),
 )
 Row = dict[str, str | float | int | None]
 
@@ -36,14 +23,14 @@ def number(row: Row, name: str) -> float:
     return float("nan") if value is None or value == "" else float(value)
 
 
-def measure(decisions: Array, people: People, notion: Notion) -> Row:
+def measure(decisions: Array, people: Part, notion: Notion) -> Row:
     """Return error and violation of expected decisions, with analytic intervals.
 
     Examples
     --------
     >>> import numpy as np
     >>> from equipoise.experiments.panels import NOTIONS
-    >>> people = People(np.zeros((4, 1)), np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1]))
+    >>> people = Part(np.zeros((4, 1)), np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1]))
     >>> row = measure(np.array([0.0, 1.0, 1.0, 1.0]), people, NOTIONS["DP"])
     >>> row["error"], row["violation"]
     (0.25, 0.25)

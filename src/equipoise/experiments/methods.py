@@ -52,8 +52,6 @@ class Method:
     ----------
     run : callable
         From (split, notion, learner) to outcomes.
-    setting : str
-        What the number of an outcome is: "eps", "scale", "point" or "".
     published : float or None
         The setting of the method as published; markers in the figures stand there.
     notions : tuple of str
@@ -64,7 +62,6 @@ class Method:
     """
 
     run: Callable[[Split, Notion, Learner], Outcomes]
-    setting: str
     expected_fits: Callable[[Learner], float]
     published: float | None = None
     notions: tuple[str, ...] = ("DP", "EO")
@@ -173,27 +170,22 @@ def _frontier(split: Split, notion: Notion, learner: Learner, oracle: str) -> Ou
 
 _DP = ("DP",)
 METHODS: dict[str, Method] = {
-    "unconstrained": Method(unconstrained, "", lambda learner: 1, published=0.0),
+    "unconstrained": Method(unconstrained, lambda learner: 1, published=0.0),
     "reweighting": Method(
-        reweighting, "scale", lambda learner: learner.n_scales, published=1.0, notions=_DP
+        reweighting, lambda learner: learner.n_scales, published=1.0, notions=_DP
     ),
     "relabeling": Method(
         relabeling,
-        "scale",
         lambda learner: learner.n_scales + 1,
         published=1.0,
         notions=_DP,
         two_groups_only=True,
     ),
-    "post-processing": Method(postprocessing, "eps", lambda learner: 1, published=0.0),
-    "exponentiated gradient": Method(
-        exponentiated_gradient, "eps", lambda learner: 15 * learner.n_eps
-    ),
-    "grid search": Method(
-        grid_search, "point", lambda learner: learner.grid_size, two_groups_only=True
-    ),
-    "column generation": Method(column_generation, "eps", lambda learner: 15),
-    "plug-in": Method(plugin, "eps", lambda learner: 18),
+    "post-processing": Method(postprocessing, lambda learner: 1, published=0.0),
+    "exponentiated gradient": Method(exponentiated_gradient, lambda learner: 15 * learner.n_eps),
+    "grid search": Method(grid_search, lambda learner: learner.grid_size, two_groups_only=True),
+    "column generation": Method(column_generation, lambda learner: 15),
+    "plug-in": Method(plugin, lambda learner: 18),
 }
 
 

@@ -12,8 +12,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 from equipoise.cells.rows import Array
-from equipoise.constraints.base import Constraint
-from equipoise.constraints.parity import DemographicParity, EqualizedOdds
+from equipoise.constraints import Constraint, DemographicParity, EqualizedOdds
 from equipoise.datasets import (
     load_acs_income,
     load_adult,
@@ -85,12 +84,12 @@ class Panel:
 
 
 @dataclass(frozen=True, eq=False)
-class People:
-    """Features, labels 0 and 1, and the number of each person's group."""
+class Part:
+    """One part of a data set: features, labels 0 and 1, and the group of each person."""
 
     X: Array
     y: NDArray[np.int64]
-    A: NDArray[np.int64]
+    A: NDArray[Any]
 
     def __len__(self) -> int:
         return len(self.y)
@@ -98,11 +97,10 @@ class People:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Three quarters to learn from, one quarter to test on; ``groups`` names the groups."""
+    """Three quarters to learn from, one quarter to test on."""
 
-    train: People
-    test: People
-    groups: tuple[str, ...]
+    train: Part
+    test: Part
 
 
 def load_split(problem: str, encoding: str, seed: int, rows: int | None = None) -> Split:
@@ -123,14 +121,14 @@ def load_split(problem: str, encoding: str, seed: int, rows: int | None = None) 
     Examples
     --------
     >>> split = load_split("adult", "codes", seed=0, rows=1000)
-    >>> len(split.train), len(split.test), split.groups
-    (750, 250, ('Female', 'Male'))
+    >>> len(split.train), len(split.test)
+    (750, 250)
     >>> split.train.X.shape
     (750, 13)
     """
     spec = PROBLEMS[problem]
     data = spec.load()
-    groups, A = np.unique(np.asarray(data.sensitive[spec.attribute]), return_inverse=True)
+    _, A = np.unique(np.asarray(data.sensitive[spec.attribute]), return_inverse=True)
     X, y = np.asarray(data.data, dtype=float), np.asarray(data.target, dtype=np.int64)
     chosen = np.random.default_rng(seed).permutation(len(y))
     chosen = np.sort(chosen[: min(rows or len(y), spec.rows or len(y))])
@@ -140,8 +138,8 @@ def load_split(problem: str, encoding: str, seed: int, rows: int | None = None) 
     train, test = train_test_split(np.arange(len(y)), test_size=0.25, random_state=seed)
     if encoding == "indicators":
         X = StandardScaler().fit(X[train]).transform(X)
-    learned, tested = (People(X[part], y[part], A[part]) for part in (train, test))
-    return Split(learned, tested, tuple(map(str, groups)))
+    learned, tested = (Part(X[part], y[part], A[part]) for part in (train, test))
+    return Split(learned, tested)
 
 
 def category_codes(X: Array, names: Sequence[str]) -> Array:

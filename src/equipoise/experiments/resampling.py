@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from equipoise.cells.rows import Array
-from equipoise.experiments.envelope import convex_envelope
-from equipoise.experiments.panels import People
+from equipoise.experiments.panels import Part
+from equipoise.plotting import convex_envelope
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class Samples:
 
 
 def resample(
-    decisions: Array, people: People, given_label: bool, n_draws: int, seed: int = 0
+    decisions: Array, people: Part, given_label: bool, n_draws: int, seed: int = 0
 ) -> Samples:
     """Draw samples with replacement (each person Poisson(1) times) and measure on each.
 
@@ -41,7 +41,7 @@ def resample(
     ----------
     decisions : array of shape (S, n)
         Expected decisions of each classifier.
-    people : People
+    people : Part
         Their labels and groups.
     given_label : bool
         Whether the violation is that of equalized odds, or of demographic parity.
@@ -50,7 +50,7 @@ def resample(
 
     Examples
     --------
-    >>> people = People(np.zeros((400, 0)), np.arange(400) % 2, np.arange(400) // 200)
+    >>> people = Part(np.zeros((400, 0)), np.arange(400) % 2, np.arange(400) // 200)
     >>> perfect_and_constant = np.array([people.y, np.ones(400)], dtype=float)
     >>> samples = resample(perfect_and_constant, people, given_label=False, n_draws=50)
     >>> samples.error.mean(axis=1).round(1).tolist()

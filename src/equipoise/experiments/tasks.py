@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -13,12 +12,13 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.atomic_files import new_file
 from equipoise.cells.rows import Array
 from equipoise.experiments.learners import LEARNERS, N_BOUNDS, Learner
 from equipoise.experiments.measurements import Row, measure_all
 from equipoise.experiments.methods import Method, outcomes_of
-from equipoise.experiments.others import all_methods
 from equipoise.experiments.panels import NOTIONS, Panel, load_split
+from equipoise.experiments.rival_methods import all_methods
 
 #: Raised when results computed before mean something else than those computed now.
 FORMAT = 1
@@ -98,8 +98,7 @@ def run_task(task: Task, folder: Path) -> None:
         for row in measure_all(outcomes, split, notion)
     ]
     path = folder / task.file_name
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    with partial.open("wb") as file:
+    with new_file(path, overwrite=True) as partial, partial.open("wb") as file:
         np.savez_compressed(
             file,
             identity=task.identity(),
@@ -108,7 +107,6 @@ def run_task(task: Task, folder: Path) -> None:
             y_test=split.test.y.astype(np.int8),
             A_test=split.test.A.astype(np.int8),
         )
-    os.replace(partial, path)
 
 
 def read_result(task: Task, folder: Path) -> Result | None:

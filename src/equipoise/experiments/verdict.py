@@ -6,16 +6,16 @@ A pure function of the table of comparisons, see `equipoise.experiments.comparis
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from scipy.stats import norm
 
 from equipoise.experiments.measurements import Row, number
 
+Item = TypeVar("Item", Row, "Verdict")
 Judgement = Literal["dominates", "matches", "loses"]
 JUDGEMENTS: tuple[Judgement, ...] = ("dominates", "matches", "loses")
 
@@ -91,10 +91,8 @@ def judge(comparisons: Iterable[Row]) -> list[Verdict]:
     >>> judge([row | {"difference": 0.001}])[0].judgement
     'matches'
     """
-    names = ("problem", "learner", "notion", "reduction", "baseline")
     verdicts = []
-    for _, group in _grouped(comparisons, names):
-        rows = list(group)
+    for _, rows in _by(comparisons, "problem", "learner", "notion", "reduction", "baseline"):
         published = [row for row in rows if row["published"]]
         name = str(rows[0]["baseline"])
         if published:
@@ -106,7 +104,7 @@ def judge(comparisons: Iterable[Row]) -> list[Verdict]:
 
 
 def _verdict(baseline: str, rows: list[Row]) -> Verdict:
-    settings = [list(group) for _, group in _grouped(rows, ("setting",))]
+    settings = [group for _, group in _by(rows, "setting")]
     quantile = float(norm.ppf(1 - _LEVEL / (2 * len(settings))))
     duels = [_duel(group, quantile) for group in settings]
     scores = np.array([_score(duel) for duel in duels])
@@ -118,12 +116,11 @@ def _verdict(baseline: str, rows: list[Row]) -> Verdict:
         judgement, deciding = "dominates", int(np.argmin(scores))
     duel = duels[deciding]
     on_train = [d.train_difference for d in duels if not np.isnan(d.train_difference)]
+    problem, learner, notion, reduction = (
+        str(rows[0][name]) for name in ("problem", "learner", "notion", "reduction")
+    )
     return Verdict(
-        problem=str(rows[0]["problem"]),
-        learner=str(rows[0]["learner"]),
-        notion=str(rows[0]["notion"]),
-        reduction=str(rows[0]["reduction"]),
-        baseline=baseline,
+        *(problem, learner, notion, reduction, baseline),
         judgement=judgement,
         difference=duel.difference,
         margin=duel.margin,
@@ -156,23 +153,12 @@ def _duel(rows: list[Row], quantile: float) -> _Duel:
     )
 
 
-def _grouped(rows: Iterable[Row], names: Sequence[str]) -> Iterable[tuple[Any, Iterable[Row]]]:
-    """Group rows by columns; groups keep the order in which they first appear."""
-
-    def key(row: Row) -> tuple:
-        return tuple(row[name] for name in names)
-
-    rows = list(rows)
-    first = {k: at for at, k in reversed(list(enumerate(map(key, rows))))}
-    return groupby(sorted(rows, key=lambda row: first[key(row)]), key=key)
-
-
 def write_markdown(verdicts: Sequence[Verdict]) -> str:
     """Write the verdicts as Markdown: counts first, then every panel with its numbers."""
     parts = ["# Verdict", _PREFACE, "## Panels: dominates / matches / loses", _counts(verdicts)]
     reductions = list(dict.fromkeys(v.reduction for v in verdicts))
-    for key, group in _by(verdicts, lambda v: (v.learner, v.notion)):
-        parts += ["## {}, {}".format(*key), _panel_table(list(group), reductions)]
+    for (learner, notion), group in _by(verdicts, "learner", "notion"):
+        parts += [f"## {learner}, {notion}", _panel_table(group, reductions)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -180,8 +166,7 @@ def _counts(verdicts: Sequence[Verdict]) -> str:
     learners = list(dict.fromkeys(v.learner for v in verdicts))
     lines = ["| reduction | baseline | " + " | ".join(learners) + " | train |"]
     lines.append("| --- " * (3 + len(learners)) + "|")
-    for (reduction, baseline), group in _by(verdicts, lambda v: (v.reduction, v.baseline)):
-        group = list(group)
+    for (reduction, baseline), group in _by(verdicts, "reduction", "baseline"):
         cells = " | ".join(_tally(v for v in group if v.learner == name) for name in learners)
         seen = [v.train_difference for v in group if not np.isnan(v.train_difference)]
         worst = f"{max(seen):+.4f}" if seen else ""
@@ -197,7 +182,7 @@ def _tally(verdicts: Iterable[Verdict]) -> str:
 def _panel_table(verdicts: list[Verdict], reductions: Sequence[str]) -> str:
     lines = ["| data | baseline | " + " | ".join(reductions) + " |"]
     lines.append("| --- " * (2 + len(reductions)) + "|")
-    for (problem, baseline), group in _by(verdicts, lambda v: (v.problem, v.baseline)):
+    for (problem, baseline), group in _by(verdicts, "problem", "baseline"):
         said = {v.reduction: _cell(v) for v in group}
         cells = " | ".join(said.get(reduction, "") for reduction in reductions)
         lines.append(f"| {problem} | {baseline} | {cells} |")
@@ -212,11 +197,13 @@ def _cell(verdict: Verdict) -> str:
     return f"{text} ({verdict.excess:.4f})" if verdict.excess > 0 else text
 
 
-def _by(verdicts: Iterable[Verdict], key: Callable[[Verdict], Any]) -> Iterable[tuple[Any, Any]]:
-    """Group by a key; groups keep the order in which they first appear."""
-    verdicts = list(verdicts)
-    order = {k: at for at, k in enumerate(dict.fromkeys(map(key, verdicts)))}
-    return groupby(sorted(verdicts, key=lambda v: order[key(v)]), key=key)
+def _by(items: Iterable[Item], *names: str) -> Iterator[tuple[tuple[Any, ...], list[Item]]]:
+    """Yield groups by columns or attributes, in the order in which they first appear."""
+    groups: dict[tuple[Any, ...], list[Item]] = {}
+    for item in items:
+        row = item if isinstance(item, dict) else vars(item)
+        groups.setdefault(tuple(row[name] for name in names), []).append(item)
+    yield from groups.items()
 
 
 _PREFACE = """\

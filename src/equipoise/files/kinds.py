@@ -6,13 +6,11 @@ from typing import Any, NoReturn
 
 from sklearn.pipeline import Pipeline
 
-from equipoise.cells.layered import LayeredCells
-from equipoise.cells.rows import Cells
-from equipoise.cells.table import CellCounts
-from equipoise.constraints import group_bounds, parity
-from equipoise.constraints.base import All, Linear
-from equipoise.constraints.expressions import Expression, Inequality, Term
-from equipoise.constraints.moments import Row
+from equipoise.cells.layered import LayeredTable
+from equipoise.cells.table import CellTable
+from equipoise.constraints import CATALOGUE, All, Inequality, Linear, Row
+from equipoise.constraints.conditions import Event
+from equipoise.constraints.expressions import Expression, Term
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.frontier_point import FrontierPoint
 from equipoise.estimators.grid_search import Candidate, GridSearch
@@ -21,15 +19,15 @@ from equipoise.estimators.reductions import ExponentiatedGradient, FairClassifie
 from equipoise.game.certificate import Certificate
 from equipoise.game.objectives import BalancedError, Costs
 from equipoise.game.pool import Pool
-from equipoise.metrics.violations import Tally
+from equipoise.metrics.tallies import Tally
+from equipoise.oracles.candidates import LabelAdapter
 from equipoise.oracles.cell_probabilities import (
+    CellGroups,
     CellProbabilities,
-    CellTable,
     ClassProbabilities,
     OneAgainstRest,
 )
 from equipoise.oracles.plugin import PluginClassifier
-from equipoise.oracles.refit import Relabelled
 from equipoise.oracles.thresholds import ThresholdedClassifier
 from equipoise.oracles.transformed import TransformedClassifier
 
@@ -58,32 +56,15 @@ class NotKept:
 #: The kinds that `save` takes; a Pipeline may end in one of them.
 MODELS = (FairClassifier, ExponentiatedGradient, GridSearch, Frontier, RandomizedClassifier)
 
-_PARITIES = (
-    parity.AccuracyEquality,
-    parity.DemographicParity,
-    parity.EqualOpportunity,
-    parity.EqualizedOdds,
-    parity.ErrorRateBalance,
-    parity.FalseNegativeRateParity,
-    parity.FalsePositiveRateParity,
-    parity.FourFifthsRule,
-    parity.UtilityParity,
-)
-_BOUNDS = (
-    group_bounds.BoundedGroupError,
-    group_bounds.MinimaxGroupError,
-    group_bounds.SelectionRate,
-    group_bounds.TreatmentEquality,
-)
 _OTHERS = (
-    *(All, Linear, Inequality, Expression, Term, Row, Costs, BalancedError),
-    *(Certificate, FrontierPoint, Candidate, Cells, CellCounts, LayeredCells, Pool),
-    *(ThresholdedClassifier, PluginClassifier, CellProbabilities, ClassProbabilities, CellTable),
-    *(OneAgainstRest, Relabelled, Tally, TransformedClassifier, Pipeline),
+    *(All, Linear, Inequality, Expression, Term, Row, Event, Costs, BalancedError),
+    *(Certificate, FrontierPoint, Candidate, CellTable, LayeredTable, Pool),
+    *(ThresholdedClassifier, PluginClassifier, CellProbabilities, ClassProbabilities, CellGroups),
+    *(OneAgainstRest, LabelAdapter, Tally, TransformedClassifier, Pipeline),
 )
 #: By the names under which files know them. Renaming a class here is a new format version.
 KINDS: dict[str, type[Any]] = {
-    kind.__name__.lstrip("_"): kind for kind in (*MODELS, *_PARITIES, *_BOUNDS, *_OTHERS)
+    kind.__name__.lstrip("_"): kind for kind in (*MODELS, *CATALOGUE, *_OTHERS)
 }
 NAMES = {kind: name for name, kind in KINDS.items()}
 

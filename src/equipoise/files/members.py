@@ -17,7 +17,7 @@ TRUSTED = frozenset(
     {
         "collections.OrderedDict",
         "collections.defaultdict",
-        "equipoise.oracles.refit.ResampledClassifier",
+        "equipoise.oracles.learners.ResampledClassifier",
         "lightgbm.basic.Booster",
         "lightgbm.sklearn.LGBMClassifier",
         "numpy.dtype",

@@ -14,9 +14,7 @@ The hashes find accidents. They are no signature: who can write the file can wri
 from __future__ import annotations
 
 import json
-import platform
 from collections.abc import Iterable, Mapping
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +27,11 @@ from equipoise.files import members as member_files
 from equipoise.files.kinds import MODELS, is_model
 from equipoise.files.state import Decoder, Encoder
 from equipoise.files.summary import summarize
+from equipoise.files.versions import versions
 
 __all__ = ["ModelFileError", "UntrustedTypeError", "load", "read_manifest", "save"]
 
 _STATE, _MEMBERS = "state.json", "members.skops"
-_LIBRARIES = ("equipoise", "numpy", "scipy", "scikit-learn", "skops", "lightgbm", "xgboost")
 
 
 def save(
@@ -97,7 +95,7 @@ def save(
     state = json.dumps(encoder.encode(model), ensure_ascii=False, allow_nan=False).encode()
     members, untrusted = member_files.dump(encoder.objects)
     manifest = {
-        "versions": {"python": platform.python_version(), **_versions()},
+        "versions": versions(),
         **summarize(model),
         "types_to_trust": untrusted,
         "metadata": dict(metadata or {}),
@@ -159,13 +157,3 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
     ('RandomizedClassifier', [1.0], {'owner': 'me'})
     """
     return archive.read_manifest(Path(path))
-
-
-def _versions() -> dict[str, str]:
-    found = {}
-    for name in _LIBRARIES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found

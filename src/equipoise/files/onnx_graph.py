@@ -11,9 +11,9 @@ from scipy.special import expit
 from sklearn.dummy import DummyClassifier
 from sklearn.pipeline import Pipeline
 
+from equipoise.oracles.candidates import LabelAdapter
 from equipoise.oracles.cell_probabilities import CellProbabilities, OneAgainstRest
-from equipoise.oracles.plugin import _ROUNDING, PluginClassifier
-from equipoise.oracles.refit import Relabelled
+from equipoise.oracles.plugin import ROUNDING, PluginClassifier
 from equipoise.oracles.thresholds import ThresholdedClassifier
 
 #: Versions of the operators that the graph is made of, and of the format.
@@ -81,11 +81,11 @@ class Graph:
             cost = self.node(
                 "MatMul", self.cells(member.probabilities), self.constant(member.costs[:, None])
             )
-            least = -_ROUNDING * float(np.abs(member.costs).max(initial=0.0))
+            least = -ROUNDING * float(np.abs(member.costs).max(initial=0.0))
             return self.as_double(self.node("Less", cost, self.number(least)))
         if isinstance(member, ThresholdedClassifier):
             return self.above(member.classifier, member.threshold)
-        if isinstance(member, Relabelled):
+        if isinstance(member, LabelAdapter):
             return self.label_is(member.classifier, member.classes[1])
         return self.label_is(member, 1)
 

@@ -1,7 +1,9 @@
 """The state of a model as JSON: numbers, words, arrays and this package's own types.
 
 Whatever else a model consists of, such as the classifiers of other libraries, is put on a list of
-*objects* and referred to by its number there. An object that is met twice is written once.
+*objects* and referred to by its number there. An object that is met twice is written once. skops,
+which keeps those objects, does not keep this package's own: it would tie files to module paths, and
+functions and rows of the fit would have to be taken out by a walk like this one all the same.
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ from sklearn.pipeline import Pipeline
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.frontier_point import FrontierPoint
 from equipoise.estimators.randomized import RandomizedClassifier
-from equipoise.game.certificate import Certificate
 
 
 def summarize(model: Any) -> dict[str, Any]:
@@ -32,7 +31,7 @@ def summarize(model: Any) -> dict[str, Any]:
         }
         summary["constraint"] = repr(getattr(inner, "constraint_", inner.constraint))
     if hasattr(inner, "certificate_"):
-        summary["certificate"] = describe_certificate(inner.certificate_)
+        summary["certificate"] = inner.certificate_.to_dict()
     mixture = inner if isinstance(inner, RandomizedClassifier) else vars(inner).get("classifier_")
     if mixture is not None:
         summary["weights"] = mixture.weights.tolist()
@@ -46,17 +45,6 @@ def summarize(model: Any) -> dict[str, Any]:
     summary["feature_names"] = None if names is None else [str(name) for name in names]
     summary["n_features"] = getattr(inner, "n_features_in_", None)
     return summary
-
-
-def describe_certificate(certificate: Certificate) -> dict[str, Any]:
-    """Return the numbers of a certificate, and its text."""
-    names = ("error", "violation", "lower", "upper", "gap", "nu", "B", "least_slack", "n_calls")
-    return {
-        **{name: _number(getattr(certificate, name)) for name in names},
-        "exact": certificate.exact,
-        "feasible": certificate.feasible,
-        "text": str(certificate),
-    }
 
 
 def describe_point(point: FrontierPoint) -> dict[str, Any]:

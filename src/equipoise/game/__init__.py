@@ -1,1 +1,29 @@
 """The game between learner and multipliers (section 3)."""
+
+from equipoise.game.certificate import Certificate
+from equipoise.game.column_generation import column_generation, many_bounds
+from equipoise.game.exponentiated_gradient import exponentiated_gradient
+from equipoise.game.lagrangian import Lagrangian
+from equipoise.game.mixture import Mixture
+from equipoise.game.objectives import BalancedError, Costs
+from equipoise.game.pool import Oracle, Pool, Response
+from equipoise.game.rounds import Limits, Outcome, Reason, Round, run
+
+__all__ = [
+    "BalancedError",
+    "Certificate",
+    "Costs",
+    "Lagrangian",
+    "Limits",
+    "Mixture",
+    "Oracle",
+    "Outcome",
+    "Pool",
+    "Reason",
+    "Response",
+    "Round",
+    "column_generation",
+    "exponentiated_gradient",
+    "many_bounds",
+    "run",
+]

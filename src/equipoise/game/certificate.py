@@ -4,18 +4,82 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
 
 import numpy as np
 
-from equipoise.cells.rows import Array
-from equipoise.constraints.groups import called
+from equipoise.cells.table import Array
+from equipoise.constraints.groups import group_name
 from equipoise.constraints.moments import Row
-from equipoise.game.conflicts import Conflict
-from equipoise.game.lagrangian import TOLERANCE, Lagrangian
-from equipoise.game.pool import Play
+from equipoise.game.feasibility import Conflict
+from equipoise.game.lagrangian import TOLERANCE, Lagrangian, is_met
+from equipoise.game.mixture import Mixture
+from equipoise.game.rounds import Round
 
 #: A classifier whose selection rates differ by no more than this between cells is called constant.
 _NEARLY = 0.01
+#: Values recomputed from the evidence differ from those stated by no more than this.
+_RECOMPUTED = 1e-9
+#: The numbers of a certificate in JSON.
+_NUMBERS = (
+    *("error", "violation", "lower", "upper", "gap", "nu", "B"),
+    *("least_slack", "proven_slack", "free_error"),
+)
+
+
+class Status(Enum):
+    """Whether the bounds are met, as they were given; the value is a phrase for users."""
+
+    MET = "met"
+    IMPOSSIBLE = "not met, and proven impossible"
+    NOT_YET = "not met yet"
+
+
+class Scope(Enum):
+    """Whom the lower value is compared with; the value is a phrase for users."""
+
+    WHOLE_CLASS = "over the whole class"
+    ORACLE = "relative to the oracle"
+    POOL = "over mixtures of the classifiers known"
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """All that a certificate follows from: a few numbers for each cell, and no rows.
+
+    Attributes
+    ----------
+    lagrangian : Lagrangian
+        The game, with its bounds as loosened.
+    shares : array of shape (P, C)
+        The selected shares of all classifiers in the pool.
+    mixture : Mixture
+        Q.
+    queries, slack_queries : arrays of shape (T, K)
+        The multipliers whose best responses are in the pool: those that prove the lower value,
+        and those that prove how much the bounds must be loosened.
+    """
+
+    lagrangian: Lagrangian
+    shares: Array
+    mixture: Mixture
+    queries: Array
+    slack_queries: Array
+
+    def lower(self) -> float:
+        """Return the best dual bound that the queries prove."""
+        if not len(self.queries):
+            return -np.inf
+        return self.lagrangian.lower(self.shares, self.queries)[0]
+
+    def upper(self) -> float:
+        """Return the value of Q."""
+        return self.lagrangian.upper(self.mean_shares())
+
+    def mean_shares(self) -> Array:
+        """Return s(Q)."""
+        return self.mixture.shares(self.shares)
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,16 +99,18 @@ class Certificate:
         nu_t of Algorithm 1: how far Q may be from the best.
     nu, B : float
         The gap asked for, and the bound on the multipliers (infinite: hard constraints).
-    exact : bool
-        Whether the oracle finds true minimisers. Then ``lower`` holds over all of H; otherwise it
-        holds *relative to the oracle*: over every classifier the learner was able to find.
+    scope : Scope
+        Whom ``lower`` speaks of: all of H where the oracle finds true minimisers; else, *relative
+        to the oracle*, every classifier that the learner was able to find; or the pool alone.
     gamma, bound, multipliers : arrays of shape (K,)
-        Each constraint's value M mu(Q), its bound c, and its multiplier lambda.
+        Each constraint's value M mu(Q), its bound c, and its multiplier lambda: the multipliers
+        are those that prove ``lower``.
     rows : tuple of Row
         The constraints, in words.
-    least_slack : float
-        When positive, the constraints cannot be met with this oracle: every bound would have to
-        be loosened by this much, the least that suffices; ``bound`` holds the loosened bounds.
+    least_slack, proven_slack : float
+        When positive, every bound was loosened by ``least_slack``, the least for which a mixture
+        was found; ``bound`` holds the loosened bounds. No classifier can do with less than
+        ``proven_slack``: where that is positive, the constraints are proven impossible.
     total_slack : float
         The least sum of loosenings, when each bound may be loosened by its own amount; ``slacks``
         is one such choice, of shape (K,).
@@ -53,7 +119,7 @@ class Certificate:
     possible : bool
         When they cannot be met: whether any decisions at all could, those that know every label
         included. If so, it is the learner that does not find them.
-    level : pair of float, or None
+    worst_rate : pair of float, or None
         With `MinimaxGroupError`: the largest group error, and a lower value for it, lower first.
     constant : float or None
         The share selected, when it is (nearly) the same for everybody, whatever group and label.
@@ -62,6 +128,8 @@ class Certificate:
         this.
     n_calls : int
         Calls of the learner.
+    evidence : Evidence
+        What all of this follows from; see `check`.
     """
 
     error: float
@@ -71,74 +139,114 @@ class Certificate:
     gap: float
     nu: float
     B: float
-    exact: bool
+    scope: Scope
     gamma: Array = field(repr=False)
     bound: Array = field(repr=False)
     multipliers: Array = field(repr=False)
     rows: tuple[Row, ...] = field(repr=False)
+    evidence: Evidence = field(repr=False)
     least_slack: float = 0.0
+    proven_slack: float = 0.0
     total_slack: float = 0.0
     slacks: Array | float = field(default=0.0, repr=False)
     conflict: tuple[Row, ...] = field(default=(), repr=False)
     possible: bool = True
-    level: tuple[float, float] | None = None
+    worst_rate: tuple[float, float] | None = None
     constant: float | None = None
     free_error: float = 0.0
     n_calls: int = 0
 
     @classmethod
-    def from_play(
+    def of_round(
         cls,
-        play: Play,
+        found: Round,
         lagrangian: Lagrangian,
         s: Array,
         *,
         nu: float,
-        exact: bool,
+        scope: Scope,
+        mass: Array,
         conflict: Conflict | None = None,
-        mass: Array | None = None,
     ) -> Certificate:
-        """State what a Play has proven.
+        """Return what a Round has proven.
 
         Parameters
         ----------
+        lagrangian : Lagrangian
+            The game as it was stated.
         s : array of shape (P, C)
             The shares of the pool.
+        mass : array of shape (C,)
+            Share of each cell; tells whether the classifier is constant.
         conflict : Conflict, optional
             Why the constraints cannot be met, if they cannot.
-        mass : array of shape (C,), optional
-            Share of each cell; tells whether the classifier is constant.
         """
-        mean = play.weights @ s[: len(play.weights)]
-        rows = play.conflict if conflict is None else conflict.rows
+        mean = found.mixture.shares(s)
+        rows = found.conflict if conflict is None else conflict.rows
+        loosened = lagrangian.relaxed(found.loosening)
         return cls(
-            error=play.error,
-            violation=play.violation,
-            lower=play.lower,
-            upper=play.upper,
-            gap=play.gap,
+            error=found.error,
+            violation=found.violation,
+            lower=found.lower,
+            upper=found.upper,
+            gap=found.gap,
             nu=nu,
             B=lagrangian.B,
-            exact=exact,
+            scope=scope,
             gamma=lagrangian.gamma(mean),
-            bound=lagrangian.c + (play.loosening if np.any(play.loosening) else play.least_slack),
-            multipliers=play.lam,
+            bound=loosened.c,
+            multipliers=found.multipliers,
             rows=lagrangian.rows,
-            least_slack=play.least_slack,
+            least_slack=found.least_slack,
+            proven_slack=found.proven_slack,
             total_slack=0.0 if conflict is None else conflict.total_slack,
             slacks=0.0 if conflict is None else conflict.slacks,
             conflict=tuple(lagrangian.rows[k] for k in rows),
             possible=conflict is None or conflict.possible,
-            level=play.level,
-            constant=None if mass is None else _constant_rate(mean, mass),
+            worst_rate=found.worst_rate,
+            constant=_constant_rate(mean, mass),
             free_error=float(lagrangian.error(s).min()),
-            n_calls=play.n_calls,
+            n_calls=found.n_calls,
+            evidence=Evidence(
+                loosened, s, found.mixture, np.array(found.queries), np.array(found.slack_queries)
+            ),
         )
+
+    def check(self) -> tuple[float, float]:
+        """Prove lower and upper value again, from the pool's shares and the multipliers queried.
+
+        Returns
+        -------
+        lower, upper : float
+            As recomputed.
+
+        Raises
+        ------
+        ValueError
+            If they are not the values that this certificate states.
+        """
+        recomputed = self.evidence.lower(), self.evidence.upper()
+        for name, stated, found in zip(
+            ("lower", "upper"), (self.lower, self.upper), recomputed, strict=True
+        ):
+            if not (stated == found or abs(stated - found) <= _RECOMPUTED * max(1.0, abs(found))):
+                raise ValueError(
+                    f"the certificate states a {name} value of {stated!r}, but its evidence gives "
+                    f"{found!r}: one of them was changed after the fit. Fit anew."
+                )
+        return recomputed
+
+    @property
+    def status(self) -> Status:
+        """Whether the constraints, as they were given, are met, impossible, or not met yet."""
+        if self.least_slack == 0 and is_met(self.violation):
+            return Status.MET
+        return Status.IMPOSSIBLE if self.proven_slack > TOLERANCE else Status.NOT_YET
 
     @property
     def feasible(self) -> bool:
         """Whether the constraints, as they were given, are met."""
-        return self.least_slack == 0 and self.violation <= TOLERANCE
+        return self.status is Status.MET
 
     @property
     def binding(self) -> tuple[Row, ...]:
@@ -161,51 +269,80 @@ class Certificate:
         """Whether the gap is proven to be no more than ``tolerance`` (by default ``nu``)."""
         return self.gap <= (self.nu if tolerance is None else tolerance)
 
-    def shadow_prices(self, loosening: float = 0.01) -> list[tuple[str, float]]:
-        """Return what loosening each bound by this much would save in error, dearest first.
+    def shadow_prices(self, loosening: float = 0.01) -> list[tuple[Row, float]]:
+        """Return the most error that loosening each bound by this much could save, dearest first.
 
-        It is the multiplier times the loosening, but no more than dropping all constraints would
-        save: exact for small loosenings, and never too little, because the next bit of loosening
-        saves no more than the one before. Constraints that cost nothing are left out.
+        Loosening row k by d saves no more than ``lambda_k d + gap``, since lambda proves a lower
+        value for the loosened problem as well; and no more than dropping all constraints would
+        save. Both hold in the scope of the certificate. Rows that cost nothing are left out.
         """
-        order = np.argsort(-self.multipliers, kind="stable")
         most = max(self.error - self.free_error, 0.0)
+        order = np.argsort(-self.multipliers, kind="stable")
         return [
-            (str(self.rows[k]), min(float(self.multipliers[k] * loosening), most))
+            (self.rows[k], min(float(self.multipliers[k] * loosening) + self.gap, most))
             for k in order
             if self.multipliers[k] > TOLERANCE
         ]
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the certificate says as plain data for JSON, where infinity becomes None."""
+        return {
+            **{name: _finite(getattr(self, name)) for name in _NUMBERS},
+            "n_calls": int(self.n_calls),
+            "scope": self.scope.value,
+            "status": self.status.value,
+            "gap_closed": bool(self.is_optimal()),
+            "conflict": [str(row) for row in self.conflict],
+            "text": str(self),
+        }
+
     def __str__(self) -> str:
-        scope = "over the whole class" if self.exact else "relative to the oracle"
+        scope = self.scope.value
+        proven = "certified" if self.scope is Scope.WHOLE_CLASS else "search gap closed"
+        closed = proven if self.is_optimal() else f"NOT {proven}"
         lines = [
+            f"bounds      {self.status.value}",
             f"error       {self.error:.4f}",
             f"violation   {self.violation:.4f}  (largest excess over a bound)",
             f"lower value {self.lower:.4f}  ({scope})",
             f"upper value {self.upper:.4f}",
-            f"gap         {self.gap:.6f}  ({'certified' if self.is_optimal() else 'NOT certified'}"
-            f" at nu = {self.nu:.6f}, {self.n_calls} calls of the learner)",
+            f"gap         {self.gap:.6f}  ({closed} at nu = {self.nu:.6f}, {scope}; "
+            f"{self.n_calls} calls of the learner)",
         ]
-        if self.level is not None:
-            lines.append(
-                f"worst group {self.level[1]:.4f}  (as low as it can be: at least "
-                f"{self.level[0]:.4f}, {scope})"
-            )
-        lines += [text for text in (self._in_conflict(), self._is_trivial()) if text]
+        if self.worst_rate is not None:
+            low, high = self.worst_rate
+            lines.append(f"worst group {high:.4f}  (it cannot be below {low:.4f}, {scope})")
+        lines += [text for text in (self._unmet(), self._is_trivial()) if text]
         return "\n".join(lines + self._prices())
 
-    def _in_conflict(self) -> str:
-        if not self.least_slack > 0:
+    def _unmet(self) -> str:
+        if self.status is Status.MET:
             return ""
+        if self.status is Status.NOT_YET:
+            loosened = (
+                f" With every bound loosened by {self.least_slack:.4f} they are met."
+                if self.least_slack > 0
+                else ""
+            )
+            return (
+                "not met yet: whether these bounds can be met is not known; the search ended "
+                f"before that was settled.{loosened}"
+            )
         reason = (
             "Other decisions could meet them, so a more flexible learner may."
             if self.possible
             else "No decisions whatsoever can meet them, not even with every label known."
         )
+        rows = "; ".join(map(str, self.conflict))
+        in_all = (
+            f", or {self.total_slack:.4f} in all, spread over the bounds that need it"
+            if self.total_slack > 0
+            else ""
+        )
         return (
-            f"infeasible: the bounds were loosened. Every bound by {self.least_slack:.4f} is the "
-            f"least that this learner can meet, or {self.total_slack:.4f} in all, spread over the "
-            f"bounds that need it. In conflict: {'; '.join(map(str, self.conflict))}. {reason}"
+            f"impossible {self.scope.value}: the bounds were loosened. Every bound by "
+            f"{self.least_slack:.4f} suffices{in_all}; less than {self.proven_slack:.4f} does not. "
+            f"In conflict: {rows}. {reason}"
         )
 
     def _is_trivial(self) -> str:
@@ -217,25 +354,26 @@ class Certificate:
         )
 
     def _prices(self) -> list[str]:
-        prices = self.shadow_prices()
+        prices = self.shadow_prices() if np.isfinite(self.gap) else []
         if not prices:
             return []
         group = self.limiting_group
-        limits = "" if group is None else f"; {called(group)} limits the result"
+        limits = "" if group is None else f"; {group_name(group)} limits the result"
         lines = [
             f"price       {self.error - self.free_error:.4f}  (error {self.free_error:.4f} without "
             "the constraints)",
             f"binding     {len(self.binding)} of {len(self.rows)} constraints{limits}",
         ]
-        bounds = {str(row): bound for row, bound in zip(self.rows, self.bound, strict=True)}
-        for text, price in prices:
-            start = f", from {bounds[text]:.4g}," if bounds[text] >= 0 else ""  # a floor is < 0
-            lines.append(
-                f'loosening "{text}" by 0.01{start} saves about {price:.4f} of error, at most'
-            )
+        lines += [
+            f'loosening "{row}" by 0.01 saves at most {price:.4f} of error' for row, price in prices
+        ]
         return lines
 
 
 def _constant_rate(s: Array, mass: Array) -> float | None:
     rates = s[: len(mass)][mass > 0] / mass[mass > 0]
     return float(s[: len(mass)].sum()) if np.ptp(rates) <= _NEARLY else None
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

@@ -1,37 +1,44 @@
-"""Slack: how little the bounds must be loosened, and bounds that have to be found first.
+"""Feasibility: whether bounds can be met, the least slack if not, and bounds to be found first.
 
-The least slack is a linear program of its own over the classifiers: minimise the sum of z >= 0
-with ``gamma(Q) <= c + E z``. One column of ones in E is the least *uniform* slack, the identity
-the least *total* slack, and the indicator of some rows makes their common bound least (minimax).
+The least slack is a game of its own over the classifiers: minimise the sum of z >= 0 with
+``gamma(Q) <= c + E z``. One column of ones in E is the least *uniform* slack, the identity the
+least *total* slack, and the indicator of some rows makes their common bound least (minimax).
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
-from dataclasses import replace
+import warnings
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import linprog
 
-from equipoise.cells.rows import Array
-from equipoise.game.column_generation import column_generation
+from equipoise.cells.table import Array, CellTable
+from equipoise.constraints.base import Constraint
+from equipoise.exceptions import EquipoiseWarning
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian
-from equipoise.game.pool import Oracle, Play, Pool
+from equipoise.game.mixture import Mixture, best_mixture, least_slack_mixture
+from equipoise.game.pool import Oracle, Pool, Response
+from equipoise.game.rounds import Round
 
-#: The most rounds that a game for slack alone is played.
+#: The most rounds of a game for slack alone.
 _MAX_ROUNDS = 500
+#: A learner that is not exact is asked no more often than this about one part of a conflict.
+_MOST_FITS = 20
+#: Cost of a unit of violation in the search for parameters: more than any error it could save.
+_PENALTY = 100.0
 
 
 class Slack(NamedTuple):
-    """Where a game for slack stands: the mixture, the loosening of each row, and its proof.
+    """State of a game for slack: the mixture, the loosening of each row, and its proof.
 
     ``upper`` is the slack of this mixture, and no classifier can do with less than ``lower``.
     """
 
-    weights: Array
+    mixture: Mixture
     loosening: Array
-    lam: Array
     lower: float
     upper: float
 
@@ -41,7 +48,7 @@ def uniform(n_constraints: int) -> Array:
     return np.ones((n_constraints, 1))
 
 
-def least_slack(
+def slack_rounds(
     lagrangian: Lagrangian, oracle: Oracle, pool: Pool, directions: Array, *, nu: float
 ) -> Iterator[Slack]:
     """Grow the pool until its least slack is within ``nu`` of the least possible.
@@ -51,126 +58,174 @@ def least_slack(
     directions : array of shape (K, m)
         E: by how much a unit of each of m slacks loosens each row.
     """
-    lams: list[Array] = []
+    queries: list[Array] = []
     size = 0
     if not len(pool):
         pool.ask(oracle, np.zeros_like(lagrangian.error_slope))
     for _ in range(_MAX_ROUNDS):
-        weights, slack, lam = _slack_lp(lagrangian.gamma(pool.s) - lagrangian.c, directions)
-        lower, centre = 0.0, lam
-        if lams:
-            bounds = (np.array(lams) @ (lagrangian.gamma(pool.s) - lagrangian.c).T).min(axis=1)
-            lower, centre = max(float(bounds.max()), 0.0), lams[int(bounds.argmax())]
-        upper = float(slack.sum())
-        yield Slack(weights, directions @ slack, lam, lower, upper)
-        if upper <= TOLERANCE or upper - lower <= nu:
+        excess = lagrangian.gamma(pool.s) - lagrangian.c
+        mixture = least_slack_mixture(excess, directions)
+        lower, centre = 0.0, mixture.multipliers
+        if queries:
+            bounds = (np.array(queries) @ excess.T).min(axis=1)
+            lower, centre = max(float(bounds.max()), 0.0), queries[int(bounds.argmax())]
+        yield Slack(mixture, directions @ mixture.slacks, lower, mixture.slack)
+        if mixture.slack <= TOLERANCE or mixture.slack - lower <= nu:
             return
         # Half-way between the best multipliers and the LP's; all the way when that found nothing.
         step = 0.5 if len(pool) > size else 1.0
         size = len(pool)
-        lams.append(centre + step * (lam - centre))
-        pool.ask(oracle, lams[-1] @ lagrangian.gamma_slope)
+        queries.append(centre + step * (mixture.multipliers - centre))
+        pool.ask(oracle, queries[-1] @ lagrangian.gamma_slope)
 
 
-def _slack_lp(excess: Array, directions: Array) -> tuple[Array, Array, Array]:
-    """Return weights, slacks and multipliers of the LP over classifiers with this excess (P, K)."""
-    n, m = len(excess), directions.shape[1]
-    solution = linprog(
-        np.append(np.zeros(n), np.ones(m)),
-        A_ub=np.column_stack([excess.T, -directions]),
-        b_ub=np.zeros(len(directions)),
-        A_eq=np.append(np.ones(n), np.zeros(m))[None, :],
-        b_eq=[1.0],
-        method="highs-ds",
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-    )
-    if solution.x is None:
-        raise RuntimeError(f"the linear program for the least slack failed: {solution.message}")
-    weights = np.where(solution.x[:n] > 1e-12, solution.x[:n], 0.0)
-    lam = np.maximum(-solution.ineqlin.marginals, 0.0)
-    return weights / weights.sum(), np.maximum(solution.x[n:], 0.0), lam
+def least_slack(
+    lagrangian: Lagrangian, oracle: Oracle, pool: Pool, directions: Array, *, nu: float
+) -> Slack:
+    """Return the last state of `slack_rounds`."""
+    *_, last = slack_rounds(lagrangian, oracle, pool, directions, nu=nu)
+    return last
 
 
-def play_hard(
-    lagrangian: Lagrangian, oracle: Oracle, pool: Pool, *, nu: float, relax: str = "uniform"
-) -> Iterator[Play]:
-    """Column generation, after the bounds that must be found first, and with the slack asked for.
-
-    Elastic rows are given the least common bound that can be met; then the error is minimised. If
-    the constraints cannot be met, they are loosened by the least uniform slack (``relax=
-    "uniform"``, what column generation does) or by the least total slack ("total").
-    """
-    if relax not in ("uniform", "total"):
-        raise ValueError(f"relax is {relax!r}; expected 'uniform' or 'total'.")
-    start = 0
-    told: dict[str, Any] = {}
-    game = lagrangian
-    if lagrangian.elastic is not None:
-        game, told = yield from _lowest_level(lagrangian, oracle, pool, nu=nu)
-        start = told.pop("iteration")
-    last = None
-    for play in column_generation(game, oracle, pool, nu=nu):
-        loosening = game.c + play.least_slack - lagrangian.c
-        last = replace(play, iteration=start + play.iteration, loosening=loosening, **told)
-        yield last
-    if last is not None and play.least_slack > 0 and relax == "total":
-        yield from _total(game, oracle, pool, last, nu=nu)
-
-
-def _total(
-    game: Lagrangian, oracle: Oracle, pool: Pool, last: Play, *, nu: float
-) -> Iterator[Play]:
-    """Go on with the least total slack in place of the least uniform one."""
-    slack = settle(least_slack(game, oracle, pool, np.eye(game.n_constraints), nu=nu / 10))
-    found = last.loosening - last.least_slack + slack.loosening
-    for play in column_generation(game.relaxed(slack.loosening), oracle, pool, nu=nu):
-        yield replace(
-            play,
-            iteration=last.iteration + play.iteration,
-            loosening=found,
-            least_slack=last.least_slack,
-            conflict=last.conflict,
-            level=last.level,
-        )
-
-
-def _lowest_level(
+def least_worst_rate(
     lagrangian: Lagrangian, oracle: Oracle, pool: Pool, *, nu: float
-) -> Generator[Play, None, tuple[Lagrangian, dict[str, Any]]]:
-    """Find the least common bound of the elastic rows, the others being met (if they can be)."""
+) -> Generator[Round, None, tuple[Lagrangian, dict[str, Any]]]:
+    """Find the least common bound of the elastic rows, the others being met if possible.
+
+    Returns the game with that bound, and the fields that it adds to every later Round.
+    """
     elastic = np.asarray(lagrangian.elastic)
     pool.ask(oracle, lagrangian.error_slope)
     rigid = lagrangian.only(np.flatnonzero(~elastic))
-    first = np.zeros(lagrangian.n_constraints)
+    first, proven = np.zeros(lagrangian.n_constraints), 0.0
     if rigid.n_constraints:
-        slack = settle(least_slack(rigid, oracle, pool, uniform(len(rigid.c)), nu=nu / 10))
-        first[~elastic] = slack.upper + TOLERANCE / 10
+        slack = least_slack(rigid, oracle, pool, uniform(len(rigid.c)), nu=nu / 10)
+        first[~elastic], proven = slack.upper + TOLERANCE / 10, slack.lower
     game = replace(lagrangian.relaxed(first), elastic=None)
     direction = elastic.astype(float)[:, None]
-    for iteration, slack in enumerate(least_slack(game, oracle, pool, direction, nu=nu / 2), 1):
-        yield Play(
-            iteration=iteration,
-            n_calls=pool.n_calls,
-            weights=slack.weights,
-            lam=slack.lam,
-            error=float(lagrangian.error(slack.weights @ pool.s)),
-            violation=slack.upper,
-            lower=slack.lower,
-            upper=slack.upper,
-            gap=slack.upper - slack.lower,
+    for iteration, slack in enumerate(slack_rounds(game, oracle, pool, direction, nu=nu / 2), 1):
+        loosened = lagrangian.relaxed(first + slack.loosening)
+        yield Round.of_mixture(
+            loosened,
+            pool,
+            slack.mixture,
+            iteration,
             stage="minimax",
             loosening=first + slack.loosening,
+            worst_rate=(slack.lower, slack.upper),
         )
-    told: dict[str, Any] = {"iteration": iteration, "level": (slack.lower, slack.upper)}
+    extra: dict[str, Any] = {"iteration": iteration, "worst_rate": (slack.lower, slack.upper)}
     if first.max() > TOLERANCE:
-        told |= {
-            "least_slack": float(first.max()),
-            "conflict": tuple(np.flatnonzero(first).tolist()),
-        }
-    return game.relaxed(slack.loosening), told
+        extra["least_slack"], extra["proven_slack"] = float(first.max()), proven
+        extra["conflict"] = tuple(np.flatnonzero(first).tolist())
+    return game.relaxed(slack.loosening), extra
 
 
-def settle(game: Iterator[Slack]) -> Slack:
-    """Play a game for slack to its end."""
-    *_, last = game
-    return last
+@dataclass(frozen=True, eq=False)
+class Conflict:
+    """Why a set of constraints cannot be met.
+
+    Attributes
+    ----------
+    rows : tuple of int
+        Constraints that cannot be met together, although any proper part of them can be.
+    least_slack : float
+        The least amount by which all bounds must be loosened, by the same amount each.
+    total_slack : float
+        The least sum of loosenings, when each bound may be loosened by its own amount.
+    slacks : array of shape (K,)
+        One such choice of loosenings.
+    possible : bool
+        True: decisions that meet them exist, but this learner does not find them. False: no
+        decisions whatsoever meet them, not even with every label known.
+    """
+
+    rows: tuple[int, ...]
+    least_slack: float
+    total_slack: float
+    slacks: Array = field(repr=False)
+    possible: bool
+
+
+class UnrestrictedOracle:
+    """An oracle over all decisions whatsoever, including those that know every label."""
+
+    exact, out_of_fold = True, False
+
+    def __init__(self, cells: CellTable) -> None:
+        self.cells = cells
+
+    def best_response(self, costs: Array) -> Response:
+        """Select exactly those whose selection has a negative cost."""
+        return Response(None, self.cells.least_cost_shares(costs))
+
+    def start_from(self, classifier: Any) -> None:
+        """Do nothing: nothing is trained."""
+
+
+def explain(
+    lagrangian: Lagrangian, oracle: Oracle, pool: Pool, cells: CellTable, *, nu: float
+) -> Conflict:
+    """Return why constraints that were found infeasible are so."""
+    K = lagrangian.n_constraints
+    whole = least_slack(lagrangian, oracle, pool, uniform(K), nu=nu / 10)
+    suspects = np.flatnonzero(whole.mixture.multipliers > TOLERANCE).tolist()
+    rows = irreducible(lagrangian, oracle, pool, suspects)
+    total = least_slack(lagrangian, oracle, pool, np.eye(K), nu=nu / 10)
+    return Conflict(
+        rows=rows,
+        least_slack=whole.upper,
+        total_slack=total.upper,
+        slacks=total.loosening,
+        possible=can_be_met(lagrangian, UnrestrictedOracle(cells), Pool()),
+    )
+
+
+def irreducible(
+    lagrangian: Lagrangian, oracle: Oracle, pool: Pool, rows: Sequence[int]
+) -> tuple[int, ...]:
+    """Return a part of contradictory rows that is contradictory while no part of it is.
+
+    Leaves out one row after the other for good whenever the rest is contradictory still.
+    """
+    kept = list(rows)
+    for row in rows:
+        rest = [k for k in kept if k != row]
+        if rest and not can_be_met(lagrangian.only(rest), oracle, pool):
+            kept = rest
+    return tuple(kept)
+
+
+def can_be_met(lagrangian: Lagrangian, oracle: Oracle, pool: Pool) -> bool:
+    """Whether some mixture meets all constraints, as far as this oracle can tell."""
+    game = slack_rounds(lagrangian, oracle, pool, uniform(lagrangian.n_constraints), nu=0.0)
+    for slack in game if oracle.exact else islice(game, _MOST_FITS):
+        if slack.lower > TOLERANCE:
+            return False
+        if slack.upper <= TOLERANCE:
+            return True
+    return slack.upper <= TOLERANCE
+
+
+def choose_parameters(
+    constraint: Constraint, game: Callable[[Constraint], Lagrangian], s: Array
+) -> Constraint:
+    """Return the constraint with open parameters of least error over mixtures of a pool.
+
+    No classifier is fitted: every value tried is a small linear program over their shares.
+
+    Parameters
+    ----------
+    game : callable
+        From a constraint without open parameters to its Lagrangian.
+    s : array of shape (P, C)
+        The selected shares of the classifiers.
+    """
+
+    def value(closed: Constraint) -> float:
+        lagrangian = replace(game(closed), B=_PENALTY)
+        return lagrangian.upper(best_mixture(lagrangian, s).shares(s))
+
+    with warnings.catch_warnings():  # compiled once for each value tried; one warning is enough
+        warnings.simplefilter("ignore", EquipoiseWarning)
+        return constraint.settle(value)

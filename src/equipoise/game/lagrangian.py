@@ -13,14 +13,21 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.cells.rows import Array, Cells, Mask
+from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.moments import Moments, Row
-from equipoise.game.objectives import Costs, Loss, Objective, loss_table
-
-__all__ = ["TOLERANCE", "Costs", "Lagrangian", "Loss", "Objective", "loss_table"]
+from equipoise.game.objectives import Loss, Objective, loss_table
 
 #: A constraint counts as met when it is exceeded by no more than this (what the LP can promise).
 TOLERANCE = 1e-8
+
+
+def is_met(excess: float | None) -> bool:
+    """Whether a constraint is met, given its value minus its bound; what is unknown is not.
+
+    >>> is_met(-0.1), is_met(1e-9), is_met(1e-6), is_met(float("nan")), is_met(None)
+    (True, True, False, False, False)
+    """
+    return excess is not None and bool(excess <= TOLERANCE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +49,8 @@ class Lagrangian:
     elastic : mask of shape (K,), or None
         Constraints without a bound of their own: the largest of them is to be made least, before
         the error is.
+    loosening : array of shape (K,) or float
+        By how much ``c`` exceeds the bounds of ``rows``.
     """
 
     error_offset: float
@@ -52,12 +61,13 @@ class Lagrangian:
     B: float = np.inf
     rows: tuple[Row, ...] = field(default=(), repr=False)
     elastic: Mask | None = field(default=None, repr=False)
+    loosening: Array | float = field(default=0.0, repr=False)
 
     @classmethod
     def from_moments(
         cls,
         moments: Moments,
-        cells: Cells,
+        cells: CellTable,
         loss: Objective | Loss | None = None,
         B: float = np.inf,
     ) -> Lagrangian:
@@ -104,7 +114,7 @@ class Lagrangian:
         """Best_lambda(Q): all of B on the most violated constraint, or zero if all are met."""
         lam = np.zeros(self.n_constraints)
         excess = self.gamma(s) - self.c
-        if self.n_constraints and excess.max() > 0:
+        if excess.max(initial=0.0) > TOLERANCE:
             lam[excess.argmax()] = self.B
         return lam
 
@@ -129,7 +139,15 @@ class Lagrangian:
 
     def relaxed(self, slack: Array | float) -> Lagrangian:
         """Return the same game with every bound loosened by ``slack``."""
-        return replace(self, c=self.c + slack)
+        return replace(self, c=self.c + slack, loosening=self.loosening + slack)
+
+    def with_bound(self, eps: float) -> Lagrangian:
+        """Return the game of the same constraint with another ``eps``: only c differs.
+
+        The constraint must have an ``eps`` in each of its rows, see `Moments.with_bound`.
+        """
+        rows = tuple(row._replace(bound=float(eps)) for row in self.rows)
+        return replace(self, rows=rows, c=np.full(self.n_constraints, eps) + self.loosening)
 
     def only(self, rows: Sequence[int] | NDArray[np.intp]) -> Lagrangian:
         """Return the game with these constraints alone."""
@@ -141,4 +159,5 @@ class Lagrangian:
             c=self.c[at],
             rows=tuple(self.rows[k] for k in at) if self.rows else (),
             elastic=None if self.elastic is None else self.elastic[at],
+            loosening=np.broadcast_to(self.loosening, self.c.shape)[at],
         )

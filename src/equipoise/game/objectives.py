@@ -8,8 +8,8 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from equipoise.cells.rows import Array, Cells
-from equipoise.constraints.moments import tabulate
+from equipoise.cells.table import Array, CellTable
+from equipoise.constraints.conditions import tabulate
 
 #: g_err: (sensitive values of a cell, label, prediction) -> loss in [0, 1].
 Loss = Callable[[dict, int, int], float]
@@ -19,7 +19,7 @@ Loss = Callable[[dict, int, int], float]
 class Objective(Protocol):
     """Anything that can tabulate a loss over cells."""
 
-    def table(self, cells: Cells) -> Array:
+    def table(self, cells: CellTable) -> Array:
         """g_err in every cell (rows) for prediction 0 and 1 (columns)."""
         ...
 
@@ -40,6 +40,7 @@ class Costs:
     --------
     >>> Costs(false_negative=5)  # turning down a good applicant is five times as bad
     Costs(false_positive=1.0, false_negative=5)
+    >>> from equipoise.cells import Cells
     >>> cells = Cells.from_columns([0, 1, 1], {"sex": ["F", "F", "M"]})
     >>> Costs(false_negative={"F": 5, "else": 2}, on="sex").table(cells).tolist()
     [[0.0, 1.0], [5.0, 0.0], [2.0, 0.0]]
@@ -67,14 +68,14 @@ class Costs:
             f"false_negative={self.false_negative!r}{more})"
         )
 
-    def table(self, cells: Cells) -> Array:
+    def table(self, cells: CellTable) -> Array:
         """g_err in every cell (rows) for prediction 0 and 1 (columns)."""
         table = np.zeros((cells.n_cells, 2))
         table[:, 1] = np.where(cells.label == 0, self._by_cell("false_positive", cells), 0.0)
         table[:, 0] = np.where(cells.label == 1, self._by_cell("false_negative", cells), 0.0)
         return table
 
-    def _by_cell(self, name: str, cells: Cells) -> Array | float:
+    def _by_cell(self, name: str, cells: CellTable) -> Array | float:
         cost = getattr(self, name)
         if not isinstance(cost, Mapping):
             return float(cost)
@@ -108,6 +109,7 @@ class BalancedError:
 
     Examples
     --------
+    >>> from equipoise.cells import Cells
     >>> cells = Cells.from_columns([0, 0, 0, 1], {"sex": ["F", "F", "M", "M"]})
     >>> objective = BalancedError().table(cells)  # the one label 1 weighs as much as the three 0
     >>> objective.round(2).tolist()
@@ -117,7 +119,7 @@ class BalancedError:
     over: str = "label"
     on: str | Sequence[str] | None = None
 
-    def table(self, cells: Cells) -> Array:
+    def table(self, cells: CellTable) -> Array:
         """g_err in every cell (rows) for prediction 0 and 1 (columns)."""
         labels = [cells.label == 0, cells.label == 1]
         groups = list(cells.groups(self.on).values())
@@ -133,9 +135,10 @@ class BalancedError:
         return Costs().table(cells) * np.reshape(scale, (-1, 1))
 
 
-def loss_table(loss: Objective | Loss | None, cells: Cells) -> Array:
+def loss_table(loss: Objective | Loss | None, cells: CellTable) -> Array:
     """Tabulate g_err(A, Y, prediction) over the cells, shape (C, 2).
 
+    >>> from equipoise.cells import Cells
     >>> cells = Cells.from_columns([0, 1], {"sex": ["F", "M"]})
     >>> loss_table(None, cells).tolist()
     [[0.0, 1.0], [1.0, 0.0]]

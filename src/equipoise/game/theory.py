@@ -10,14 +10,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from equipoise.cells.rows import Array, Cells
-from equipoise.constraints.base import Moments
+from equipoise.cells.table import Array, CellTable
+from equipoise.constraints.moments import Moments
 from equipoise.game.lagrangian import Lagrangian
 
 # --- how long Algorithm 1 may take: Theorem 1 ---
 
 
-def rho(lagrangian: Lagrangian, cells: Cells) -> float:
+def rho(lagrangian: Lagrangian, cells: CellTable) -> float:
     """Bound on rho = max over h of ||M mu(h) - c||_inf, over every h at all.
 
     ``gamma_k`` is affine in the shares s_c(h), each of which has its limits, so that its extremes

@@ -16,12 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
-from equipoise.cells.rows import Array, Cells, Mask, factorize
+from equipoise.cells.codes import factorize
+from equipoise.cells.rows import Cells
+from equipoise.cells.table import Array, Mask
+from equipoise.constraints.rates import Rate
 from equipoise.rows.validation import read_columns, read_weights
 
 #: Below this many rows for each distinct one, a bootstrap draws rows rather than counts of them.
 _ROWS_PER_ATOM = 10
-_CHUNK = 1 << 22
+#: Numbers that are held at a time, where there would be too many of them.
+CHUNK = 1 << 22
+
+#: Mass and selected weight by cell in each draw of a bootstrap: two arrays of shape (n_draws, C).
+Draws = tuple[Array, Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,11 +113,22 @@ class Audit:
     def _sum(self, values: Array) -> Array:
         return np.bincount(self.cells.code, values, minlength=self.cells.n_cells).astype(float)
 
+    def rate(self, rate: Rate, masks: Mask, draws: Draws | None = None) -> Array:
+        """Return a rate in each of the masks (G, C): shape (G,), NaN where nobody is.
+
+        For draws of a bootstrap the shape is (n_draws, G).
+        """
+        mass, selected = (self.mass, self.selected) if draws is None else draws
+        low, high = rate.table(self.cells).T
+        inside = (masks & rate.event(self.cells)).T.astype(float)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return ((low * (mass - selected) + high * selected) @ inside) / (mass @ inside)
+
     def groups(self, on: tuple[str, ...] | None = None) -> dict[Hashable, Mask]:
         """Masks over cells of the groups: combinations of the sensitive features, or of some."""
         return self.cells.groups(on)
 
-    def draws(self, n_draws: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    def draws(self, n_draws: int, rng: np.random.Generator) -> Draws:
         """Resample the people with replacement: mass and selected share by cell, (n_draws, C).
 
         The nonparametric bootstrap, exactly. Rows that agree in cell, prediction and weight are
@@ -143,10 +161,10 @@ def _distinct_rows(
 
 def _draw_rows(
     code: NDArray, C: int, mass: Array, selected: Array, n_draws: int, rng: np.random.Generator
-) -> tuple[Array, Array]:
+) -> Draws:
     n = len(code)
     out = np.empty((2, n_draws, C))
-    block = max(_CHUNK // n, 1)
+    block = max(CHUNK // n, 1)
     uniform = bool((mass == 1).all())
     for start in range(0, n_draws, block):
         rows = rng.integers(0, n, size=(min(block, n_draws - start), n), dtype=np.int32)

@@ -9,11 +9,12 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from equipoise.cells.rows import Array, Mask
+from equipoise.constraints.rates import FPR, SELECTION, TPR, Rate
 from equipoise.exceptions import EmptyCellWarning
-from equipoise.metrics.audit import Audit
-from equipoise.metrics.rates import FALSE_POSITIVE_RATE, SELECTION_RATE, TRUE_POSITIVE_RATE, Rate
+from equipoise.metrics.audit import Audit, Draws
 
 Method = Literal["between_groups", "to_overall"]
 Agg = Literal["worst_case", "mean"]
@@ -61,11 +62,17 @@ class Comparison:
     left: NDArray[np.intp]
     right: NDArray[np.intp]
 
-    def rates(self, mass: Array | None = None, selected: Array | None = None) -> Array:
-        """Return the rate in each mask: (R,), or (..., R) for draws of a bootstrap."""
-        if mass is None or selected is None:
-            mass, selected = self.audit.mass, self.audit.selected
-        return self.rate.of(self.audit, self.masks, mass, selected)
+    def rates(self, draws: Draws | None = None) -> Array:
+        """Return the rate in each mask: (R,), or (n_draws, R) for draws of a bootstrap."""
+        return self.audit.rate(self.rate, self.masks, draws)
+
+    @property
+    def contrasts(self) -> csr_array:
+        """The difference of each pair, as a sparse array of shape (pairs, R)."""
+        pair = np.arange(len(self.left))
+        signs = np.repeat([1.0, -1.0], len(pair))
+        at = (np.r_[pair, pair], np.r_[self.left, self.right])
+        return csr_array((signs, at), shape=(len(pair), len(self.masks)))
 
     def disparity(self, ratio: bool) -> float:
         """Return the largest difference of a pair, or the smallest ratio."""
@@ -89,7 +96,7 @@ def compare(audit: Audit, rates: tuple[Rate, ...], method: Method) -> Iterator[C
     groups = audit.groups()
     for stratum, inside in audit.cells.strata().items():
         for rate in rates:
-            event = inside & rate.event(audit)
+            event = inside & rate.event(audit.cells)
             masks = []
             for group, mask in groups.items():
                 if audit.mass[mask & event].sum() > 0:
@@ -112,13 +119,13 @@ def _warn_empty(rate: Rate, group: Any, stratum: Any) -> None:
     where = "" if stratum is None else f" within {stratum!r}"
     label = "" if rate.given is None else f" with label {rate.given}"
     warnings.warn(
-        f"nobody in the data belongs to {group!r}{where}{label}: its {rate.name} cannot be "
+        f"nobody in the data belongs to {group!r}{where}{label}: its {rate.column} cannot be "
         "measured, so it is left out of the comparison.",
         EmptyCellWarning,
         stacklevel=4,
     )
 
 
-DEMOGRAPHIC_PARITY = (SELECTION_RATE,)
-EQUALIZED_ODDS = (TRUE_POSITIVE_RATE, FALSE_POSITIVE_RATE)
-EQUAL_OPPORTUNITY = (TRUE_POSITIVE_RATE,)
+DEMOGRAPHIC_PARITY = (SELECTION,)
+EQUALIZED_ODDS = (TPR, FPR)
+EQUAL_OPPORTUNITY = (TPR,)

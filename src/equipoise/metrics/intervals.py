@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from equipoise.cells.rows import Array
+from equipoise.constraints.rates import RATES, Rate
 from equipoise.metrics import disparities, rates
-from equipoise.metrics.audit import Audit
+from equipoise.metrics.audit import Audit, Draws
 from equipoise.metrics.comparison import (
     DEMOGRAPHIC_PARITY,
     EQUAL_OPPORTUNITY,
@@ -21,19 +22,18 @@ from equipoise.metrics.comparison import (
     combine,
     compare,
 )
-from equipoise.metrics.rates import Rate
 from equipoise.metrics.uncertainty import (
-    Draws,
     Kind,
+    check_level,
+    contrast_errors,
     effective_size,
+    largest_deviations,
+    least_variance,
+    normal_deviations,
     rate_covariance,
     rate_intervals,
     resample,
 )
-
-#: Draws from the normal distribution that give the quantile of the largest of several deviations.
-_N_NORMAL = 10_000
-_CHUNK = 1 << 22
 
 
 class Interval(NamedTuple):
@@ -48,13 +48,7 @@ class Interval(NamedTuple):
 
 
 _RATES: dict[Callable[..., float], Rate] = {
-    rates.selection_rate: rates.SELECTION_RATE,
-    rates.true_positive_rate: rates.TRUE_POSITIVE_RATE,
-    rates.false_positive_rate: rates.FALSE_POSITIVE_RATE,
-    rates.true_negative_rate: rates.TRUE_NEGATIVE_RATE,
-    rates.false_negative_rate: rates.FALSE_NEGATIVE_RATE,
-    rates.error_rate: rates.ERROR_RATE,
-    rates.accuracy_score: rates.ACCURACY_SCORE,
+    getattr(rates, rate.column): rate for rate in RATES.values() if hasattr(rates, rate.column)
 }
 _DISPARITIES: dict[Callable[..., float], tuple[Disparity, Method]] = {
     disparities.demographic_parity_violation: (
@@ -141,8 +135,7 @@ def confidence_interval(
     ...                           sensitive_features=A, kind="bootstrap"))
     0.0156 [0.0000, 0.0382]
     """
-    if not 0 < level < 1:
-        raise ValueError(f"level is {level!r}; expected a number between 0 and 1, such as 0.95.")
+    check_level(level)
     audit = Audit.read(
         y_true, y_pred, sensitive_features, control_features, sample_weight, pos_label
     )
@@ -178,16 +171,12 @@ def _of_disparity(
     if not comparisons:
         return Interval(float("nan"), float("nan"), float("nan"))
     blocks = [_Block(comparison, ratio) for comparison in comparisons]
-    if draws is None:
-        source = np.random.default_rng(0)  # fixed: the quantile must not differ between calls
-        spreads = [block.normal(source) for block in blocks]
-    else:
-        spreads = [block.resampled(*draws) for block in blocks]
-    largest = np.max(
-        [_largest(block, *spread) for block, spread in zip(blocks, spreads, strict=True)], axis=0
-    )
-    reach = float(np.quantile(largest, level))
-    ends = [block.ends(error, reach) for block, (_, error) in zip(blocks, spreads, strict=True)]
+    source = np.random.default_rng(0)  # fixed: the quantile must not differ between calls
+    largest = [
+        block.normal(source) if draws is None else block.resampled(draws) for block in blocks
+    ]
+    reach = float(np.quantile(np.max(largest, axis=0), level))
+    ends = [block.ends(reach) for block in blocks]
     estimate = combine([c.disparity(ratio) for c in comparisons], agg, ratio)
     low, high = (combine([end[i] for end in ends], agg, ratio) for i in (0, 1))
     return Interval(estimate, min(low, estimate), max(high, estimate))
@@ -196,9 +185,11 @@ def _of_disparity(
 class _Block:
     """The deviations of one comparison: differences of rates, or of their logarithms."""
 
+    error: Array  # of each difference, known once the deviations are
+
     def __init__(self, comparison: Comparison, ratio: bool) -> None:
         self.comparison, self.ratio = comparison, ratio
-        self.left, self.right = comparison.left, comparison.right
+        self.contrasts = comparison.contrasts
         self.size = effective_size(comparison.audit, comparison.rate, comparison.masks)
         self.rates = comparison.rates()
         self.values = self._transform(self.rates)
@@ -207,58 +198,31 @@ class _Block:
         # A rate of zero stands for half a person, else its logarithm has no bounds.
         return np.log(np.maximum(value, 0.5 / (self.size + 1))) if self.ratio else value
 
-    def normal(self, rng: np.random.Generator) -> tuple[Array, Array]:
-        """Return normal deviations of the values (draws, R), and the error of each difference."""
+    def normal(self, rng: np.random.Generator) -> Array:
+        """Return the largest deviation in each draw from the normal approximation."""
         audit, rate, masks = self.comparison.audit, self.comparison.rate, self.comparison.masks
-        covariance = rate_covariance(audit, rate, masks)
-        # Where all decisions agree the sample shows no variance: count one more person either way.
-        middle = (self.size * self.rates + 1) / (self.size + 2)
-        unanimous = np.minimum(self.rates, 1 - self.rates) < 1e-12
-        covariance += np.diag(np.where(unanimous, middle * (1 - middle) / (self.size + 2), 0.0))
+        spread = rate_covariance(audit, rate, masks)
+        least = least_variance(self.rates, self.size)
+        np.fill_diagonal(spread, np.maximum(np.diag(spread), least))
         if self.ratio:
             slope = 1 / np.maximum(self.rates, 0.5 / (self.size + 1))
-            covariance *= np.outer(slope, slope)
-        scale, axes = np.linalg.eigh(covariance)
-        root = axes * np.sqrt(np.clip(scale, 0.0, None))
-        deviations = rng.standard_normal((_N_NORMAL, len(root))) @ root.T
-        variance = np.diag(covariance)
-        spread = variance[self.left] + variance[self.right]
-        spread = spread - 2 * covariance[self.left, self.right]
-        return deviations, np.sqrt(np.clip(spread, 0.0, None))
+            spread *= np.outer(slope, slope)
+        return self._largest(normal_deviations(spread, rng), spread)
 
-    def resampled(self, mass: Array, selected: Array) -> tuple[Array, Array]:
-        """Return deviations of the resampled values, and the error of each difference."""
+    def resampled(self, draws: Draws) -> Array:
+        """Return the largest deviation in each draw of a bootstrap."""
         with np.errstate(invalid="ignore"):
-            deviations = self._transform(self.comparison.rates(mass, selected)) - self.values
+            deviations = self._transform(self.comparison.rates(draws)) - self.values
         deviations = np.nan_to_num(deviations)  # a group that was not drawn says nothing
-        mean, second = np.zeros((2, len(self.left)))
-        for part in _parts(deviations, len(self.left)):
-            difference = part[:, self.left] - part[:, self.right]
-            mean += difference.sum(axis=0)
-            second += np.square(difference).sum(axis=0)
-        n = len(deviations)
-        return deviations, np.sqrt(np.clip(second / n - (mean / n) ** 2, 0.0, None))
+        return self._largest(deviations, np.atleast_2d(np.cov(deviations.T, ddof=0)))
 
-    def ends(self, error: Array, reach: float) -> tuple[float, float]:
+    def _largest(self, deviations: Array, spread: Array) -> Array:
+        self.error = contrast_errors(self.contrasts, spread)
+        return largest_deviations(deviations, self.contrasts, self.error)
+
+    def ends(self, reach: float) -> tuple[float, float]:
         """Return the limits of the disparity, when no difference errs by more than ``reach``."""
-        size = np.abs(self.values[self.left] - self.values[self.right])
-        low = float(np.clip(size - reach * error, 0.0, None).max(initial=0.0))
-        high = float((size + reach * error).max(initial=0.0))
+        size = np.abs(self.contrasts @ self.values)
+        low = float(np.clip(size - reach * self.error, 0.0, None).max(initial=0.0))
+        high = float((size + reach * self.error).max(initial=0.0))
         return (float(np.exp(-high)), float(np.exp(-low))) if self.ratio else (low, high)
-
-
-def _largest(block: _Block, deviations: Array, error: Array) -> Array:
-    """Return the largest deviation of a difference in each draw, in units of its error."""
-    usable = error > 1e-15
-    left, right, error = block.left[usable], block.right[usable], error[usable]
-    parts = [
-        (np.abs(part[:, left] - part[:, right]) / error).max(axis=1, initial=0.0)
-        for part in _parts(deviations, len(left))
-    ]
-    return np.concatenate(parts)
-
-
-def _parts(deviations: Array, width: int) -> list[Array]:
-    """Cut draws into parts whose differences fit into memory."""
-    pieces = -(-len(deviations) * max(width, 1) // _CHUNK)
-    return np.array_split(deviations, min(pieces, len(deviations)))

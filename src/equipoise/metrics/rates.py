@@ -2,59 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from equipoise.cells.rows import Array, Mask
+from equipoise.constraints.rates import ACCURACY, ERROR, FNR, FPR, SELECTION, TNR, TPR, Rate
 from equipoise.metrics.audit import Audit
-
-#: g(label, prediction) as a 2 x 2 table: what is averaged.
-SELECTION = ((0.0, 1.0), (0.0, 1.0))
-REJECTION = ((1.0, 0.0), (1.0, 0.0))
-ERROR = ((0.0, 1.0), (1.0, 0.0))
-ACCURACY = ((1.0, 0.0), (0.0, 1.0))
-LABEL = ((0.0, 0.0), (1.0, 1.0))
-
-
-class Rate(NamedTuple):
-    """The mean of ``utility[label][prediction]`` among the people whose label is ``given``."""
-
-    name: str
-    utility: tuple[tuple[float, float], tuple[float, float]]
-    given: int | None = None
-
-    def event(self, audit: Audit) -> Mask:
-        """Return the cells that count."""
-        label = audit.cells.label
-        return np.ones(len(label), dtype=bool) if self.given is None else label == self.given
-
-    def of(self, audit: Audit, masks: Mask, mass: Array, selected: Array) -> Array:
-        """Return the rate in each of the masks (G, C): shape (..., G), NaN where nobody is.
-
-        ``mass`` and ``selected`` are of shape (..., C).
-        """
-        low, high = np.array(self.utility)[audit.cells.label].T
-        inside = (masks & self.event(audit)).T.astype(float)
-        total = mass @ inside
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return ((low * (mass - selected) + high * selected) @ inside) / total
-
-
-SELECTION_RATE = Rate("selection_rate", SELECTION)
-TRUE_POSITIVE_RATE = Rate("true_positive_rate", SELECTION, 1)
-FALSE_POSITIVE_RATE = Rate("false_positive_rate", SELECTION, 0)
-TRUE_NEGATIVE_RATE = Rate("true_negative_rate", REJECTION, 0)
-FALSE_NEGATIVE_RATE = Rate("false_negative_rate", REJECTION, 1)
-ERROR_RATE = Rate("error_rate", ERROR)
-ACCURACY_SCORE = Rate("accuracy_score", ACCURACY)
-BASE_RATE = Rate("base_rate", LABEL)
 
 
 def _everybody(rate: Rate, y_true: Any, y_pred: Any, pos_label: Any, sample_weight: Any) -> float:
     audit = Audit.read(y_true, y_pred, sample_weight=sample_weight, pos_label=pos_label)
     everybody = np.ones((1, audit.cells.n_cells), dtype=bool)
-    return float(rate.of(audit, everybody, audit.mass, audit.selected)[0])
+    return float(audit.rate(rate, everybody)[0])
 
 
 def selection_rate(
@@ -78,7 +37,7 @@ def selection_rate(
     >>> selection_rate([0, 1, 1, 0], [0, 1, 0.5, 0])
     0.375
     """
-    return _everybody(SELECTION_RATE, y_true, y_pred, pos_label, sample_weight)
+    return _everybody(SELECTION, y_true, y_pred, pos_label, sample_weight)
 
 
 def true_positive_rate(
@@ -91,7 +50,7 @@ def true_positive_rate(
     >>> true_positive_rate([0, 1, 1, 0], [0, 1, 0.5, 0])
     0.75
     """
-    return _everybody(TRUE_POSITIVE_RATE, y_true, y_pred, pos_label, sample_weight)
+    return _everybody(TPR, y_true, y_pred, pos_label, sample_weight)
 
 
 def false_positive_rate(
@@ -104,7 +63,7 @@ def false_positive_rate(
     >>> false_positive_rate([0, 1, 1, 0], [0, 1, 0.5, 0.5])
     0.25
     """
-    return _everybody(FALSE_POSITIVE_RATE, y_true, y_pred, pos_label, sample_weight)
+    return _everybody(FPR, y_true, y_pred, pos_label, sample_weight)
 
 
 def true_negative_rate(
@@ -117,7 +76,7 @@ def true_negative_rate(
     >>> true_negative_rate([0, 1, 1, 0], [0, 1, 0.5, 0.5])
     0.75
     """
-    return _everybody(TRUE_NEGATIVE_RATE, y_true, y_pred, pos_label, sample_weight)
+    return _everybody(TNR, y_true, y_pred, pos_label, sample_weight)
 
 
 def false_negative_rate(
@@ -130,7 +89,7 @@ def false_negative_rate(
     >>> false_negative_rate([0, 1, 1, 0], [0, 1, 0.5, 0])
     0.25
     """
-    return _everybody(FALSE_NEGATIVE_RATE, y_true, y_pred, pos_label, sample_weight)
+    return _everybody(FNR, y_true, y_pred, pos_label, sample_weight)
 
 
 def error_rate(
@@ -143,7 +102,7 @@ def error_rate(
     >>> error_rate([0, 1, 1, 0], [0, 1, 0.5, 0])
     0.125
     """
-    return _everybody(ERROR_RATE, y_true, y_pred, pos_label, sample_weight)
+    return _everybody(ERROR, y_true, y_pred, pos_label, sample_weight)
 
 
 def accuracy_score(
@@ -157,4 +116,4 @@ def accuracy_score(
     >>> accuracy_score([0, 1, 1, 0], [0, 1, 0.5, 0])
     0.875
     """
-    return _everybody(ACCURACY_SCORE, y_true, y_pred, pos_label, sample_weight)
+    return _everybody(ACCURACY, y_true, y_pred, pos_label, sample_weight)

@@ -11,18 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.cells.rows import Mask
-from equipoise.metrics.audit import Audit
+from equipoise.constraints.groups import group_name
+from equipoise.constraints.rates import GROUP_RATES
+from equipoise.metrics.audit import Audit, Draws
 from equipoise.metrics.comparison import Method
-from equipoise.metrics.rates import (
-    BASE_RATE,
-    ERROR_RATE,
-    FALSE_POSITIVE_RATE,
-    SELECTION_RATE,
-    TRUE_POSITIVE_RATE,
-)
-from equipoise.metrics.uncertainty import Draws, Kind, rate_intervals, resample
-
-_COLUMNS = (BASE_RATE, SELECTION_RATE, TRUE_POSITIVE_RATE, FALSE_POSITIVE_RATE, ERROR_RATE)
+from equipoise.metrics.uncertainty import Kind, rate_intervals, resample
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +101,7 @@ class GroupTable:
         import pandas as pd
 
         index = pd.MultiIndex.from_arrays(
-            [self.features, list(map(_text, self.groups))], names=["feature", "group"]
+            [self.features, list(map(group_name, self.groups))], names=["feature", "group"]
         )
         return pd.DataFrame(self.columns, index=index)
 
@@ -116,7 +109,7 @@ class GroupTable:
         shown = [name for name in self.columns if not name.endswith(("_low", "_high"))]
         lines = [["group", *shown]]
         for at, group in enumerate(self.groups):
-            lines.append([_text(group), *(self._cell(column, at) for column in shown)])
+            lines.append([group_name(group), *(self._cell(column, at) for column in shown)])
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         return "\n".join(
             "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])])
@@ -131,10 +124,6 @@ class GroupTable:
             return f"{value:.4f}"
         low, high = self.columns[f"{column}_low"][at], self.columns[f"{column}_high"][at]
         return f"{value:.3f} [{low:.3f}, {high:.3f}]"
-
-
-def _text(group: Hashable) -> str:
-    return ", ".join(map(str, group)) if isinstance(group, tuple) else str(group)
 
 
 def group_table(
@@ -195,12 +184,13 @@ def tabulate(
     rows = list(_rows(audit, groups))
     masks = np.array([mask for _, _, mask in rows])
     columns: dict[str, NDArray[Any]] = {"count": masks @ audit.cells.count}
-    for rate in _COLUMNS:
+    for rate in GROUP_RATES:
         if interval is None:
-            columns[rate.name] = rate.of(audit, masks, audit.mass, audit.selected)
+            columns[rate.column] = audit.rate(rate, masks)
         else:
             value, low, high = rate_intervals(audit, rate, masks, level, draws)
-            columns |= {rate.name: value, f"{rate.name}_low": low, f"{rate.name}_high": high}
+            name = rate.column
+            columns |= {name: value, f"{name}_low": low, f"{name}_high": high}
     return GroupTable(
         tuple(group for _, group, _ in rows), tuple(name for name, _, _ in rows), columns
     )

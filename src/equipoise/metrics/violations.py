@@ -4,103 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.stats import norm
 
-from equipoise.cells.codes import add_up
-from equipoise.cells.rows import Array, Cells, Mask
-from equipoise.cells.table import CellCounts
+from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.base import Constraint
-from equipoise.constraints.moments import Builder, Row
+from equipoise.constraints.moments import MomentsBuilder, Row
+from equipoise.game.lagrangian import is_met
 from equipoise.game.objectives import Loss, Objective, loss_table
-from equipoise.metrics import Interval
-from equipoise.metrics.uncertainty import wilson
+from equipoise.metrics.intervals import Interval
+from equipoise.metrics.tallies import Tally
+from equipoise.metrics.uncertainty import (
+    check_level,
+    contrast_errors,
+    covariance,
+    largest_deviations,
+    normal_deviations,
+    wilson,
+)
 
-#: Draws from the normal distribution that give the quantile of the largest of many deviations.
-_N_NORMAL = 10_000
-_CHUNK = 1 << 22
 _UNKNOWN = Interval(float("nan"), float("nan"), float("nan"))
-
-Squares = tuple[Array, Array, Array]
-
-
-class Tally(NamedTuple):
-    """Decisions on some data, added up by cell: nothing of the size of the data, nobody's row.
-
-    Attributes
-    ----------
-    cells : Cells
-        The table of cells.
-    s : array of shape (C,)
-        The selected shares.
-    squares : three arrays of shape (C,), or None
-        Sums over cells of w^2, w^2 h and w^2 h^2, where the weights w sum to one. None where people
-        count in more than one way (`equipoise.cells.layered`): then there are no intervals.
-    """
-
-    cells: Cells
-    s: Array
-    squares: Squares | None
-
-    @classmethod
-    def of_people(cls, cells: Cells, h: Array) -> Tally:
-        """Add up decisions, or the probabilities of them, person by person."""
-        table, s = cells.without_rows(), cells.sum(h)
-        if type(cells) is not Cells:
-            return cls(table, s, None)
-        square = np.full(len(h), len(h) ** -2.0)
-        if cells.weight is not None:
-            square = np.square(cells.weight / cells.weight.sum())
-        each = (square, square * h, square * h**2)
-        w2, w2h, w2hh = (add_up(cells.code, cells.n_cells, values) for values in each)
-        return cls(table, s, _doubted(table, s, (w2, w2h, w2hh)))
-
-    @classmethod
-    def of_sums(cls, table: Cells, s: Array, squares: Squares) -> Tally:
-        """Make one from sums over cells: s, and those of w^2, w^2 h and w^2 h^2."""
-        return cls(table, s, _doubted(table, s, squares))
-
-    @classmethod
-    def of_shares(cls, table: Cells, s: Array, weight_squares: Array | None) -> Tally:
-        """Make one from selected shares alone, as a pool of classifiers knows them.
-
-        Decisions count as drawn, which makes intervals of a mixture a little wider, and weights
-        as unrelated to decisions within a cell.
-        """
-        if weight_squares is None:
-            return cls(table, s, None)
-        drawn = weight_squares * np.clip(s / np.maximum(table.mass, 1e-300), 0.0, 1.0)
-        return cls(table, s, _doubted(table, s, (weight_squares, drawn, drawn)))
-
-
-def weight_squares(cells: Cells) -> Array | None:
-    """Return the sum of w^2 in each cell, where the weights w sum to one; see `Tally`.
-
-    >>> weight_squares(Cells.from_columns([0, 1, 1, 1], {"sex": ["F", "F", "M", "M"]})).tolist()
-    [0.0625, 0.0625, 0.125]
-    """
-    if isinstance(cells, CellCounts):
-        return cells.square
-    if type(cells) is not Cells:
-        return None
-    if cells.weight is None:
-        return cells.count / float(cells.n_examples) ** 2
-    square = np.square(cells.weight / cells.weight.sum())
-    return add_up(cells.code, cells.n_cells, square)
-
-
-def _doubted(table: Cells, s: Array, squares: Squares) -> Squares:
-    """Let no cell vary less than with one more person either way.
-
-    Few people who are decided on alike show next to no variance, which proves little.
-    """
-    w2, w2h, w2hh = squares
-    rate = s / np.maximum(table.mass, 1e-300)
-    centre = (table.count * rate + 1) / (table.count + 2)
-    least = table.count * (centre**2 + (1 - centre) ** 2) / (table.count + 2) ** 2
-    return w2, w2h, np.maximum(w2hh, w2 * (rate**2 + least))
 
 
 @dataclass(frozen=True)
@@ -135,6 +61,11 @@ class Measured:
     worst: Row | None
     rows: tuple[tuple[Row, Interval], ...] = field(repr=False)
     bound: float | None = None
+
+    @property
+    def met(self) -> bool:
+        """Whether all bounds are met on these data, whatever the interval says."""
+        return is_met(self.excess.estimate)
 
     @property
     def violation(self) -> Interval:
@@ -212,7 +143,7 @@ def measure(
     objective: Objective | Loss | None,
     *,
     level: float = 0.95,
-    lowest_level: float = 0.0,
+    worst_rate: float = 0.0,
     bound: float | None = None,
 ) -> list[Measured]:
     """Measure a classifier on several data.
@@ -224,30 +155,113 @@ def measure(
     objective : as for `FairClassifier`
     level : float
         Level of the intervals.
-    lowest_level : float
+    worst_rate : float
         The bound of elastic rows, which have none of their own.
     bound : float, optional
-        ``eps``, on a frontier.
+        ``eps``, on a frontier; it takes the place of that of the constraint.
     """
-    if not 0 < level < 1:
-        raise ValueError(f"level is {level!r}; expected a number between 0 and 1, such as 0.95.")
-    measured = []
-    for data, tally in tallies.items():
-        gaps = _Gaps(tally, constraint, lowest_level)
-        rows = gaps.intervals(level)
-        worst = int(gaps.excess.argmax()) if len(rows) else None
-        measured.append(
-            Measured(
-                data=data,
-                people=round(float(tally.cells.count.sum())),
-                error=_error(tally, objective, level),
-                excess=_largest([interval for _, interval in rows]),
-                worst=None if worst is None else rows[worst][0],
-                rows=rows,
-                bound=bound,
-            )
+    return [
+        Meter(tally.cells, constraint, objective).measure(
+            data, tally, level=level, worst_rate=worst_rate, bound=bound
         )
-    return measured
+        for data, tally in tallies.items()
+    ]
+
+
+class Meter:
+    """Measures any number of classifiers on one table of cells; constraints are compiled once.
+
+    Parameters
+    ----------
+    cells : CellTable
+        The table of the tallies to come.
+    constraint : Constraint
+    objective : as for `FairClassifier`
+
+    Examples
+    --------
+    >>> from equipoise.constraints import DemographicParity
+    >>> from equipoise.cells import Cells
+    >>> cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]})
+    >>> meter = Meter(cells, DemographicParity(), None)
+    >>> tally = Tally.of_people(cells, np.array([0.0, 1.0, 0.0, 0.0]))
+    >>> for eps in (0.1, 0.3):
+    ...     print(meter.measure("training", tally, bound=eps).met)
+    False
+    True
+    """
+
+    def __init__(
+        self, cells: CellTable, constraint: Constraint, objective: Objective | Loss | None
+    ) -> None:
+        builder = MomentsBuilder(cells)
+        constraint.add_rows(builder)
+        self.moments, self._averaged = builder.build(), builder.averaged
+        self._contrasts = csr_array(self.moments.M)
+        self._loss = loss_table(objective, cells)
+
+    def measure(
+        self,
+        data: str,
+        tally: Tally,
+        *,
+        level: float = 0.95,
+        worst_rate: float = 0.0,
+        bound: float | None = None,
+    ) -> Measured:
+        """Return error and violations of the classifier that a tally is of; see `measure`."""
+        check_level(level)
+        moments = self.moments if bound is None else self.moments.with_bound(bound)
+        c = moments.c
+        if moments.elastic is not None:
+            c = np.where(moments.elastic, worst_rate, c)
+        mu = moments.mu(tally.s)
+        excess = moments.M @ mu - c
+        half = self._half_widths(tally, mu, level)
+        rows = tuple(
+            (row, Interval(float(value), float(value - h), float(value + h)))
+            for row, value, h in zip(moments.rows, excess, half, strict=True)
+        )
+        return Measured(
+            data=data,
+            people=round(float(tally.cells.count.sum())),
+            error=self._error(tally, level),
+            excess=_largest([interval for _, interval in rows]),
+            worst=rows[int(excess.argmax())][0] if rows else None,
+            rows=rows,
+            bound=bound,
+        )
+
+    def _half_widths(self, tally: Tally, mu: Array, level: float) -> Array:
+        """Return half the width of each row's interval, so wide that all hold at once."""
+        if tally.squares is None:
+            return np.full(len(self.moments.c), np.nan)
+        if not len(mu):
+            return np.zeros(0)
+        events = np.array([event for event, _ in self._averaged], dtype=float)
+        low, high = np.moveaxis(np.array([g for _, g in self._averaged], dtype=float), 2, 0)
+        spread = covariance(events, low, high, tally.cells.mass, mu, tally.squares)
+        error = contrast_errors(self._contrasts, spread)
+        # Fixed: the quantile must not differ between calls.
+        deviations = normal_deviations(spread, np.random.default_rng(0))
+        reach = np.quantile(largest_deviations(deviations, self._contrasts, error), level)
+        return float(reach) * error
+
+    def _error(self, tally: Tally, level: float) -> Interval:
+        offset, slope = tally.cells.total(self._loss)
+        value = float(offset + tally.s @ slope)
+        if tally.squares is None:
+            return Interval(value, float("nan"), float("nan"))
+        low, high = self._loss.T
+        everybody = np.ones((1, len(low)))
+        mean = np.array([value])
+        spread = covariance(everybody, low, high, tally.cells.mass, mean, tally.squares)
+        variance = float(spread[0, 0])
+        if self._loss.max() <= 1 and 0 < value < 1 and variance > 0:
+            ends = wilson(mean, value * (1 - value) / np.array([variance]), level)
+            return Interval(value, float(ends[0][0]), float(ends[1][0]))
+        half = float(norm.ppf((1 + level) / 2)) * np.sqrt(variance)
+        return Interval(value, value - half, value + half)
 
 
 def _largest(intervals: list[Interval]) -> Interval:
@@ -255,97 +269,3 @@ def _largest(intervals: list[Interval]) -> Interval:
     if not intervals:
         return _UNKNOWN
     return Interval(*(float(np.max(ends)) for ends in zip(*intervals, strict=True)))
-
-
-def _error(tally: Tally, objective: Objective | Loss | None, level: float) -> Interval:
-    table = loss_table(objective, tally.cells)
-    offset, slope = tally.cells.total(table)
-    value = float(offset + tally.s @ slope)
-    if tally.squares is None:
-        return Interval(value, float("nan"), float("nan"))
-    low, high = table.T
-    variance = float(_second_moment(low - value, high - low, tally.squares))
-    if table.max() <= 1 and 0 < value < 1 and variance > 0:
-        ends = wilson(np.array([value]), np.array([value * (1 - value) / variance]), level)
-        return Interval(value, float(ends[0][0]), float(ends[1][0]))
-    half = float(norm.ppf((1 + level) / 2)) * np.sqrt(variance)
-    return Interval(value, value - half, value + half)
-
-
-def _second_moment(at_zero: Array, slope: Array, squares: Squares) -> Array:
-    """Return the sum over people of w^2 (at_zero + slope h)^2."""
-    w2, w2h, w2hh = squares
-    return at_zero**2 @ w2 + 2 * (at_zero * slope) @ w2h + slope**2 @ w2hh
-
-
-class _Noted(Builder):
-    """A builder that keeps the events, and what is averaged over them."""
-
-    def __init__(self, cells: Cells) -> None:
-        super().__init__(cells)
-        self.noted: list[tuple[Mask, Any]] = []
-
-    def moment(self, event: Mask, g: Array | str) -> int:
-        number = super().moment(event, g)
-        if number == len(self.noted):
-            self.noted.append((event, g))
-        return number
-
-
-class _Gaps:
-    """The constraint values less their bounds, gamma - c, and how they vary between samples."""
-
-    def __init__(self, tally: Tally, constraint: Constraint, lowest_level: float) -> None:
-        builder = _Noted(tally.cells)
-        constraint.add_rows(builder)
-        self.moments, self.tally, self.noted = builder.build(), tally, builder.noted
-        self.mu = self.moments.mu(tally.s)
-        c = self.moments.c
-        if self.moments.elastic is not None:
-            c = np.where(self.moments.elastic, lowest_level, c)
-        self.excess = self.moments.M @ self.mu - c
-
-    def intervals(self, level: float) -> tuple[tuple[Row, Interval], ...]:
-        """Return each row with an interval; all of them hold at once, at this level."""
-        if self.tally.squares is None:
-            half = np.full(len(self.excess), np.nan)
-        else:
-            half = self._half_widths(self._covariance(self.tally.squares), level)
-        return tuple(
-            (row, Interval(float(value), float(value - h), float(value + h)))
-            for row, value, h in zip(self.moments.rows, self.excess, half, strict=True)
-        )
-
-    def _covariance(self, squares: Squares) -> Array:
-        """Return the covariance of the moments, by linearisation: shape (J, J).
-
-        A moment is a ratio of sums, N / D; a person of weight w in its event who gets g moves it
-        by w (g - mu) / D.
-        """
-        shape = len(self.noted), self.tally.cells.n_cells
-        at_zero, slope = np.zeros(shape), np.zeros(shape)
-        for j, (event, g) in enumerate(self.noted):
-            share = event / self.tally.cells.mass[event].sum()
-            at_zero[j] = share * (g[:, 0] - self.mu[j])
-            slope[j] = share * (g[:, 1] - g[:, 0])
-        w2, w2h, w2hh = squares
-        cross = (at_zero * w2h) @ slope.T
-        return (at_zero * w2) @ at_zero.T + cross + cross.T + (slope * w2hh) @ slope.T
-
-    def _half_widths(self, covariance: Array, level: float) -> Array:
-        """Return half the width of each row's interval, so wide that all hold at once."""
-        M = self.moments.M
-        error = np.sqrt(np.clip(np.einsum("kj,jl,kl->k", M, covariance, M, optimize=True), 0, None))
-        usable = error > 1e-15
-        if not usable.any():
-            return np.zeros(len(M))
-        scale, axes = np.linalg.eigh(covariance)
-        root = axes * np.sqrt(np.clip(scale, 0.0, None))
-        to_rows = (M[usable] / error[usable, None]) @ root
-        # Fixed: the quantile must not differ between calls.
-        normal = np.random.default_rng(0).standard_normal((_N_NORMAL, len(covariance)))
-        pieces = -(-_N_NORMAL * len(to_rows) // _CHUNK)
-        largest = np.concatenate(
-            [np.abs(part @ to_rows.T).max(axis=1) for part in np.array_split(normal, pieces)]
-        )
-        return float(np.quantile(largest, level)) * error

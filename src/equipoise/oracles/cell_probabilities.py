@@ -12,12 +12,15 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.utils.validation import _num_samples
 
-from equipoise.cells.rows import Array, Cells
-from equipoise.oracles.cross_fit import Rows
-from equipoise.oracles.refit import take_rows, weight_parameter
+from equipoise.cells.rows import Cells
+from equipoise.cells.table import Array, CellTable
+from equipoise.oracles.folds import Rows
+from equipoise.oracles.learners import weight_parameter
+from equipoise.rows.take import take_rows
 from equipoise.rows.validation import read_columns
 
-Probabilities = Callable[[Any], Array]
+#: From rows X to one probability for each class, of shape (n, classes).
+ProbabilityModel = Callable[[Any], Array]
 
 
 class CellProbabilities:
@@ -25,7 +28,7 @@ class CellProbabilities:
 
     Parameters
     ----------
-    table : CellTable
+    table : CellGroups
     label : callable
         From X to P(Y | X), of shape (n, 2).
     group : sequence of two callables
@@ -34,16 +37,16 @@ class CellProbabilities:
     """
 
     def __init__(
-        self, table: CellTable, label: Probabilities, group: Sequence[Probabilities]
+        self, table: CellGroups, label: ProbabilityModel, group: Sequence[ProbabilityModel]
     ) -> None:
         self.table, self.label, self.group = table, label, list(group)
         self.aware = not self.group
 
     @classmethod
     def learned(
-        cls, estimator: Any, X: Any, cells: Cells, table: CellTable, rows: Rows, aware: bool
+        cls, estimator: Any, X: Any, cells: Cells, table: CellGroups, rows: Rows, aware: bool
     ) -> CellProbabilities:
-        """Learn them from some of the examples; ``aware`` is to read A from X."""
+        """Return the probabilities as learned from some rows; ``aware`` reads A from X instead."""
         if cells.weight is not None:  # not every learner bears a class without any weight
             rows = rows[cells.weight[rows] > 0]
         label, group = cells.label[cells.code], table.group[cells.code]
@@ -95,7 +98,7 @@ class ClassProbabilities:
         n_classes: int,
         weight: Array | None,
     ) -> ClassProbabilities:
-        """Learn them from some of the examples."""
+        """Return the probabilities as learned from some rows."""
         known, codes = np.unique(target[rows], return_inverse=True)
         if len(known) < 2:  # most learners refuse a single class
             return cls(None, known, n_classes)
@@ -155,28 +158,10 @@ def _mean_one(weight: Array) -> Array:
     return weight / weight.mean()
 
 
-def check_probabilistic(estimator: Any) -> None:
-    """Refuse a learner that gives no probabilities.
+class CellGroups:
+    """The label and the group of each cell, and the values that make a group."""
 
-    >>> from sklearn.svm import LinearSVC
-    >>> check_probabilistic(LinearSVC())  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-    TypeError: LinearSVC has no predict_proba, which the plug-in oracle needs. ...
-    """
-    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
-        raise TypeError(f"estimator is {estimator!r}; expected a classifier object.")
-    if not hasattr(estimator, "predict_proba"):
-        name = type(estimator).__name__
-        raise TypeError(
-            f"{name} has no predict_proba, which the plug-in oracle needs. Use oracle='refit', or "
-            f"wrap it: CalibratedClassifierCV({name}(...))."
-        )
-
-
-class CellTable:
-    """What the cells are called: label and group of each, and the values that make a group."""
-
-    def __init__(self, cells: Cells) -> None:
+    def __init__(self, cells: CellTable) -> None:
         columns: Mapping[str, NDArray] = {**cells.control, **cells.sensitive}
         keys = list(zip(*(values.tolist() for values in columns.values()), strict=True))
         self.names = list(columns)
@@ -188,7 +173,7 @@ class CellTable:
 
     @property
     def n_groups(self) -> int:
-        """The number of groups."""
+        """The number of groups, combinations of sensitive and control values."""
         return len(self.number)
 
     def read_groups(self, X: Any) -> NDArray[np.intp]:

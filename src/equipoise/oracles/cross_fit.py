@@ -7,71 +7,21 @@ folds, and each person is decided on by a model that was trained without that pe
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 
-from equipoise.cells.rows import Array, Cells
+from equipoise.cells.layered import AnyCells
+from equipoise.cells.rows import LabelCache
+from equipoise.cells.table import Array
 from equipoise.game.pool import Response
-from equipoise.oracles.refit import RefitOracle, take_rows
-from equipoise.oracles.thresholds import ThresholdedClassifier, binary_predictions, tuned
-from equipoise.oracles.trainers.plain import KeepingTrainer
-from equipoise.rows.validation import read_integer
-
-Rows = NDArray[np.intp]
+from equipoise.oracles.decisions import binary_predictions
+from equipoise.oracles.folds import make_folds
+from equipoise.oracles.refit import Refitter
+from equipoise.rows.take import take_rows
 
 
-def make_folds(cells: Cells, cv: Any = 5) -> list[tuple[Rows, Rows]]:
-    """Deal the examples into folds; return the training and the held-out rows of each.
-
-    Parameters
-    ----------
-    cells : Cells
-    cv : int, splitter or iterable of (train, test), default=5
-        A number of folds deals every cell evenly over them, shuffled with a fixed seed. Splitters
-        of scikit-learn are given the cells as classes. Every example must be held out once.
-
-    Examples
-    --------
-    >>> cells = Cells.from_columns([0, 0, 1, 1], {"sex": ["F", "F", "M", "M"]})
-    >>> for train, test in make_folds(cells, 2):
-    ...     print(cells.code[train].tolist(), cells.code[test].tolist())
-    [0, 1] [0, 1]
-    [0, 1] [0, 1]
-    """
-    n = cells.n_examples
-    known = len(cells.code) == n  # not so when groups are known by probability only
-    code = cells.code if known else np.zeros(n, dtype=np.uint8)
-    if isinstance(cv, (int, np.integer)):
-        cv = _shuffled(cells, read_integer(cv, "cv", least=2), known)
-    else:
-        cv = check_cv(cv, code, classifier=True)
-    with warnings.catch_warnings():
-        # Cells with fewer people than there are folds are dealt as evenly as can be.
-        warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
-        folds = [(np.asarray(a), np.asarray(b)) for a, b in cv.split(np.zeros((n, 1)), code)]
-    held_out = np.bincount(np.concatenate([test for _, test in folds]), minlength=n)
-    if len(held_out) != n or (held_out != 1).any():
-        raise ValueError(
-            f"cv holds {int((held_out == 0).sum())} of {n} examples out never and "
-            f"{int((held_out > 1).sum())} more than once; expected each exactly once. Use a "
-            "number of folds, or a splitter such as KFold."
-        )
-    return folds
-
-
-def _shuffled(cells: Cells, k: int, known: bool) -> KFold | StratifiedKFold:
-    if k > cells.n_examples:
-        raise ValueError(f"cv is {k}, but there are {cells.n_examples} examples; use fewer folds.")
-    if known and cells.count.max() >= k:
-        return StratifiedKFold(k, shuffle=True, random_state=0)
-    return KFold(k, shuffle=True, random_state=0)
-
-
-class CrossFittedOracle(RefitOracle):
+class CrossFittedOracle:
     """The paper's oracle, with moments measured out of fold.
 
     A query trains the learner once on all examples, which gives the classifier that is deployed,
@@ -84,15 +34,17 @@ class CrossFittedOracle(RefitOracle):
     Parameters
     ----------
     estimator, X, cells, threshold
-        As for `RefitOracle`.
+        As for `equipoise.oracles.refit.RefitOracle`.
     cv : int, splitter or iterable of (train, test), default=5
-        See `make_folds`.
+        See `equipoise.oracles.folds.make_folds`.
 
     Examples
     --------
     >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from equipoise.oracles.refit import RefitOracle
     >>> rng = np.random.default_rng(0)
     >>> X, y, A = rng.normal(size=(400, 2)), rng.integers(0, 2, 400), rng.integers(0, 2, 400)
+    >>> from equipoise.cells import Cells
     >>> cells = Cells.from_columns(y, {"A": A})
     >>> costs = np.where(cells.label == 1, -1.0, 1.0)  # those of the error
     >>> seen = RefitOracle(DecisionTreeClassifier(random_state=0), X, cells)
@@ -102,42 +54,39 @@ class CrossFittedOracle(RefitOracle):
     [0.0, 0.5]
     """
 
+    exact = False
     out_of_fold = True
 
     def __init__(
-        self, estimator: Any, X: Any, cells: Cells, threshold: str = "learner", cv: Any = 5
+        self, estimator: Any, X: Any, cells: AnyCells, threshold: str = "learner", cv: Any = 5
     ) -> None:
-        super().__init__(estimator, X, cells, threshold)
-        self.folds = make_folds(cells, cv)
-        self._learners: list[RefitOracle | None] = [None] * len(self.folds)
+        self.estimator, self.X, self.cells, self.threshold = estimator, X, cells, threshold
+        self.folds, self._labels = make_folds(cells, cv), LabelCache()
+        self._deployed = Refitter(estimator, X, threshold)
+        self._without: dict[int, Refitter] = {}
 
     def best_response(self, costs: Array) -> Response:
         """Train for these costs: on all examples, and without each fold."""
-        label, weight = self.cells.relabel(costs)
+        label, weight = self.cells.relabel_rows(costs, self._labels)
         h = np.zeros(len(label), dtype=bool)
         for fold, (train, test) in enumerate(self.folds):
-            classifier = _cut(self._learner(fold), label[train], weight[train])
-            h[test] = binary_predictions(classifier, take_rows(self.X, test))
-        return Response(_cut(self, label, weight), self.cells.sum(h))
+            trained = self._learner_without(fold).train(label[train], weight[train])
+            h[test] = binary_predictions(trained.classifier, take_rows(self.X, test))
+        return Response(self._deployed.train(label, weight).classifier, self.cells.sum(h))
 
-    def _learner(self, fold: int) -> RefitOracle:
-        """Return what trains without this fold.
+    def start_from(self, classifier: Any) -> None:
+        """Let the learner on all examples start from this classifier, an earlier answer."""
+        self._deployed.start_from(classifier)
 
-        It is kept, with its rows, if its trainer has something to keep: bins are made once a fold.
+    def _learner_without(self, fold: int) -> Refitter:
+        """Return the learner on the rows outside of a fold.
+
+        It is kept, with its rows, if that saves later fits anything: bins are made once a fold.
         """
-        learner = self._learners[fold]
-        if learner is None:
-            rows = take_rows(self.X, self.folds[fold][0])
-            learner = RefitOracle(self.estimator, rows, self.cells, self.threshold)
-            if isinstance(learner._trainer, KeepingTrainer):
-                self._learners[fold] = learner
+        if fold in self._without:
+            return self._without[fold]
+        rows = take_rows(self.X, self.folds[fold][0])
+        learner = Refitter(self.estimator, rows, self.threshold)
+        if learner.caches:
+            self._without[fold] = learner
         return learner
-
-
-def _cut(learner: RefitOracle, label: NDArray[np.int64], weight: Array) -> Any:
-    """Train, and cut the scores where the costs are least if that is asked for."""
-    trained = learner._trained(label, weight)
-    if learner.tunes(trained.local):
-        cut, _ = tuned(trained.local, trained.rows, label, weight)
-        return ThresholdedClassifier(trained.classifier, cut.threshold)
-    return trained.classifier

@@ -1,4 +1,4 @@
-"""Decisions of several classifiers on the same rows, without doing anything twice."""
+"""Decisions of classifiers: their predictions, checked, and of several on the same rows."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from equipoise.cells.rows import Array
 from equipoise.oracles.plugin import PluginClassifier
-from equipoise.oracles.thresholds import binary_predictions
 from equipoise.oracles.transformed import TransformedClassifier
-from equipoise.rows.parquet import ParquetRows
+from equipoise.rows.batches import Batched, is_batched
 
 
 def decisions(classifiers: Sequence[Any], X: Any) -> Iterator[NDArray[np.bool_]]:
@@ -27,7 +26,7 @@ def decisions(classifiers: Sequence[Any], X: Any) -> Iterator[NDArray[np.bool_]]
     >>> [h.tolist() for h in decisions([yes, no], [[0], [1]])]
     [[True, True], [False, False]]
     """
-    if isinstance(X, ParquetRows):
+    if is_batched(X):
         yield from _from_batches(classifiers, X)
         return
     known: dict[int, Array] = {}
@@ -48,7 +47,7 @@ def decisions(classifiers: Sequence[Any], X: Any) -> Iterator[NDArray[np.bool_]]
             yield binary_predictions(classifier, rows)
 
 
-def _from_batches(classifiers: Sequence[Any], rows: ParquetRows) -> NDArray[np.bool_]:
+def _from_batches(classifiers: Sequence[Any], rows: Batched) -> NDArray[np.bool_]:
     found = np.empty((len(classifiers), len(rows)), dtype=bool)
     start = 0
     for batch in rows.batches():
@@ -56,3 +55,25 @@ def _from_batches(classifiers: Sequence[Any], rows: ParquetRows) -> NDArray[np.b
             decided[start : start + len(batch)] = some
         start += len(batch)
     return found
+
+
+def binary_predictions(classifier: Any, X: Any) -> NDArray[np.bool_]:
+    """Return whom a classifier trained on labels 0 and 1 selects, its predictions checked."""
+    h = np.asarray(classifier.predict(X))
+    if h.ndim == 2 and h.shape[1] == 1:
+        h = h[:, 0]
+    if h.ndim != 1 or not _is_binary(h):
+        seen = np.unique(h)
+        shown = ", ".join(map(str, seen[:4])) + (", ..." if len(seen) > 4 else "")
+        raise ValueError(
+            f"{type(classifier).__name__}.predict returned an array of shape {h.shape} with values "
+            f"{shown}; expected one 0 or 1 per row. equipoise needs a classifier, not a "
+            "regressor or a model of scores."
+        )
+    return h.astype(bool, copy=False)
+
+
+def _is_binary(h: NDArray) -> bool:
+    if h.dtype.kind in "iu":  # many times as fast as comparing, and without a copy
+        return bool(np.bitwise_or.reduce(h) in (0, 1))
+    return h.dtype == bool or bool(((h == 0) | (h == 1)).all())

@@ -16,14 +16,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.cells.rows import Array, Cells
+from equipoise.cells.layered import AnyCells
+from equipoise.cells.rows import Cells
+from equipoise.cells.table import Array
 from equipoise.game.pool import Response
-from equipoise.oracles.cell_probabilities import CellProbabilities, CellTable, check_probabilistic
-from equipoise.oracles.cross_fit import make_folds
-from equipoise.oracles.refit import take_rows
+from equipoise.oracles.cell_probabilities import CellGroups, CellProbabilities
+from equipoise.oracles.folds import make_folds
+from equipoise.oracles.learners import check_probabilistic
+from equipoise.rows.take import take_rows
 
 #: Costs this small, relative to the largest, are rounding: nobody is selected for them.
-_ROUNDING = 1e-12
+ROUNDING = 1e-12
+
+
+def select(probabilities: Array, costs: Array) -> NDArray[np.bool_]:
+    """Return whose expected cost is negative, from the probabilities of the cells (n, C)."""
+    return probabilities @ costs < -ROUNDING * np.abs(costs).max(initial=0.0)
 
 
 class PluginOracle:
@@ -50,7 +58,7 @@ class PluginOracle:
     cells : Cells
         Plain ones: no utilities, no group probabilities, no weights in the error alone.
     cv : int, splitter or iterable of (train, test), default=5
-        See `equipoise.oracles.cross_fit.make_folds`.
+        See `equipoise.oracles.folds.make_folds`.
     aware : bool, default=False
         Whether decisions may look at the group. Then X is a data frame with columns called like
         the sensitive (and control) features, A is read there instead of guessed, and predictions
@@ -75,16 +83,16 @@ class PluginOracle:
     out_of_fold = True
 
     def __init__(
-        self, estimator: Any, X: Any, cells: Cells, cv: Any = 5, aware: bool = False
+        self, estimator: Any, X: Any, cells: AnyCells, cv: Any = 5, aware: bool = False
     ) -> None:
         check_probabilistic(estimator)
-        if type(cells) is not Cells:
+        if not isinstance(cells, Cells):
             raise ValueError(
-                "the plug-in oracle got utilities, group probabilities or weights='error'; it "
-                "expects known groups and one weight per person. Use oracle='refit'."
+                "the plug-in oracle got utilities, group probabilities or constraint_weights=False; "
+                "it expects known groups and one weight per person. Use oracle='refit'."
             )
         self.cells = cells
-        table = CellTable(cells)
+        table = CellGroups(cells)
         if aware:
             table.check_groups(X, cells)
         folds = make_folds(cells, cv)
@@ -96,14 +104,13 @@ class PluginOracle:
             estimator, X, cells, table, np.arange(cells.n_examples), aware
         )
 
-    def counts(self) -> Cells:
-        """Return the cells, counted."""
-        return self.cells
-
     def best_response(self, costs: Array) -> Response:
         """Select those who cost less than nothing."""
-        h = _selected(self.probabilities, costs)
+        h = select(self.probabilities, costs)
         return Response(PluginClassifier(self.deployed, costs), self.cells.sum(h))
+
+    def start_from(self, classifier: Any) -> None:
+        """Do nothing: nothing is trained after the probabilities."""
 
 
 class PluginClassifier:
@@ -128,34 +135,4 @@ class PluginClassifier:
 
     def select(self, probabilities: Array) -> NDArray[np.bool_]:
         """Return who is selected, from the probabilities of the cells of shape (n, C)."""
-        return _selected(probabilities, self.costs)
-
-
-def _selected(probabilities: Array, costs: Array) -> NDArray[np.bool_]:
-    return probabilities @ costs < -_ROUNDING * np.abs(costs).max(initial=0.0)
-
-
-class BothOracle:
-    """Several oracles over the same cells: the best of their answers counts.
-
-    Their shares must be measured alike, all out of fold or all on the training data.
-
-    Parameters
-    ----------
-    *oracles : Oracle
-    """
-
-    exact = False
-    out_of_fold = True
-
-    def __init__(self, *oracles: Any) -> None:
-        self.oracles = oracles
-
-    def counts(self) -> Cells:
-        """Return the cells, counted."""
-        return self.oracles[0].counts()
-
-    def best_response(self, costs: Array) -> Response:
-        """Ask all oracles and return the response of least cost; the first of equals."""
-        responses = [oracle.best_response(costs) for oracle in self.oracles]
-        return min(responses, key=lambda response: float(response.s @ costs))
+        return select(probabilities, self.costs)

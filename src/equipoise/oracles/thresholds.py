@@ -1,4 +1,4 @@
-"""Decisions of a trained learner: its own, or its scores cut where the costs are least."""
+"""Thresholds on the scores of a trained learner, placed where the costs are least."""
 
 from __future__ import annotations
 
@@ -25,6 +25,29 @@ class ThresholdedClassifier:
     def predict(self, X: Any) -> NDArray:
         """Decide 0 or 1 for each row."""
         return (scores(self.classifier, X) > self.threshold).astype(np.int64)
+
+
+def check_threshold(threshold: Any) -> None:
+    """Refuse anything but the names of a way to place thresholds.
+
+    >>> check_threshold("best")
+    Traceback (most recent call last):
+    ValueError: threshold is 'best'; expected 'auto', 'tuned' or 'learner'.
+    """
+    if threshold not in ("auto", "tuned", "learner"):
+        raise ValueError(f"threshold is {threshold!r}; expected 'auto', 'tuned' or 'learner'.")
+
+
+def is_tuned(threshold: str, trained: Any) -> bool:
+    """Whether the scores of a trained learner are to be cut where the costs are least."""
+    if threshold == "learner" or not has_scores(trained):
+        return False
+    return threshold == "tuned" or is_linear(trained)
+
+
+def without_threshold(classifier: Any) -> Any:
+    """Return the trained learner itself, whether or not its scores were cut elsewhere."""
+    return classifier.classifier if isinstance(classifier, ThresholdedClassifier) else classifier
 
 
 def has_scores(classifier: Any) -> bool:
@@ -61,7 +84,7 @@ def scores(classifier: Any, X: Any) -> Array:
 def tuned(
     classifier: Any, X: Any, label: NDArray, weight: Array
 ) -> tuple[ThresholdedClassifier, NDArray[np.bool_]]:
-    """Cut the scores where the weighted error is least; return the classifier and its decisions.
+    """Return the classifier cut where the weighted error is least, and its decisions.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> X, y = np.array([[0.0], [1.0], [2.0], [9.0]]), np.array([0, 1, 1, 0])
@@ -106,7 +129,7 @@ def _best_cuts(score: Array, signed: Array, rounding: float) -> tuple[float, Arr
 
 
 def _bins(score: Array, n_bins: int = 2048, enough: int = 1 << 14) -> NDArray[np.uint16]:
-    """Number bins of scores, higher ones higher; a single bin when there is little to sort."""
+    """Return the bin of each score, in order; one for all when there is little to sort."""
     sample = score[:: max(len(score) // 4096, 1)]
     low, high = np.quantile(sample, [0.01, 0.99]) if len(sample) else (0.0, 0.0)
     if len(score) < enough or not low < high < np.inf:
@@ -127,27 +150,5 @@ def _below(cut: float, score: Array) -> float:
 
 
 def own_threshold(classifier: Any) -> float:
-    """Return where the learner itself cuts its scores."""
+    """Return the threshold that the learner itself puts on its scores."""
     return 0.0 if hasattr(classifier, "decision_function") else 0.5
-
-
-def binary_predictions(classifier: Any, X: Any) -> NDArray[np.bool_]:
-    """Return whom a classifier trained on labels 0 and 1 selects, its predictions checked."""
-    h = np.asarray(classifier.predict(X))
-    if h.ndim == 2 and h.shape[1] == 1:
-        h = h[:, 0]
-    if h.ndim != 1 or not _is_binary(h):
-        seen = np.unique(h)
-        shown = ", ".join(map(str, seen[:4])) + (", ..." if len(seen) > 4 else "")
-        raise ValueError(
-            f"{type(classifier).__name__}.predict returned an array of shape {h.shape} with values "
-            f"{shown}; expected one 0 or 1 per row. equipoise needs a classifier, not a "
-            "regressor or a model of scores."
-        )
-    return h.astype(bool, copy=False)
-
-
-def _is_binary(h: NDArray) -> bool:
-    if h.dtype.kind in "iu":  # many times as fast as comparing, and without a copy
-        return bool(np.bitwise_or.reduce(h) in (0, 1))
-    return h.dtype == bool or bool(((h == 0) | (h == 1)).all())

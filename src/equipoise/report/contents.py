@@ -64,10 +64,9 @@ class PointContents:
 
     ``eps`` is None for the unconstrained one, and for models without one bound. ``members`` are
     the classifiers that are mixed, in words, and their weights. ``prices`` are inequalities, in
-    words, and what loosening each by 0.01 saves in error, at most. ``certificate`` has error,
-    violation, lower, upper, gap, nu, least_slack, free_error, feasible, exact, certified, conflict,
-    calls and text. ``groups`` is by the name of the data that it was measured on. ``command`` and
-    ``python`` select this classifier.
+    words, and what loosening each by 0.01 saves in error, at most. ``certificate`` is what
+    `Certificate.to_dict` returns. ``groups`` is by the name of the data that it was measured on.
+    ``command`` and ``python`` select this classifier.
     """
 
     eps: float | None

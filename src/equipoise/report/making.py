@@ -14,10 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from equipoise.cells.rows import Array
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.reductions import FairClassifier
+from equipoise.files.versions import versions
 from equipoise.report.contents import DataContents, ReportContents
-from equipoise.report.described import constraint_contents, versions
+from equipoise.report.described import constraint_contents
 from equipoise.report.measured import frontier_points, model_point
-from equipoise.rows.validation import read_examples
+from equipoise.rows.people import People
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,8 +144,7 @@ def _summary(
     model: Frontier | FairClassifier, people: dict[str, _Given], source: str, label: str
 ) -> DataContents:
     train, everybody = people["training"], list(people.values())
-    metadata = train.metadata
-    cells = read_examples(train.X, train.y, *metadata.values())[0]
+    cells, _ = People(train.X, train.y, **train.metadata).read()
     favourable = np.concatenate([some.y == model.classes_[1] for some in everybody])
     weight = None
     if all(some.weight is not None for some in everybody):

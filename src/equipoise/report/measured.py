@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.constraints.base import Constraint
+from equipoise.constraints import Constraint
+from equipoise.constraints.groups import group_name
+from equipoise.constraints.rates import GROUP_RATES
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.frontier_point import FrontierPoint, with_eps
 from equipoise.estimators.reductions import FairClassifier
-from equipoise.game.certificate import Certificate
 from equipoise.metrics import GroupTable
 from equipoise.metrics.violations import Measured, measure
 from equipoise.report.contents import (
@@ -26,8 +27,6 @@ from equipoise.report.contents import (
 )
 from equipoise.report.watched import People, Watched, watch_frontier, watch_model
 
-#: The rates that are shown for every group.
-RATES = ("base_rate", "selection_rate", "true_positive_rate", "false_positive_rate", "error_rate")
 _SIX_DIGITS = Context(prec=6, rounding=ROUND_FLOOR)
 
 
@@ -73,7 +72,7 @@ def _frontier_point(
         disparity=float(point.disparity),
         price=None if free else float(point.price),
         members=members,
-        certificate=certificate_contents(point.certificate),
+        certificate=point.certificate.to_dict(),
         prices=[] if free else point.certificate.shadow_prices(),
         binding=[] if free else [str(row) for row in point.certificate.binding],
         measured=[*before, *measured],
@@ -101,7 +100,7 @@ def model_point(
             (repr(member), float(weight))
             for member, weight in zip(mixture.members, mixture.weights, strict=True)
         ],
-        certificate=certificate_contents(certificate),
+        certificate=certificate.to_dict(),
         prices=certificate.shadow_prices(),
         binding=[str(row) for row in certificate.binding],
         measured=[*map(measured_contents, before), *measured],
@@ -127,7 +126,7 @@ def _measure(
             constraint,
             model.objective,
             level=level,
-            lowest_level=0.0 if level_found is None else level_found[1],
+            worst_rate=0.0 if level_found is None else level_found[1],
             bound=bound,
         )
         measured.append(measured_contents(entry))
@@ -148,30 +147,18 @@ def measured_contents(entry: Measured) -> MeasuredContents:
     )
 
 
-def certificate_contents(certificate: Certificate) -> dict[str, Any]:
-    """Return what a certificate says, as plain data."""
-    names = ("error", "violation", "lower", "upper", "gap", "nu", "least_slack", "free_error")
-    return {
-        **{name: _number(getattr(certificate, name)) for name in names},
-        "feasible": bool(certificate.feasible),
-        "exact": bool(certificate.exact),
-        "certified": bool(certificate.is_optimal()),
-        "conflict": [str(row) for row in certificate.conflict],
-        "calls": int(certificate.n_calls),
-        "text": str(certificate),
-    }
-
-
 def group_contents(table: GroupTable) -> list[GroupContents]:
     """Return a table of groups as plain data."""
     return [
         GroupContents(
             feature=feature,
-            group=" & ".join(map(str, group)) if isinstance(group, tuple) else str(group),
+            group=group_name(group),
             count=int(table["count"][at]),
             rates={
-                rate: span(*(table[f"{rate}{end}"][at] for end in ("", "_low", "_high")))
-                for rate in RATES
+                rate.column: span(
+                    *(table[f"{rate.column}{end}"][at] for end in ("", "_low", "_high"))
+                )
+                for rate in GROUP_RATES
             },
         )
         for at, (group, feature) in enumerate(zip(table.groups, table.features, strict=True))

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
+from equipoise.constraints.rates import GROUP_RATES
+from equipoise.game.lagrangian import is_met
 from equipoise.report.contents import MeasuredContents, PointContents, Range
 
 #: Where nothing is known.
 UNKNOWN = "–"
 
 #: Rate -> its name in tables. The first is of the labels, the others are of decisions.
-RATE_NAMES = {
-    "base_rate": "Label is favourable",
-    "selection_rate": "Selected",
-    "true_positive_rate": "True positives",
-    "false_positive_rate": "False positives",
-    "error_rate": "Wrong",
-}
+RATE_NAMES = {rate.column: rate.words.capitalize() for rate in GROUP_RATES}
 #: Rate -> who is counted among whom.
-RATE_MEANINGS = {
-    "base_rate": "people whose label is the favourable one, among all",
-    "selection_rate": "people who get the favourable decision, among all",
-    "true_positive_rate": "selected, among those whose label is the favourable one",
-    "false_positive_rate": "selected, among those whose label is the other one",
-    "error_rate": "decided otherwise than their label says, among all",
-}
+RATE_MEANINGS = {rate.column: rate.meaning for rate in GROUP_RATES}
 DECISION_RATES = tuple(RATE_NAMES)[1:]
 
 
@@ -89,9 +79,8 @@ def verdict(excess: Range) -> str:
     """
     if excess.estimate is None:
         return "not known"
-    if excess.estimate <= 1e-6:
-        sure = excess.high is not None and excess.high <= 0
-        return "met, also within the interval" if sure else "met"
+    if is_met(excess.estimate):
+        return "met, also within the interval" if is_met(excess.high) else "met"
     if excess.low is None:
         return "exceeded, no interval"
     return "exceeded" if excess.low > 0 else "exceeded, perhaps by chance"

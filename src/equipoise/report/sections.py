@@ -89,7 +89,7 @@ def proof(contents: ReportContents) -> Html | None:
     if not contents.points:
         return None
     words = [element("p", text) for text in certificate_words(contents)]
-    calls = contents.points[0].certificate.get("calls")
+    calls = contents.points[0].certificate.get("n_calls")
     told = element("p", f"Calls of the learner, for all bounds together: {calls}.")
     return section("proof", "What is proven", words, told if calls else None)
 

@@ -8,16 +8,16 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.cells.rows import Array, Cells
-from equipoise.engines.dask import Shards, is_collection
+from equipoise.cells.table import Array
+from equipoise.engines import engine_for
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.reductions import FairClassifier
 from equipoise.metrics import GroupTable, group_table
 from equipoise.metrics.audit import Audit
 from equipoise.metrics.table import tabulate
-from equipoise.metrics.violations import Tally
+from equipoise.metrics.tallies import Tally
 from equipoise.oracles.decisions import decisions
-from equipoise.rows.validation import read_examples
+from equipoise.rows import people as rows
 
 
 class People(Protocol):
@@ -60,16 +60,15 @@ def watch_frontier(
     """Watch what mixtures of a frontier's pool do to people."""
     pool, watched = frontier.pool_.classifiers, dict[str, Watched]()
     for data, some in people.items():
-        if not is_collection(some.X):
+        if engine_for(some.X).is_local:
             watched[data] = WatchedRows(some, pool, mixtures, frontier.classes_[1])
             continue
         if data in frontier.shares_:  # known from the fit
             cells, s = frontier.cells_, frontier.shares_[data]
-            squares = frontier.weight_squares_
         else:
-            shards = Shards(some.X, some.y, **some.metadata)
-            cells, s, squares = shards.cells, shards.shares(pool), shards.cells.square
-        tallies = [Tally.of_shares(cells, w @ s[: len(w)], squares) for w in mixtures]
+            engine = engine_for(some.X).open(rows.People(some.X, some.y, **some.metadata))
+            cells, s = engine.cells, engine.shares(pool)
+        tallies = [Tally.of_shares(cells, w @ s[: len(w)]) for w in mixtures]
         watched[data] = WatchedCells(tallies)
     return watched
 
@@ -78,12 +77,13 @@ def watch_model(model: FairClassifier, people: Mapping[str, People]) -> dict[str
     """Watch what a single model does to people."""
     mixture, watched = model.classifier_, dict[str, Watched]()
     for data, some in people.items():
-        if not is_collection(some.X):
+        if engine_for(some.X).is_local:
             watched[data] = WatchedRows(some, mixture.members, [mixture.weights], model.classes_[1])
         elif data in model.tallies_:  # known from the fit
             watched[data] = WatchedCells([model.tallies_[data]])
         else:
-            watched[data] = WatchedCells([Shards(some.X, some.y, **some.metadata).tally(mixture)])
+            engine = engine_for(some.X).open(rows.People(some.X, some.y, **some.metadata))
+            watched[data] = WatchedCells([engine.tally(mixture)])
     return watched
 
 
@@ -106,14 +106,7 @@ class WatchedRows:
     ) -> None:
         self.people, self.mixtures = people, mixtures
         self.label: NDArray[np.int64] = (people.y == positive).astype(np.int64)
-        metadata = people.metadata
-        self.cells: Cells = read_examples(
-            people.X,
-            people.y,
-            metadata["sensitive_features"],
-            metadata["control_features"],
-            metadata["sample_weight"],
-        )[0]
+        self.cells = rows.People(people.X, people.y, **people.metadata).read()[0]
         self.decisions = np.array(list(decisions(classifiers, people.X)), dtype=np.float32)
 
     def tally(self, number: int) -> Tally:

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils.validation import _num_samples
 
-from equipoise.cells.rows import Array
-from equipoise.rows.parquet import ParquetRows
+from equipoise.cells.table import Array
+from equipoise.rows.batches import batches
 from equipoise.rows.validation import is_missing, to_array
 
 Bits = NDArray[np.uint64]
@@ -39,8 +39,11 @@ def hash_uniform(rows: Any, salt: int = 0) -> Array:
     >>> bool((hash_uniform(X) == hash_uniform(X, salt=1)).any())
     False
     """
-    if isinstance(rows, ParquetRows):
-        return np.concatenate([hash_uniform(batch, salt) for batch in rows.batches()])
+    parts = [_hashed(batch, salt) for batch in batches(rows)]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _hashed(rows: Any, salt: int) -> Array:
     total = np.zeros(_num_samples(rows), dtype=np.uint64)
     with np.errstate(over="ignore"):
         if issparse(rows):

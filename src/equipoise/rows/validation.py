@@ -1,7 +1,7 @@
-"""The one door from what users pass to arrays the reduction can trust.
+"""Checks of what users pass, one argument at a time: from columns of any kind to arrays.
 
 Everything is checked here, before any fit, and every error says what came, what was expected and
-what to do.
+what to do. `equipoise.rows.people.People.read` is the door to it.
 """
 
 from __future__ import annotations
@@ -13,83 +13,11 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _num_samples, column_or_1d, validate_data
+from sklearn.utils.validation import column_or_1d, validate_data
 
-from equipoise.cells.layered import layered, soft_cells
-from equipoise.cells.rows import Array, Cells, factorize
+from equipoise.cells.codes import factorize
+from equipoise.cells.table import Array
 from equipoise.exceptions import EmptyCellWarning
-from equipoise.rows.probabilities import split_probabilities
-
-_ROUTING_HELP = (
-    "Pass fit(X, y, sensitive_features=A). Inside a Pipeline or a search, enable scikit-learn's "
-    "metadata routing, sklearn.set_config(enable_metadata_routing=True), and call "
-    ".set_fit_request(sensitive_features=True) on this estimator."
-)
-
-
-def read_examples(
-    X: Any,
-    y: Any,
-    sensitive_features: Any,
-    control_features: Any,
-    sample_weight: Any,
-    utilities: Any = None,
-    weights: str = "both",
-) -> tuple[Cells, NDArray]:
-    """Check the arguments of fit; return the cells and the two classes."""
-    n = _num_samples(X)
-    label, classes = read_labels(y, n)
-    if sensitive_features is None:
-        raise ValueError(
-            f"sensitive_features is missing: there is nothing to be fair about. {_ROUTING_HELP}"
-        )
-    known, uncertain = split_probabilities(sensitive_features)
-    sensitive = {}
-    if known is not None:
-        sensitive = read_columns(known, n, "sensitive_features", "group")
-    control = {}
-    if control_features is not None:
-        control = read_columns(control_features, n, "control_features", "stratum")
-    weight = read_weights(sample_weight, n)
-    if weight is not None and not 0 < weight[label == 1].sum() < weight.sum():
-        raise ValueError(
-            f"sample_weight is zero wherever y is {_other_class(label, classes, weight)!r}; "
-            "expected two classes with some weight. Give both classes some weight."
-        )
-    given = {} if utilities is None else read_utilities(utilities, n)
-    membership = None
-    if uncertain is None:
-        cells = Cells.from_columns(label, sensitive, control, weight)
-    else:
-        _check_length(len(uncertain), n, "sensitive_features")
-        cells, membership = soft_cells(
-            label, sensitive, (uncertain.name, uncertain.groups, uncertain.values), control, weight
-        )
-    return layered(cells, weights=weights, utilities=given, membership=membership), classes
-
-
-def read_utilities(utilities: Any, n: int) -> dict[str, Array]:
-    """Return utilities by name, each of shape (n, 2): values under prediction 0 and 1."""
-    columns = read_columns(utilities, n, "utilities", "utility")
-    found: dict[str, Array] = {}
-    for column in columns:
-        name, _, prediction = column.rpartition("_")
-        if prediction not in ("0", "1") or f"{name}_{1 - int(prediction)}" not in columns:
-            raise ValueError(
-                f"utilities has a column {column!r} without its partner; expected two columns for "
-                "each utility, such as profit_0 and profit_1: the values under prediction 0 and 1."
-            )
-        found[name] = np.column_stack([columns[f"{name}_0"], columns[f"{name}_1"]]).astype(float)
-        if not ((found[name] >= 0) & (found[name] <= 1)).all():
-            raise ValueError(
-                f"utility {name!r} has values from {found[name].min()} to {found[name].max()}; "
-                "expected numbers in [0, 1]. Shift and scale it."
-            )
-    return found
-
-
-def _other_class(label: NDArray[np.int8], classes: NDArray, weight: Array) -> Any:
-    return classes.tolist()[0 if weight[label == 1].any() else 1]
 
 
 def read_labels(y: Any, n: int) -> tuple[NDArray[np.int8], NDArray]:
@@ -117,7 +45,7 @@ def read_target(y: Any, n: int) -> NDArray:
     if n == 0:
         raise ValueError("Found array with 0 sample(s) while a minimum of 2 is required.")
     y = column_or_1d(to_array(y, "y"), warn=True)
-    _check_length(len(y), n, "y")
+    check_length(len(y), n, "y")
     _check_missing(y, "y", "Drop these rows.")
     if y.dtype.kind in "fc":
         check_classification_targets(y)
@@ -146,7 +74,7 @@ def read_columns(columns: Any, n: int, name: str, default: str) -> dict[str, NDA
             raise ValueError(
                 f"{name} {column!r} has {values.ndim} dimensions; expected one value per row."
             )
-        _check_length(len(values), n, name)
+        check_length(len(values), n, name)
         called = f"{name} {column!r}" if len(found) > 1 else name
         _check_missing(values, called, "Drop these rows, or make 'unknown' a group.")
         if column in series:
@@ -214,7 +142,7 @@ def read_weights(sample_weight: Any, n: int) -> Array | None:
         raise ValueError(
             f"sample_weight has shape {weight.shape}; expected one number for each row of X."
         )
-    _check_length(len(weight), n, "sample_weight")
+    check_length(len(weight), n, "sample_weight")
     _check_missing(weight, "sample_weight", "Expected finite numbers >= 0; drop these rows.")
     try:
         weight = weight.astype(float, copy=False)
@@ -292,7 +220,8 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> None:
     validate_data(estimator, X, reset=reset, skip_check_array=True)
 
 
-def _check_length(length: int, n: int, name: str) -> None:
+def check_length(length: int, n: int, name: str) -> None:
+    """Raise unless there is one entry for each of ``n`` rows."""
     if length != n:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: X has {n} rows but "

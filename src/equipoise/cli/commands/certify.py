@@ -16,7 +16,7 @@ from equipoise.cli.tables.people import Examples, Reader
 from equipoise.cli.terminal import Terminal
 from equipoise.constraints.base import Constraint
 from equipoise.report.measured import model_point
-from equipoise.rows.validation import read_examples
+from equipoise.rows.people import People
 
 
 def certify(
@@ -78,14 +78,7 @@ def certify(
 
 def people_by_row(constraint: Constraint, people: Examples) -> list[float]:
     """Return how many people the rarest rate of each inequality was measured on."""
-    metadata = people.metadata
-    cells, _ = read_examples(
-        people.X,
-        people.y,
-        metadata["sensitive_features"],
-        metadata["control_features"],
-        metadata["sample_weight"],
-    )
+    cells, _ = People(people.X, people.y, **people.metadata).read()
     moments = constraint.moments(cells)
     count = np.where(moments.M != 0, moments.event_count, np.inf)
     return count.min(axis=1, initial=np.inf).tolist()

@@ -15,8 +15,9 @@ from equipoise.cli.result_tables import show_frontier
 from equipoise.cli.terminal import Terminal, command_line
 from equipoise.cli.training import Training
 from equipoise.estimators.frontier import Frontier
+from equipoise.files.versions import versions
 from equipoise.report.contents import ReportContents
-from equipoise.report.described import constraint_contents, versions
+from equipoise.report.described import constraint_contents
 from equipoise.report.measured import frontier_points
 
 

@@ -13,8 +13,9 @@ from equipoise.cli.model_files import ModelFile, check_outputs, open_file, write
 from equipoise.cli.tables.people import Examples, Reader
 from equipoise.cli.terminal import Terminal, command_line
 from equipoise.estimators.frontier import Frontier
+from equipoise.files.versions import versions
 from equipoise.report.contents import DataContents, ReportContents
-from equipoise.report.described import constraint_contents, versions
+from equipoise.report.described import constraint_contents
 from equipoise.report.measured import frontier_points, model_point
 from equipoise.report.model_card import write_model_card
 

@@ -21,7 +21,7 @@ from equipoise.cli.tables.columns import (
     import_pyarrow,
     is_missing,
 )
-from equipoise.engines.dask.attempts import attempt, gather
+from equipoise.engines.dask.retry import gather, retry
 from equipoise.rows.hashing import hash_uniform
 
 #: More different values than these are hardly categories, and too many to send around.
@@ -132,7 +132,7 @@ class Summary:
 def summarize(client: Any, pieces: Sequence[Piece], reader: PieceReader) -> Summary:
     """Return the summary of all pieces, each made by a worker; lost workers are made up for."""
     function = partial(summarize_piece, reader=reader)
-    parts = attempt(
+    parts = retry(
         client,
         "reading the data",
         lambda limit: gather(client, client.map(function, pieces, pure=False), limit),

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
-from equipoise.cells.rows import factorize
+from equipoise.cells.codes import factorize
 from equipoise.cli.names import near
 from equipoise.cli.tables.columns import (
     Kind,

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.cells.rows import Array
-from equipoise.engines.dask.lessons import Lesson
-from equipoise.engines.dask.shard import Shard
+from equipoise.cells.table import Array
+from equipoise.engines.dask.shard import Shard, Task
 from equipoise.engines.dask.shards import Shards
 from equipoise.oracles.thresholds import own_threshold, scores
 
@@ -19,7 +18,7 @@ _FEW = 1 << 12
 _ROUNDS = 12
 
 
-def best_threshold(shards: Shards, classifier: Any, lesson: Lesson) -> float:
+def best_threshold(shards: Shards, classifier: Any, task: Task) -> float:
     """Return the threshold that `equipoise.oracles.thresholds.tuned` would, had it all rows.
 
     Scores are sorted into bins on the workers. What a cut inside a bin can cost at the least
@@ -27,7 +26,7 @@ def best_threshold(shards: Shards, classifier: Any, lesson: Lesson) -> float:
     at again, in finer bins, until few scores are left.
     """
     own = own_threshold(classifier)
-    asked = (classifier, lesson, own)
+    asked = (classifier, task, own)
     tables = shards.map(_overview, *asked)
     at_own, total = (sum(table[i] for table in tables) for i in (0, 1))
     low, high = min(table[2] for table in tables), max(table[3] for table in tables)
@@ -78,26 +77,26 @@ def _choose(
 # What follows runs on the workers.
 
 
-def _scored(shard: Shard, classifier: Any, lesson: Lesson) -> tuple[Array, Array]:
+def _scored(shard: Shard, classifier: Any, task: Task) -> tuple[Array, Array]:
     """Return scores and signed costs of the rows that weigh something."""
     if not len(shard):
         return np.zeros(0), np.zeros(0)
-    label, weight = lesson.rows(shard)
+    label, weight = shard.examples(task)
     heavy = weight > 0
     score = scores(classifier, shard.X)[heavy]
     return score, np.where(label == 1, -weight, weight)[heavy]
 
 
-def _overview(shard: Shard, classifier: Any, lesson: Lesson, own: float) -> tuple[float, ...]:
-    score, signed = _scored(shard, classifier, lesson)
+def _overview(shard: Shard, classifier: Any, task: Task, own: float) -> tuple[float, ...]:
+    score, signed = _scored(shard, classifier, task)
     low, high = score.min(initial=np.inf), score.max(initial=-np.inf)
     return float(signed[score > own].sum()), float(np.abs(signed).sum()), low, high, len(score)
 
 
 def _binned(
-    shard: Shard, classifier: Any, lesson: Lesson, own: float, edges: Array
+    shard: Shard, classifier: Any, task: Task, own: float, edges: Array
 ) -> tuple[NDArray, NDArray, NDArray]:
-    score, signed = _scored(shard, classifier, lesson)
+    score, signed = _scored(shard, classifier, task)
     inside = (score >= edges[0]) & (score <= edges[-1])
     score, signed = score[inside], signed[inside]
     n = len(edges) - 1
@@ -112,14 +111,14 @@ def _binned(
 def _distinct(
     shard: Shard,
     classifier: Any,
-    lesson: Lesson,
+    task: Task,
     own: float,
     low: float,
     high: float,
     most: int,
 ) -> tuple[Array, NDArray]:
     """Return the scores in a range with the sum of costs of each, thinned out beyond ``most``."""
-    score, signed = _scored(shard, classifier, lesson)
+    score, signed = _scored(shard, classifier, task)
     inside = (score >= low) & (score <= high)
     ranked, inverse = np.unique(score[inside], return_inverse=True)
     summed = np.bincount(inverse, weights=signed[inside], minlength=len(ranked))
@@ -129,6 +128,6 @@ def _distinct(
     return ranked, summed
 
 
-def _next_below(shard: Shard, classifier: Any, lesson: Lesson, own: float, cut: float) -> float:
-    score, _ = _scored(shard, classifier, lesson)
+def _next_below(shard: Shard, classifier: Any, task: Task, own: float, cut: float) -> float:
+    score, _ = _scored(shard, classifier, task)
     return float(score.max(initial=-np.inf, where=score < cut))

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from equipoise.engines.dask.collections import is_array, split
+from equipoise.oracles.decisions import decisions
 
 
 def lazily(
@@ -67,7 +69,7 @@ def computed(
     return list(dask.compute(*(called(*part) for part in parts)))
 
 
-def lazy_predict(mixture: Any, X: Any, *, key: Any = None, random_state: Any = None) -> Any:
+def predict(mixture: Any, X: Any, *, key: Any = None, random_state: Any = None) -> Any:
     """Return the decisions of a randomized classifier on a Dask collection, not computed yet."""
     if random_state is not None and not isinstance(random_state, (int, np.integer)):
         raise ValueError(
@@ -75,25 +77,35 @@ def lazy_predict(mixture: Any, X: Any, *, key: Any = None, random_state: Any = N
             "which every partition draws on its own."
         )
 
-    def decide(number: int, X: Any, key: Any) -> Any:
+    def drawn(number: int, X: Any, key: Any) -> Any:
         seed = None if random_state is None else np.random.default_rng([int(random_state), number])
         return mixture.predict(X, key=key, random_state=seed)
 
-    return lazily(decide, X, key, names=("key",), dtype=mixture.classes_.dtype)
+    return lazily(drawn, X, key, names=("key",), dtype=mixture.classes_.dtype)
 
 
-def lazy_pmf(mixture: Any, X: Any) -> Any:
+def predict_pmf(mixture: Any, X: Any) -> Any:
     """Return the probabilities of either decision on a Dask collection, not computed yet."""
     return lazily(lambda number, X: mixture.predict_pmf(X), X, columns=2)
 
 
-def computed_score(mixture: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+def decide(classifier: Any, X: Any, classes: NDArray) -> Any:
+    """Return the decisions of one classifier on a Dask collection, not computed yet."""
+
+    def decided(number: int, X: Any) -> Any:
+        (selected,) = decisions([classifier], X)
+        return classes[selected.astype(np.intp)]
+
+    return lazily(decided, X, dtype=classes.dtype)
+
+
+def score(mixture: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
     """Return the expected accuracy on Dask collections."""
 
-    def score(X: Any, y: Any, weight: Any) -> tuple[float, float]:
+    def part(X: Any, y: Any, weight: Any) -> tuple[float, float]:
         total = float(len(y) if weight is None else np.sum(weight))
         # A part without anybody, or without weight, counts for nothing.
         return (mixture.score(X, y, weight) * total if total > 0 else 0.0), total
 
-    parts = computed(score, X, y, sample_weight, names=("y", "sample_weight"))
+    parts = computed(part, X, y, sample_weight, names=("y", "sample_weight"))
     return sum(right for right, _ in parts) / sum(total for _, total in parts)

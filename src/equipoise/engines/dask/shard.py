@@ -10,14 +10,15 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from equipoise.cells.codes import add_up, count_selected, look_up
-from equipoise.cells.rows import Array, Cells
+from equipoise.cells.rows import Cells
+from equipoise.cells.table import Array, CellTable
 from equipoise.exceptions import EmptyCellWarning
 from equipoise.oracles.decisions import decisions
 from equipoise.rows.hashing import hash_uniform
@@ -25,6 +26,29 @@ from equipoise.rows.validation import read_columns, read_target, to_array
 
 #: An odd constant with mixed bits, to scatter row numbers.
 _ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+class Task(NamedTuple):
+    """What a learner is to learn: the label and the weight of each cell, by `CellTable.relabel`.
+
+    Attributes
+    ----------
+    label : array of shape (C,)
+        0 or 1.
+    weight : array of shape (C,)
+        To be multiplied by a row's own.
+    n_folds, left_out : int
+        Rows of the fold ``left_out`` of ``n_folds`` weigh nothing; -1 leaves none out.
+    """
+
+    label: NDArray[np.int64]
+    weight: Array
+    n_folds: int = 1
+    left_out: int = -1
+
+    def labels(self, cells: CellTable) -> set[int]:
+        """Return the labels that some weight has."""
+        return set(self.label[(self.weight > 0) & (cells.mass > 0)].tolist())
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,9 +104,14 @@ class Shard:
         mixed = (mixed ^ (mixed >> np.uint64(31))) * np.uint64(0x94D049BB133111EB)
         return ((mixed >> np.uint64(33)) % np.uint64(k)).astype(np.uint8)
 
-    def spread(self, table: NDArray) -> NDArray:
-        """Give every row the entry of its cell."""
-        return look_up(self.code, np.asarray(table))
+    def examples(self, task: Task) -> tuple[NDArray[np.int64], Array]:
+        """Return the label and the weight of each row."""
+        label, weight = look_up(self.code, task.label), look_up(self.code, task.weight)
+        if self.weight is not None:
+            weight *= self.weight
+        if task.left_out >= 0:
+            weight[self.folds(task.n_folds) == task.left_out] = 0.0
+        return label, weight
 
     def count(self, selected: NDArray[np.bool_]) -> Array:
         """Return the weight that is selected in each cell."""
@@ -159,10 +188,10 @@ def selected_by(shard: Shard, classifiers: Sequence[Any]) -> Array:
 
 
 def tally_of(shard: Shard, mixture: Any) -> Array:
-    """Return sums over cells of w h, w^2, w^2 h and w^2 h^2, h being how often Q selects."""
+    """Return sums over cells of w h, w^2 h and w^2 h^2, h being how often Q selects."""
     h = mixture.predict_pmf(shard.X)[:, 1] if len(shard) else np.zeros(0)
     w = np.ones(len(shard)) if shard.weight is None else shard.weight
-    each = (w * h, w**2, w**2 * h, w**2 * h**2)
+    each = (w * h, w**2 * h, w**2 * h**2)
     return np.array([add_up(shard.code, shard.n_cells, values) for values in each])
 
 

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.cells.codes import factorize
-from equipoise.cells.rows import Array
-from equipoise.cells.table import CellCounts
-from equipoise.engines.dask.attempts import attempt, gather
+from equipoise.cells.table import CellTable
 from equipoise.engines.dask.collections import Partition, example_of, split
-from equipoise.engines.dask.shard import (
-    Combinations,
-    combinations_of,
-    digest_of,
-    encode,
-    read_partition,
-    selected_by,
-    tally_of,
-)
-from equipoise.metrics.violations import Tally
+from equipoise.engines.dask.retry import gather, retry
+from equipoise.engines.dask.shard import Combinations, combinations_of, encode, read_partition
+from equipoise.rows.people import People
 
 
 class Shards:
@@ -33,31 +24,29 @@ class Shards:
 
     Parameters
     ----------
-    X, y, sensitive_features, control_features, sample_weight : Dask collections
+    people : People
+        Of Dask collections.
     dtype : dtype, optional
         Keep features as arrays of this type; by default as they come.
 
     Attributes
     ----------
-    cells : CellCounts
+    cells : CellTable
     classes : array of two labels
     example : table without rows
         Names and number of the features.
     """
 
-    def __init__(
-        self,
-        X: Any,
-        y: Any,
-        sensitive_features: Any,
-        control_features: Any = None,
-        sample_weight: Any = None,
-        *,
-        dtype: Any = None,
-    ) -> None:
+    def __init__(self, people: People, *, dtype: Any = None) -> None:
         self.client = current_client()
-        self.example = example_of(X)
-        parts = split(X, y, sensitive_features, control_features, sample_weight)
+        self.example = example_of(people.X)
+        parts = split(
+            people.X,
+            people.y,
+            people.sensitive_features,
+            people.control_features,
+            people.sample_weight,
+        )
         self._read(list(map(Partition._make, parts)), dtype)
 
     def _read(self, partitions: list[Partition], dtype: Any) -> None:
@@ -67,7 +56,7 @@ class Shards:
         rows = client.persist(
             [delayed(read_partition, pure=False)(i, *part) for i, part in enumerate(partitions)]
         )
-        tables = attempt(
+        tables = retry(
             client,
             "reading the data",
             lambda limit: gather(
@@ -100,7 +89,7 @@ class Shards:
                 if future.status != "finished":
                     future.result(timeout=1.0)  # raises
 
-        attempt(self.client, "reading the data", whole)
+        retry(self.client, "reading the data", whole)
 
     def map(self, function: Callable[..., Any], *args: Any, each: Sequence[Any] = ()) -> list[Any]:
         """Return ``function(shard, *args)`` for every shard, run where the shard is.
@@ -108,7 +97,7 @@ class Shards:
         ``each`` holds further arguments, one list for all shards each.
         """
         name = function.__name__.replace("_", " ").strip()
-        return attempt(self.client, name, lambda limit: self._map(limit, function, args, each))
+        return retry(self.client, name, lambda limit: self._map(limit, function, args, each))
 
     def _map(self, limit: float, function: Any, args: Any, each: Sequence[Any]) -> list[Any]:
         submit = self.client.submit
@@ -121,21 +110,6 @@ class Shards:
     def total(self, function: Callable[..., Any], *args: Any) -> Any:
         """Return the sum over all shards, in their order."""
         return sum(self.map(function, *args))
-
-    def shares(self, classifiers: Sequence[Any]) -> Array:
-        """Return the selected share of each cell for every classifier, shape (P, C)."""
-        return self.total(selected_by, list(classifiers)) / self.cells.total_weight
-
-    def tally(self, mixture: Any) -> Tally:
-        """Add up by cell how often a randomized classifier selects people."""
-        total = self.cells.total_weight
-        s, *squares = self.total(tally_of, mixture)
-        w2, w2h, w2hh = (values / total**2 for values in squares)
-        return Tally.of_sums(self.cells, s / total, (w2, w2h, w2hh))
-
-    def identity(self) -> Iterator[bytes]:
-        """Yield all that tells these data from others."""
-        yield from self.map(digest_of)
 
     def placed(self) -> dict[str, list[int]]:
         """Return the numbers of the shards that each worker holds, each shard once."""
@@ -154,7 +128,7 @@ class Shards:
 
 def _merge(
     tables: Sequence[Combinations],
-) -> tuple[CellCounts, NDArray, list[NDArray[np.integer]]]:
+) -> tuple[CellTable, NDArray, list[NDArray[np.integer]]]:
     """Number the cells of all partitions; return them, the classes and the codes of each part."""
     y = np.concatenate([np.asarray(table.y, dtype=object) for table in tables])
     labels, classes = factorize(_plain(y))
@@ -171,7 +145,7 @@ def _merge(
             "expected the same in all."
         )
     sums = ("count", "weight", "square")
-    cells, code = CellCounts.from_sums(
+    cells, code = CellTable.from_sums(
         labels,
         {name: _joined(name, [t.sensitive for t in tables]) for name in names[0][0]},
         {name: _joined(name, [t.control for t in tables]) for name in names[0][1]},

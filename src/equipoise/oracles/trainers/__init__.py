@@ -4,21 +4,35 @@ Every call of the learner sees the same X; only labels and weights change. A tra
 does not depend on these: the output of a pipeline's transformers, the binned features of a
 boosting library, the last solution of a convex problem. It is chosen from the learner, and where
 nothing is known to be safe the learner is simply cloned and fitted.
+
+A learner's fast path is one file with a `Trainer`, and one line in a list below.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from equipoise.oracles.trainers.base import CachedScores, Trained, Trainer
 from equipoise.oracles.trainers.lightgbm_bins import LightGBMTrainer
 from equipoise.oracles.trainers.pipeline_head import PipelineTrainer
-from equipoise.oracles.trainers.plain import PlainTrainer, Remembered, Trained, Trainer
+from equipoise.oracles.trainers.plain import PlainTrainer
 from equipoise.oracles.trainers.warm_start import WarmStartTrainer
 from equipoise.oracles.trainers.xgboost_bins import XGBoostTrainer
 from equipoise.oracles.trainers.xgboost_disk import XGBoostDiskTrainer
 from equipoise.rows.parquet import ParquetRows
 
-__all__ = ["PlainTrainer", "Remembered", "Trained", "Trainer", "choose_trainer"]
+__all__ = ["CachedScores", "PlainTrainer", "Trained", "Trainer", "choose_trainer"]
+
+#: The first that suits the learner trains it; the last one suits all.
+_IN_MEMORY: tuple[type[Trainer], ...] = (
+    PipelineTrainer,
+    WarmStartTrainer,
+    LightGBMTrainer,
+    XGBoostTrainer,
+    PlainTrainer,
+)
+#: The same for rows that stay on disk, where few learners can be trained.
+_ON_DISK: tuple[type[Trainer], ...] = (XGBoostDiskTrainer,)
 
 
 def choose_trainer(estimator: Any, X: Any, weight_parameter: str) -> Trainer:
@@ -41,12 +55,12 @@ def choose_trainer(estimator: Any, X: Any, weight_parameter: str) -> Trainer:
     >>> type(choose_trainer(LogisticRegression(warm_start=True), X, "sample_weight")).__name__
     'WarmStartTrainer'
     """
-    if isinstance(X, ParquetRows):
-        XGBoostDiskTrainer.check(estimator, X)
-        return XGBoostDiskTrainer(estimator, X, weight_parameter)
-    if PipelineTrainer.suits(estimator):
-        return PipelineTrainer(estimator, X, weight_parameter, choose_trainer)
-    for kind in (WarmStartTrainer, LightGBMTrainer, XGBoostTrainer):
+    for kind in _ON_DISK if isinstance(X, ParquetRows) else _IN_MEMORY:
         if kind.suits(estimator, X):
             return kind(estimator, X, weight_parameter)
-    return PlainTrainer(estimator, X, weight_parameter)
+    raise TypeError(
+        f"estimator is {type(estimator).__name__} but X is rows on disk (ParquetRows). "
+        "Only an XGBClassifier is trained from these, one with the default objective, "
+        "booster and tree method and without callbacks, early stopping or categories. "
+        "Use one, or load the table into memory."
+    )

@@ -15,14 +15,15 @@ from scipy.special import expit
 from sklearn.base import clone
 
 from equipoise.cells.rows import Array
-from equipoise.oracles.trainers.plain import (
-    KeepingTrainer,
-    Remembered,
+from equipoise.oracles.trainers.base import (
+    CachedScores,
+    CachingTrainer,
     Trained,
     first_rows,
     has_fixed_seed,
     is_binnable,
 )
+from equipoise.oracles.trainers.plain import PlainTrainer
 
 #: Parameters beyond those of the signature under which the path was checked to change nothing.
 _KNOWN_EXTRAS = {"verbose", "verbosity", "max_bin", "deterministic", "force_row_wise"}
@@ -30,7 +31,7 @@ _KNOWN_EXTRAS = {"verbose", "verbosity", "max_bin", "deterministic", "force_row_
 _PROBE_ROWS = 1000
 
 
-class LightGBMTrainer(KeepingTrainer):
+class LightGBMTrainer(CachingTrainer):
     """Bin the features once; then only swap labels and weights.
 
     Bins depend on the features alone, so the trees are those of a plain fit. Scores of the
@@ -59,11 +60,12 @@ class LightGBMTrainer(KeepingTrainer):
         import lightgbm
 
         with self._lock:
-            if self._kept is None:
-                self._kept = self._bin()
-            form, bins, bundled = self._kept
+            form, bins, bundled = self._prepared(label)
             if not any(map(bins.feature_num_bin, range(self.X.shape[1]))):
-                return super().fit(label, weight)  # no feature can be split: nothing to save
+                # No feature can be split: there is nothing to save.
+                return PlainTrainer(self.estimator, self.X, self.weight_parameter).fit(
+                    label, weight
+                )
             # set_weight takes weights of one for none at all, and would leave the last ones.
             bins.set_field("weight", None)
             bins.set_label(label).set_weight(weight)
@@ -80,11 +82,11 @@ class LightGBMTrainer(KeepingTrainer):
             raw = hasattr(classifier, "decision_function")
             scores = _training_scores(booster, raw)
         decisions = ((expit(scores) if raw else scores) > 0.5).astype(np.int64)
-        local = Remembered(decisions, **{"margins" if raw else "probabilities": scores})
+        local = CachedScores(decisions, **{"margins" if raw else "probabilities": scores})
         return Trained(classifier, local, self.X)
 
-    def _bin(self) -> tuple[Any, Any, bool]:
-        """Return a classifier whose trees are to be replaced, and the bins; are they bundled?"""
+    def _prepare(self, label: NDArray) -> tuple[Any, Any, bool]:
+        """Return a classifier without its trees, the bins, and whether features share bins."""
         import lightgbm
 
         rows = min(self.X.shape[0], _PROBE_ROWS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from equipoise.cells.rows import Array
-from equipoise.oracles.trainers.plain import KeepingTrainer, Trained, Trainer
+from equipoise.oracles.trainers.base import CachingTrainer, Trained, Trainer
 
 #: Where scikit-learn keeps transformers that ignore y, but for those whose tags say otherwise.
 #: The tags alone do not do: those of SelectKBest and of PLSRegression do not ask for y.
@@ -30,25 +29,18 @@ _UNSUPERVISED = (
 )
 
 
-class PipelineTrainer(KeepingTrainer):
+class PipelineTrainer(CachingTrainer):
     """Fit the transformers once and train only the last step, with a trainer of its own.
 
     The members are pipelines that share the fitted transformers.
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        X: Any,
-        weight_parameter: str,
-        choose: Callable[[Any, Any, str], Trainer],
-    ) -> None:
+    def __init__(self, estimator: Any, X: Any, weight_parameter: str) -> None:
         super().__init__(estimator, X, weight_parameter)
-        self._choose = choose
         self._start: Any = None
 
     @classmethod
-    def suits(cls, estimator: Any) -> bool:
+    def suits(cls, estimator: Any, X: Any) -> bool:
         """Whether every transformer, nested ones included, is known not to look at labels."""
         return (
             type(estimator) is Pipeline
@@ -61,9 +53,7 @@ class PipelineTrainer(KeepingTrainer):
     def fit(self, label: NDArray, weight: Array) -> Trained:
         """Train the last step on the rows as transformed."""
         with self._lock:
-            if self._kept is None:
-                self._kept = self._transform(label)
-        head, trainer, seen = self._kept
+            head, trainer, seen = self._prepared(label)
         if self._start is not None:
             trainer.start_from(self._start)
         last = trainer.fit(label, weight)
@@ -74,12 +64,14 @@ class PipelineTrainer(KeepingTrainer):
         return Trained(member, last.classifier, seen)
 
     def start_from(self, classifier: Any) -> None:
-        """Tell the last step, here and in other processes."""
+        """Let the last step start from that of this pipeline, in other processes, too."""
         if isinstance(classifier, Pipeline):
             self._start = classifier[-1]
 
-    def _transform(self, label: NDArray) -> tuple[Pipeline, Trainer, Any]:
+    def _prepare(self, label: NDArray) -> tuple[Pipeline, Trainer, Any]:
         """Return the fitted head, the trainer of the last step and, if different, transform(X)."""
+        from equipoise.oracles.trainers import choose_trainer  # which chooses this one, too
+
         name, last = self.estimator.steps[-1]
         head = Pipeline(
             [
@@ -92,7 +84,7 @@ class PipelineTrainer(KeepingTrainer):
         # A pipeline trains on what fit_transform gives and predicts from what transform gives.
         # The two are not always the same: NMF and PCA are examples.
         seen = head.transform(self.X)
-        trainer = self._choose(last, learned, self.weight_parameter.removeprefix(f"{name}__"))
+        trainer = choose_trainer(last, learned, self.weight_parameter.removeprefix(f"{name}__"))
         return head, trainer, None if _same(learned, seen) else seen
 
 

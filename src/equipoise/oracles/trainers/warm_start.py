@@ -9,13 +9,13 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from equipoise.cells.rows import Array
-from equipoise.oracles.trainers.plain import PlainTrainer, Trained
+from equipoise.oracles.trainers.base import Trained, Trainer
 
 #: Solvers that can be started anywhere and draw nothing at random.
 _SOLVERS = ("lbfgs", "newton-cg", "newton-cholesky")
 
 
-class WarmStartTrainer(PlainTrainer):
+class WarmStartTrainer(Trainer):
     """Start each fit from the solution that was named last.
 
     The problem is convex: a warm start reaches the same solution as a cold one, up to the

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from equipoise.cells.rows import Array
-from equipoise.oracles.trainers.plain import (
-    KeepingTrainer,
-    Remembered,
+from equipoise.oracles.trainers.base import (
+    CachedScores,
+    CachingTrainer,
     Trained,
     has_fixed_seed,
     is_binnable,
@@ -31,7 +31,7 @@ _KNOWN = {
 }
 
 
-class XGBoostTrainer(KeepingTrainer):
+class XGBoostTrainer(CachingTrainer):
     """Bin the features once; then only swap labels and weights.
 
     XGBoost places its cuts by weight. Here they are placed once, all rows weighing the same, so
@@ -46,23 +46,11 @@ class XGBoostTrainer(KeepingTrainer):
 
     def fit(self, label: NDArray, weight: Array) -> Trained:
         """Train on the bins, with these labels and weights."""
-        import xgboost
-
         with self._lock:
-            if self._kept is None:
-                self._kept = self._bin()
-            bins = self._kept
-            bins.set_label(label)
-            bins.set_weight(weight)
-            # As xgboost.train does, but that one forgets the scores of the training rows.
-            booster = xgboost.Booster(self.estimator.get_xgb_params(), [bins])
-            for turn in range(self.estimator.get_num_boosting_rounds()):
-                booster.update(bins, turn)
-            probabilities = booster.predict(bins).astype(float)
-        local = Remembered((probabilities > 0.5).astype(np.int64), probabilities=probabilities)
-        return Trained(with_trees(clone(self.estimator), booster), local, self.X)
+            classifier, local = train_on_bins(self.estimator, self._prepared(label), label, weight)
+        return Trained(classifier, local, self.X)
 
-    def _bin(self) -> Any:
+    def _prepare(self, label: NDArray) -> Any:
         import xgboost
 
         e = self.estimator
@@ -73,6 +61,23 @@ class XGBoostTrainer(KeepingTrainer):
             max_bin=e.max_bin,
             enable_categorical=bool(e.enable_categorical),
         )
+
+
+def train_on_bins(
+    estimator: Any, bins: Any, label: NDArray, weight: Array
+) -> tuple[Any, CachedScores]:
+    """Return a classifier trained on bins, and its scores of the rows that are in these."""
+    import xgboost
+
+    bins.set_label(label)
+    bins.set_weight(weight)
+    # As xgboost.train does, but that one forgets the scores of the training rows.
+    booster = xgboost.Booster(estimator.get_xgb_params(), [bins])
+    for turn in range(estimator.get_num_boosting_rounds()):
+        booster.update(bins, turn)
+    probabilities = booster.predict(bins).astype(float)
+    local = CachedScores((probabilities > 0.5).astype(np.int64), probabilities=probabilities)
+    return with_trees(clone(estimator), booster), local
 
 
 def with_trees(classifier: Any, booster: Any) -> Any:

@@ -10,15 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.oracles.trainers.xgboost_bins import XGBoostTrainer, has_known_settings
+from equipoise.cells.rows import Array
+from equipoise.oracles.trainers.base import CachingTrainer, Trained
+from equipoise.oracles.trainers.xgboost_bins import has_known_settings, train_on_bins
 from equipoise.rows.parquet import ParquetRows
 
 
-class XGBoostDiskTrainer(XGBoostTrainer):
+class XGBoostDiskTrainer(CachingTrainer):
     """Bin the rows into a file once, batch by batch; then only swap labels and weights.
 
     The bins are an ``ExtMemQuantileDMatrix`` in a temporary folder, about a byte for each value,
-    and are gone with the trainer. The trees are those of `XGBoostTrainer` on the rows in memory.
+    and are gone with the trainer. The trees are those that XGBoost grows on the rows in memory.
     """
 
     @classmethod
@@ -26,18 +28,13 @@ class XGBoostDiskTrainer(XGBoostTrainer):
         """Whether the rows are on disk and the learner is an XGBClassifier of plain settings."""
         return isinstance(X, ParquetRows) and has_known_settings(estimator)
 
-    @classmethod
-    def check(cls, estimator: Any, X: ParquetRows) -> None:
-        """Refuse what cannot be trained from disk."""
-        if not cls.suits(estimator, X):
-            raise TypeError(
-                f"estimator is {type(estimator).__name__} but X is rows on disk (ParquetRows). "
-                "Only an XGBClassifier is trained from these, one with the default objective, "
-                "booster and tree method and without callbacks, early stopping or categories. "
-                "Use one, or load the table into memory."
-            )
+    def fit(self, label: NDArray, weight: Array) -> Trained:
+        """Train on the bins, with these labels and weights."""
+        with self._lock:
+            classifier, local = train_on_bins(self.estimator, self._prepared(label), label, weight)
+        return Trained(classifier, local, self.X)
 
-    def _bin(self) -> Any:
+    def _prepare(self, label: NDArray) -> Any:
         import xgboost
 
         if not hasattr(xgboost, "ExtMemQuantileDMatrix"):

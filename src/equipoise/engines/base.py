@@ -1,0 +1,119 @@
+"""The engine protocol: what the estimators ask of the place where rows are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Protocol, Self
+
+from numpy.typing import NDArray
+
+from equipoise.cells.table import Array, CellTable
+from equipoise.game.pool import Oracle
+from equipoise.metrics.tallies import Tally
+from equipoise.rows.people import People
+
+
+class Engine(Protocol):
+    """A place where rows are kept. The class knows the kind of table; an open one holds rows.
+
+    Tables of the size of the cells go in and out; rows do not cross the seam. The game, the pool,
+    the certificate and the checkpoint are the same for every engine.
+
+    Attributes
+    ----------
+    is_local : bool
+        Whether rows can be looked at one by one in this process.
+    keeps_answers : bool
+        Whether the answers of oracles are worth keeping on disk, since workers may be lost.
+    cells : CellTable
+        The cells of the rows.
+    classes : array of two labels
+        In sorted order; the second is the favourable one.
+    """
+
+    is_local: ClassVar[bool]
+    keeps_answers: ClassVar[bool]
+    classes: NDArray
+
+    @property
+    def cells(self) -> CellTable:
+        """The cells of the rows."""
+        ...
+
+    # Of the class: before rows are opened, and for predictions.
+
+    @staticmethod
+    def accepts(X: Any) -> bool:
+        """Whether X is a table that this engine reads."""
+        ...
+
+    @classmethod
+    def open(
+        cls, people: People, *, constraint_weights: bool = True, estimator: Any = None
+    ) -> Self:
+        """Check and read what was passed to fit.
+
+        Parameters
+        ----------
+        people : People
+        constraint_weights : bool, default=True
+            Whether sample weights enter the constraints, or the error only.
+        estimator : learner or list of fitted classifiers, optional
+            What is to be trained on the rows, so that they are kept in the form it takes.
+        """
+        ...
+
+    @staticmethod
+    def example(X: Any) -> Any:
+        """Return a table with the columns of X, of any rows or none, to check features by."""
+        ...
+
+    @staticmethod
+    def predict(mixture: Any, X: Any, *, key: Any = None, random_state: Any = None) -> Any:
+        """Return the decisions of a `equipoise.RandomizedClassifier`."""
+        ...
+
+    @staticmethod
+    def predict_pmf(mixture: Any, X: Any) -> Any:
+        """Return the probabilities of its decisions, of shape (n, 2)."""
+        ...
+
+    @staticmethod
+    def score(mixture: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return its expected accuracy."""
+        ...
+
+    @staticmethod
+    def decide(classifier: Any, X: Any, classes: NDArray) -> Any:
+        """Return the decisions of one classifier that predicts 0 or 1, as labels."""
+        ...
+
+    # Of an open engine: oracles, and sums over cells.
+
+    def refit(self, learner: Any, threshold: str = "learner", cv: Any = None) -> Oracle:
+        """Return the oracle that trains the learner for every query."""
+        ...
+
+    def plugin(self, learner: Any, cv: Any = 5, aware: bool = False) -> Oracle:
+        """Return the oracle that learns probabilities once."""
+        ...
+
+    def candidates(self, classifiers: Sequence[Any]) -> Oracle:
+        """Return the exact oracle over fitted classifiers."""
+        ...
+
+    def shares(self, classifiers: Sequence[Any]) -> Array:
+        """Return the selected share of each cell for every classifier, of shape (P, C)."""
+        ...
+
+    def tally(self, mixture: Any) -> Tally:
+        """Return how often a randomized classifier selects, summed by cell."""
+        ...
+
+    def identity(self) -> Iterator[bytes]:
+        """Yield what distinguishes these data from others, in order."""
+        ...
+
+    def fits_at_a_time(self, n_jobs: int | None) -> int:
+        """Return how many fits run at a time where ``n_jobs`` is asked for."""
+        ...

@@ -1,0 +1,176 @@
+"""The engine of Dask collections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.cells.table import Array, CellTable
+from equipoise.engines.dask import lazy
+from equipoise.engines.dask.collections import example_of, is_collection
+from equipoise.engines.dask.oracles import ShardOracle, ShardPluginOracle
+from equipoise.engines.dask.pipelines import (
+    TransformedOracle,
+    after_transform,
+    is_frozen_pipeline,
+    transformed,
+)
+from equipoise.engines.dask.shard import digest_of, selected_by, tally_of
+from equipoise.engines.dask.shards import Shards
+from equipoise.engines.dask.trainers import trainer_kind
+from equipoise.game.pool import Oracle
+from equipoise.metrics.tallies import Tally
+from equipoise.oracles.candidates import ExactOracle
+from equipoise.rows.people import People
+from equipoise.rows.validation import read_integer
+
+
+class DaskEngine:
+    """Rows on the workers of a Dask cluster.
+
+    Parameters
+    ----------
+    shards : Shards
+        See `open`, which reads Dask collections into shards.
+    transformer : object with ``transform``, optional
+        What the rows of the shards have gone through. Classifiers that come and go take rows from
+        before it.
+    """
+
+    is_local, keeps_answers = False, True
+
+    def __init__(self, shards: Shards, transformer: Any = None) -> None:
+        self.shards, self.classes, self.transformer = shards, shards.classes, transformer
+
+    @property
+    def cells(self) -> CellTable:
+        """The cells of the rows."""
+        return self.shards.cells
+
+    @staticmethod
+    def accepts(X: Any) -> bool:
+        """Whether X is a Dask array, series or data frame."""
+        return is_collection(X)
+
+    @classmethod
+    def open(
+        cls, people: People, *, constraint_weights: bool = True, estimator: Any = None
+    ) -> Self:
+        """Check what was passed to fit, and read it into the memory of the workers."""
+        if people.utilities is not None or not constraint_weights:
+            raise ValueError(
+                "utilities and constraint_weights=False need rows in memory; X is a Dask "
+                "collection. Load the data, or leave both at their defaults."
+            )
+        if people.y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        people.check_groups()
+        dtype = None
+        if is_frozen_pipeline(estimator):
+            before, learner = estimator[:-1], estimator[-1]
+            rows = replace(people, X=transformed(people.X, before))
+            return cls(Shards(rows, dtype=trainer_kind(learner).dtype), before)
+        if estimator is not None and not isinstance(estimator, (list, tuple)):
+            dtype = trainer_kind(estimator).dtype
+            _check_numbers(example_of(people.X))
+        return cls(Shards(people, dtype=dtype))
+
+    @staticmethod
+    def example(X: Any) -> Any:
+        """Return a table with the columns of X and no rows."""
+        return example_of(X)
+
+    @staticmethod
+    def predict(mixture: Any, X: Any, *, key: Any = None, random_state: Any = None) -> Any:
+        """Return the decisions of a randomized classifier, not computed yet."""
+        return lazy.predict(mixture, X, key=key, random_state=random_state)
+
+    @staticmethod
+    def predict_pmf(mixture: Any, X: Any) -> Any:
+        """Return the probabilities of its decisions, not computed yet."""
+        return lazy.predict_pmf(mixture, X)
+
+    @staticmethod
+    def score(mixture: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return its expected accuracy."""
+        return lazy.score(mixture, X, y, sample_weight)
+
+    @staticmethod
+    def decide(classifier: Any, X: Any, classes: NDArray) -> Any:
+        """Return the decisions of one classifier, as labels, not computed yet."""
+        return lazy.decide(classifier, X, classes)
+
+    def refit(self, learner: Any, threshold: str = "learner", cv: Any = None) -> Oracle:
+        """Return the oracle that trains the learner where the rows are."""
+        folds = 1 if cv is None else _read_folds(cv)
+        return self._before(ShardOracle(self._last(learner), self.shards, threshold, folds))
+
+    def plugin(self, learner: Any, cv: Any = 5, aware: bool = False) -> Oracle:
+        """Return the oracle that learns probabilities once."""
+        if aware:
+            raise ValueError(
+                "aware=True reads groups from rows in memory; X is a Dask collection. Use "
+                "aware=False."
+            )
+        return self._before(ShardPluginOracle(self._last(learner), self.shards, _read_folds(cv)))
+
+    def candidates(self, classifiers: Sequence[Any]) -> Oracle:
+        """Return the exact oracle over fitted classifiers."""
+        return ExactOracle.from_fitted(classifiers, self.classes, self.shares)
+
+    def shares(self, classifiers: Sequence[Any]) -> Array:
+        """Return the selected share of each cell for every classifier, of shape (P, C)."""
+        after = list(classifiers)
+        if self.transformer is not None:
+            after = [after_transform(classifier) for classifier in classifiers]
+        return self.shards.total(selected_by, after) / self.cells.total_weight
+
+    def tally(self, mixture: Any) -> Tally:
+        """Return how often a randomized classifier selects, summed by cell."""
+        total = self.cells.total_weight
+        if self.transformer is not None:
+            members = [after_transform(member) for member in mixture.members]
+            mixture = type(mixture)(members, mixture.weights, mixture.classes_)
+        s, w2h, w2hh = self.shards.total(tally_of, mixture)
+        squares = self.cells.square, w2h / total**2, w2hh / total**2
+        return Tally.of_sums(self.cells, s / total, squares)
+
+    def identity(self) -> Iterator[bytes]:
+        """Yield what distinguishes these data from others, in order."""
+        yield from self.shards.map(digest_of)
+
+    def fits_at_a_time(self, n_jobs: int | None) -> int:
+        """Return one: a fit is spread over all workers."""
+        return 1
+
+    def _last(self, learner: Any) -> Any:
+        """Return what is trained on the rows of the shards."""
+        return learner if self.transformer is None else learner[-1]
+
+    def _before(self, oracle: Oracle) -> Oracle:
+        """Return an oracle whose classifiers take rows from before the transformer."""
+        return oracle if self.transformer is None else TransformedOracle(oracle, self.transformer)
+
+
+def _read_folds(cv: Any) -> int:
+    if not isinstance(cv, (int, np.integer)):
+        raise ValueError(
+            f"cv is {cv!r}; with Dask collections expected a number of folds, or None."
+        )
+    return read_integer(cv, "cv", least=2)
+
+
+def _check_numbers(example: Any) -> None:
+    """Raise if features are not numbers, before any work."""
+    dtypes = getattr(example, "dtypes", None)
+    kinds = {"X": example.dtype} if dtypes is None else dict(dtypes)
+    for name, dtype in kinds.items():
+        if getattr(dtype, "kind", "O") not in "fiub":
+            raise ValueError(
+                f"column {name!r} of X is of type {dtype}; expected numbers or booleans. Encode "
+                "it with Dask first, for example with dask.dataframe.get_dummies."
+            )

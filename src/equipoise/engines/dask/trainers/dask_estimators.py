@@ -1,0 +1,98 @@
+"""Dask estimators of LightGBM and XGBoost: the plain path, which hands rows over anew each fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from equipoise.engines.dask.retry import retry
+from equipoise.engines.dask.shard import Shard, Task
+from equipoise.engines.dask.shards import Shards
+from equipoise.oracles.trainers.xgboost_bins import with_trees
+
+_DASK = ("DaskXGBClassifier", "DaskLGBMClassifier")
+
+
+class DaskEstimatorTrainer:
+    """Trains ``xgboost.dask.DaskXGBClassifier`` or ``lightgbm.DaskLGBMClassifier``.
+
+    An ``LGBMClassifier`` is trained as the latter. What is returned is a classifier of the
+    library's own kind without Dask, that predicts anywhere.
+
+    Parameters
+    ----------
+    estimator : classifier
+    shards : Shards
+        With features as arrays of floats.
+    """
+
+    dtype = np.float32
+
+    def __init__(self, estimator: Any, shards: Shards) -> None:
+        self.estimator, self.shards = estimator, shards
+        if type(estimator).__name__ == "LGBMClassifier":
+            from lightgbm import DaskLGBMClassifier
+
+            self.estimator = DaskLGBMClassifier(**estimator.get_params())
+
+    @staticmethod
+    def suits(estimator: Any) -> bool:
+        """Whether the learner is one of these."""
+        return type(estimator).__name__ in (*_DASK, "LGBMClassifier")
+
+    def start_from(self, classifier: Any) -> None:
+        """Do nothing: trees start from nothing."""
+
+    def fit(self, task: Task) -> tuple[Any, None]:
+        """Return the fitted classifier."""
+        client = self.shards.client
+        name = type(self.estimator).__name__
+        return retry(client, f"training {name}", lambda limit: self._train(task, limit)), None
+
+    def _train(self, task: Task, limit: float) -> Any:
+        import dask.array as da
+        from dask import delayed
+
+        self.shards.wait()
+        rows = list(zip(self.shards.futures, self.shards.sizes, strict=True))
+        d, given = self.shards.example.shape[1], []
+        for take, shape, dtype in (
+            (_features, (d,), self.dtype),
+            (_labels, (), np.int64),
+            (_weights, (), np.float64),
+        ):
+            blocks = [
+                da.from_delayed(delayed(take)(shard, task), (n, *shape), dtype=dtype)
+                for shard, n in rows
+                if n
+            ]
+            given.append(da.concatenate(blocks, axis=0))
+        learner = clone(self.estimator)
+        learner.client = self.shards.client
+        X, y, weight = given
+        learner.fit(X, y, sample_weight=weight)
+        return _local(learner)
+
+
+def _local(learner: Any) -> Any:
+    """Return the same trees in a classifier that needs no cluster."""
+    if hasattr(learner, "to_local"):
+        return learner.to_local()
+    from xgboost import XGBClassifier
+
+    params = {k: v for k, v in learner.get_params().items() if k != "client"}
+    return with_trees(XGBClassifier(**params), learner.get_booster())
+
+
+def _features(shard: Shard, task: Task) -> Any:
+    return shard.X
+
+
+def _labels(shard: Shard, task: Task) -> Any:
+    return shard.examples(task)[0]
+
+
+def _weights(shard: Shard, task: Task) -> Any:
+    return shard.examples(task)[1]

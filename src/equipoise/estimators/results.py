@@ -1,0 +1,137 @@
+"""Results of a fit: from the last round of a solver to what a fitted classifier is made of."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from sklearn.exceptions import ConvergenceWarning
+
+from equipoise.constraints.base import Constraint
+from equipoise.estimators.base import Problem
+from equipoise.estimators.randomized import RandomizedClassifier
+from equipoise.exceptions import InfeasibleWarning
+from equipoise.game.certificate import Certificate, Scope
+from equipoise.game.feasibility import explain
+from equipoise.game.lagrangian import Lagrangian
+from equipoise.game.pool import Oracle
+from equipoise.game.rounds import Outcome, Reason, Round
+from equipoise.metrics.tallies import Tally
+
+
+@dataclass(frozen=True, eq=False)
+class FitResult:
+    """Everything that a fitted randomized classifier is made of; no rows.
+
+    Attributes
+    ----------
+    classifier : RandomizedClassifier
+    certificate : Certificate
+    constraint : Constraint
+        Without open parameters.
+    tallies : mapping from "training" and "out of fold" to Tally
+        The decisions, added up by cell; the last one is what the certificate speaks of.
+    violations : mapping from "train" and "out_of_fold" to float
+        By how much the worst bound is exceeded.
+    nu, B : float
+    n_iter, n_calls : int
+    """
+
+    classifier: RandomizedClassifier
+    certificate: Certificate
+    constraint: Constraint
+    tallies: Mapping[str, Tally]
+    violations: Mapping[str, float]
+    nu: float
+    B: float
+    n_iter: int
+    n_calls: int
+
+
+def result_of(
+    problem: Problem, outcome: Outcome[Round], certificate: Certificate, salt: int
+) -> FitResult:
+    """Return the result of a solver's last round."""
+    mixture, pool = outcome.last.mixture, problem.pool
+    classifier = RandomizedClassifier(
+        mixture.members(pool.classifiers), mixture.weights, problem.engine.classes, salt
+    )
+    table = problem.cells.table()
+    measured = {"training": Tally.of_shares(table, mixture.shares(pool.s))}
+    if problem.oracle.out_of_fold:
+        measured = {
+            "training": problem.engine.tally(classifier),
+            "out of fold": measured["training"],
+        }
+    return FitResult(
+        classifier,
+        certificate,
+        problem.constraint,
+        measured,
+        violations_of(measured, problem.lagrangian, certificate),
+        problem.nu,
+        problem.lagrangian.B,
+        outcome.last.iteration,
+        pool.n_calls,
+    )
+
+
+def violations_of(
+    tallies: Mapping[str, Tally], lagrangian: Lagrangian, certificate: Certificate
+) -> dict[str, float]:
+    """Return by how much the worst bound is exceeded on each data; the last are certified."""
+    names = {"training": "train", "out of fold": "out_of_fold"}
+    found = {names.get(data, data): float(lagrangian.violation(t.s)) for data, t in tallies.items()}
+    return found | {list(found)[-1]: certificate.violation}
+
+
+def scope_of(oracle: Oracle) -> Scope:
+    """Return whom lower values of an oracle's answers speak of."""
+    return Scope.WHOLE_CLASS if oracle.exact else Scope.ORACLE
+
+
+def certify(problem: Problem, outcome: Outcome[Round]) -> Certificate:
+    """Return the certificate of a solver's last round, with the reason if bounds cannot be met."""
+    game, pool, conflict = problem.lagrangian, problem.pool, None
+    if outcome.last.least_slack > 0 and outcome.reason is Reason.FINISHED:
+        conflict = explain(game, problem.oracle, pool, problem.cells, nu=problem.nu)
+    return Certificate.of_round(
+        replace(outcome.last, n_calls=pool.n_calls),
+        game,
+        pool.s,
+        nu=problem.nu,
+        scope=scope_of(problem.oracle),
+        mass=problem.cells.mass,
+        conflict=conflict,
+    )
+
+
+def warn(outcome: Outcome[Round], certificate: Certificate, relax: str = "uniform") -> None:
+    """Warn where a fit ended early, or where its bounds were proven impossible."""
+    if outcome.reason in (Reason.MAX_ITER, Reason.INTERRUPT) and not certificate.is_optimal():
+        met = "met" if certificate.violation <= 0 else "not met yet"
+        warnings.warn(
+            f"{outcome.reason.value} ({outcome.n_rounds} of them): the bounds are {met}, and the "
+            f"gap is {certificate.gap:.3g}, above nu={certificate.nu:.3g}. Raise max_iter, or "
+            "accept a larger nu.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    if certificate.least_slack > 0 and outcome.reason is Reason.FINISHED:
+        loosened = (
+            f"every bound was loosened by {certificate.least_slack:.4g}"
+            if relax == "uniform"
+            else f"bounds were loosened by {certificate.total_slack:.4g} in all"
+        )
+        remedy = (
+            ", or use a more flexible learner."
+            if certificate.possible
+            else ": no decisions at all can meet them."
+        )
+        warnings.warn(
+            f"the constraints cannot be met with this learner: {loosened}, the least that can. In "
+            f"conflict: {'; '.join(map(str, certificate.conflict))}. Loosen these{remedy}",
+            InfeasibleWarning,
+            stacklevel=3,
+        )

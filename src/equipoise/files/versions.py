@@ -1,0 +1,25 @@
+"""Versions of Python and of the libraries on which a result depends."""
+
+from __future__ import annotations
+
+import platform
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
+
+_LIBRARIES = (
+    *("equipoise", "numpy", "scipy", "scikit-learn"),
+    *("skops", "pyarrow", "lightgbm", "xgboost"),
+)
+
+
+def versions() -> dict[str, str]:
+    """Return the version of Python and of each library that is installed.
+
+    >>> list(versions())[:3]
+    ['python', 'equipoise', 'numpy']
+    """
+    found = {"python": platform.python_version()}
+    for name in _LIBRARIES:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found

@@ -1,0 +1,211 @@
+"""Mixtures of the classifiers in a pool: the one door to the linear program.
+
+Every program here chooses weights Q of classifiers and slacks z of bounds ::
+
+    minimise  cost . Q + price . z   subject to   excess Q <= E z,  sum Q = 1,  0 <= z <= most
+
+where column h of ``excess`` is gamma(h) - c. With one slack that loosens every bound and costs B,
+it is problem (P) restricted to the pool; without a cost, it is the least loosening of the bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import OptimizeResult, linprog
+from scipy.sparse import csc_array
+
+from equipoise.cells.table import Array
+from equipoise.game.lagrangian import TOLERANCE, Lagrangian
+
+#: The programs are small and dense: presolving them takes longer than it saves.
+_LP_OPTIONS = {
+    "presolve": False,
+    "primal_feasibility_tolerance": 1e-10,
+    "dual_feasibility_tolerance": 1e-10,
+}
+#: Excesses below this are rounding: they make no bound worth a multiplier.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture:
+    """A randomized classifier Q over a pool, and the multipliers that the program found with it.
+
+    Attributes
+    ----------
+    indices : array of shape (m,)
+        Numbers of the classifiers in the pool that are mixed.
+    weights : array of shape (m,)
+        Their probabilities, all positive.
+    multipliers : array of shape (K,)
+        Dual solution of the program over the pool.
+    slacks : array
+        By how much bounds are exceeded, in the directions of the program.
+    """
+
+    indices: NDArray[np.intp]
+    weights: Array
+    multipliers: Array
+    slacks: Array
+
+    @classmethod
+    def of_weights(cls, weights: Array, multipliers: Array, slacks: Array | float = 0.0) -> Mixture:
+        """Return the mixture of the classifiers whose weight is positive.
+
+        >>> Mixture.of_weights(np.array([0.0, 1.0, 3.0]), np.zeros(2)).weights.tolist()
+        [0.25, 0.75]
+        """
+        indices = np.flatnonzero(weights)
+        mixed = weights[indices] / weights[indices].sum()
+        return cls(indices, mixed, multipliers, np.atleast_1d(slacks))
+
+    @property
+    def slack(self) -> float:
+        """The sum of the slacks."""
+        return float(self.slacks.sum())
+
+    def shares(self, s: Array) -> Array:
+        """Return s(Q), the mean of the members' shares, from those of the pool (P, C)."""
+        return self.weights @ s[self.indices]
+
+    def members(self, classifiers: Sequence[Any]) -> list[Any]:
+        """Return the classifiers of the pool that are mixed."""
+        return [classifiers[h] for h in self.indices]
+
+
+def best_mixture(lagrangian: Lagrangian, s: Array) -> Mixture:
+    """Return the mixture of least err(Q) + B z with gamma(Q) <= c + z, with the LP's own duals.
+
+    This is (P) restricted to the classifiers ``s``, and |lambda|_1 <= B. With an infinite B the
+    constraints are hard, and some mixture must meet them. The simplex method returns a vertex, so
+    at most K + 1 classifiers have weight.
+    """
+    (mixture,) = best_mixtures([lagrangian], s)
+    return mixture
+
+
+def best_mixtures(games: Sequence[Lagrangian], s: Array) -> list[Mixture]:
+    """Return the best mixture of the classifiers ``s`` for each of several games.
+
+    Their programs are solved as one whose blocks have nothing in common: that takes little longer
+    than any one of them.
+    """
+    if len(s) == 1:
+        return [
+            Mixture.of_weights(np.ones(1), game.best_lambda(s[0]), float(game.violation(s[0])))
+            for game in games
+        ]
+    # Hard constraints are met as they are if possible, else within half the tolerance.
+    for most in (0.0, TOLERANCE / 2):
+        mixtures, message = _solve([_block_of(game, s, most) for game in games])
+        if mixtures:
+            return mixtures
+    raise RuntimeError(
+        f"the linear program over {len(s)} classifiers and {len(games[0].c)} constraints "
+        f"failed: {message} Check the constraint for extreme coefficients."
+    )
+
+
+def least_slack_mixture(excess: Array, directions: Array) -> Mixture:
+    """Return the mixture that needs the least sum of slacks.
+
+    Parameters
+    ----------
+    excess : array of shape (P, K)
+        gamma(h) - c of each classifier.
+    directions : array of shape (K, m)
+        E: by how much a unit of each of m slacks loosens each row.
+    """
+    n_slacks = directions.shape[1]
+    block = _Block(
+        cost=np.zeros(len(excess)),
+        excess=excess.T,
+        directions=directions,
+        price=np.ones(n_slacks),
+        most=np.inf,
+    )
+    mixtures, message = _solve([block])
+    if not mixtures:
+        raise RuntimeError(f"the linear program for the least slack failed: {message}")
+    return mixtures[0]
+
+
+class _Block:
+    """The program of one game; rows that every classifier meets are left out, for mixtures do."""
+
+    def __init__(
+        self, cost: Array, excess: Array, directions: Array, price: Array, most: float
+    ) -> None:
+        self.is_kept = excess.max(axis=1) > _ROUNDING
+        self.n_classifiers = len(cost)
+        self.A = np.column_stack([excess[self.is_kept], -directions[self.is_kept]])
+        self.cost = np.append(cost, price)
+        self.bounds = np.zeros((len(self.cost), 2))
+        self.bounds[: len(cost), 1] = np.inf
+        self.bounds[len(cost) :, 1] = most
+        self.sum_to_one = np.append(np.ones(len(cost)), np.zeros(len(price)))[None, :]
+
+
+def _block_of(game: Lagrangian, s: Array, most: float) -> _Block:
+    is_hard = not np.isfinite(game.B)
+    return _Block(
+        cost=game.error(s),
+        excess=(game.gamma(s) - game.c).T,
+        directions=np.ones((game.n_constraints, 1)),
+        price=np.array([0.0 if is_hard else game.B]),
+        most=most if is_hard else np.inf,
+    )
+
+
+def _solve(blocks: list[_Block]) -> tuple[list[Mixture], str]:
+    """Return the mixture of each block, or none and the solver's message."""
+    solution = linprog(
+        np.concatenate([block.cost for block in blocks]),
+        A_ub=_block_diagonal([block.A for block in blocks]),
+        b_ub=np.zeros(sum(len(block.A) for block in blocks)),
+        A_eq=_block_diagonal([block.sum_to_one for block in blocks]),
+        b_eq=np.ones(len(blocks)),
+        bounds=np.concatenate([block.bounds for block in blocks]),
+        method="highs-ds",
+        options=_LP_OPTIONS,
+    )
+    return ([] if solution.x is None else _split(solution, blocks)), solution.message
+
+
+def _block_diagonal(blocks: list[Array]) -> Array | csc_array:
+    """Return dense blocks as one sparse matrix, column by column."""
+    if len(blocks) == 1:
+        return blocks[0]
+    heights = np.array([len(block) for block in blocks])
+    first_rows = np.cumsum(heights) - heights
+    widths = [block.shape[1] for block in blocks]
+    rows = [
+        np.tile(np.arange(first, first + height), width)
+        for first, height, width in zip(first_rows, heights, widths, strict=True)
+    ]
+    starts = np.append(0, np.cumsum(np.repeat(heights, widths)))
+    data = np.concatenate([block.T.ravel() for block in blocks])
+    return csc_array((data, np.concatenate(rows), starts), shape=(heights.sum(), sum(widths)))
+
+
+def _split(solution: OptimizeResult, blocks: list[_Block]) -> list[Mixture]:
+    """Return the part of the solution that belongs to each block."""
+    mixtures, row, column = [], 0, 0
+    for block in blocks:
+        x = solution.x[column : column + len(block.cost)]
+        weights, slacks = x[: block.n_classifiers], x[block.n_classifiers :]
+        multipliers = np.zeros(len(block.is_kept))
+        marginals = solution.ineqlin.marginals[row : row + len(block.A)]
+        multipliers[block.is_kept] = np.maximum(-marginals, 0.0)
+        mixtures.append(
+            Mixture.of_weights(
+                np.where(weights > 1e-12, weights, 0.0), multipliers, np.maximum(slacks, 0.0)
+            )
+        )
+        row, column = row + len(block.A), column + len(block.cost)
+    return mixtures

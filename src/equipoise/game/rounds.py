@@ -1,0 +1,184 @@
+"""Rounds of the game, and the one driver that runs a solver.
+
+A solver is a generator: it does one round, yields where the game stands, and returns once neither
+player can gain more than ``nu``. Progress, early stopping and interruption are here alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from equipoise.cells.table import Array
+from equipoise.game.lagrangian import Lagrangian
+from equipoise.game.mixture import Mixture
+from equipoise.game.pool import Pool
+
+
+@dataclass(frozen=True, eq=False)
+class Round:
+    """One round of the game: the randomized classifier Q, the multipliers, and what is proven.
+
+    Attributes
+    ----------
+    iteration, n_calls : int
+        Rounds run and calls of the learner so far.
+    mixture : Mixture
+        Q, as weights of classifiers in the pool.
+    multipliers : array of shape (K,)
+        The multipliers lambda that prove ``lower``.
+    error, violation : float
+        err(Q), and by how much the worst constraint is exceeded.
+    lower, upper : float
+        No classifier does better than ``lower``; Q itself does no worse than ``upper``.
+    gap : float
+        nu_t: how much either player could still gain.
+    queries, slack_queries : sequences of arrays of shape (K,)
+        The multipliers whose best responses prove ``lower`` and ``proven_slack``.
+    stage : "optimality", "feasibility" or "minimax"
+        Whether error is being minimised, or first the violation, or a largest rate, alone.
+    least_slack : float
+        Loosening of every bound with which the constraints are met, zero if none is needed.
+    proven_slack : float
+        No classifier meets the constraints with less than this loosening.
+    conflict : tuple of int
+        If there is such a slack, numbers of constraints that contradict each other.
+    loosening : array of shape (K,)
+        By how much each bound is loosened in this round, for want of a classifier that meets it.
+    worst_rate : pair of float, or None
+        Where a largest rate had to be made least: its lower and its upper value.
+    """
+
+    iteration: int
+    n_calls: int
+    mixture: Mixture = field(repr=False)
+    multipliers: Array = field(repr=False)
+    error: float
+    violation: float
+    lower: float
+    upper: float
+    gap: float
+    queries: Sequence[Array] = field(default=(), repr=False)
+    slack_queries: Sequence[Array] = field(default=(), repr=False)
+    stage: str = "optimality"
+    least_slack: float = 0.0
+    proven_slack: float = 0.0
+    conflict: tuple[int, ...] = ()
+    loosening: Array | float = field(default=0.0, repr=False)
+    worst_rate: tuple[float, float] | None = None
+
+    @classmethod
+    def of_mixture(
+        cls,
+        lagrangian: Lagrangian,
+        pool: Pool,
+        mixture: Mixture,
+        iteration: int,
+        queries: Sequence[Array] = (),
+        **fields: Any,
+    ) -> Round:
+        """Return the round of a mixture of the pool, with the lower value that queries prove."""
+        s = mixture.shares(pool.s)
+        lower, multipliers = -np.inf, np.zeros(lagrangian.n_constraints)
+        if len(queries):
+            lower, multipliers = lagrangian.lower(pool.s, np.array(queries))
+        upper = lagrangian.upper(s)
+        return cls(
+            iteration=iteration,
+            n_calls=pool.n_calls,
+            mixture=mixture,
+            multipliers=multipliers,
+            error=float(lagrangian.error(s)),
+            violation=float(lagrangian.violation(s)),
+            lower=lower,
+            upper=upper,
+            gap=max(upper - lower, 0.0),
+            queries=queries,
+            **fields,
+        )
+
+
+class Reason(Enum):
+    """Why a solver ended; the value is a sentence for users."""
+
+    FINISHED = "the solver came to its end"
+    MAX_ITER = "max_iter rounds were run"
+    CALLBACK = "the callback asked to stop"
+    INTERRUPT = "interrupted from the keyboard"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop a solver, and whom to tell about its rounds.
+
+    Attributes
+    ----------
+    max_iter : int
+        The most rounds to run.
+    callback : callable, optional
+        Called with what each round yields; True stops the solver.
+    verbose : bool
+        Whether to print a line for each round.
+    """
+
+    max_iter: int
+    callback: Callable[[Any], object] | None = None
+    verbose: bool | int = False
+
+
+T = TypeVar("T", Round, list[Round])
+
+
+@dataclass(frozen=True)
+class Outcome(Generic[T]):
+    """The last round of a solver, the number of rounds, and why there were no more."""
+
+    last: T
+    n_rounds: int
+    reason: Reason
+
+
+def run(rounds: Iterable[T], limits: Limits) -> Outcome[T]:
+    """Run a solver to its end or to the limits; an interrupt keeps the rounds that are complete.
+
+    A solver yields a Round, or a list of them with one for each bound.
+    """
+    complete: list[T] = []
+    n_rounds, reason = 0, Reason.FINISHED
+    try:
+        for n_rounds, found in enumerate(rounds, 1):
+            complete[:] = [found]
+            if limits.verbose:
+                print(progress(found), flush=True)
+            answer = limits.callback(found) if limits.callback is not None else None
+            if isinstance(answer, (bool, np.bool_)) and answer:
+                reason = Reason.CALLBACK
+                break
+            if n_rounds >= limits.max_iter:
+                reason = Reason.MAX_ITER
+                break
+    except KeyboardInterrupt:
+        if not complete:
+            raise
+        reason = Reason.INTERRUPT
+    return Outcome(complete[0], n_rounds, reason)
+
+
+def progress(found: Round | list[Round]) -> str:
+    """Return the line that is printed for a round."""
+    if isinstance(found, Round):
+        gap = "not met yet" if np.isinf(found.gap) else f"{found.gap:.6f}"
+        return (
+            f"[{found.stage}] round {found.iteration}: {found.n_calls} fits, error "
+            f"{found.error:.4f}, violation {found.violation:.4f}, gap {gap}"
+        )
+    gaps = np.array([each.gap for each in found])
+    is_met = np.isfinite(gaps)
+    worst = f"{gaps[is_met].max():.6f}" if is_met.any() else "unknown"
+    unmet = f", {np.count_nonzero(~is_met)} bounds not met yet" if not is_met.all() else ""
+    last = found[-1]
+    return f"round {last.iteration}: {last.n_calls} fits, largest gap {worst}{unmet}"

@@ -1,0 +1,97 @@
+"""The exact oracle: a short list of classifiers, searched in full."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from equipoise.cells.layered import AnyCells
+from equipoise.cells.table import Array
+from equipoise.game.pool import Response
+
+
+class ExactOracle:
+    """A short list of classifiers, searched in full: a true argmin over H.
+
+    Parameters
+    ----------
+    classifiers : sequence
+        The members of H.
+    s : array of shape (P, C)
+        The selected shares of each.
+
+    Examples
+    --------
+    >>> oracle = ExactOracle(["nobody", "everybody"], [[0.0, 0.0], [0.5, 0.5]])
+    >>> oracle.best_response(np.array([1.0, -2.0])).classifier
+    'everybody'
+    """
+
+    exact = True
+    out_of_fold = False
+
+    def __init__(self, classifiers: Sequence[Any], s: ArrayLike) -> None:
+        self.classifiers, self.s = list(classifiers), np.asarray(s, dtype=float)
+        if len(self.classifiers) != len(self.s):
+            raise ValueError(
+                f"got {len(self.classifiers)} classifiers but shares of {len(self.s)}."
+            )
+
+    @classmethod
+    def from_predictions(
+        cls, predictions: ArrayLike, cells: AnyCells, classifiers: Sequence[Any] | None = None
+    ) -> ExactOracle:
+        """Return the oracle over predictions (P, n); classifiers are row numbers by default."""
+        predictions = np.atleast_2d(np.asarray(predictions))
+        names = range(len(predictions)) if classifiers is None else classifiers
+        return cls(names, [cells.sum(h) for h in predictions])
+
+    @classmethod
+    def from_fitted(
+        cls,
+        classifiers: Sequence[Any],
+        classes: NDArray,
+        shares: Callable[[Sequence[Any]], Array],
+    ) -> ExactOracle:
+        """Return the oracle over fitted classifiers, which predict the labels of the user's y.
+
+        Parameters
+        ----------
+        classifiers : sequence of fitted classifiers
+        classes : array of two labels
+            Which labels they predict; the second is the 1.
+        shares : callable
+            From classifiers that decide 0 or 1 to their selected shares (P, C).
+        """
+        if not classifiers:
+            raise ValueError("estimator is an empty list; expected one or more fitted classifiers.")
+        members = [LabelAdapter(classifier, classes) for classifier in classifiers]
+        return cls(members, shares(members))
+
+    def best_response(self, costs: Array) -> Response:
+        """Return the classifier of least cost."""
+        best = int(np.argmin(self.s @ costs))
+        return Response(self.classifiers[best], self.s[best])
+
+    def start_from(self, classifier: Any) -> None:
+        """Do nothing: the list is searched, and nothing is trained."""
+
+
+class LabelAdapter:
+    """A fitted classifier of the user's, whose labels are translated to 0 and 1."""
+
+    def __init__(self, classifier: Any, classes: NDArray) -> None:
+        self.classifier, self.classes = classifier, classes
+
+    def predict(self, X: Any) -> NDArray:
+        """Decide 0 or 1 for each row."""
+        predicted = np.asarray(self.classifier.predict(X))
+        if strange := set(np.unique(predicted).tolist()) - set(self.classes.tolist()):
+            raise ValueError(
+                f"candidate {type(self.classifier).__name__} predicts {sorted(map(str, strange))}, "
+                f"which y does not contain; expected {self.classes.tolist()}."
+            )
+        return predicted == self.classes[1]

@@ -1,0 +1,230 @@
+"""Specs of oracles: what users pass as ``oracle=``, to say where classifiers come from.
+
+A spec holds parameters and no data, as scikit-learn's estimators do: it can be cloned, printed,
+and searched over (``oracle__cv``). An engine, which holds the rows, makes the oracle.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from equipoise.game.pool import Oracle
+from equipoise.oracles.best_of import BestOfOracle
+from equipoise.oracles.learners import check_probabilistic, weight_parameter, with_cores
+from equipoise.oracles.thresholds import check_threshold
+from equipoise.rows.validation import read_integer
+
+
+class OracleEngine(Protocol):
+    """What specs ask of an engine: an oracle over the rows that it holds."""
+
+    def refit(self, learner: Any, threshold: str, cv: Any) -> Oracle:
+        """Return the oracle that trains the learner for every query."""
+        ...
+
+    def plugin(self, learner: Any, cv: Any, aware: bool) -> Oracle:
+        """Return the oracle that learns probabilities once."""
+        ...
+
+    def candidates(self, classifiers: Sequence[Any]) -> Oracle:
+        """Return the exact oracle over fitted classifiers."""
+        ...
+
+
+class OracleSpec(BaseEstimator, ABC):
+    """A description of an oracle, with the parameters of its constructor."""
+
+    @abstractmethod
+    def check(self, learner: Any, weighted: bool) -> None:
+        """Refuse parameters and learners that cannot work, before any work is done.
+
+        Parameters
+        ----------
+        learner : classifier, or list of fitted classifiers
+        weighted : bool
+            Whether the rows have weights of their own.
+        """
+
+    @abstractmethod
+    def over(self, engine: OracleEngine, learner: Any, at_a_time: int = 1) -> Oracle:
+        """Return the oracle over the rows of an engine.
+
+        Parameters
+        ----------
+        engine : OracleEngine
+        learner : classifier, or list of fitted classifiers
+        at_a_time : int, default=1
+            How many queries will be answered at a time; a learner that is trained in all of them
+            gets its share of the cores.
+        """
+
+
+class Refit(OracleSpec):
+    """Train the learner anew for every query, as in the paper.
+
+    Of a list of fitted classifiers, none is trained: each query is answered by the best of them.
+
+    Parameters
+    ----------
+    threshold : "auto", "tuned" or "learner", default="auto"
+        Where members cut the learner's scores: at the cut of least cost on the training data
+        ("tuned"), or where the learner itself does ("learner", as in the paper). "auto" tunes
+        linear classifiers only: others may know their training data by heart, and then such a cut
+        costs more on other people.
+    cv : int, splitter or iterable of (train, test), optional
+        Folds. None measures moments on the training data. Otherwise they are measured on
+        out-of-fold predictions, so that the bound holds on people not seen, for one more fit per
+        fold and query; see `equipoise.oracles.cross_fit.CrossFittedOracle`.
+
+    Examples
+    --------
+    >>> Refit(threshold="tuned", cv=5)
+    Refit(cv=5, threshold='tuned')
+    """
+
+    def __init__(self, threshold: str = "auto", cv: Any = None) -> None:
+        self.threshold = threshold
+        self.cv = cv
+
+    def check(self, learner: Any, weighted: bool) -> None:
+        """Refuse learners that take no weights, and parameters that make no sense."""
+        check_threshold(self.threshold)
+        if self.cv is not None:
+            _check_folds(self.cv)
+            _check_trainable(self, learner)
+        if not _is_fitted(learner):
+            weight_parameter(learner)
+
+    def over(self, engine: OracleEngine, learner: Any, at_a_time: int = 1) -> Oracle:
+        """Return the oracle that trains the learner, or that searches the fitted classifiers."""
+        if _is_fitted(learner):
+            return engine.candidates(learner)
+        return engine.refit(with_cores(learner, at_a_time), self.threshold, self.cv)
+
+
+class Plugin(OracleSpec):
+    """Learn probabilities of label and group once; every member is a threshold on them.
+
+    There are no further fits, and moments are measured out of fold. The learner needs
+    ``predict_proba``; see `equipoise.oracles.plugin.PluginOracle`.
+
+    Parameters
+    ----------
+    cv : int, splitter or iterable of (train, test), default=5
+        Folds: each person's probabilities come from models that have not seen that person.
+    aware : bool, default=False
+        Whether members read the group from X, a data frame with columns called like the sensitive
+        (and control) features. Predictions need these then.
+
+    Examples
+    --------
+    >>> Plugin(aware=True)
+    Plugin(aware=True)
+    """
+
+    def __init__(self, cv: Any = 5, aware: bool = False) -> None:
+        self.cv = cv
+        self.aware = aware
+
+    def check(self, learner: Any, weighted: bool) -> None:
+        """Refuse learners without probabilities, and parameters that make no sense."""
+        if self.cv is None:
+            raise ValueError(
+                "cv is None, but Plugin always measures out of fold; expected a number of folds "
+                "such as Plugin(cv=5), or a splitter."
+            )
+        _check_folds(self.cv)
+        _check_trainable(self, learner)
+        check_probabilistic(learner)
+        if weighted:
+            weight_parameter(learner)
+
+    def over(self, engine: OracleEngine, learner: Any, at_a_time: int = 1) -> Oracle:
+        """Return the plug-in oracle; its probabilities are learned here, before any query."""
+        return engine.plugin(learner, self.cv, self.aware)
+
+
+class BestOf(OracleSpec):
+    """The better of plug-in and refit members for each query, both measured out of fold.
+
+    Parameters
+    ----------
+    plugin : Plugin, default=Plugin()
+    refit : Refit, default=Refit(cv=5)
+
+    Examples
+    --------
+    >>> BestOf()
+    BestOf(plugin=Plugin(), refit=Refit(cv=5))
+    >>> BestOf().set_params(plugin__cv=3, refit__threshold="tuned")
+    BestOf(plugin=Plugin(cv=3), refit=Refit(cv=5, threshold='tuned'))
+    """
+
+    def __init__(self, plugin: Plugin | None = None, refit: Refit | None = None) -> None:
+        # Made here: set_params on a default that all share would change it for all.
+        self.plugin = Plugin() if plugin is None else plugin
+        self.refit = Refit(cv=5) if refit is None else refit
+
+    def check(self, learner: Any, weighted: bool) -> None:
+        """Refuse what either part refuses, and parts that cannot be compared."""
+        for name, part, kind in (("plugin", self.plugin, Plugin), ("refit", self.refit, Refit)):
+            if not isinstance(part, kind):
+                raise TypeError(f"{name} is {part!r}; expected {kind.__name__}(...).")
+        if self.refit.cv is None:
+            raise ValueError(
+                f"refit is {self.refit!r}, measured on the training data, but plug-in members are "
+                "measured out of fold; expected folds for both, such as Refit(cv=5)."
+            )
+        _check_trainable(self, learner)
+        self.plugin.check(learner, weighted)
+        self.refit.check(learner, weighted)
+
+    def over(self, engine: OracleEngine, learner: Any, at_a_time: int = 1) -> Oracle:
+        """Return the oracle that asks both."""
+        parts = self.plugin, self.refit
+        return BestOfOracle(*(part.over(engine, learner, at_a_time) for part in parts))
+
+
+_SHORTHAND = {"refit": Refit, "plugin": Plugin, "best_of": BestOf}
+
+
+def read_oracle(value: Any) -> OracleSpec:
+    """Return the spec that was passed, or that a string is shorthand for.
+
+    >>> read_oracle("plugin")
+    Plugin()
+    >>> read_oracle(Refit(cv=3))
+    Refit(cv=3)
+    """
+    if isinstance(value, OracleSpec):
+        return value
+    if isinstance(value, str) and value in _SHORTHAND:
+        return _SHORTHAND[value]()
+    error = ValueError if isinstance(value, str) else TypeError
+    raise error(
+        f"oracle is {value!r}; expected 'refit', 'plugin' or 'best_of', or one with parameters: "
+        "Refit(threshold=..., cv=...), Plugin(cv=..., aware=...) or BestOf(plugin=..., refit=...)."
+    )
+
+
+def _is_fitted(learner: Any) -> bool:
+    """Whether this is a list of fitted classifiers instead of a learner."""
+    return isinstance(learner, (list, tuple))
+
+
+def _check_trainable(spec: OracleSpec, learner: Any) -> None:
+    if _is_fitted(learner):
+        raise ValueError(
+            f"estimator is a list of fitted classifiers, but oracle={spec!r} asks for training; "
+            "leave the oracle at its default."
+        )
+
+
+def _check_folds(cv: Any) -> None:
+    if isinstance(cv, (int, np.integer)):
+        read_integer(cv, "cv", least=2)

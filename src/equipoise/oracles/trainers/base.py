@@ -1,0 +1,149 @@
+"""What a trainer is, what it returns, and what trainers share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, ClassVar
+
+import narwhals.stable.v1 as nw
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from equipoise.cells.rows import Array
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A fitted classifier, and the cheapest way to its answers on the training rows.
+
+    Attributes
+    ----------
+    classifier : fitted classifier
+        Takes rows like those of X. Holds no training data.
+    local : object
+        Answers for the training rows as the classifier does, when asked about ``rows``: the
+        classifier itself, the last step of a pipeline, or `CachedScores`.
+    rows : table of n rows
+        What ``local`` takes.
+    """
+
+    classifier: Any
+    local: Any
+    rows: Any
+
+
+class Trainer(ABC):
+    """Fits the learner to labels 0 and 1 and weights, on rows it was given once.
+
+    Parameters
+    ----------
+    estimator : classifier
+    X : table of n rows
+    weight_parameter : str
+        The name under which ``estimator.fit`` takes weights.
+    """
+
+    #: Whether later fits use what earlier ones made.
+    caches: ClassVar[bool] = False
+
+    def __init__(self, estimator: Any, X: Any, weight_parameter: str) -> None:
+        self.estimator, self.X, self.weight_parameter = estimator, X, weight_parameter
+
+    @classmethod
+    @abstractmethod
+    def suits(cls, estimator: Any, X: Any) -> bool:
+        """Whether this learner, on these rows, is known to be trained rightly by it."""
+
+    @abstractmethod
+    def fit(self, label: NDArray, weight: Array) -> Trained:
+        """Train; what is returned does not change with later calls."""
+
+    def start_from(self, classifier: Any) -> None:  # noqa: B027
+        """Take note of a classifier trained before; most trainers have no use for it."""
+
+
+class CachingTrainer(Trainer):
+    """A trainer that prepares the rows once and uses what it made in every fit.
+
+    One thread at a time may use what is kept. It does not travel to another process: there it is
+    made again.
+    """
+
+    caches = True
+
+    def __init__(self, estimator: Any, X: Any, weight_parameter: str) -> None:
+        super().__init__(estimator, X, weight_parameter)
+        self._cache: Any = None
+        self._lock = Lock()
+
+    @abstractmethod
+    def _prepare(self, label: NDArray) -> Any:
+        """Return what does not depend on labels and weights; ``label`` are those of one fit."""
+
+    def _prepared(self, label: NDArray) -> Any:
+        """Return what is kept, made on the first call; to be called with the lock."""
+        if self._cache is None:
+            self._cache = self._prepare(label)
+        return self._cache
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in vars(self).items() if k not in ("_cache", "_lock")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _cache=None, _lock=Lock())
+
+
+class CachedScores:
+    """Decisions and scores of a fitted classifier on its training rows, whatever rows are passed.
+
+    Parameters
+    ----------
+    decisions : array of n values 0 or 1
+    margins, probabilities : array of n numbers, optional
+        The score of class 1: at most one of them, as the classifier that this stands for has it.
+    """
+
+    def __init__(
+        self,
+        decisions: NDArray,
+        margins: Array | None = None,
+        probabilities: Array | None = None,
+    ) -> None:
+        self.classes_ = np.array([0, 1])
+        self._decisions = decisions
+        if margins is not None:
+            self.decision_function = lambda X: margins
+        if probabilities is not None:
+            self.predict_proba = lambda X: np.column_stack([1 - probabilities, probabilities])
+
+    def predict(self, X: Any) -> NDArray:
+        """Return the decisions on the training rows."""
+        return self._decisions
+
+
+def is_binnable(X: Any) -> bool:
+    """Whether X is a table that boosting libraries put into bins themselves.
+
+    That is an array or a sparse matrix of numbers, or a pandas data frame.
+
+    >>> is_binnable(np.zeros((2, 1))), is_binnable([[0.0], [1.0]]), is_binnable(np.array([["a"]]))
+    (True, False, False)
+    """
+    if nw.dependencies.is_pandas_dataframe(X):
+        return True
+    array = isinstance(X, np.ndarray) or (issparse(X) and X.format in ("csr", "csc"))
+    return array and X.ndim == 2 and X.dtype.kind in "fiub"
+
+
+def first_rows(X: Any, n: int) -> Any:
+    """Return the first rows of a table that `is_binnable`."""
+    return X.iloc[:n] if hasattr(X, "iloc") else X[:n]
+
+
+def has_fixed_seed(estimator: Any) -> bool:
+    """Whether the learner draws from a seed, or from its default one, and not from a generator."""
+    seed = getattr(estimator, "random_state", None)
+    return seed is None or isinstance(seed, (int, np.integer))

@@ -1,0 +1,130 @@
+"""People: all that is passed to a fit, in one bundle, and the door from it to cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import _num_samples
+
+from equipoise.cells.layered import AnyCells, layered, soft_cells
+from equipoise.cells.rows import Cells
+from equipoise.cells.table import Array
+from equipoise.rows.probabilities import split_probabilities
+from equipoise.rows.validation import check_length, read_columns, read_labels, read_weights
+
+_ROUTING_HELP = (
+    "Pass fit(X, y, sensitive_features=A). Inside a Pipeline or a search, enable scikit-learn's "
+    "metadata routing, sklearn.set_config(enable_metadata_routing=True), and call "
+    ".set_fit_request(sensitive_features=True) on this estimator."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """Features, labels, groups and weights of some people, as they were passed.
+
+    Parameters
+    ----------
+    X, y, sensitive_features, control_features, sample_weight, utilities
+        As for `equipoise.FairClassifier.fit`.
+
+    Examples
+    --------
+    >>> people = People([[0.0], [1.0], [2.0]], ["no", "yes", "no"], ["F", "M", "M"])
+    >>> cells, classes = people.read()
+    >>> cells.sensitive["group"].tolist(), cells.label.tolist(), classes.tolist()
+    (['F', 'M', 'M'], [0, 0, 1], ['no', 'yes'])
+    """
+
+    X: Any
+    y: Any
+    sensitive_features: Any = None
+    control_features: Any = None
+    sample_weight: Any = None
+    utilities: Any = None
+
+    def read(self, *, constraint_weights: bool = True) -> tuple[AnyCells, NDArray]:
+        """Check everything; return the cells and the two classes.
+
+        Parameters
+        ----------
+        constraint_weights : bool, default=True
+            Whether sample weights enter the constraints, or the error only.
+        """
+        n = _num_samples(self.X)
+        label, classes = read_labels(self.y, n)
+        self.check_groups()
+        known, uncertain = split_probabilities(self.sensitive_features)
+        sensitive, control = {}, {}
+        if known is not None:
+            sensitive = read_columns(known, n, "sensitive_features", "group")
+        if self.control_features is not None:
+            control = read_columns(self.control_features, n, "control_features", "stratum")
+        weight = read_weights(self.sample_weight, n)
+        if weight is not None:
+            _check_both_weigh(label, classes, weight)
+        given = {} if self.utilities is None else read_utilities(self.utilities, n)
+        if uncertain is None:
+            cells = Cells.from_columns(label, sensitive, control, weight)
+            return layered(cells, constraint_weights=constraint_weights, utilities=given), classes
+        check_length(len(uncertain), n, "sensitive_features")
+        soft = soft_cells(
+            label,
+            sensitive,
+            (uncertain.name, uncertain.groups, uncertain.values),
+            control,
+            weight,
+            constraint_weights=constraint_weights,
+            utilities=given,
+        )
+        return soft, classes
+
+    def read_plain(self) -> tuple[Cells, NDArray]:
+        """Check everything; return the cells, in which every row counts in one way, and classes."""
+        cells, classes = self.read()
+        if not isinstance(cells, Cells):
+            raise ValueError(
+                "sensitive_features are Probabilities, or there are utilities; expected the groups "
+                "themselves, which this needs, and no utilities."
+            )
+        return cells, classes
+
+    def check_groups(self) -> None:
+        """Raise if there are no sensitive features."""
+        if self.sensitive_features is None:
+            raise ValueError(
+                f"sensitive_features is missing: there is nothing to be fair about. {_ROUTING_HELP}"
+            )
+
+
+def read_utilities(utilities: Any, n: int) -> dict[str, Array]:
+    """Return utilities by name, each of shape (n, 2): values under prediction 0 and 1."""
+    columns = read_columns(utilities, n, "utilities", "utility")
+    found: dict[str, Array] = {}
+    for column in columns:
+        name, _, prediction = column.rpartition("_")
+        if prediction not in ("0", "1") or f"{name}_{1 - int(prediction)}" not in columns:
+            raise ValueError(
+                f"utilities has a column {column!r} without its partner; expected two columns for "
+                "each utility, such as profit_0 and profit_1: the values under prediction 0 and 1."
+            )
+        found[name] = np.column_stack([columns[f"{name}_0"], columns[f"{name}_1"]]).astype(float)
+        if not ((found[name] >= 0) & (found[name] <= 1)).all():
+            raise ValueError(
+                f"utility {name!r} has values from {found[name].min()} to {found[name].max()}; "
+                "expected numbers in [0, 1]. Shift and scale it."
+            )
+    return found
+
+
+def _check_both_weigh(label: NDArray[np.int8], classes: NDArray, weight: Array) -> None:
+    """Raise if one of the two classes has no weight."""
+    if not 0 < weight[label == 1].sum() < weight.sum():
+        other = classes.tolist()[0 if weight[label == 1].any() else 1]
+        raise ValueError(
+            f"sample_weight is zero wherever y is {other!r}; expected two classes with some "
+            "weight. Give both classes some weight."
+        )

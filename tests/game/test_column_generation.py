@@ -1,0 +1,131 @@
+"""Column generation against brute force: every optimum is also found by an LP over raw rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from finite_problems import (
+    FiniteProblem,
+    infeasible_problems,
+    least_error,
+    least_penalised_error,
+    least_slack,
+    random_problem,
+)
+from games import constraint_of, fit, key_of, listed
+from sklearn.linear_model import LogisticRegression
+
+from equipoise import DemographicParity, FairClassifier
+from equipoise.exceptions import InfeasibleWarning
+
+#: What the linear programs of both sides may differ by.
+SOLVER = 2e-7
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_column_generation_finds_the_optimum_of_the_brute_force_program(seed: int) -> None:
+    problem, nu = random_problem(seed), 1e-3
+    best = least_error(problem)
+    assert best is not None
+    clf = fit(FairClassifier(listed(problem), constraint_of(problem), nu=nu), problem)
+    certificate = clf.certificate_
+
+    selected = clf.predict_pmf(problem.H.T)[:, 1]
+    error, excess = problem.error(selected), problem.gamma(selected).max() - problem.eps
+    assert best.value - SOLVER <= error <= best.value + nu + SOLVER
+    assert excess <= SOLVER
+    assert certificate.lower <= best.value + SOLVER
+    assert certificate.error == pytest.approx(error, abs=1e-12)
+    assert certificate.upper - certificate.lower <= nu
+    assert len(clf.classifier_.members) <= len(problem.keys) + 1
+
+
+@pytest.mark.parametrize("B", [0.2, 3.0])
+@pytest.mark.parametrize("seed", range(30))
+def test_finite_B_solves_the_penalised_problem(seed: int, B: float) -> None:
+    problem, nu = random_problem(seed), 1e-3
+    best = least_penalised_error(problem, B)
+    clf = fit(FairClassifier(listed(problem), constraint_of(problem), nu=nu, B=B), problem)
+
+    selected = clf.predict_pmf(problem.H.T)[:, 1]
+    violation = max(problem.gamma(selected).max() - problem.eps, 0.0)
+    value = problem.error(selected) + B * violation
+    assert best.value - SOLVER <= value <= best.value + nu + SOLVER
+    assert violation <= (1 + 2 * nu) / B
+    assert clf.certificate_.lower <= best.value + SOLVER
+    assert clf.certificate_.multipliers.sum() <= B + SOLVER
+
+
+def test_finite_B_does_trade_violation_for_error() -> None:
+    # Otherwise the test above would only repeat the one before it.
+    violations = [least_penalised_error(random_problem(seed), 0.2).slack for seed in range(30)]
+    assert np.mean(np.array(violations) > 1e-3) > 0.5
+
+
+@pytest.mark.parametrize("number", range(30))
+def test_infeasible_bounds_are_loosened_by_the_least_that_suffices(number: int) -> None:
+    (problem,) = infeasible_problems(1, first_seed=100 * number)
+    nu = 1e-3
+    clf = FairClassifier(listed(problem), constraint_of(problem), nu=nu)
+    with pytest.warns(InfeasibleWarning, match="every bound was loosened"):
+        fit(clf, problem)
+    certificate = clf.certificate_
+    slack = least_slack(problem)
+    assert slack - SOLVER <= certificate.least_slack <= slack + nu / 10 + SOLVER
+    assert not certificate.feasible
+
+    selected = clf.predict_pmf(problem.H.T)[:, 1]
+    assert problem.gamma(selected).max() <= problem.eps + certificate.least_slack + SOLVER
+    loosened = least_error(replace(problem, eps=problem.eps + certificate.least_slack + SOLVER))
+    assert loosened is not None
+    assert problem.error(selected) == pytest.approx(loosened.value, abs=nu + 1e-4)
+    # The constraints named are contradictory by themselves, and no part of them is.
+    named = [problem.keys.index(key_of(row)) for row in certificate.conflict]
+    assert least_slack_of(problem, named) > 1e-7
+    for row in named if len(named) > 1 else ():
+        assert least_slack_of(problem, [k for k in named if k != row]) <= 1e-7
+
+
+def least_slack_of(problem: FiniteProblem, rows: list[int]) -> float:
+    class Part(FiniteProblem):
+        def gamma(self, H: np.ndarray | None = None) -> np.ndarray:
+            return super().gamma(H)[..., rows]
+
+    return least_slack(Part(**vars(problem)))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_one_call_when_the_unconstrained_classifier_is_within_the_constraints(seed: int) -> None:
+    problem = random_problem(seed)
+    best = int(problem.error().argmin())
+    just_enough = replace(problem, eps=float(problem.gamma()[best].max()) + 1e-6)
+    clf = fit(FairClassifier(listed(problem), constraint_of(just_enough)), just_enough)
+    assert clf.n_calls_ == 1
+    assert clf.certificate_.error == pytest.approx(problem.error().min(), abs=1e-12)
+    assert clf.certificate_.gap == 0
+
+
+def test_a_list_of_one() -> None:
+    problem = replace(random_problem(3), H=np.zeros((1, len(random_problem(3).y)), dtype=int))
+    clf = fit(FairClassifier(listed(problem), constraint_of(problem)), problem)
+    assert clf.certificate_.error == pytest.approx(problem.error()[0], abs=1e-12)
+    assert clf.certificate_.gap == 0
+
+
+@pytest.mark.parametrize("B", [0.05, 0.5])
+@pytest.mark.parametrize("seed", range(4))
+def test_lower_never_exceeds_upper_with_a_learner_that_is_not_exact(seed: int, B: float) -> None:
+    # Multipliers beyond B bound another problem than (P); they were once asked and counted.
+    rng = np.random.default_rng(seed)
+    group = rng.integers(0, 2, 400)
+    X = np.column_stack([2 * group + rng.normal(size=400), rng.normal(size=(400, 2))])
+    y = (X[:, 0] + X[:, 1] + rng.normal(size=400) > 0.7).astype(int)
+    clf = FairClassifier(LogisticRegression(), DemographicParity(eps=0.01), B=B)
+    certificate = clf.fit(X, y, sensitive_features=group).certificate_
+    assert certificate.lower <= certificate.upper + SOLVER
+    selected = clf.predict_pmf(X)[:, 1]
+    gaps = [abs(selected[group == a].mean() - selected.mean()) for a in (0, 1)]
+    value = np.abs(selected - y).mean() + B * max(max(gaps) - 0.01, 0.0)
+    assert certificate.upper == pytest.approx(value, abs=1e-9)

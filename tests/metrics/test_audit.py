@@ -1,0 +1,69 @@
+"""What metrics are called with, and the draws of the bootstrap."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from raw_rates import people
+
+from equipoise import metrics
+from equipoise.metrics.audit import Audit
+
+
+@pytest.mark.parametrize(
+    ("y_true", "y_pred", "pos_label"),
+    [
+        ([0, 1, 1, 0], [1, 1, 0, 0], None),
+        ([False, True, True, False], [True, True, False, False], None),
+        ([-1, 1, 1, -1], [1, 1, -1, -1], None),
+        (["no", "yes", "yes", "no"], ["yes", "yes", "no", "no"], None),
+        (["bad", "good", "good", "bad"], [1.0, 1.0, 0.0, 0.0], "good"),
+        ([1, 2, 2, 1], [2, 2, 1, 1], None),
+        ([2, 1, 1, 2], [1, 1, 2, 2], 1),
+        ([1, 0, 0, 1], [0, 0, 1, 1], 0),
+        ([0, 1, 1, 0], [1.0, 1.0, 0.0, 0.0], 1),
+    ],
+)
+def test_kinds_of_labels(y_true, y_pred, pos_label):
+    keywords = {"pos_label": pos_label}
+    assert metrics.true_positive_rate(y_true, y_pred, **keywords) == 0.5
+    assert metrics.false_positive_rate(y_true, y_pred, **keywords) == 0.5
+    assert metrics.selection_rate(y_true, y_pred[:3] + y_pred[:1], **keywords) == 0.75
+
+
+@pytest.mark.parametrize(
+    ("y_true", "y_pred", "message"),
+    [
+        ([0, 1], [0, 1, 1], "y_true has 2 entries but y_pred has 3"),
+        ([0, 1], [[0.5, 0.5], [0.1, 0.9]], r"two columns; of predict_pmf\(X\) pass the second"),
+        ([0, 1], [0.5, np.nan], "y_pred contains NaN"),
+        ([0, 1], [0.5, 1.5], "values such as .*1.5.*; expected labels like those of y_true"),
+        (["a", "b"], ["a", "c"], "expected labels like those of y_true"),
+        ([1, 2, 3], [1, 2, 3], "y_true has the values .*pos_label"),
+        ([], [], "y_true is empty"),
+    ],
+)
+def test_bad_predictions(y_true, y_pred, message):
+    with pytest.raises(ValueError, match=message):
+        metrics.error_rate(y_true, y_pred)
+
+
+@pytest.mark.parametrize("kind", ["labels", "probabilities", "weights"])
+def test_draws_are_those_of_the_bootstrap(kind):
+    """Mean and covariance of resampled cell sums, against the multinomial's, row by row."""
+    rng = np.random.default_rng(0)
+    y, h, A, w = people(4, n=200, groups=2)
+    if kind != "labels":
+        h = rng.random(len(y))  # all rows differ: rows are drawn instead of counts
+    audit = Audit.read(y, h, A, sample_weight=w if kind == "weights" else None)
+    weight = w if kind == "weights" else np.ones(len(y))
+    mass, selected = audit.draws(6000, rng)
+    cell = 2 * A + y
+    rows = np.column_stack(
+        [(cell == c) * weight * value for value in (np.ones(len(y)), h) for c in range(4)]
+    )
+    drawn = np.hstack([mass, selected])
+    exact = len(y) * np.cov(rows.T, bias=True)
+    error = np.sqrt(np.diag(exact) / len(drawn))
+    np.testing.assert_allclose(drawn.mean(axis=0), rows.sum(axis=0), atol=4.5 * error.max())
+    np.testing.assert_allclose(np.cov(drawn.T), exact, atol=0.08 * np.diag(exact).max())

@@ -1,0 +1,138 @@
+"""Intervals of metrics against simulation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from raw_rates import people
+from sklearn.metrics import accuracy_score
+
+from equipoise import metrics
+
+
+def simulate(rng, n, groups, rates, randomized, weighted):
+    """Draw people whose expected decision depends on group and label through ``rates``."""
+    A = rng.integers(0, groups, n)
+    y = rng.integers(0, 2, n)
+    p = np.asarray(rates)[A, y]
+    h = p + 0.2 * rng.uniform(-1, 1, n) if randomized else (rng.random(n) < p).astype(float)
+    w = rng.integers(1, 4, n) if weighted else None
+    return {"y_true": y, "y_pred": h, "sensitive_features": A, "sample_weight": w}
+
+
+EQUAL = [[0.3, 0.6]] * 3
+
+
+APART = [[0.2, 0.5], [0.3, 0.6], [0.4, 0.8]]
+
+
+CASES = [
+    # metric, rates by group and label, the true value, randomized, weighted
+    (metrics.demographic_parity_violation, EQUAL, 0.0, False, False),
+    (metrics.demographic_parity_violation, APART, 0.6 - 1.4 / 3, False, False),
+    (metrics.demographic_parity_violation, EQUAL, 0.0, False, True),
+    (metrics.equalized_odds_violation, EQUAL, 0.0, False, False),
+    (metrics.equalized_odds_violation, APART, 0.8 - 1.9 / 3, False, False),
+    (metrics.demographic_parity_difference, APART, 0.25, False, False),
+    (metrics.demographic_parity_difference, EQUAL, 0.0, True, False),
+    (metrics.equalized_odds_difference, APART, 0.3, False, True),
+    (metrics.demographic_parity_ratio, APART, 0.35 / 0.6, False, False),
+    (metrics.demographic_parity_ratio, EQUAL, 1.0, False, False),
+]
+
+
+@pytest.mark.parametrize("kind", ["analytic", "bootstrap"])
+@pytest.mark.parametrize(("metric", "rates", "truth", "randomized", "weighted"), CASES)
+def test_coverage_of_disparities(metric, rates, truth, randomized, weighted, kind):
+    rng = np.random.default_rng(7)
+    n_trials, caught, width = 200, 0, []
+    for _ in range(n_trials):
+        data = simulate(rng, 600, 3, rates, randomized, weighted)
+        interval = metrics.confidence_interval(metric, **data, kind=kind, n_draws=200)
+        assert interval.low <= interval.estimate <= interval.high
+        caught += interval.low <= truth <= interval.high
+        width.append(interval.high - interval.low)
+    # 95 % less three standard errors of 200 trials; and not by saying "anything is possible".
+    assert caught / n_trials >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / n_trials)
+    assert np.mean(width) < 0.45
+
+
+@pytest.mark.parametrize("kind", ["analytic", "bootstrap"])
+@pytest.mark.parametrize("randomized", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_coverage_of_rates(kind, randomized, weighted):
+    """Pointwise intervals of a table: right for 95 % of the samples, not fewer and not all."""
+    rng = np.random.default_rng(11)
+    caught = []
+    for _ in range(250):
+        data = simulate(rng, 500, 2, APART[:2], randomized, weighted)
+        table = metrics.group_table(**data, interval=kind, n_draws=200)
+        for group, rates in enumerate(APART[:2]):
+            row = table.row(group)
+            for name, truth in (
+                ("false_positive_rate", rates[0]),
+                ("true_positive_rate", rates[1]),
+                ("selection_rate", np.mean(rates)),
+                ("error_rate", (rates[0] + 1 - rates[1]) / 2),
+            ):
+                caught.append(row[f"{name}_low"] <= truth <= row[f"{name}_high"])
+    assert 0.92 <= np.mean(caught) <= 0.975
+
+
+def test_bootstrap_and_analytic_intervals_agree_on_large_samples():
+    rng = np.random.default_rng(5)
+    data = simulate(rng, 20_000, 3, APART, False, False)
+    for metric in (metrics.equalized_odds_violation, metrics.demographic_parity_ratio):
+        analytic = metrics.confidence_interval(metric, **data)
+        bootstrap = metrics.confidence_interval(metric, **data, kind="bootstrap")
+        assert analytic.estimate == bootstrap.estimate
+        assert analytic.low == pytest.approx(bootstrap.low, abs=0.003)
+        assert analytic.high == pytest.approx(bootstrap.high, abs=0.003)
+
+
+def test_a_unanimous_group_is_not_taken_for_certain():
+    y, A = np.tile([0, 1], 100), np.repeat([0, 1], [190, 10])
+    h = np.where(A == 1, 0, np.arange(200) % 4 == 0)
+    interval = metrics.confidence_interval(
+        metrics.demographic_parity_difference, y, h, sensitive_features=A
+    )
+    assert interval.estimate == pytest.approx(np.mean(np.arange(190) % 4 == 0))
+    assert interval.high > interval.estimate + 0.1
+    ratio = metrics.confidence_interval(
+        metrics.demographic_parity_ratio, y, h, sensitive_features=A
+    )
+    assert ratio.estimate == ratio.low == 0
+    assert 0.1 < ratio.high <= 1
+
+
+def test_the_same_seed_gives_the_same_interval():
+    y, h, A, _ = people(0)
+    calls = [
+        metrics.confidence_interval(
+            metrics.equalized_odds_violation,
+            y,
+            h,
+            sensitive_features=A,
+            kind="bootstrap",
+            random_state=seed,
+        )
+        for seed in (1, 1, 2)
+    ]
+    assert calls[0] == calls[1] != calls[2]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"metric": accuracy_score}, "expected one of the functions of equipoise.metrics"),
+        ({"kind": "exact"}, "interval is 'exact'"),
+        ({"level": 95}, "level is 95"),
+        ({"kind": "bootstrap", "n_draws": 0}, "n_draws is 0"),
+        ({"metric": metrics.error_rate}, "error_rate is a rate of everybody"),
+    ],
+)
+def test_bad_intervals(change, message):
+    y, h, A, _ = people(0)
+    keywords = {"metric": metrics.demographic_parity_ratio, "sensitive_features": A} | change
+    with pytest.raises(ValueError, match=message):
+        metrics.confidence_interval(y_true=y, y_pred=h, **keywords)
