@@ -8,10 +8,10 @@ nothing about others. With ``cv=`` the bound is met on people whom each model ha
 
 import matplotlib.pyplot as plt
 import numpy as np
-from equipoise.oracles.specs import Refit
 from sklearn.ensemble import RandomForestClassifier
 
 from equipoise import DemographicParity, FairClassifier
+from equipoise.oracles.specs import Refit
 
 
 def people(n, seed):

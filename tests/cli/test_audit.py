@@ -58,3 +58,10 @@ def test_predictions_that_are_none_are_refused(run, data):
     assert "'age' is missing" in ran.err
     ran = run("audit", data, *COLUMNS, "--prediction", "skill")
     assert "probabilities from 0 to 1" in ran.err
+
+
+def test_a_page(run, data):
+    assert run("audit", data, *COLUMNS, "--page", "audit.html").code == 0
+    page = (data.parent / "audit.html").read_text(encoding="utf-8")
+    assert "Audit of hired in people.csv" in page
+    assert "smallest ratio of selection rates" in page

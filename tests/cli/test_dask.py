@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from hiring import COLUMNS, make_table
 
-from equipoise.cli import cluster
+from equipoise.cli.dask import cluster
 
 FIT = ("--label", "hired", "--sensitive", "sex")
 NEEDS = "needs equipoise[dask]"
@@ -53,7 +53,7 @@ def write_parts(columns, folder, ends):
 
 def logistic(folder):
     """Write a learner that ends at the same place however it gets there."""
-    (folder / "mine.py").write_text(
+    (folder / "far.py").write_text(
         "from sklearn.linear_model import LogisticRegression\n"
         "from xgboost import XGBClassifier\n"
         "exact = LogisticRegression(C=0.1, solver='newton-cholesky', tol=1e-12)\n"
@@ -66,7 +66,16 @@ def test_a_model_is_that_of_the_table_in_memory(run, address, parts, tmp_path, m
     logistic(tmp_path)
     columns = make_table()
     pq.write_table(pa.table(columns), "people.parquet")
-    options = (*COLUMNS, "--learner", "mine:exact", "--eps", 0.1, "--test-size", 0, "--json")
+    options = (
+        *COLUMNS,
+        "--learner",
+        "far:exact",
+        "--eps",
+        0.1,
+        "--test-size",
+        0,
+        "--json",
+    )
     options += ("--weight", "importance")
     memory = run("fit", "people.parquet", *options, "-o", "memory.equipoise")
     far = run("fit", "parts/*.parquet", *options, "-o", "far.equipoise", "--dask", address)
@@ -94,7 +103,15 @@ def test_a_frontier_of_trees_with_people_held_out(run, address, parts, tmp_path,
     pytest.importorskip("xgboost", reason=NEEDS)
     monkeypatch.syspath_prepend(str(tmp_path))
     logistic(tmp_path)
-    options = (*COLUMNS, "--learner", "mine:trees", "--bounds", "0.05,0.3", "--max-iter", 5)
+    options = (
+        *COLUMNS,
+        "--learner",
+        "far:trees",
+        "--bounds",
+        "0.05,0.3",
+        "--max-iter",
+        5,
+    )
     options += ("--json", "--test-size", 0.3, "--checkpoint", "kept", "--dask", address)
     ran = run("frontier", "parts", *options)
     assert ran.code == 0, ran.err
@@ -121,7 +138,7 @@ def test_a_frontier_of_trees_with_people_held_out(run, address, parts, tmp_path,
     total = sum(entry["error"][0] * entry["people"] for entry in measured)
     assert total == pytest.approx(wrong.sum(), abs=1e-6)
     again = run("certify", "frontier.equipoise", "people.parquet", "--eps", 0.3, "--json")
-    assert again.code in (0, 1)
+    assert again.code == 0, again.err
     kept = {path.name: path.stat().st_mtime_ns for path in Path("kept").iterdir()}
     assert len(kept) == ran.json["fits"] + 1
     again = run("frontier", "parts", *options, "--force")
@@ -130,7 +147,7 @@ def test_a_frontier_of_trees_with_people_held_out(run, address, parts, tmp_path,
 
 
 def test_who_is_held_out_depends_on_the_number_of_the_row_and_the_seed(client, parts):
-    from equipoise.cli.dask_examples import DaskReader
+    from equipoise.cli.dask.people import DaskReader
     from equipoise.cli.tables.people import Request
 
     whole = parts.parent / "people.parquet"
@@ -138,11 +155,11 @@ def test_who_is_held_out_depends_on_the_number_of_the_row_and_the_seed(client, p
     request = Request("hired", ["sex"], exclude=["person", "town"])
     drawn = [(whole, 1), (parts, 1), (parts, 2)]
     once, again, other = (
-        DaskReader(client).training(data, request, 0.25, seed).test.X.compute()
+        DaskReader(client).training(data, request, 0.25, seed).test.X.compute()["skill"].tolist()
         for data, seed in drawn
     )
-    np.testing.assert_allclose(once, again, atol=1e-9)
-    assert len(other) != len(once) or not np.allclose(other, once)
+    assert once == again
+    assert other != once
 
 
 def odd_table(n=400):
@@ -168,7 +185,7 @@ def odd_table(n=400):
 
 
 def test_the_encoding_is_that_of_memory(client, tmp_path):
-    from equipoise.cli.dask_examples import DaskReader
+    from equipoise.cli.dask.people import DaskReader
     from equipoise.cli.tables.encoding import make_encoder
     from equipoise.cli.tables.people import Reader, Request
 
@@ -182,7 +199,7 @@ def test_the_encoding_is_that_of_memory(client, tmp_path):
     assert found.test is None
     assert any("'empty' has no values" in note for note in notes)
     X, y, groups = (c.compute() for c in (found.train.X, found.train.y, found.train.sensitive))
-    np.testing.assert_allclose(X, expected, rtol=1e-9, atol=1e-12)
+    np.testing.assert_array_equal(found.encoder.transform(X), expected)
     assert y.tolist() == people.y.tolist()
     assert groups["group"].tolist() == people.sensitive["group"].tolist()
     # Also for values that were not there.

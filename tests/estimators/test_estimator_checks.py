@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from equipoise.oracles.specs import Refit
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -14,6 +13,7 @@ from equipoise import (
     GridSearch,
     ResampledClassifier,
 )
+from equipoise.oracles.specs import Refit
 from equipoise.rows.hashing import hash_uniform
 
 

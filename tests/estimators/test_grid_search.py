@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from equipoise.oracles.specs import Refit
 from people import make_people, selection_gap
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -13,6 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from equipoise import Costs, DemographicParity, EqualizedOdds, FairClassifier, GridSearch
 from equipoise.exceptions import InfeasibleWarning
+from equipoise.oracles.specs import Refit
 
 X, Y, A = make_people(500, seed=4)
 

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from equipoise.oracles.specs import Refit
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -23,6 +22,7 @@ from equipoise import (
     ResampledClassifier,
 )
 from equipoise.files.onnx import export_onnx, to_onnx
+from equipoise.oracles.specs import Refit
 
 onnxruntime = pytest.importorskip("onnxruntime", reason="needs equipoise[onnx]")
 pytest.importorskip("skl2onnx", reason="needs equipoise[onnx]")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from equipoise.oracles.specs import BestOf, Plugin, Refit
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
@@ -14,6 +13,7 @@ from equipoise.oracles.best_of import BestOfOracle
 from equipoise.oracles.candidates import ExactOracle
 from equipoise.oracles.cross_fit import CrossFittedOracle
 from equipoise.oracles.plugin import PluginOracle
+from equipoise.oracles.specs import BestOf, Plugin, Refit
 
 
 def test_the_better_answer_is_taken(people):

@@ -6,7 +6,6 @@ import pickle
 
 import numpy as np
 import pytest
-from equipoise.oracles.specs import Plugin, Refit
 from people import make_people, selection_gap
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -21,6 +20,7 @@ from equipoise.cells import Cells
 from equipoise.datasets import load_adult
 from equipoise.oracles import PluginOracle
 from equipoise.oracles.folds import make_folds
+from equipoise.oracles.specs import Plugin, Refit
 
 COSTS = np.array([1.0, -0.7, 1.4, -0.2])  # by group, then label
 

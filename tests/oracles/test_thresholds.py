@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from equipoise.oracles.specs import Refit
 from people import make_people, selection_gap
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -13,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from equipoise import DemographicParity, FairClassifier
+from equipoise.oracles.specs import Refit
 from equipoise.oracles.thresholds import ThresholdedClassifier, has_scores, scores, tuned
 
 

@@ -3,11 +3,11 @@
 from types import SimpleNamespace
 
 import pytest
-from equipoise.oracles.specs import Refit
 from sklearn.linear_model import LogisticRegression
 from unkind import BOUNDS, make_people
 
 from equipoise import DemographicParity, Frontier
+from equipoise.oracles.specs import Refit
 from equipoise.report import report_of, write_report
 
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from equipoise.oracles.specs import Refit
 from people import make_people, selection_gap
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from equipoise import DemographicParity, FairClassifier, Frontier, ParquetRows
+from equipoise.oracles.specs import Refit
 from equipoise.rows.hashing import hash_uniform
 
 pyarrow = pytest.importorskip("pyarrow")

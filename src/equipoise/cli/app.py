@@ -10,9 +10,19 @@ import typer
 from typer.core import TyperCommand
 
 import equipoise
-from equipoise.cli.cluster import with_address
-from equipoise.cli.commands import audit, certify, fitting, others, predict, report
+from equipoise.cli.commands.at import at
+from equipoise.cli.commands.audit import audit
+from equipoise.cli.commands.certify import certify
+from equipoise.cli.commands.datasets import datasets
+from equipoise.cli.commands.demo import demo
+from equipoise.cli.commands.fit import fit
+from equipoise.cli.commands.frontier import frontier
+from equipoise.cli.commands.predict import predict
+from equipoise.cli.commands.report import report
+from equipoise.cli.commands.reproduce import reproduce
+from equipoise.cli.dask.cluster import with_address
 from equipoise.cli.exits import DONE, explain, warnings_as_notes
+from equipoise.cli.options import with_groups
 from equipoise.cli.terminal import Terminal
 
 app = typer.Typer(
@@ -66,18 +76,18 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
 
 
 for function in (
-    audit.audit,
-    fitting.frontier,
-    fitting.fit,
-    fitting.at,
-    predict.predict,
-    certify.certify,
-    report.report,
-    others.datasets,
-    others.reproduce,
-    others.demo,
+    audit,
+    frontier,
+    fit,
+    at,
+    predict,
+    certify,
+    report,
+    datasets,
+    reproduce,
+    demo,
 ):
-    app.command(function.__name__, cls=Command)(guarded(function))
+    app.command(function.__name__, cls=Command)(guarded(with_groups(function)))
 
 
 def run(arguments: list[str] | None = None) -> int:

@@ -15,6 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from equipoise.constraints import CATALOGUE, Constraint
+from equipoise.oracles.specs import BestOf, OracleSpec, Plugin, Refit
 
 
 def _lightgbm(seed: int) -> Any:
@@ -84,6 +85,25 @@ def find_constraint(
             raise ValueError(f"constraint {name!r} compares with nothing; leave --reference out.")
         given["reference"] = reference
     return kind(**given)
+
+
+def find_oracle(name: str, cv: int | None = None) -> OracleSpec:
+    """Return the oracle of this name, with so many folds.
+
+    >>> find_oracle("refit"), find_oracle("plugin", cv=3)
+    (Refit(), Plugin(cv=3))
+    """
+    folds = 5 if cv is None else cv
+    known: dict[str, OracleSpec] = {
+        "refit": Refit(cv=cv),
+        "plugin": Plugin(cv=folds),
+        "best_of": BestOf(Plugin(cv=folds), Refit(cv=folds)),
+    }
+    if name not in known:
+        raise ValueError(
+            f"there is no oracle {name!r}.{near(name, list(known))} Known are {', '.join(known)}."
+        )
+    return known[name]
 
 
 def read_bounds(text: str | None) -> np.ndarray | None:

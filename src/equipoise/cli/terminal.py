@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -32,7 +33,7 @@ class Tick(Protocol):
     """Says how far a command has got: a share from 0 to 1, and in words."""
 
     def __call__(self, share: float, words: str = "") -> None:
-        """Tell it."""
+        """Show the share and the words."""
 
 
 class Terminal:
@@ -122,6 +123,11 @@ class _Lines:
 
 #: The terminal of the command that runs; the options of a command cannot carry it.
 _RUNNING: ContextVar[Terminal] = ContextVar("terminal")
+
+
+def command_line() -> str:
+    """Return the command line that runs, to be run again."""
+    return shlex.join(["equipoise", *sys.argv[1:]])
 
 
 def _bar(console: Console) -> Progress:

@@ -29,7 +29,7 @@ from equipoise.rows.people import People
 from equipoise.rows.validation import check_features, read_integer, read_positive
 
 #: Default gap, as a multiple of n^(-1/2): well below the sampling error of the error rate.
-_NU_SCALE = 0.1
+NU_SCALE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +189,7 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
 
 def read_nu(nu: float | None, cells: CellTable) -> float:
     """Return the gap at which to stop; None is a default for so many rows."""
-    return _NU_SCALE / np.sqrt(cells.n_effective) if nu is None else read_positive(nu, "nu")
+    return NU_SCALE / np.sqrt(cells.n_effective) if nu is None else read_positive(nu, "nu")
 
 
 def read_limits(estimator: Any) -> Limits:

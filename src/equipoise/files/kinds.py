@@ -29,6 +29,7 @@ from equipoise.oracles.cell_probabilities import (
 )
 from equipoise.oracles.plugin import PluginClassifier
 from equipoise.oracles.thresholds import ThresholdedClassifier
+from equipoise.oracles.transformed import TransformedClassifier
 
 
 class NotKept:
@@ -59,7 +60,7 @@ _OTHERS = (
     *(All, Linear, Inequality, Expression, Term, Row, Event, Costs, BalancedError),
     *(Certificate, FrontierPoint, Candidate, CellTable, LayeredTable, Pool),
     *(ThresholdedClassifier, PluginClassifier, CellProbabilities, ClassProbabilities, CellGroups),
-    *(OneAgainstRest, LabelAdapter, Tally, Pipeline),
+    *(OneAgainstRest, LabelAdapter, Tally, TransformedClassifier, Pipeline),
 )
 #: By the names under which files know them. Renaming a class here is a new format version.
 KINDS: dict[str, type[Any]] = {

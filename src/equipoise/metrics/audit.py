@@ -18,7 +18,7 @@ from sklearn.utils.validation import column_or_1d
 
 from equipoise.cells.codes import factorize
 from equipoise.cells.rows import Cells
-from equipoise.cells.table import Array, Mask
+from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.rates import Rate
 from equipoise.rows.validation import read_columns, read_weights
 
@@ -37,8 +37,8 @@ class Audit:
 
     Parameters
     ----------
-    cells : Cells
-        Label, sensitive and control features.
+    cells : CellTable
+        Label, sensitive and control features; `Cells` where decisions are known row by row.
     prediction : array of shape (n,)
         The probability of being selected: 0 or 1 for a deterministic classifier.
 
@@ -49,7 +49,7 @@ class Audit:
     ([0, 1, 0, 1], [0.0, 1.0, 0.0, 0.5])
     """
 
-    cells: Cells
+    cells: CellTable
     prediction: Array
 
     @classmethod
@@ -73,7 +73,9 @@ class Audit:
         return cls(Cells.from_columns(label, sensitive, control, weight), prediction)
 
     @classmethod
-    def of_sums(cls, cells: Cells, selected: Array, squares: tuple[Array, Array, Array]) -> Audit:
+    def of_sums(
+        cls, cells: CellTable, selected: Array, squares: tuple[Array, Array, Array]
+    ) -> Audit:
         """Make one of people who are elsewhere, from sums over cells of weights that sum to one.
 
         Parameters
@@ -88,6 +90,12 @@ class Audit:
         audit = cls(cells, np.empty(0))
         vars(audit).update(mass=cells.mass, selected=selected, squares=squares)
         return audit
+
+    @property
+    def _rows(self) -> Cells:
+        """The cells with their rows; people who are elsewhere have none."""
+        assert isinstance(self.cells, Cells)
+        return self.cells
 
     @cached_property
     def mass(self) -> Array:
@@ -108,10 +116,10 @@ class Audit:
 
     @cached_property
     def _weight(self) -> Array:
-        return np.ones(len(self.prediction)) if self.cells.weight is None else self.cells.weight
+        return np.ones(len(self.prediction)) if self._rows.weight is None else self._rows.weight
 
     def _sum(self, values: Array) -> Array:
-        return np.bincount(self.cells.code, values, minlength=self.cells.n_cells).astype(float)
+        return np.bincount(self._rows.code, values, minlength=self.cells.n_cells).astype(float)
 
     def rate(self, rate: Rate, masks: Mask, draws: Draws | None = None) -> Array:
         """Return a rate in each of the masks (G, C): shape (G,), NaN where nobody is.
@@ -136,13 +144,13 @@ class Audit:
         """
         n, C = len(self.prediction), self.cells.n_cells
         weight = self._weight
-        atom, first = _distinct_rows(self.cells.code, self.prediction, self.cells.weight)
+        atom, first = _distinct_rows(self._rows.code, self.prediction, self._rows.weight)
         if len(first) * _ROWS_PER_ATOM <= n:
             count = rng.multinomial(n, np.bincount(atom) / n, size=n_draws)
             mass, selected = weight[first], weight[first] * self.prediction[first]
-            member = (self.cells.code[first][:, None] == np.arange(C)).astype(float)
+            member = (self._rows.code[first][:, None] == np.arange(C)).astype(float)
             return count @ (member * mass[:, None]), count @ (member * selected[:, None])
-        return _draw_rows(self.cells.code, C, weight, weight * self.prediction, n_draws, rng)
+        return _draw_rows(self._rows.code, C, weight, weight * self.prediction, n_draws, rng)
 
 
 def _distinct_rows(

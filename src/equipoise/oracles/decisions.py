@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 
 from equipoise.cells.rows import Array
 from equipoise.oracles.plugin import PluginClassifier
+from equipoise.oracles.transformed import TransformedClassifier
 from equipoise.rows.batches import Batched, is_batched
 
 
 def decisions(classifiers: Sequence[Any], X: Any) -> Iterator[NDArray[np.bool_]]:
     """Yield whom each classifier selects, one after the other.
 
-    Plug-in classifiers share their probabilities, which are computed once for all of them. Rows on
-    disk are read once, in batches.
+    Plug-in classifiers share their probabilities, which are computed once for all of them, and
+    classifiers behind the same transformer its output. Rows on disk are read once, in batches.
 
     >>> from sklearn.dummy import DummyClassifier
     >>> yes, no = (DummyClassifier(strategy="constant", constant=c).fit([[0], [0]], [0, 1])
@@ -29,14 +30,21 @@ def decisions(classifiers: Sequence[Any], X: Any) -> Iterator[NDArray[np.bool_]]
         yield from _from_batches(classifiers, X)
         return
     known: dict[int, Array] = {}
+    transformed: dict[int, Any] = {}
     for classifier in classifiers:
+        rows = X
+        if isinstance(classifier, TransformedClassifier):
+            transformer, classifier = classifier.transformer, classifier.classifier
+            if id(transformer) not in transformed:
+                transformed[id(transformer)] = transformer.transform(X)
+            rows = transformed[id(transformer)]
         if isinstance(classifier, PluginClassifier):
             shared = classifier.probabilities
             if id(shared) not in known:
-                known[id(shared)] = shared(X)
+                known[id(shared)] = shared(rows)
             yield classifier.select(known[id(shared)])
         else:
-            yield binary_predictions(classifier, X)
+            yield binary_predictions(classifier, rows)
 
 
 def _from_batches(classifiers: Sequence[Any], rows: Batched) -> NDArray[np.bool_]:

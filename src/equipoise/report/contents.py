@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple, get_args, get_type_hints
 
+from equipoise.game.certificate import Status
+
 #: The rates that are shown for every group; the first is of labels, the others of decisions.
 RATES = ("base_rate", "selection_rate", "true_positive_rate", "false_positive_rate", "error_rate")
-
-from equipoise.game.certificate import Status
 
 
 class Range(NamedTuple):

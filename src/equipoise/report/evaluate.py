@@ -56,9 +56,9 @@ def evaluate_rows(
 ) -> Iterator[Evaluation]:
     """Yield what each mixture does to people in memory, who are read once."""
     cells, _ = people.read_plain()
-    decided = np.array(list(decisions(classifiers, people.X)), dtype=np.float32)
+    decided = np.array(list(decisions(classifiers, people.X)))
     for mixture in mixtures:
-        selected = np.asarray(mixture.shares(decided), dtype=float).clip(0.0, 1.0)
+        selected = np.clip(mixture.shares(decided), 0.0, 1.0)
         yield Evaluation(Tally.of_people(cells, selected), Audit(cells, selected))
 
 
@@ -111,6 +111,7 @@ def frontier_points(
         data: _on_frontier(frontier, data, some, mixtures) for data, some in people.items()
     }
     known = [entry for entry in frontier.report(level=level) if entry.data not in people]
+    asked = frontier.constraint, frontier.objective
     points = []
     for point, mixture in zip(traced, mixtures, strict=True):
         free = not np.isfinite(point.eps)
@@ -133,9 +134,7 @@ def frontier_points(
             command="" if free else select_command(file, eps),
             python="" if free else f"equipoise.load({file!r}).at(eps={no_looser(eps)})",
         )
-        points.append(
-            _measured_on(shown, found, frontier.constraint, frontier.objective, level, eps)
-        )
+        points.append(_measured_on(shown, found, *asked, level, eps))
     return points[:-1], points[-1]
 
 

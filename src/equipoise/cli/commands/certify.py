@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -11,8 +10,8 @@ import typer
 from equipoise.cli import exits
 from equipoise.cli import options as opt
 from equipoise.cli.exits import Ended
-from equipoise.cli.files import open_classifier
-from equipoise.cli.shown import EXCEEDED, show_groups, show_rows, verdict
+from equipoise.cli.model_files import open_classifier
+from equipoise.cli.result_tables import EXCEEDED, show_groups, show_rows, verdict
 from equipoise.cli.tables.people import Examples, Reader
 from equipoise.cli.terminal import Terminal
 from equipoise.constraints.base import Constraint
@@ -20,9 +19,9 @@ from equipoise.report.evaluate import model_point
 
 
 def certify(
-    model: Annotated[Path, typer.Argument(help="A model file; or a frontier file, with --eps.")],
+    model: opt.ModelFile,
     data: opt.Data,
-    eps: Annotated[float | None, typer.Option("--eps", help="The bound, for a frontier.")] = None,
+    eps: opt.FrontierEps = None,
     drop_missing: opt.DropMissing = False,
     min_people: Annotated[
         int,
@@ -45,36 +44,30 @@ def certify(
     people = Reader(terminal.note).known(data, opened.columns, drop_missing=drop_missing)
     point = model_point(opened.model, {"test": people}, level=level, file=model.name)
     (measured,) = [entry for entry in point.measured if entry.data == "test"]
-    counted = people_by_row(opened.model.constraint_, people)
-    verdicts = [
-        verdict(row.excess, n, min_people) for row, n in zip(measured.rows, counted, strict=True)
+    rows = [
+        {**vars(row), "people": n, "verdict": verdict(row.excess, n, min_people)}
+        for row, n in zip(
+            measured.rows, people_by_row(opened.model.constraint_, people), strict=True
+        )
     ]
-    exceeded = [
-        row for row, found in zip(measured.rows, verdicts, strict=True) if found == EXCEEDED
-    ]
+    exceeded = [row["text"] for row in rows if row["verdict"] == EXCEEDED]
     terminal.say(f"{opened.model.constraint_!r} on {data.name}")
-    show_rows(terminal, measured, counted, min_people, level)
-    show_groups(terminal, point, level)
+    show_rows(terminal, rows, measured.people, level)
+    show_groups(terminal, point)
     if exceeded:
         terminal.say(
-            f"EXCEEDED: {len(exceeded)} of {len(measured.rows)} bounds, by more than chance "
-            f"explains at the {level:.0%} level."
+            f"EXCEEDED: {len(exceeded)} of {len(rows)} bounds, by more than chance explains at the "
+            f"{level:.0%} level."
         )
     else:
         terminal.say(f"No bound is exceeded beyond its {level:.0%} interval.")
     terminal.emit(
         {
             "exceeded": bool(exceeded),
-            "exceeded_rows": [row.text for row in exceeded],
+            "exceeded_rows": exceeded,
             "constraint": repr(opened.model.constraint_),
             "level": level,
-            "measured": vars(measured)
-            | {
-                "rows": [
-                    {**vars(row), "people": n, "verdict": found}
-                    for row, n, found in zip(measured.rows, counted, verdicts, strict=True)
-                ]
-            },
+            "measured": {**vars(measured), "rows": rows},
             "groups": point.groups["test"],
         }
     )
@@ -84,7 +77,7 @@ def certify(
 
 def people_by_row(constraint: Constraint, people: Examples) -> list[float]:
     """Return how many people the rarest rate of each inequality was measured on."""
-    cells, _ = People(people.X, people.y, **people.metadata).read()
+    cells, _ = people.read()
     moments = constraint.moments(cells)
     count = np.where(moments.M != 0, moments.event_count, np.inf)
     return count.min(axis=1, initial=np.inf).tolist()

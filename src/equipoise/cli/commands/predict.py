@@ -12,8 +12,8 @@ import numpy as np
 import typer
 
 from equipoise.cli import options as opt
-from equipoise.cli.files import Opened, check_outputs, open_classifier
-from equipoise.cli.tables.columns import Kind, as_category
+from equipoise.cli.model_files import ModelFile, check_outputs, open_classifier
+from equipoise.cli.tables.columns import Kind, as_category, is_missing
 from equipoise.cli.tables.files import TableWriter, column_names, open_writer, read_batches
 from equipoise.cli.tables.people import check_columns
 from equipoise.cli.terminal import Terminal
@@ -27,7 +27,7 @@ class Sink(Protocol):
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="A model file; or a frontier file, with --eps.")],
+    model: opt.ModelFile,
     data: opt.Data,
     output: Annotated[
         Path | None,
@@ -36,11 +36,10 @@ def predict(
     id_column: Annotated[
         str | None,
         typer.Option(
-            "--id",
-            help="A column that identifies people: the same id always gets the same draw.",
+            "--id", help="A column that identifies people: the same id always gets the same draw."
         ),
     ] = None,
-    eps: Annotated[float | None, typer.Option("--eps", help="The bound, for a frontier.")] = None,
+    eps: opt.FrontierEps = None,
     trust: opt.Trust = None,
     force: opt.Force = False,
     machine: opt.Json = False,
@@ -78,7 +77,7 @@ def predict(
 
 
 def decide(
-    opened: Opened, batch: Any, id_column: str | None, *, first_row: int = 0
+    opened: ModelFile, batch: Any, id_column: str | None, *, first_row: int = 0
 ) -> dict[str, Any]:
     """Return decisions and probabilities for a batch, with the ids if there are any."""
     model, columns = opened.model, opened.columns
@@ -99,7 +98,7 @@ def decide(
 
 def _keys(column: Any, name: str, first_row: int) -> np.ndarray:
     """Return ids as text, in which 17 is the same in a CSV and in a Parquet file."""
-    gone = column.is_null(nan_is_null=True).to_numpy()
+    gone = is_missing(column)
     if gone.any():
         raise ValueError(
             f"id column {name!r} is missing in row {first_row + int(gone.argmax()) + 1}; expected "

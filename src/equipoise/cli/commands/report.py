@@ -9,10 +9,9 @@ from typing import Annotated
 import typer
 
 from equipoise.cli import options as opt
-from equipoise.cli.commands.fitting import command_line
-from equipoise.cli.files import Opened, check_outputs, open_file, page_writer, write_page
+from equipoise.cli.model_files import ModelFile, check_outputs, open_file, write_page
 from equipoise.cli.tables.people import Examples, Reader
-from equipoise.cli.terminal import Terminal
+from equipoise.cli.terminal import Terminal, command_line
 from equipoise.estimators.frontier import Frontier
 from equipoise.files.versions import versions
 from equipoise.report.card import write_model_card
@@ -22,53 +21,44 @@ from equipoise.report.text import constraint_contents
 
 
 def report(
+    *,
     file: Annotated[Path, typer.Argument(help="A frontier file or a model file.")],
     data: Annotated[
-        Path | None,
-        typer.Argument(help="New people to measure on: CSV, Parquet or Arrow."),
+        Path | None, typer.Argument(help="New people to measure on: CSV, Parquet or Arrow.")
     ] = None,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="The page; by default beside the file."),
+        Path | None, typer.Option("--output", "-o", help="The page; by default beside the file.")
     ] = None,
     card: Annotated[
-        Path | None,
-        typer.Option("--card", help="Also write the model card, as Markdown."),
+        Path | None, typer.Option("--card", help="Also write the model card, as Markdown.")
     ] = None,
     drop_missing: opt.DropMissing = False,
     trust: opt.Trust = None,
-    level: opt.Level = 0.95,
-    force: opt.Force = False,
-    machine: opt.Json = False,
+    results: opt.Results,
 ) -> None:
     """Write the report page of a file.
 
     Without data the page shows what was measured when the file was made.
     """
     terminal = Terminal.current()
-    if page_writer() is None and not machine:
-        raise ValueError("this installation cannot write pages; --json prints what they hold.")
     output = file.with_suffix(".html") if output is None else output
-    if not machine:
-        check_outputs(output, card, force=force)
+    check_outputs(output, card, force=results.force)
     opened = open_file(file, trust)
     people = {}
     if data is not None:
         people["test"] = Reader(terminal.note).known(
             data, opened.columns, drop_missing=drop_missing
         )
-    contents = make_contents(opened, people, data, level)
-    written = None
-    if page_writer() is not None:
-        written = write_page(contents, output, force=force, terminal=terminal)
+    contents = make_contents(opened, people, data, results.level)
+    write_page(contents, output, force=results.force, terminal=terminal)
     if card is not None:
-        write_model_card(card, contents, overwrite=force)
+        write_model_card(card, contents, overwrite=results.force)
         terminal.say(f"Written: {card}")
-    terminal.emit({"page": None if written is None else str(written), "report": contents.to_dict()})
+    terminal.emit({"page": str(output), "report": contents.to_dict()})
 
 
 def make_contents(
-    opened: Opened, people: dict[str, Examples], data: Path | None, level: float
+    opened: ModelFile, people: dict[str, Examples], data: Path | None, level: float
 ) -> ReportContents:
     """Return what the page shows; from the file alone, or with new data."""
     stored = opened.metadata.get("report")

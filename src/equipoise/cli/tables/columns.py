@@ -101,6 +101,16 @@ def plain_values(column: Any, name: str) -> NDArray:
     return np.asarray(as_category(column, name).to_pylist(), dtype=object)
 
 
+def is_missing(column: Any) -> NDArray[np.bool_]:
+    """Return where a column has no value.
+
+    >>> import pyarrow as pa
+    >>> is_missing(pa.array([1.0, None, float("nan")])).tolist()
+    [False, True, True]
+    """
+    return column.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
+
+
 def import_pyarrow() -> Any:
     """Return pyarrow, or say how to install it."""
     try:

@@ -1,9 +1,9 @@
-"""Examples: what a table says about people, told apart into features, label, groups and weights."""
+"""People in a table: its columns as features, label, groups and weights."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,17 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
 from equipoise.cells.codes import factorize
-from equipoise.cells.rows import Array
 from equipoise.cli.names import near
-from equipoise.cli.tables.columns import Kind, as_kinds, as_number, kind_of, plain_values
+from equipoise.cli.tables.columns import (
+    Kind,
+    as_kinds,
+    as_number,
+    is_missing,
+    kind_of,
+    plain_values,
+)
 from equipoise.cli.tables.files import read_table
+from equipoise.rows.people import People
 
 #: More groups than these are hardly meant: a column such as age, which was not put into classes.
 MOST_GROUPS = 100
@@ -49,12 +56,12 @@ class Columns:
     missing: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
+        """Return the columns as a dictionary for JSON."""
         return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
 
     @classmethod
     def from_dict(cls, given: dict[str, Any]) -> Columns:
-        """Return what `to_dict` was made of."""
+        """Return the columns that `to_dict` has written."""
         values: dict[str, Any] = {
             k: tuple(v) if isinstance(v, list) else v for k, v in given.items()
         }
@@ -62,23 +69,13 @@ class Columns:
 
 
 @dataclass(frozen=True, eq=False)
-class Examples:
-    """People to learn from, or to measure a model on.
+class Examples(People):
+    """People to learn from, or to measure a model on: columns of a table.
 
-    Attributes
-    ----------
-    X : pyarrow.Table
-        The features.
-    y : array of shape (n,)
-    sensitive, control : dict from name to array of shape (n,)
-    weight : array of shape (n,), or None
+    X is a pyarrow.Table of the features; sensitive and control features are mappings from name to
+    array, the latter None where there are none. On a cluster, tables are Dask data frames and
+    arrays are Dask arrays.
     """
-
-    X: Any
-    y: NDArray
-    sensitive: dict[str, NDArray]
-    control: dict[str, NDArray] = field(default_factory=dict)
-    weight: Array | None = None
 
     def __len__(self) -> int:
         return len(self.y)
@@ -87,19 +84,24 @@ class Examples:
     def metadata(self) -> dict[str, Any]:
         """What ``fit`` takes besides X and y."""
         return {
-            "sensitive_features": self.sensitive,
-            "control_features": self.control or None,
-            "sample_weight": self.weight,
+            "sensitive_features": self.sensitive_features,
+            "control_features": self.control_features,
+            "sample_weight": self.sample_weight,
         }
 
     def take(self, rows: NDArray[np.intp]) -> Examples:
         """Return some of the people."""
+        sensitive, control, weight = (
+            self.sensitive_features,
+            self.control_features,
+            self.sample_weight,
+        )
         return Examples(
             self.X.take(rows),
             self.y[rows],
-            {name: values[rows] for name, values in self.sensitive.items()},
-            {name: values[rows] for name, values in self.control.items()},
-            None if self.weight is None else self.weight[rows],
+            {name: values[rows] for name, values in sensitive.items()},
+            control and {name: values[rows] for name, values in control.items()},
+            None if weight is None else weight[rows],
         )
 
     def split(self, test_size: float, seed: int) -> tuple[Examples, Examples | None]:
@@ -108,7 +110,7 @@ class Examples:
             raise ValueError(f"--test-size is {test_size}; expected a share from 0 to below 1.")
         if test_size == 0:
             return self, None
-        codes = [factorize(values)[0] for values in (self.y, *self.sensitive.values())]
+        codes = [factorize(values)[0] for values in (self.y, *self.sensitive_features.values())]
         _, cell = np.unique(np.column_stack(codes), axis=0, return_inverse=True)
         few = np.bincount(cell.ravel()).min() < 2
         rows = np.arange(len(self))
@@ -132,6 +134,51 @@ class Request:
     missing: Sequence[str] = ()
     drop_missing: bool = False
 
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The columns in which every row must have a value."""
+        weight = () if self.weight is None else (self.weight,)
+        return (self.label, *self.sensitive, *self.control, *weight)
+
+    def check_names(self, known: Sequence[str], path: str | Path) -> None:
+        """Refuse columns that a table does not have, or that are named for two purposes."""
+        check_columns(known, [*self.named, *self.exclude], path)
+        for name in self.named:
+            if self.named.count(name) > 1:
+                raise ValueError(f"column {name!r} is named for two purposes; expected one.")
+
+    def features(
+        self, names: Sequence[str], kind: Callable[[str], Kind | None], note: Callable[[str], Any]
+    ) -> dict[str, Kind]:
+        """Return the features among the columns of a table, and what they are."""
+        left_out = {*self.exclude, self.label, self.weight}
+        left_out |= set() if self.use_sensitive else set(self.sensitive)
+        features: dict[str, Kind] = {}
+        for name in names:
+            if name in left_out:
+                continue
+            if (found := kind(name)) is None:
+                note(f"column {name!r} has no values and is left out.")
+            else:
+                features[name] = found
+        if not features:
+            named = ", ".join(map(repr, (self.label, *self.sensitive, *self.control)))
+            raise ValueError(f"no column is left to learn from: {named} are not features.")
+        return features
+
+    def columns(self, labels: tuple[str, str], recoded: bool, features: dict[str, Kind]) -> Columns:
+        """Return what the columns of a table are."""
+        return Columns(
+            label=self.label,
+            labels=labels,
+            recoded=recoded,
+            sensitive=tuple(self.sensitive),
+            control=tuple(self.control),
+            weight=self.weight,
+            features=features,
+            missing=tuple(self.missing),
+        )
+
 
 class Reader:
     """Reads examples out of files and says in sentences what is wrong with them.
@@ -148,33 +195,11 @@ class Reader:
     def training(self, path: str | Path, request: Request) -> tuple[Examples, Columns]:
         """Return the examples of a file, and what its columns were taken for."""
         table = self.whole(path, request)
-        named = (request.label, *request.sensitive, *request.control)
         y, labels, recoded = read_label(table, request.label, request.positive)
-        left_out = {*request.exclude, request.label, request.weight}
-        left_out |= set() if request.use_sensitive else set(request.sensitive)
-        features: dict[str, Kind] = {}
-        for name in table.column_names:
-            if name in left_out:
-                continue
-            kind = kind_of(table.column(name), name)
-            if kind is None:
-                self.note(f"column {name!r} has no values and is left out.")
-            else:
-                features[name] = kind
-        if not features:
-            raise ValueError(
-                f"no column is left to learn from: {', '.join(map(repr, named))} are not features."
-            )
-        columns = Columns(
-            label=request.label,
-            labels=labels,
-            recoded=recoded,
-            sensitive=tuple(request.sensitive),
-            control=tuple(request.control),
-            weight=request.weight,
-            features=features,
-            missing=tuple(request.missing),
+        features = request.features(
+            table.column_names, lambda name: kind_of(table.column(name), name), self.note
         )
+        columns = request.columns(labels, recoded, features)
         return self._examples(table, columns, y), columns
 
     def known(self, path: str | Path, columns: Columns, *, drop_missing: bool = False) -> Examples:
@@ -205,20 +230,15 @@ class Reader:
     def whole(self, path: str | Path, request: Request) -> Any:
         """Return a table in which label, groups and weights are complete."""
         table = read_table(path, missing=request.missing)
-        named = [request.label, *request.sensitive, *request.control]
-        named += [] if request.weight is None else [request.weight]
-        check_columns(table.column_names, [*named, *request.exclude], path)
-        if len(set(named)) < len(named):
-            twice = next(name for name in named if named.count(name) > 1)
-            raise ValueError(f"column {twice!r} is named for two purposes; expected one.")
+        request.check_names(table.column_names, path)
         if not table.num_rows:
             raise ValueError(f"{Path(path).name} has no rows.")
-        return self._complete(table, named, request.drop_missing, path)
+        return self._complete(table, request.named, request.drop_missing, path)
 
-    def _complete(self, table: Any, named: list[str], drop: bool, path: str | Path) -> Any:
+    def _complete(self, table: Any, named: Sequence[str], drop: bool, path: str | Path) -> Any:
         missing = np.zeros(table.num_rows, dtype=bool)
         for name in named:
-            gone = table.column(name).is_null(nan_is_null=True).to_numpy()
+            gone = is_missing(table.column(name))
             if gone.any() and not drop:
                 raise ValueError(
                     f"column {name!r} of {Path(path).name} is missing in {int(gone.sum()):,} of "
@@ -239,16 +259,11 @@ class Reader:
             for names in (columns.sensitive, columns.control)
         )
         for name, values in sensitive.items():
-            if (found := len(set(values.tolist()))) > MOST_GROUPS:
-                raise ValueError(
-                    f"sensitive column {name!r} has {found:,} different values; expected no more "
-                    f"than {MOST_GROUPS} groups. Put it into classes first, such as under 40 and "
-                    "over."
-                )
+            check_groups(values, name)
         weight = None
         if columns.weight is not None:
             weight = as_number(table.column(columns.weight), columns.weight).to_numpy()
-        return Examples(as_kinds(table, columns.features), y, sensitive, control, weight)
+        return Examples(as_kinds(table, columns.features), y, sensitive, control or None, weight)
 
 
 def read_label(
@@ -276,6 +291,20 @@ def read_label(
     text = np.array([str(value) for value in values], dtype=object)
     negative = others[0] if len(others) == 1 else f"not {positive}"
     return (text == positive).astype(np.int64), (negative, positive), True
+
+
+def favourable(y: NDArray, columns: Columns) -> NDArray[np.bool_]:
+    """Return which rows have the favourable label."""
+    return y == (1 if columns.recoded else np.unique(y)[1])
+
+
+def check_groups(values: NDArray, name: str) -> None:
+    """Refuse a sensitive column of more values than groups can be meant."""
+    if (found := len(set(values.tolist()))) > MOST_GROUPS:
+        raise ValueError(
+            f"sensitive column {name!r} has {found:,} different values; expected no more than "
+            f"{MOST_GROUPS} groups. Put it into classes first, such as under 40 and over."
+        )
 
 
 def check_columns(known: Sequence[str], wanted: Any, path: str | Path) -> None:

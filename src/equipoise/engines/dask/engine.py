@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,6 +13,12 @@ from equipoise.cells.table import Array, CellTable
 from equipoise.engines.dask import lazy
 from equipoise.engines.dask.collections import example_of, is_collection
 from equipoise.engines.dask.oracles import ShardOracle, ShardPluginOracle
+from equipoise.engines.dask.pipelines import (
+    TransformedOracle,
+    after_transform,
+    is_frozen_pipeline,
+    transformed,
+)
 from equipoise.engines.dask.shard import digest_of, selected_by, tally_of
 from equipoise.engines.dask.shards import Shards
 from equipoise.engines.dask.trainers import trainer_kind
@@ -29,13 +36,16 @@ class DaskEngine:
     ----------
     shards : Shards
         See `open`, which reads Dask collections into shards.
+    transformer : object with ``transform``, optional
+        What the rows of the shards have gone through. Classifiers that come and go take rows from
+        before it.
     """
 
     is_local: ClassVar[bool] = False
     keeps_answers: ClassVar[bool] = True
 
-    def __init__(self, shards: Shards) -> None:
-        self.shards, self.classes = shards, shards.classes
+    def __init__(self, shards: Shards, transformer: Any = None) -> None:
+        self.shards, self.classes, self.transformer = shards, shards.classes, transformer
 
     @property
     def cells(self) -> CellTable:
@@ -61,6 +71,10 @@ class DaskEngine:
             raise ValueError("requires y to be passed, but the target y is None")
         people.check_groups()
         dtype = None
+        if is_frozen_pipeline(estimator):
+            before, learner = estimator[:-1], estimator[-1]
+            rows = replace(people, X=transformed(people.X, before))
+            return cls(Shards(rows, dtype=trainer_kind(learner).dtype), before)
         if estimator is not None and not isinstance(estimator, (list, tuple)):
             dtype = trainer_kind(estimator).dtype
             _check_numbers(example_of(people.X))
@@ -93,7 +107,8 @@ class DaskEngine:
 
     def refit(self, learner: Any, threshold: str = "learner", cv: Any = None) -> Oracle:
         """Return the oracle that trains the learner where the rows are."""
-        return ShardOracle(learner, self.shards, threshold, 1 if cv is None else _read_folds(cv))
+        folds = 1 if cv is None else _read_folds(cv)
+        return self._before(ShardOracle(self._last(learner), self.shards, threshold, folds))
 
     def plugin(self, learner: Any, cv: Any = 5, aware: bool = False) -> Oracle:
         """Return the oracle that learns probabilities once."""
@@ -102,7 +117,7 @@ class DaskEngine:
                 "aware=True reads groups from rows in memory; X is a Dask collection. Use "
                 "aware=False."
             )
-        return ShardPluginOracle(learner, self.shards, _read_folds(cv))
+        return self._before(ShardPluginOracle(self._last(learner), self.shards, _read_folds(cv)))
 
     def candidates(self, classifiers: Sequence[Any]) -> Oracle:
         """Return the exact oracle over fitted classifiers."""
@@ -110,11 +125,17 @@ class DaskEngine:
 
     def shares(self, classifiers: Sequence[Any]) -> Array:
         """Return the selected share of each cell for every classifier, of shape (P, C)."""
-        return self.shards.total(selected_by, list(classifiers)) / self.cells.total_weight
+        after = list(classifiers)
+        if self.transformer is not None:
+            after = [after_transform(classifier) for classifier in classifiers]
+        return self.shards.total(selected_by, after) / self.cells.total_weight
 
     def tally(self, mixture: Any) -> Tally:
         """Return how often a randomized classifier selects, summed by cell."""
         total = self.cells.total_weight
+        if self.transformer is not None:
+            members = [after_transform(member) for member in mixture.members]
+            mixture = type(mixture)(members, mixture.weights, mixture.classes_)
         s, w2h, w2hh = self.shards.total(tally_of, mixture)
         squares = self.cells.square, w2h / total**2, w2hh / total**2
         return Tally.of_sums(self.cells, s / total, squares)
@@ -126,6 +147,14 @@ class DaskEngine:
     def fits_at_a_time(self, n_jobs: int | None) -> int:
         """Return one: a fit is spread over all workers."""
         return 1
+
+    def _last(self, learner: Any) -> Any:
+        """Return what is trained on the rows of the shards."""
+        return learner if self.transformer is None else learner[-1]
+
+    def _before(self, oracle: Oracle) -> Oracle:
+        """Return an oracle whose classifiers take rows from before the transformer."""
+        return oracle if self.transformer is None else TransformedOracle(oracle, self.transformer)
 
 
 def _read_folds(cv: Any) -> int:

@@ -41,5 +41,6 @@ def trainer_kind(estimator: Any) -> type[ShardTrainer]:
         "(default objective, booster and tree method; no callbacks or categories), an "
         "LGBMClassifier, a LogisticRegression (default penalty, no class weights), "
         "xgboost.dask.DaskXGBClassifier or lightgbm.DaskLGBMClassifier; transform the features "
-        "with Dask before. Or load the data into memory."
+        "with Dask before, or put fitted transformers before the learner, frozen: "
+        "make_pipeline(FrozenEstimator(transformer), learner). Or load the data into memory."
     )

@@ -1,7 +1,6 @@
-"""fit, frontier and at: what they print is true of the data, and what they write can be used."""
+"""fit: what it prints is true of the data, and what it writes can be used."""
 
 import json
-import sys
 
 import numpy as np
 import pyarrow as pa
@@ -99,36 +98,9 @@ def test_the_favourable_label_may_be_either(run, data):
     assert overall["rates"]["base_rate"][0] == pytest.approx((columns["hired"] == "no").mean())
     manifest = read_manifest(data.parent / "model.equipoise")
     assert manifest["metadata"]["columns"]["labels"] == ["yes", "no"]
-    assert run("certify", "model.equipoise", data).code in (0, 1)
+    assert run("certify", "model.equipoise", data).code == 0
     run("predict", "model.equipoise", data, "-o", "out.csv")
     assert set(read(data.parent / "out.csv")["decision"]) == {"yes", "no"}
-
-
-def test_a_frontier_has_a_point_for_every_bound_and_a_page_of_data(run, data):
-    ran = run("frontier", data, *COLUMNS, "--bounds", "0.02:0.2:4", "--json")
-    assert ran.code == 0
-    points = ran.json["points"]
-    assert [round(p["eps"], 3) for p in points] == [0.02, 0.043, 0.093, 0.2]
-    errors = [point["error"] for point in points]
-    assert errors == sorted(errors, reverse=True)
-    assert ran.json["unconstrained"]["error"] <= errors[-1] + 1e-9
-    for point in points:
-        assert point["measured"][0]["disparity"][0] <= point["eps"] + 1e-9
-        assert {row["group"] for row in point["groups"]["test"]} == {"overall", "F", "M"}
-        assert sum(weight for _, weight in point["members"]) == pytest.approx(1)
-    assert ran.json["constraint"]["asks"].startswith("Every group is selected equally often")
-    assert ran.json["data"]["missing"]["town"] > 0
-    assert "Fitting" not in ran.out
-
-
-def test_at_picks_any_bound_without_training(run, data, frontier):
-    ran = run("at", frontier, "--eps", 0.03, "--json")
-    assert ran.code == 0
-    assert ran.json["constraint"] == "DemographicParity(eps=0.03)"
-    model = equipoise.load(data.parent / "model.equipoise")
-    assert model.certificate_.feasible
-    assert run("predict", "model.equipoise", data).code == 0
-    assert "expected a frontier" in run("at", "model.equipoise", "--eps", 0.1, "-o", "x").err
 
 
 @pytest.mark.parametrize("name", ["eo", "tpr", "four-fifths", "group-error", "minimax"])
@@ -136,7 +108,7 @@ def test_other_constraints(run, data, name):
     eps = () if name in ("minimax", "four-fifths") else ("--eps", 0.4)
     ran = run("fit", data, *COLUMNS, "--constraint", name, *eps)
     assert ran.code == 0
-    assert "certified" in ran.out
+    assert "search gap closed at nu" in ran.out
 
 
 def test_options_of_the_constraint(run, data):
@@ -150,15 +122,15 @@ def test_options_of_the_constraint(run, data):
 
 
 def test_learners_of_ones_own(run, data):
-    (data.parent / "mine.py").write_text(
+    (data.parent / "own_learners.py").write_text(
         "from sklearn.tree import DecisionTreeClassifier\n"
         "stump = DecisionTreeClassifier(max_depth=1)\n"
         "def made():\n    return DecisionTreeClassifier(max_depth=2)\n"
     )
-    for name in ("mine:stump", "mine:made", "sklearn.tree:DecisionTreeClassifier", "tree"):
+    own = ("own_learners:stump", "own_learners:made")
+    for name in (*own, "sklearn.tree:DecisionTreeClassifier", "tree"):
         ran = run("fit", data, *COLUMNS, "--learner", name, "--max-iter", 30, "--force")
         assert ran.code == 0, ran.err
-    sys.modules.pop("mine", None)
 
 
 @pytest.mark.parametrize("ending", ["parquet", "arrow", "feather"])

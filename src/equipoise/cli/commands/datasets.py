@@ -1,4 +1,4 @@
-"""``datasets``, ``reproduce`` and ``demo``."""
+"""``datasets``: the data sets of the package, listed or written to a file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from equipoise import datasets as sets
 from equipoise.cli import options as opt
-from equipoise.cli.files import check_outputs
+from equipoise.cli.model_files import check_outputs
 from equipoise.cli.names import near
 from equipoise.cli.tables.files import TableWriter, format_of
 from equipoise.cli.terminal import Terminal
@@ -58,61 +58,6 @@ def datasets(
     terminal.emit(
         {"output": str(output), "rows": table.num_rows, "label": label, "sensitive": grouped}
     )
-
-
-def reproduce(
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="The folder for everything.")
-    ] = Path("outputs/experiments"),
-    quick: Annotated[
-        bool, typer.Option("--quick", help="A small part of it, in about a minute.")
-    ] = False,
-    seeds: Annotated[int, typer.Option("--seeds", help="Random splits.")] = 1,
-    problem: Annotated[
-        list[str] | None, typer.Option("--problem", help="Only this data set; again for more.")
-    ] = None,
-    learner: Annotated[
-        list[str] | None, typer.Option("--learner", help="Only this learner; again for more.")
-    ] = None,
-    rows: Annotated[
-        int | None, typer.Option("--rows", help="No more rows of a data set than these.")
-    ] = None,
-    jobs: Annotated[int, typer.Option("--jobs", help="Tasks at a time.")] = 1,
-    figures: Annotated[bool, typer.Option(help="Draw figures; needs matplotlib.")] = True,
-    machine: opt.Json = False,
-) -> None:
-    """Run the experiments of the paper.
-
-    A run that was stopped goes on where it ended.
-    """
-    terminal = Terminal.current()
-    from equipoise.experiments import reproduce as run_experiments
-
-    made = run_experiments(
-        output,
-        quick=quick,
-        seeds=seeds,
-        problems=problem,
-        learners=learner,
-        rows=rows,
-        n_jobs=jobs,
-        figures=figures,
-        echo=terminal.progress_line,
-    )
-    files = [str(file) for file in made.files]
-    terminal.say("Written: " + ", ".join(files))
-    terminal.emit({"files": files, "left_out": made.left_out, "rows": len(made.rows)})
-
-
-def demo(
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where the picture goes.")] = Path(
-        "outputs/frontier.png"
-    ),
-) -> None:
-    """Show ordinary and fair models side by side."""
-    from equipoise.experiments.demo import main
-
-    main(["--output", str(output)])
 
 
 def _load(loader: Any, data_home: Path | None) -> Any:

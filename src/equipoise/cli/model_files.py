@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,8 @@ from equipoise.report.contents import ReportContents
 
 
 @dataclass(frozen=True, eq=False)
-class Opened:
-    """A model file that was read: the model, and what it says about its columns."""
+class ModelFile:
+    """A model file that was read: the model, and what the file says about its columns."""
 
     path: Path
     model: Any
@@ -27,7 +26,7 @@ class Opened:
     metadata: dict[str, Any]
 
 
-def open_file(path: Path, trust: Sequence[str] | None) -> Opened:
+def open_file(path: Path, trust: Sequence[str] | None) -> ModelFile:
     """Read a model file that a command has written."""
     manifest = read_manifest(path)
     metadata = manifest["metadata"]
@@ -36,12 +35,12 @@ def open_file(path: Path, trust: Sequence[str] | None) -> Opened:
             f"{path} does not say which columns of a table it needs: it was not written by the "
             "command line. Use it from Python: equipoise.load(...)."
         )
-    return Opened(
+    return ModelFile(
         path, load(path, trusted=trust or ()), Columns.from_dict(metadata["columns"]), metadata
     )
 
 
-def open_classifier(path: Path, eps: float | None, trust: Sequence[str] | None) -> Opened:
+def open_classifier(path: Path, eps: float | None, trust: Sequence[str] | None) -> ModelFile:
     """Read a classifier, or pick one from a frontier."""
     opened = open_file(path, trust)
     if isinstance(opened.model, Frontier):
@@ -50,7 +49,7 @@ def open_classifier(path: Path, eps: float | None, trust: Sequence[str] | None) 
                 f"{path} is a frontier, which has a classifier for every bound; say which one with "
                 "--eps."
             )
-        return Opened(path, opened.model.at(eps), opened.columns, opened.metadata)
+        return ModelFile(path, opened.model.at(eps), opened.columns, opened.metadata)
     if not isinstance(opened.model, FairClassifier):
         raise ValueError(f"{path} holds a {type(opened.model).__name__}; expected a classifier.")
     if eps is not None:
@@ -75,26 +74,10 @@ def check_outputs(*paths: Path | None, force: bool) -> None:
                 raise FileNotFoundError(f"there is no folder {path.parent}; make it first.")
 
 
-def write_page(
-    contents: ReportContents, path: Path | None, *, force: bool, terminal: Terminal
-) -> Path | None:
-    """Write the report page, if this installation can; return where."""
-    writer = page_writer()
-    if path is None or writer is None:
-        return None
+def write_page(contents: ReportContents, path: Path, *, force: bool, terminal: Terminal) -> None:
+    """Write a report page and say so."""
+    from equipoise.report import write_report
+
     with new_file(path, overwrite=force) as partial:
-        writer(partial, contents)
+        write_report(partial, contents)
     terminal.say(f"Written: {path}")
-    return path
-
-
-def page_writer() -> Any:
-    """Return the function that writes pages, None where there is none."""
-    return getattr(import_module("equipoise.report"), "write_report", None)
-
-
-def page_path(output: Path, page: Path | None, no_page: bool) -> Path | None:
-    """Return where the page goes: where it was told to, or beside the output."""
-    if no_page or page_writer() is None:
-        return None
-    return output.with_suffix(".html") if page is None else page

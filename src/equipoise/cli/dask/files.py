@@ -1,4 +1,4 @@
-"""Parquet files in pieces: what the workers of a cluster read, one piece at a time."""
+"""Parquet files on a cluster, cut into pieces of some row groups each."""
 
 from __future__ import annotations
 
@@ -6,23 +6,45 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from glob import glob, has_magic
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from equipoise.cli.tables.columns import Kind, import_pyarrow, kind_of_type
-from equipoise.cli.tables.people import check_columns
 
 _ENDINGS = (".parquet", ".pq")
 #: Bytes of a piece, before compression: enough to be worth a task, few enough for a worker.
 _LEAST, _MOST = 1 << 20, 1 << 26
 
 
-class Piece(NamedTuple):
-    """Consecutive row groups of one file; ``start`` is the number of the first row among all."""
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Consecutive row groups of one file: what a worker reads at a time.
 
-    path: str
-    groups: tuple[int, ...]
+    Attributes
+    ----------
+    fragment : pyarrow.dataset.ParquetFileFragment
+    start : int
+        The number of its first row among the rows of all files.
+    rows : int
+    """
+
+    fragment: Any
     start: int
     rows: int
+
+    def read(self, names: Sequence[str]) -> Any:
+        """Return some columns, as a ``pyarrow.Table``."""
+        pa = import_pyarrow()
+        try:
+            return self.fragment.to_table(columns=list(names))
+        except FileNotFoundError:
+            # A ValueError, since an OSError would be taken for a worker in trouble and retried.
+            raise ValueError(
+                f"a worker has no file {self.fragment.path}; expected files that all workers can "
+                "read under the same name."
+            ) from None
+        except pa.ArrowException as error:
+            text = " ".join(str(error).split())
+            raise ValueError(f"{self.fragment.path} cannot be read: {text}") from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,24 +55,24 @@ class ParquetFiles:
     ----------
     name : str
         What the user called them.
+    fragments : list of pyarrow.dataset.ParquetFileFragment
+        One for each file.
     names : list of str
         The columns of the first file.
     types : mapping from column to a mapping from type to the first file that has it so
     lacking : mapping from column to the first file that lacks it
-    groups : list of (path, number, rows, bytes)
-        All row groups, in the order of their files.
     """
 
     name: str
+    fragments: Sequence[Any]
     names: list[str]
     types: Mapping[str, Mapping[Any, str]]
     lacking: Mapping[str, str]
-    groups: Sequence[tuple[str, int, int, int]]
 
     @property
     def rows(self) -> int:
         """The number of rows in all files."""
-        return sum(rows for _, _, rows, _ in self.groups)
+        return sum(group.num_rows for file in self.fragments for group in file.row_groups)
 
     def kind(self, name: str) -> Kind | None:
         """Return what a column is, the same in all files; None if it has no values in any."""
@@ -67,46 +89,62 @@ class ParquetFiles:
             raise ValueError(f"column {name!r} is {shown}; expected the same in all files.")
         return next(iter(kinds), None)
 
-    def check(self, wanted: Sequence[str]) -> None:
-        """Refuse names of columns that are not there."""
-        check_columns(self.names, wanted, self.name)
+    def feature_kind(self, name: str) -> Kind | None:
+        """Return what a feature is; refuse what would be read differently from piece to piece."""
+        types = import_pyarrow().types
+        for found in self.types[name]:
+            if types.is_dictionary(found) and types.is_floating(found.value_type):
+                raise ValueError(
+                    f"column {name!r} is of type {found}; with --dask expected numbers or text. "
+                    "Leave it out with --exclude, or write it as one of these."
+                )
+        return self.kind(name)
 
     def cut(self, workers: int) -> list[Piece]:
         """Cut the files into pieces, several for each worker if there are row groups enough."""
-        whole = sum(size for _, _, _, size in self.groups)
+        groups = [(file, group) for file in self.fragments for group in file.row_groups]
+        whole = sum(group.total_byte_size for _, group in groups)
         most = min(max(whole // (4 * workers), _LEAST), _MOST)
-        pieces: list[Piece] = []
-        start = filled = 0
-        for path, number, rows, size in self.groups:
-            last = pieces[-1] if pieces else None
-            if last is not None and last.path == path and filled + size <= most:
-                pieces[-1] = last._replace(groups=(*last.groups, number), rows=last.rows + rows)
-                filled += size
+        together: list[tuple[Any, list[Any]]] = []
+        for file, group in groups:
+            last_file, last = together[-1] if together else (None, [])
+            filled = sum(other.total_byte_size for other in last)
+            if file is last_file and filled + group.total_byte_size <= most:
+                last.append(group)
             else:
-                pieces.append(Piece(path, (number,), start, rows))
-                filled = size
+                together.append((file, [group]))
+        pieces, start = [], 0
+        for file, some in together:
+            rows = sum(group.num_rows for group in some)
+            numbers = [group.id for group in some]
+            pieces.append(Piece(file.subset(row_group_ids=numbers), start, rows))
             start += rows
         return pieces
 
 
 def open_files(data: Path) -> ParquetFiles:
     """Read the footers of the files that are meant: one file, a folder, or a pattern."""
-    pq = import_pyarrow().parquet
-    names: list[str] = []
+    pa = import_pyarrow()
+    from pyarrow.dataset import ParquetFileFormat
+    from pyarrow.fs import LocalFileSystem
+
+    make, disk = ParquetFileFormat().make_fragment, LocalFileSystem()
+    fragments: list[Any] = []
     types: dict[str, dict[Any, str]] = {}
     lacking: dict[str, str] = {}
-    groups = []
     for path in find_files(data):
-        footer, schema = _footer(pq, path)
-        names = names or list(schema.names)
+        fragments.append(make(str(path.resolve()), disk))
+        try:
+            schema = fragments[-1].physical_schema
+        except (pa.ArrowException, EOFError) as error:
+            text = " ".join(str(error).split())
+            raise ValueError(f"{path.name} cannot be read as a parquet file: {text}") from None
+        for name in set(fragments[0].physical_schema.names) ^ set(schema.names):
+            lacking.setdefault(name, path.name)
         for name in schema.names:
             types.setdefault(name, {}).setdefault(schema.field(name).type, path.name)
-        for name in set(names) ^ set(schema.names):
-            lacking.setdefault(name, path.name)
-        for number in range(footer.num_row_groups):
-            group = footer.row_group(number)
-            groups.append((str(path.resolve()), number, group.num_rows, group.total_byte_size))
-    files = ParquetFiles(str(data), names, types, lacking, groups)
+    names = list(fragments[0].physical_schema.names)
+    files = ParquetFiles(str(data), fragments, names, types, lacking)
     if not files.rows:
         raise ValueError(f"{data} has no rows.")
     return files
@@ -135,31 +173,3 @@ def find_files(data: Path) -> list[Path]:
                 f"end in {' or '.join(_ENDINGS)}."
             )
     return sorted(found)
-
-
-def _footer(pq: Any, path: Path) -> tuple[Any, Any]:
-    pa = import_pyarrow()
-    try:
-        file = pq.ParquetFile(path)
-    except (pa.ArrowException, EOFError) as error:
-        text = " ".join(str(error).split())
-        raise ValueError(f"{path.name} cannot be read as a parquet file: {text}") from None
-    with file:
-        return file.metadata, file.schema_arrow
-
-
-def read_piece(piece: Piece, names: Sequence[str]) -> Any:
-    """Return some columns of a piece, as a ``pyarrow.Table``."""
-    pa = import_pyarrow()
-    try:
-        with pa.parquet.ParquetFile(piece.path) as file:
-            return file.read_row_groups(list(piece.groups), columns=list(names))
-    except FileNotFoundError:
-        # A ValueError, since an OSError would be taken for a worker in trouble and tried again.
-        raise ValueError(
-            f"a worker has no file {piece.path}; expected files that all workers can read under "
-            "the same name."
-        ) from None
-    except pa.ArrowException as error:
-        text = " ".join(str(error).split())
-        raise ValueError(f"{piece.path} cannot be read: {text}") from None

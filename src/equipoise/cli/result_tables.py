@@ -1,15 +1,15 @@
-"""Tables that commands print: frontiers, measurements, groups."""
+"""Tables of results, as commands print them: frontiers, measurements, groups."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from equipoise.cli.terminal import Terminal
 from equipoise.constraints.rates import GROUP_RATES
 from equipoise.game.lagrangian import is_met
 from equipoise.report.contents import (
     GroupContents,
-    MeasuredContents,
     PointContents,
     Range,
     ReportContents,
@@ -55,7 +55,7 @@ def show_measured(terminal: Terminal, point: PointContents, level: float) -> Non
     terminal.table(f"Measured, [{level:.0%} intervals]", header, rows)
 
 
-def show_groups(terminal: Terminal, point: PointContents, level: float) -> None:
+def show_groups(terminal: Terminal, point: PointContents) -> None:
     """Print the rates of every group, on the people held out if there are any."""
     if point.groups:
         data = list(point.groups)[-1]
@@ -74,7 +74,7 @@ def show_group_rows(
         [
             row.group if not row.feature else f"{row.feature}: {row.group}",
             f"{row.count:,}",
-            *(_percent(row.rates[rate]) for rate in rates),
+            *(shown(row.rates[rate], ".1%", ".1%") for rate in rates),
         ]
         for row in groups
     ]
@@ -82,16 +82,19 @@ def show_group_rows(
 
 
 def show_rows(
-    terminal: Terminal, entry: MeasuredContents, people: Sequence[float], few: int, level: float
+    terminal: Terminal, rows: Sequence[Mapping[str, Any]], people: int, level: float
 ) -> None:
     """Print every constraint and by how much it exceeds its bound, the worst first."""
-    pairs = zip(entry.rows, people, strict=True)
-    rows = [
-        [row.text, f"{n:,.0f}", _long(row.excess, "+"), verdict(row.excess, n, few)]
-        for row, n in sorted(pairs, key=lambda pair: -(pair[0].excess.estimate or 0.0))
-    ]
-    title = f"Constraints on {entry.people:,} people, [{level:.0%} intervals that hold at once]"
-    terminal.table(title, ["constraint", "people", "excess over the bound", "verdict"], rows)
+    ordered = sorted(rows, key=lambda row: -(row["excess"].estimate or 0.0))
+    title = f"Constraints on {people:,} people, [{level:.0%} intervals that hold at once]"
+    terminal.table(
+        title,
+        ["constraint", "people", "excess over the bound", "verdict"],
+        [
+            [row["text"], f"{row['people']:,.0f}", _long(row["excess"], "+"), row["verdict"]]
+            for row in ordered
+        ],
+    )
 
 
 def verdict(excess: Range, people: float, few: int) -> str:
@@ -114,25 +117,22 @@ def verdict(excess: Range, people: float, few: int) -> str:
 
 
 def _short(value: Range | None, *, interval: bool) -> str:
-    if value is None or value.estimate is None:
-        return ""
-    if not interval or value.low is None or value.high is None:
-        return f"{value.estimate:.4f}"
-    return f"{value.estimate:.4f} [{value.low:.3f}, {value.high:.3f}]"
+    return "" if value is None else shown(value, ".4f", ".3f" if interval else None)
 
 
 def _long(value: Range, sign: str = "") -> str:
+    return shown(value, f"{sign}.4f", f"{sign}.4f")
+
+
+def shown(value: Range, form: str, interval: str | None) -> str:
+    """Return an estimate, with its interval if that is known and asked for.
+
+    >>> shown(Range(0.25, 0.2, 0.3), ".1%", ".0%"), shown(Range(None, None, None), ".2f", None)
+    ('25.0% [20%, 30%]', '')
+    """
     if value.estimate is None:
         return ""
-    text = f"{value.estimate:{sign}.4f}"
-    if value.low is None or value.high is None:
+    text = f"{value.estimate:{form}}"
+    if interval is None or value.low is None or value.high is None:
         return text
-    return f"{text} [{value.low:{sign}.4f}, {value.high:{sign}.4f}]"
-
-
-def _percent(value: Range) -> str:
-    if value.estimate is None:
-        return ""
-    if value.low is None or value.high is None:
-        return f"{value.estimate:.1%}"
-    return f"{value.estimate:.1%} [{value.low:.1%}, {value.high:.1%}]"
+    return f"{text} [{value.low:{interval}}, {value.high:{interval}}]"

@@ -1,0 +1,48 @@
+"""``at``: a classifier out of a frontier, without training."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from equipoise.cli import options as opt
+from equipoise.cli.model_files import check_outputs, open_file, write_model
+from equipoise.cli.result_tables import show_measured
+from equipoise.cli.terminal import Terminal
+from equipoise.estimators.frontier import Frontier
+from equipoise.report.evaluate import model_point
+
+
+def at(
+    *,
+    file: Annotated[Path, typer.Argument(help="A frontier file.")],
+    eps: Annotated[float, typer.Option("--eps", help="The bound.")],
+    output: opt.ModelOutput = Path("model.equipoise"),
+    trust: opt.Trust = None,
+    results: opt.Results,
+) -> None:
+    """Pick a classifier from a frontier.
+
+    Any bound will do, also one that was not traced; nothing is trained.
+    """
+    terminal = Terminal.current()
+    check_outputs(output, force=results.force)
+    opened = open_file(file, trust)
+    if not isinstance(opened.model, Frontier):
+        raise ValueError(f"{file} holds a {type(opened.model).__name__}; expected a frontier.")
+    model = opened.model.at(eps)
+    if model.certificate_.least_slack > 0:
+        terminal.note(
+            f"the bound {eps:g} cannot be met with this learner; the classifier exceeds it by "
+            f"{model.certificate_.least_slack:.4g}, the least that it can."
+        )
+    point = model_point(model, {}, level=results.level, file=output.name)
+    terminal.say(str(model.certificate_))
+    show_measured(terminal, point, results.level)
+    metadata = {k: v for k, v in opened.metadata.items() if k != "report"}
+    if "report" in opened.metadata:
+        metadata["data"] = opened.metadata["report"]["data"]
+    write_model(model, output, metadata, force=results.force, terminal=terminal)
+    terminal.emit({"file": str(output), "constraint": repr(model.constraint_), **vars(point)})

@@ -1,0 +1,49 @@
+"""``fit``: one classifier within a bound."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from equipoise.cli import options as opt
+from equipoise.cli.model_files import check_outputs, write_model
+from equipoise.cli.result_tables import show_groups, show_measured
+from equipoise.cli.terminal import Terminal, command_line
+from equipoise.cli.training import Training
+from equipoise.estimators.reductions import FairClassifier
+from equipoise.report.evaluate import model_point
+
+
+def fit(
+    *,
+    table: opt.FeatureTable,
+    eps: Annotated[
+        float | None, typer.Option("--eps", help="The bound; by default that of the constraint.")
+    ] = None,
+    training: opt.Training,
+    max_iter: opt.MaxIter = 100,
+    output: opt.ModelOutput = Path("model.equipoise"),
+    results: opt.Results,
+) -> None:
+    """Fit one classifier within a bound.
+
+    Prints its certificate and what it does to each group, and writes a model file.
+    """
+    terminal = Terminal.current()
+    check_outputs(output, force=results.force)
+    prepared = Training.from_options(table, training, eps)
+    with prepared.open_data(terminal) as data:
+        model = prepared.fit(FairClassifier, data, terminal, max_iter=max_iter)
+        point = model_point(model, data.people, level=results.level, file=output.name)
+    terminal.say(str(model.certificate_))
+    show_measured(terminal, point, results.level)
+    show_groups(terminal, point)
+    metadata = {
+        "columns": data.columns.to_dict(),
+        "data": vars(data.contents()),
+        "command": command_line(),
+    }
+    write_model(model, output, metadata, force=results.force, terminal=terminal)
+    terminal.emit({"file": str(output), "constraint": repr(model.constraint_), **vars(point)})

@@ -1,0 +1,76 @@
+"""``frontier``: the best classifier for every bound."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from equipoise.cli import options as opt
+from equipoise.cli.model_files import check_outputs, write_model, write_page
+from equipoise.cli.names import read_bounds
+from equipoise.cli.result_tables import show_frontier
+from equipoise.cli.terminal import Terminal, command_line
+from equipoise.cli.training import Training
+from equipoise.estimators.frontier import Frontier
+from equipoise.files.versions import versions
+from equipoise.report.contents import ReportContents
+from equipoise.report.evaluate import frontier_points
+from equipoise.report.text import constraint_contents
+
+
+def frontier(
+    *,
+    table: opt.FeatureTable,
+    bounds: Annotated[
+        str | None, typer.Option("--bounds", help="Bounds to trace: 0.01,0.02 or 0.001:0.1:20.")
+    ] = None,
+    training: opt.Training,
+    max_iter: opt.MaxIter = 200,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The frontier file.")] = Path(
+        "frontier.equipoise"
+    ),
+    page: Annotated[
+        Path | None, typer.Option("--page", help="The report page; by default beside the file.")
+    ] = None,
+    no_page: Annotated[bool, typer.Option("--no-page", help="Write no report page.")] = False,
+    results: opt.Results,
+) -> None:
+    """Fit the best classifier for every bound.
+
+    Prints the trade-off between error and fairness, and writes a frontier file, from which `at`
+    picks a classifier without training, and a report page.
+    """
+    terminal, level = Terminal.current(), results.level
+    page = None if no_page else page or output.with_suffix(".html")
+    check_outputs(output, page, force=results.force)
+    prepared = Training.from_options(table, training)
+    traced = read_bounds(bounds)
+    with prepared.open_data(terminal) as data:
+        model = prepared.fit(Frontier, data, terminal, bounds=traced, max_iter=max_iter)
+        points, alone = frontier_points(model, data.people, level=level, file=output.name)
+    described, asked = data.contents(), constraint_contents(prepared.constraint)
+    contents = ReportContents(
+        kind="frontier",
+        title=f"{asked.name} in {described.source}",
+        data=described,
+        constraint=asked,
+        learner=repr(prepared.learner),
+        points=points,
+        unconstrained=alone,
+        level=level,
+        command=command_line(),
+        file=output.name,
+        versions=versions(),
+        notes=list(terminal.notes),
+    )
+    show_frontier(terminal, contents)
+    metadata = {"columns": data.columns.to_dict(), "report": contents.to_dict()}
+    write_model(model, output, metadata, force=results.force, terminal=terminal)
+    if page is not None:
+        write_page(contents, page, force=results.force, terminal=terminal)
+    terminal.say(f"Pick a classifier: equipoise at {shlex.quote(str(output))} --eps 0.02")
+    written = {"file": str(output), "page": None if page is None else str(page)}
+    terminal.emit({**written, "fits": model.n_calls_, **contents.to_dict()})

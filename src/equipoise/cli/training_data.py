@@ -1,0 +1,114 @@
+"""The people of a fit, from a table in memory or from files that a cluster reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from equipoise.cli.tables.columns import is_missing
+from equipoise.cli.tables.encoding import make_encoder
+from equipoise.cli.tables.people import Columns, Examples, Reader, Request, favourable
+from equipoise.cli.terminal import Terminal
+from equipoise.report.contents import DataContents
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """People to learn from and people held out, and what is known of them.
+
+    Attributes
+    ----------
+    name : str
+        What the user called the table.
+    train, test : Examples
+        Test is None where nobody is held out.
+    columns : Columns
+    encoder : transformer
+        Turns features into numbers; frozen if it is fitted already.
+    base_rate : float
+        The share of the favourable label.
+    missing : dict from feature to int
+        Missing values.
+    """
+
+    name: str
+    train: Examples
+    test: Examples | None
+    columns: Columns
+    encoder: Any
+    base_rate: float
+    missing: dict[str, int]
+
+    @property
+    def people(self) -> dict[str, Examples]:
+        """Those to measure a model on, by the name of the data."""
+        people = {"training": self.train}
+        return people if self.test is None else {**people, "test": self.test}
+
+    def estimator(self, learner: Any) -> Pipeline:
+        """Return the learner after the encoder of the features."""
+        return Pipeline([("encode", self.encoder), ("learner", learner)])
+
+    def contents(self) -> DataContents:
+        """Return a summary for reports."""
+        columns, held_out = self.columns, 0 if self.test is None else len(self.test)
+        return DataContents(
+            source=self.name,
+            rows=len(self.train) + held_out,
+            train_rows=len(self.train),
+            test_rows=held_out,
+            label=columns.label,
+            labels=columns.labels,
+            base_rate=self.base_rate,
+            sensitive=list(columns.sensitive),
+            control=list(columns.control),
+            weight=columns.weight,
+            features=dict(columns.features),
+            missing={name: count for name, count in self.missing.items() if count},
+        )
+
+
+def read_training_data(
+    data: Path, request: Request, test_size: float, seed: int, note: Callable[[str], None]
+) -> TrainingData:
+    """Read a file into memory."""
+    people, columns = Reader(note).training(data, request)
+    train, test = people.split(test_size, seed)
+    return TrainingData(
+        name=data.name,
+        train=train,
+        test=test,
+        columns=columns,
+        encoder=make_encoder(columns.features),
+        base_rate=float(np.average(favourable(people.y, columns), weights=people.sample_weight)),
+        missing={name: int(is_missing(people.X.column(name)).sum()) for name in columns.features},
+    )
+
+
+@contextmanager
+def open_training_data(
+    data: Path,
+    request: Request,
+    test_size: float,
+    seed: int,
+    dask: str | None,
+    terminal: Terminal,
+) -> Iterator[TrainingData]:
+    """Read the people of a fit; a cluster stays open as long as it is needed."""
+    if dask is None:
+        yield read_training_data(data, request, test_size, seed, terminal.note)
+        return
+    from equipoise.cli.dask import cluster
+    from equipoise.cli.dask.people import DaskReader
+
+    with cluster.opened(dask) as client:
+        with terminal.progress("Reading") as tick:
+            tick(0.0, "looking at every column")
+            found = DaskReader(client, terminal.note).training(data, request, test_size, seed)
+        yield found

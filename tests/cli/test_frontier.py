@@ -1,0 +1,38 @@
+"""frontier: a point for every bound, and a page beside the file."""
+
+import pytest
+from hiring import COLUMNS
+
+
+def test_a_frontier_has_a_point_for_every_bound_and_a_page_of_data(run, data):
+    ran = run("frontier", data, *COLUMNS, "--bounds", "0.02:0.2:4", "--json")
+    assert ran.code == 0
+    points = ran.json["points"]
+    assert [round(p["eps"], 3) for p in points] == [0.02, 0.043, 0.093, 0.2]
+    errors = [point["error"] for point in points]
+    assert errors == sorted(errors, reverse=True)
+    assert ran.json["unconstrained"]["error"] <= errors[-1] + 1e-9
+    for point in points:
+        assert point["measured"][0]["disparity"][0] <= point["eps"] + 1e-9
+        assert {row["group"] for row in point["groups"]["test"]} == {"overall", "F", "M"}
+        assert sum(weight for _, weight in point["members"]) == pytest.approx(1)
+    assert ran.json["constraint"]["asks"].startswith("Every group is selected equally often")
+    assert ran.json["data"]["missing"]["town"] > 0
+    assert "Fitting" not in ran.out
+
+
+def test_a_frontier_comes_with_a_page(run, data):
+    ran = run("frontier", data, *COLUMNS, "--bounds", "0.05,0.1", "-o", "f.equipoise", "--json")
+    assert ran.json["page"] == "f.html"
+    page = (data.parent / "f.html").read_text(encoding="utf-8")
+    assert "demographic parity in people.csv" in page.lower()
+    first = ran.json["points"][0]
+    assert first["command"] == "equipoise at f.equipoise --eps 0.05 --output model.equipoise"
+    assert first["command"] in page
+    assert first["python"] == "equipoise.load('f.equipoise').at(eps=0.05)"
+    again = run("frontier", data, *COLUMNS, "-o", "g.equipoise", "--page", "f.html")
+    assert again.code == 2
+    assert "f.html exists already" in again.err
+    ran = run("frontier", data, *COLUMNS, "--bounds", "0.1", "-o", "g.equipoise", "--no-page")
+    assert ran.code == 0
+    assert not (data.parent / "g.html").exists()
