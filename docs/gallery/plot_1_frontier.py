@@ -31,9 +31,9 @@ frontier.fit(X[learned], y[learned], sensitive_features=sex[learned])
 print(f"{len(frontier.points_)} bounds from {frontier.n_calls_} fits")
 
 # %%
-# Error and difference are computed by hand, on a held-out set. The bound is met on the training data;
-# elsewhere it is met up to chance. The difference between two rates of a few thousand people is known
-# to about 0.02.
+# Error and difference are computed by hand, on a held-out set. The bound is met on the training
+# data; elsewhere it is met up to chance. The difference between two rates of a few thousand people
+# is known to about 0.02.
 
 women = sex[held_out] == "Female"
 print("bound   on others   error on others")

@@ -2,8 +2,8 @@
 Bounds that hold on unseen people
 =================================
 
-A forest of full-grown trees memorises its training data. A bound that is met there says nothing about
-other people. With ``cv=`` the bound is met out of fold: on people whom each model has not seen.
+A forest of full-grown trees memorises its training data. A bound that is met there says nothing
+about other people. With ``cv=`` the bound is met out of fold: on people whom each model has not seen.
 """
 
 import matplotlib.pyplot as plt
@@ -29,8 +29,8 @@ forest = RandomForestClassifier(10, random_state=0)
 rule = DemographicParity(eps=0.02, reference="pairwise")
 
 # %%
-# Two fits of the same forest with the same bound. The difference is computed by hand on the training
-# data, and on 20,000 other people.
+# Two fits of the same forest with the same bound. The difference is computed by hand on the
+# training data, and on 20,000 other people.
 
 measured = {}
 for name, cv in {"on the training data": None, "out of fold": 3}.items():
