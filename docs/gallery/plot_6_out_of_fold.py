@@ -3,8 +3,8 @@ Bounds that hold on unseen people
 =================================
 
 A forest of full-grown trees memorises its training data. A bound that is met there says nothing
-about other people. With ``cv=`` the bound is met out of fold: on people whom each model has not
-seen.
+about other people. With ``Refit(cv=)`` the bound is met out of fold: on people whom each model
+has not seen.
 """
 
 import matplotlib.pyplot as plt
