@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import pytest
 import sklearn
+from hypothesis import HealthCheck, settings
 from people import People, SpyLearner, make_people
 
 # --doctest-modules would import each conftest.py as a module of the same name, which is an error.
 collect_ignore_glob = ["conftest.py", "*/conftest.py"]
+
+# The same examples every time, however slowly a busy machine draws and tries them.
+settings.register_profile(
+    "steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("steady")
 
 
 @pytest.fixture(scope="session")

@@ -2,8 +2,8 @@
 What each bound costs
 =====================
 
-Nobody knows beforehand which bound is right. A frontier shows the least error at every bound, from
-one set of fits. Here it is drawn on the people of the fit, and again on people held out.
+Nobody knows in advance which bound is right. A frontier shows the least error at every bound, from
+one set of fits. Here it is drawn on the training data, and again on a held-out set.
 """
 
 import matplotlib.pyplot as plt
@@ -31,9 +31,9 @@ frontier.fit(X[learned], y[learned], sensitive_features=sex[learned])
 print(f"{len(frontier.points_)} bounds from {frontier.n_calls_} fits")
 
 # %%
-# Error and difference counted by hand, on people whom the fit has not seen. The bound is met on the
-# people of the fit; on others it is met up to chance. The difference of two rates of some thousand
-# people is known to about 0.02.
+# Error and difference are computed by hand, on a held-out set. The bound is met on the training
+# data; elsewhere it is met up to chance. The difference between two rates of a few thousand people
+# is known to about 0.02.
 
 women = sex[held_out] == "Female"
 print("bound   on others   error on others")
@@ -48,12 +48,12 @@ for eps in (0.01, 0.05, 0.10):
 # without a constraint.
 
 figure, axes = plt.subplots(1, 2, figsize=(9, 4), sharex=True, sharey=True, layout="constrained")
-FrontierDisplay.from_estimator(frontier, name="people of the fit").plot(ax=axes[0])
+FrontierDisplay.from_estimator(frontier, name="training data").plot(ax=axes[0])
 FrontierDisplay.from_estimator(
     frontier,
     X[held_out],
     y[held_out],
     sensitive_features=sex[held_out],
-    name="people held out",
+    name="held-out set",
 ).plot(ax=axes[1])
 plt.show()

@@ -1,9 +1,9 @@
 """
-Probabilities once, or a fit for every question
-===============================================
+Probabilities once, or a fit for every query
+============================================
 
-The reduction of the paper trains the learner anew for every question that it asks. The plug-in
-oracle learns the probabilities of label and group once, and answers every question by a threshold
+The reduction of the paper trains the learner again for every query. The plug-in oracle learns the
+probabilities of label and group once, and answers every query by a threshold
 on them. Its bounds are met out of fold.
 """
 
@@ -23,7 +23,7 @@ learner = HistGradientBoostingClassifier(
 bounds = [0.01, 0.02, 0.04, 0.08, 0.14]
 
 # %%
-# The numbers are counted by hand, on people held out.
+# The numbers are computed by hand, on a held-out set.
 
 traced = {}
 for oracle in ("refit", "plugin"):
@@ -43,7 +43,7 @@ for eps, (d1, e1), (d2, e2) in zip(bounds, traced["refit"], traced["plugin"], st
     print(f"{eps:.2f}           {d1:.3f}      {e1:.3f}               {d2:.3f}      {e2:.3f}")
 
 # %%
-# With these small trees the errors are apart by no more than chance explains. What differs is the
+# With these small trees the errors differ by no more than chance. What differs is the
 # price: further bounds, or another constraint, may cost a refit further fits, and the plug-in none.
 
 figure, ax = plt.subplots(figsize=(6.5, 4), layout="constrained")

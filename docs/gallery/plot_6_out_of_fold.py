@@ -1,9 +1,10 @@
 """
-Bounds that hold on people not seen
-===================================
+Bounds that hold on unseen people
+=================================
 
-A forest of full-grown trees knows the people of its fit by heart. A bound that is met on them says
-nothing about others. With ``cv=`` the bound is met on people whom each model has not seen.
+A forest of full-grown trees memorises its training data. A bound that is met there says nothing
+about other people. With ``Refit(cv=)`` the bound is met out of fold: on people whom each model
+has not seen.
 """
 
 import matplotlib.pyplot as plt
@@ -29,11 +30,11 @@ forest = RandomForestClassifier(10, random_state=0)
 rule = DemographicParity(eps=0.02, reference="pairwise")
 
 # %%
-# Two fits of the same forest with the same bound. The difference is counted by hand on the people
-# of the fit, and on 20,000 others.
+# Two fits of the same forest with the same bound. The difference is computed by hand on the
+# training data, and on 20,000 other people.
 
 measured = {}
-for name, cv in {"on the people of the fit": None, "out of fold": 3}.items():
+for name, cv in {"on the training data": None, "out of fold": 3}.items():
     model = FairClassifier(forest, rule, oracle=Refit(cv=cv), max_iter=12, nu=0.01)
     model.fit(X, y, sensitive_features=A)
     measured[name] = []
@@ -43,14 +44,14 @@ for name, cv in {"on the people of the fit": None, "out of fold": 3}.items():
     print(f"bound met {name}: fit {measured[name][0]:.3f}, new people {measured[name][1]:.3f}")
 
 # %%
-# The usual way, the bound of 0.02 is met exactly where it does not matter. Out of fold it is met,
-# up to chance, where it does. On the people of the fit it is then missed: the forest decides about
-# them in another way than about anybody else.
+# Usually the bound of 0.02 is met exactly where it does not matter. Out of fold it is met, up to
+# chance, where it matters. It is then missed on the training data, because the forest decides
+# differently about people whom it has memorised.
 
 figure, ax = plt.subplots(figsize=(7, 3.2), layout="constrained")
 place = np.arange(2)
 for shift, (label, colour) in enumerate(
-    {"people of the fit": "#56B4E9", "new people": "#0072B2"}.items()
+    {"training data": "#56B4E9", "new people": "#0072B2"}.items()
 ):
     heights = [values[shift] for values in measured.values()]
     ax.barh(place + 0.4 * shift - 0.2, heights, height=0.38, label=label, color=colour)

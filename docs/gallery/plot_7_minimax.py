@@ -47,7 +47,7 @@ for name, selected in decided.items():
 # %%
 # The certificate has the largest group error, and a lower value for it.
 
-low, reached = models["least worst error"].certificate_.level
+low, reached = models["least worst error"].certificate_.worst_rate
 print(f"the worst group errs {reached:.3f}; it must err at least {low:.3f}")
 
 # %%

@@ -65,13 +65,21 @@ def server():
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
-    """A cache of its own for every test, no folder of the user's, and no patience."""
+    """A cache of its own for every test, no folder of the user's, and no pause between tries."""
     folder = tmp_path / "cache"
     monkeypatch.setenv("EQUIPOISE_CACHE", str(folder))
     monkeypatch.delenv("EQUIPOISE_DATA", raising=False)
     monkeypatch.setattr(downloading, "PAUSE", 0.001)
-    monkeypatch.setattr(downloading, "TIMEOUT", 0.3)
     return folder
+
+
+@pytest.fixture
+def silence(monkeypatch):
+    """An answer that does not come before the test is over, and little patience with it."""
+    monkeypatch.setattr(downloading, "TIMEOUT", 0.3)
+    over = threading.Event()
+    yield lambda handler: over.wait(60)
+    over.set()
 
 
 @pytest.fixture
@@ -124,7 +132,6 @@ def arff(frame: pd.DataFrame) -> bytes:
 @pytest.fixture
 def openml(server, monkeypatch):
     """Return a function that serves a frame as one of OpenML's data sets."""
-    monkeypatch.setattr(downloading, "TIMEOUT", 0.15)
     monkeypatch.setattr(sklearn_openml, "time", SimpleNamespace(sleep=lambda seconds: None))
     for name, path in (("_DATA_INFO", "data"), ("_DATA_FEATURES", "features")):
         monkeypatch.setattr(sklearn_openml, name, server.url(f"/{path}/{{}}"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import socket
-import threading
 import time
 
 import pytest
@@ -56,19 +55,16 @@ def test_wrong_file(server):
         fetch(server.url("/file"), hashlib.sha256(b"abc").hexdigest())
 
 
-def test_silent_server(server):
-    release = threading.Event()
-    server.answers["/file"] = lambda handler: release.wait(10)
-    start = time.monotonic()
+def test_silent_server(server, silence):
+    server.answers["/file"] = silence
     with pytest.raises(DownloadError, match=r"sends nothing for 0\.3 s"):
         fetch(server.url("/file"))
-    release.set()
-    assert time.monotonic() - start < 8
 
 
 def test_server_that_drips(server, monkeypatch):
     monkeypatch.setattr(downloading, "DEADLINE", 0.3)
     monkeypatch.setattr(downloading, "ATTEMPTS", 1)
+    sent = []
 
     def drip(handler) -> None:
         handler.send_response(200)
@@ -76,13 +72,13 @@ def test_server_that_drips(server, monkeypatch):
         handler.end_headers()
         for _ in range(1000):
             handler.wfile.write(b".")
+            sent.append(b".")
             time.sleep(0.02)
 
     server.answers["/file"] = drip
-    start = time.monotonic()
     with pytest.raises(DownloadError, match=r"takes more than 0\.3 s"):
         fetch(server.url("/file"))
-    assert time.monotonic() - start < 5
+    assert 0 < len(sent) < 1000  # given up long before the end
 
 
 def test_no_connection():

@@ -21,6 +21,7 @@ from page_outputs import play  # noqa: E402
 DOCS = ROOT / "docs"
 FOLDERS = ("start", "howto", "explanation")
 PAGES = sorted(page for folder in FOLDERS for page in (DOCS / folder).glob("*.md"))
+PAGES += [DOCS / "frontier.md", DOCS / "unseen_people.md"]
 EXAMPLES = sorted((DOCS / "gallery").glob("*.py"))
 #: What a page needs beyond the packages that are always there.
 NEEDS = {
@@ -47,11 +48,9 @@ def numbers(text):
 
 
 def assert_prints(printed, shown, code):
-    """Words must be equal; numbers may move a little with the versions of the libraries."""
-    words = [re.sub(r"\s+", " ", NUMBER.sub("#", text)).strip() for text in (printed, shown)]
-    assert words[0] == words[1], f"{code}\nprints\n{printed}"
-    for got, expected in zip(numbers(printed), numbers(shown), strict=True):
-        assert got == pytest.approx(expected, rel=0.25, abs=0.012), f"{code}\nprints\n{printed}"
+    """Compare what is printed with what the page shows: every digit, but not the spaces."""
+    advice = f"{code}\nprints\n{printed}\nrun tools/page_outputs.py if that is right"
+    assert printed.split() == shown.split(), advice
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -70,6 +69,8 @@ def test_code_runs_and_prints_what_the_page_shows(page, tmp_path, monkeypatch):
             assert not block.printed, f"the page does not show what is printed by\n{block.code}"
     if page.name == "from_fairlearn.md":
         check_attributes(page, names["theirs"], names["ours"])
+    if page.name == "frontier.md":
+        check_frontier_page(names)
 
 
 def check_attributes(page, theirs, ours):
@@ -88,6 +89,15 @@ def check_attributes(page, theirs, ours):
         assert not inner or hasattr(value, inner), f"{name}.{inner}"
 
 
+def check_frontier_page(names):
+    """Models of the page keep what it asks of them, counted by hand."""
+    selected = names["frontier"].at(eps=0.03).predict_pmf(names["X"])[:, 1]
+    for group in (0, 1):
+        assert abs(selected[names["A"] == group].mean() - selected.mean()) <= 0.03 + 1e-6
+    fairest = names["frontier"].select(error=0.27).predict_pmf(names["X"])[:, 1]
+    assert np.abs(fairest - names["y"]).mean() <= 0.27 + 1e-6
+
+
 def test_the_quick_start_can_be_pasted_into_a_prompt(capsys):
     class Prompt(code.InteractiveConsole):
         def runcode(self, _):
@@ -101,16 +111,6 @@ def test_the_quick_start_can_be_pasted_into_a_prompt(capsys):
     assert not capsys.readouterr().err
 
 
-def test_code_of_the_frontier_page():
-    names = {}
-    assert len(list(play((DOCS / "frontier.md").read_text(encoding="utf-8"), "frontier.md", names)))
-    selected = names["frontier"].at(eps=0.03).predict_pmf(names["X"])[:, 1]
-    for group in (0, 1):
-        assert abs(selected[names["A"] == group].mean() - selected.mean()) <= 0.03 + 1e-6
-    fairest = names["frontier"].select(error=0.27).predict_pmf(names["X"])[:, 1]
-    assert np.abs(fairest - names["y"]).mean() <= 0.27 + 1e-6
-
-
 def test_every_page_with_code_is_run_by_some_test():
     tests = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py"))
     for page in sorted(set(DOCS.rglob("*.md")) - set(PAGES)):
@@ -118,11 +118,11 @@ def test_every_page_with_code_is_run_by_some_test():
             assert page.name in tests, f"no test runs the code of {page.name}"
 
 
-def test_the_comparison_of_outputs_can_fail():
-    assert_prints("error 0.1712", "error   0.171", "")
-    for printed in ("error 0.25", "errors 0.171", "error 0.171 0.1"):
-        with pytest.raises((AssertionError, ValueError)):
-            assert_prints(printed, "error 0.171", "")
+@pytest.mark.parametrize("printed", ["error 0.172", "error .171", "errors 0.171", "error 0.171 1"])
+def test_the_comparison_of_outputs_can_fail(printed):
+    assert_prints("error 0.171\n", "error   0.171", "")
+    with pytest.raises(AssertionError):
+        assert_prints(printed, "error 0.171", "")
 
 
 @pytest.fixture(scope="module")
@@ -166,9 +166,21 @@ def test_the_site_is_built_without_a_warning(site):
         page = site / "gallery_pages" / f"{example.stem}.html"
         pictures = re.findall(r'src="([^"]+sphx_glr[^"]+\.png)"', page.read_text(encoding="utf-8"))
         assert pictures, f"{example.name} draws nothing"
-        assert all((page.parent / picture).stat().st_size > 5_000 for picture in pictures)
+        for picture in pictures:
+            check_picture(page.parent / picture)
         assert outputs_of(page), f"{example.name} prints nothing"
         CHECKS[example.stem](outputs_of(page))
+
+
+def check_picture(file):
+    """See that axes are drawn, in ink and in the colours of the gallery, on a white ground."""
+    from matplotlib.image import imread
+
+    red, green, blue = np.moveaxis(imread(file)[..., :3], -1, 0)
+    white = (red == 1) & (green == 1) & (blue == 1)
+    assert 0.4 < white.mean() < 0.95, file.name
+    assert ((red < 0.2) & (green < 0.2) & (blue < 0.2)).mean() > 0.005, f"{file.name}: no axes"
+    assert ((blue > red + 0.3) & ~white).mean() > 0.002, f"{file.name}: nothing is drawn in blue"
 
 
 def rows(text):

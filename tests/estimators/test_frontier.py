@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import signal
 import subprocess
 import sys
 import textwrap
-import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -253,20 +251,24 @@ def test_checkpoints_resume_and_refuse_other_data(people, traced, tmp_path):
 def test_a_killed_fit_loses_only_the_fit_that_was_running(tmp_path):
     script = textwrap.dedent(
         """
-        import sys, time
-        import numpy as np
-        sys.path.insert(0, sys.argv[2])
+        import os, signal, sys
+        sys.path.insert(0, sys.argv[3])
         from people import make_people
         from sklearn.tree import DecisionTreeClassifier
         from equipoise import DemographicParity, Frontier
 
-        class Slow(DecisionTreeClassifier):
+        left = int(sys.argv[2])
+
+        class Doomed(DecisionTreeClassifier):
             def fit(self, X, y, sample_weight=None):
-                time.sleep(0.05)
+                global left
+                left -= 1
+                if left == 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
                 return super().fit(X, y, sample_weight)
 
         p = make_people(800)
-        f = Frontier(Slow(max_depth=4, random_state=0), DemographicParity(),
+        f = Frontier(Doomed(max_depth=4, random_state=0), DemographicParity(),
                      bounds=[0.005, 0.02, 0.1], checkpoint=sys.argv[1])
         f.fit(p.X, p.y, sensitive_features=p.A)
         print([round(q.error, 12) for q in f.points_])
@@ -274,27 +276,23 @@ def test_a_killed_fit_loses_only_the_fit_that_was_running(tmp_path):
     )
     here = str(Path(__file__).parents[1])
 
-    def start(folder):
-        return subprocess.Popen(
-            [sys.executable, "-c", script, str(folder), here],
-            stdout=subprocess.PIPE,
-            env=os.environ,
-        )
+    def run(folder, fits):
+        """Fit, and kill the process in the middle of this fit of the learner; 0: let it end."""
+        command = [sys.executable, "-c", script, str(folder), str(fits), here]
+        done = subprocess.run(command, capture_output=True, text=True)
+        return done, len(list(folder.glob("answer-*.joblib")))
 
-    undisturbed, _ = start(tmp_path / "whole").communicate()
-    for tries in range(1, 6):
-        process = start(tmp_path / "killed")
-        before = len(list((tmp_path / "killed").glob("answer-*.joblib")))
-        deadline = time.monotonic() + 60
-        while process.poll() is None and time.monotonic() < deadline:
-            if len(list((tmp_path / "killed").glob("answer-*.joblib"))) >= before + 4 * tries:
-                process.send_signal(signal.SIGKILL)
-                process.wait()
-            time.sleep(0.005)
-        if process.returncode == 0:
-            break
-    assert tries > 1
-    assert process.stdout.read() == undisturbed
+    undisturbed, all_answers = run(tmp_path / "whole", 0)
+    assert undisturbed.returncode == 0, undisturbed.stderr
+    answers = 0
+    for fits in (2, 1, 2):
+        killed, found = run(tmp_path / "killed", fits)
+        assert killed.returncode == -signal.SIGKILL
+        assert found == answers + fits - 1 < all_answers
+        answers = found
+    ended, answers = run(tmp_path / "killed", 0)
+    assert ended.stdout == undisturbed.stdout
+    assert answers == all_answers
 
 
 def test_display_draws_curves_and_points(traced):
