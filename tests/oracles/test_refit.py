@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 import sklearn
-from people import SpyLearner, make_people, selection_gap, to_matrix
+from people import SpyLearner, make_people, selection_gap
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
@@ -40,7 +39,6 @@ from equipoise import (
 )
 from equipoise.oracles.refit import weight_parameter
 from equipoise.oracles.thresholds import binary_predictions
-from equipoise.rows.take import take_rows
 
 X, Y, A = make_people(300, seed=2)
 EPS = 0.03
@@ -396,20 +394,6 @@ def test_bad_factor(factor):
 
 
 # Rows and predictions
-
-
-def test_take_rows_keeps_the_kind_of_table():
-    rows = np.array([5, 3, 3, 0])
-    tables = [X, sp.csr_array(X), sp.csc_matrix(X), sp.coo_array(X)]
-    for name in ("pandas", "polars", "pyarrow"):
-        library = pytest.importorskip(name, reason=f"needs {name}")
-        columns = {f"x{j}": X[:, j] for j in range(3)}
-        tables.append(library.table(columns) if name == "pyarrow" else library.DataFrame(columns))
-    for table in tables:
-        taken = take_rows(table, rows)
-        assert type(taken) is type(table)
-        np.testing.assert_array_equal(to_matrix(taken), X[rows])
-    np.testing.assert_array_equal(take_rows(X.tolist(), rows), X[rows])
 
 
 @pytest.mark.parametrize(
