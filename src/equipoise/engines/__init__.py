@@ -9,8 +9,8 @@ from equipoise.engines.dask.engine import DaskEngine
 from equipoise.engines.disk import DiskEngine
 from equipoise.engines.memory import MemoryEngine
 
-#: The first that accepts a table reads it.
-ENGINES: tuple[type[Engine], ...] = (DaskEngine, DiskEngine, MemoryEngine)
+#: The package that a table's class is from -> its engine. All other tables are in memory.
+ENGINES: dict[str, type[Engine]] = {"dask": DaskEngine, "equipoise": DiskEngine}
 
 
 def engine_for(X: Any) -> type[Engine]:
@@ -19,4 +19,5 @@ def engine_for(X: Any) -> type[Engine]:
     >>> engine_for([[0.0], [1.0]]).__name__
     'MemoryEngine'
     """
-    return next(engine for engine in ENGINES if engine.accepts(X))
+    packages = (kind.__module__.partition(".")[0] for kind in type(X).__mro__)
+    return next((ENGINES[name] for name in packages if name in ENGINES), MemoryEngine)

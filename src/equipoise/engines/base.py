@@ -42,11 +42,6 @@ class Engine(Protocol):
 
     # Of the class: before rows are opened, and for predictions.
 
-    @staticmethod
-    def accepts(X: Any) -> bool:
-        """Whether X is a table that this engine reads."""
-        ...
-
     @classmethod
     def open(
         cls, people: People, *, constraint_weights: bool = True, estimator: Any = None

@@ -6,7 +6,6 @@ from typing import Any, NoReturn
 
 from equipoise.engines.memory import MemoryEngine
 from equipoise.game.pool import Oracle
-from equipoise.rows.batches import is_batched
 
 
 class DiskEngine(MemoryEngine):
@@ -15,11 +14,6 @@ class DiskEngine(MemoryEngine):
     Labels, groups and weights, a few bytes a row, are in memory. So are all sums over cells; what
     decides on batches is `equipoise.oracles.decisions.decisions`.
     """
-
-    @staticmethod
-    def accepts(X: Any) -> bool:
-        """Whether X is read in batches."""
-        return is_batched(X)
 
     def refit(self, learner: Any, threshold: str = "learner", cv: Any = None) -> Oracle:
         """Return the oracle that trains the learner for every query."""

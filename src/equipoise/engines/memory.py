@@ -39,11 +39,6 @@ class MemoryEngine:
     def __init__(self, X: Any, cells: AnyCells, classes: NDArray) -> None:
         self.X, self.cells, self.classes = X, cells, classes
 
-    @staticmethod
-    def accepts(X: Any) -> bool:
-        """Whether X is a table that this engine reads: it tries anything."""
-        return True
-
     @classmethod
     def open(
         cls, people: People, *, constraint_weights: bool = True, estimator: Any = None

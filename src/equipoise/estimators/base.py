@@ -141,7 +141,7 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
     def _open_new(self, people: People) -> Engine:
         """Return the engine of other rows than those of the fit, with the same classes."""
         check_is_fitted(self)
-        self._check_features(people.X, reset=False)
+        self._check_features(people.X)
         engine = self._open(people)
         if engine.classes.tolist() != self.classes_.tolist():
             raise ValueError(
@@ -167,8 +167,8 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
         chosen = choose_parameters(self.constraint, lambda c: self._game(c, cells), pool.s)
         return chosen, self._game(chosen, cells)
 
-    def _check_features(self, X: Any, *, reset: bool) -> None:
-        check_features(self, engine_for(X).example(X), reset=reset)
+    def _check_features(self, X: Any) -> None:
+        check_features(self, engine_for(X).example(X), reset=False)
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; ``oracle__cv`` and the like also where ``oracle`` is a string."""
@@ -192,18 +192,15 @@ def read_nu(nu: float | None, cells: CellTable) -> float:
     return NU_SCALE / np.sqrt(cells.n_effective) if nu is None else read_positive(nu, "nu")
 
 
-def read_limits(estimator: Any) -> Limits:
-    """Return the checked limits of a fit: max_iter, callback and verbose."""
+def read_limits(estimator: Any) -> tuple[Limits, int]:
+    """Return the checked limits of a fit, and the salt of the draws in predict."""
     if estimator.callback is not None and not callable(estimator.callback):
         raise TypeError(
             f"callback is {estimator.callback!r}; expected a function that takes a Round."
         )
     max_iter = read_integer(estimator.max_iter, "max_iter", least=1)
-    return Limits(max_iter, estimator.callback, estimator.verbose)
-
-
-def read_salt(random_state: int | None) -> int:
-    """Return the salt of the draws in predict."""
-    if random_state is None:
-        return int(np.random.default_rng().integers(2**32))
-    return read_integer(random_state, "random_state", least=0)
+    if estimator.random_state is None:
+        salt = int(np.random.default_rng().integers(2**32))
+    else:
+        salt = read_integer(estimator.random_state, "random_state", least=0)
+    return Limits(max_iter, estimator.callback, estimator.verbose), salt

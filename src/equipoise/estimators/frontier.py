@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from equipoise.constraints.base import Constraint
-from equipoise.estimators.base import Problem, Reduction, read_limits, read_salt
+from equipoise.estimators.base import Problem, Reduction, read_limits
 from equipoise.estimators.frontier_point import (
     FrontierPoint,
     disparity,
@@ -37,6 +37,7 @@ from equipoise.metrics.tallies import Tally
 from equipoise.metrics.violations import ViolationReport, measure
 from equipoise.oracles.specs import OracleSpec
 from equipoise.rows.people import People
+from equipoise.rows.validation import check_features
 
 
 class Frontier(Reduction):
@@ -149,7 +150,7 @@ class Frontier(Reduction):
         mixtures so far, with the gaps reached, and a warning says so.
         """
         bounds = read_bounds(self.bounds)
-        limits, salt = read_limits(self), read_salt(self.random_state)
+        limits, salt = read_limits(self)
         people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
         problem, queries = self._state(people, n_jobs=self.n_jobs), Queries.none()
         games = games_of(self.constraint, problem.lagrangian, bounds)
@@ -159,7 +160,7 @@ class Frontier(Reduction):
                 games, problem.oracle, problem.pool, nu=problem.nu, batch=batch, queries=queries
             )
             outcome = run(rounds, limits)
-        self._check_features(X, reset=True)
+        check_features(self, problem.engine.example(X), reset=True)
         self.classes_, self.nu_, self.n_iter_ = problem.engine.classes, problem.nu, outcome.n_rounds
         self._salt, self._scope = salt, scope_of(problem.oracle)
         self._queries: Queries | None = queries
@@ -203,7 +204,7 @@ class Frontier(Reduction):
             nu=problem.nu,
             queries=self._queries,
         )
-        self.n_iter_ += run(rounds, read_limits(self)).n_rounds
+        self.n_iter_ += run(rounds, read_limits(self)[0]).n_rounds
         self._take_over(problem, problem.pool)
         self._trace(point.eps for point in self.points_)
         return self.at(eps)

@@ -26,7 +26,7 @@ from equipoise.game.objectives import Loss, Objective
 from equipoise.game.rounds import Limits, Round, run
 from equipoise.oracles.specs import OracleSpec
 from equipoise.rows.people import People
-from equipoise.rows.validation import read_integer, read_positive
+from equipoise.rows.validation import check_features, read_integer, read_positive
 
 #: The most rounds of the game whose members ``grid="saddle_point"`` tries.
 _MOST_ROUNDS = 100
@@ -160,7 +160,7 @@ class GridSearch(ClassifierMixin, Reduction):
             else:
                 candidates = self._from_grid(problem)
         best = self._select(candidates)
-        self._check_features(X, reset=True)
+        check_features(self, problem.engine.example(X), reset=True)
         self.candidates_ = candidates
         self.classes_ = problem.engine.classes
         return self.use(best)
@@ -175,13 +175,13 @@ class GridSearch(ClassifierMixin, Reduction):
     def predict(self, X: Any) -> NDArray:
         """Decide for each row."""
         check_is_fitted(self)
-        self._check_features(X, reset=False)
+        self._check_features(X)
         return engine_for(X).decide(self.best_estimator_, X, self.classes_)
 
     @available_if(lambda self: hasattr(self.best_estimator_, "predict_proba"))
     def predict_proba(self, X: Any) -> Array:
         """Return the scores of the selected classifier, which was trained on adjusted costs."""
-        self._check_features(X, reset=False)
+        self._check_features(X)
         return self.best_estimator_.predict_proba(X)
 
     def _from_grid(self, problem: Problem) -> list[Candidate]:

@@ -54,19 +54,19 @@ class RandomizedReduction(ClassifierMixin, Reduction):
         See `RandomizedClassifier.predict` for ``key`` and ``random_state``.
         """
         check_is_fitted(self)
-        self._check_features(X, reset=False)
+        self._check_features(X)
         return engine_for(X).predict(self.classifier_, X, key=key, random_state=random_state)
 
     def predict_pmf(self, X: Any) -> Array:
         """Return the probability of deciding either way, over the draw of a member: (n, 2)."""
         check_is_fitted(self)
-        self._check_features(X, reset=False)
+        self._check_features(X)
         return engine_for(X).predict_pmf(self.classifier_, X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the expected accuracy, over the draw of a member."""
         check_is_fitted(self)
-        self._check_features(X, reset=False)
+        self._check_features(X)
         return engine_for(X).score(self.classifier_, X, y, sample_weight)
 
     def report(

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from equipoise.constraints.base import Constraint
-from equipoise.estimators.base import Problem, read_limits, read_salt
+from equipoise.estimators.base import Problem, read_limits
 from equipoise.estimators.predictions import RandomizedReduction
 from equipoise.estimators.results import certify, result_of, warn
 from equipoise.game import theory
@@ -20,7 +20,7 @@ from equipoise.game.objectives import Loss, Objective
 from equipoise.game.rounds import Reason, Round, run
 from equipoise.oracles.specs import OracleSpec
 from equipoise.rows.people import People
-from equipoise.rows.validation import read_positive
+from equipoise.rows.validation import check_features, read_positive
 
 
 class FairClassifier(RandomizedReduction):
@@ -176,7 +176,7 @@ class FairClassifier(RandomizedReduction):
         if self.relax not in ("uniform", "total"):
             raise ValueError(f"relax is {self.relax!r}; expected 'uniform' or 'total'.")
         B = np.inf if self.B in (None, np.inf) else read_positive(self.B, "B")
-        limits, salt = read_limits(self), read_salt(self.random_state)
+        limits, salt = read_limits(self)
         people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
         problem = self._state(people, finds_worst_rate=True).with_multiplier_bound(B)
         with problem.opened:
@@ -185,7 +185,7 @@ class FairClassifier(RandomizedReduction):
                 problem = self._with_better_parameters(problem)
                 outcome = run(self._rounds(problem, outcome.n_rounds), limits)
             certificate = certify(problem, outcome)
-        self._check_features(X, reset=True)
+        check_features(self, problem.engine.example(X), reset=True)
         self._finish(result_of(problem, outcome, certificate, salt))
         warn(outcome, certificate, self.relax)
         return self
@@ -296,7 +296,7 @@ class ExponentiatedGradient(RandomizedReduction):
     ) -> Self:
         """Run Algorithm 1. The parameters are those of `FairClassifier.fit`."""
         B = None if self.B is None else read_positive(self.B, "B")
-        limits, salt = read_limits(self), read_salt(self.random_state)
+        limits, salt = read_limits(self)
         self._check_eta()
         people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
         problem = self._state(people)
@@ -305,7 +305,7 @@ class ExponentiatedGradient(RandomizedReduction):
         with problem.opened:
             outcome = run(self._rounds(problem, eta), limits)
             certificate = certify(problem, outcome)
-        self._check_features(X, reset=True)
+        check_features(self, problem.engine.example(X), reset=True)
         self._finish(result_of(problem, outcome, certificate, salt))
         self.eta_ = eta
         warn(outcome, certificate)

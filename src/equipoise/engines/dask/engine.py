@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from equipoise.cells.table import Array, CellTable
 from equipoise.engines.dask import lazy
-from equipoise.engines.dask.collections import example_of, is_collection
+from equipoise.engines.dask.collections import example_of
 from equipoise.engines.dask.oracles import ShardOracle, ShardPluginOracle
 from equipoise.engines.dask.pipelines import (
     TransformedOracle,
@@ -51,11 +51,6 @@ class DaskEngine:
     def cells(self) -> CellTable:
         """The cells of the rows."""
         return self.shards.cells
-
-    @staticmethod
-    def accepts(X: Any) -> bool:
-        """Whether X is a Dask array, series or data frame."""
-        return is_collection(X)
 
     @classmethod
     def open(
