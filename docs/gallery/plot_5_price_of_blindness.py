@@ -4,8 +4,8 @@ The price of blindness
 
 Most decisions may not look at the group. What does that cost?
 `equipoise.estimators.price_of_blindness` compares the best decisions that see the features alone
-with the best that see the group as well, within the same bound and from the same fits. The people are made up. Where it is lawful to decide
-by group at all is another question.
+with the best that see the group as well, within the same bound and from the same fits. The people
+are made up. Where it is lawful to decide by group at all is another question.
 """
 
 import matplotlib.pyplot as plt
