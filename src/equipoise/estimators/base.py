@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -68,6 +68,15 @@ class Problem:
     def with_multiplier_bound(self, B: float) -> Problem:
         """Return the problem with |lambda|_1 <= B."""
         return replace(self, lagrangian=replace(self.lagrangian, B=B))
+
+
+class BinaryClassifierMixin(ClassifierMixin):
+    """A classifier of two labels."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
 
 
 class Reduction(MetaEstimatorMixin, BaseEstimator):
@@ -134,6 +143,11 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
 
     def _open(self, people: People) -> Engine:
         """Return the engine that holds these rows."""
+        if not isinstance(self.constraint_weights, (bool, np.bool_)):
+            raise ValueError(
+                f"constraint_weights is {self.constraint_weights!r}; expected True (sample weights "
+                "enter the error and the constraints) or False (the error only)."
+            )
         return engine_for(people.X).open(
             people, constraint_weights=self.constraint_weights, estimator=self.estimator
         )
@@ -178,8 +192,6 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        if tags.classifier_tags is not None:
-            tags.classifier_tags.multi_class = False
         if not isinstance(self.estimator, (list, tuple)):
             # A learner of the user's own need not know scikit-learn's tags.
             with suppress(AttributeError):

@@ -377,7 +377,7 @@ class Frontier(Reduction):
         return Certificate.of_round(
             replace(found, n_calls=self.n_calls_),
             game,
-            self.pool_.s,
+            list(self.shares_.values())[-1],  # those that are certified
             nu=self.nu_,
             scope=self._scope,
             mass=self.cells_.mass,

@@ -127,10 +127,10 @@ def warn_of_points(
             stacklevel=3,
         )
     gap = max(point.gap for point in points)
-    if outcome.reason in (Reason.MAX_ITER, Reason.INTERRUPT) and not gap <= nu:
+    if outcome.reason.is_early and not gap <= nu:
         warnings.warn(
-            f"{outcome.reason.value}, {n_calls} fits in all: {len(unmet)} bounds are "
-            f"not met yet, and the largest gap of the others is {gap:.3g} "
+            f"{outcome.reason.value} after {outcome.n_rounds} rounds and {n_calls} fits: "
+            f"{len(unmet)} bounds are not met yet, and the largest gap of the others is {gap:.3g} "
             f"(nu={nu:.3g}). The frontier holds what was found; fit with a larger "
             "max_iter, or a checkpoint, to go on.",
             ConvergenceWarning,

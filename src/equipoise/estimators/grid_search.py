@@ -10,20 +10,20 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from equipoise.cells.rows import Array
 from equipoise.constraints.base import Constraint
 from equipoise.engines import engine_for
-from equipoise.estimators.base import Problem, Reduction
+from equipoise.estimators.base import BinaryClassifierMixin, Problem, Reduction
 from equipoise.exceptions import InfeasibleWarning
 from equipoise.game.column_generation import column_generation
 from equipoise.game.grid import delta_grid, grid_rounds
 from equipoise.game.lagrangian import TOLERANCE
 from equipoise.game.objectives import Loss, Objective
-from equipoise.game.rounds import Limits, Round, run
+from equipoise.game.rounds import Limits, Reason, Round, run
 from equipoise.oracles.specs import OracleSpec
 from equipoise.rows.people import People
 from equipoise.rows.validation import check_features, read_integer, read_positive
@@ -42,7 +42,7 @@ class Candidate:
     violation: float
 
 
-class GridSearch(ClassifierMixin, Reduction):
+class GridSearch(BinaryClassifierMixin, Reduction):
     """One deterministic classifier, chosen among best responses to a grid of multipliers.
 
     For those who cannot use a randomized decision. It may err more or violate more than
@@ -204,6 +204,13 @@ class GridSearch(ClassifierMixin, Reduction):
         batch = problem.engine.fits_at_a_time(self.n_jobs)
         rounds = grid_rounds(game, problem.oracle, problem.pool, lams, batch=batch)
         outcome = run(rounds, Limits(len(lams), self.callback, self.verbose))
+        if outcome.reason is Reason.INTERRUPT:
+            warnings.warn(
+                f"{outcome.reason.value}: {len(outcome.last)} of the {len(lams)} points of the "
+                "grid were tried, and the classifier is selected among these.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
         return [_candidate(found, problem) for found in outcome.last]
 
     def _from_saddle_point(self, problem: Problem) -> list[Candidate]:

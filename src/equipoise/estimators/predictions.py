@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from equipoise.cells.rows import Array
 from equipoise.constraints.base import Constraint
 from equipoise.engines import engine_for
-from equipoise.estimators.base import Reduction
+from equipoise.estimators.base import BinaryClassifierMixin, Reduction
 from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.estimators.results import FitResult
 from equipoise.game.certificate import Certificate
@@ -21,7 +20,7 @@ from equipoise.metrics.violations import ViolationReport, measure
 from equipoise.rows.people import People
 
 
-class RandomizedReduction(ClassifierMixin, Reduction):
+class RandomizedReduction(BinaryClassifierMixin, Reduction):
     """A reduction whose result is a randomized classifier: its decisions, and reports on them."""
 
     classifier_: RandomizedClassifier

@@ -109,12 +109,11 @@ def certify(problem: Problem, outcome: Outcome[Round]) -> Certificate:
 
 def warn(outcome: Outcome[Round], certificate: Certificate, relax: str = "uniform") -> None:
     """Warn where a fit ended early, or where its bounds were proven impossible."""
-    if outcome.reason in (Reason.MAX_ITER, Reason.INTERRUPT) and not certificate.is_optimal():
-        met = "met" if certificate.violation <= 0 else "not met yet"
+    if outcome.reason.is_early and not certificate.is_optimal():
         warnings.warn(
-            f"{outcome.reason.value} ({outcome.n_rounds} of them): the bounds are {met}, and the "
-            f"gap is {certificate.gap:.3g}, above nu={certificate.nu:.3g}. Raise max_iter, or "
-            "accept a larger nu.",
+            f"{outcome.reason.value} after {outcome.n_rounds} rounds: the bounds are "
+            f"{certificate.status.value}, and the gap is {certificate.gap:.3g}, above "
+            f"nu={certificate.nu:.3g}. Raise max_iter, or accept a larger nu.",
             ConvergenceWarning,
             stacklevel=3,
         )

@@ -12,6 +12,7 @@ import math
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
+from enum import Enum
 from functools import partial
 from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, MethodType
@@ -49,7 +50,7 @@ class Encoder:
         if isinstance(value, np.generic):
             return {"$scalar": value.dtype.str, "value": _flat(np.array([value]), self)[0]}
         if kind is np.ndarray:
-            return {"$array": value.dtype.str, "shape": value.shape, "values": _flat(value, self)}
+            return self._array(value)
         if kind in NAMES and (kind is not Pipeline or is_model(value)):
             return self._own(value)
         return self._container(value)
@@ -81,13 +82,29 @@ class Encoder:
             self.objects.append(value)
         return self._numbers[id(value)]
 
+    def _array(self, value: NDArray) -> Any:
+        if id(value) in self._seen:
+            return {"$same": self._seen[id(value)]}
+        return {
+            "$array": value.dtype.str,
+            "number": self._new_number(value),
+            "shape": value.shape,
+            "values": _flat(value, self),
+        }
+
+    def _new_number(self, value: Any) -> int:
+        number = self._seen[id(value)] = len(self._seen)
+        self._kept_alive.append(value)
+        return number
+
     def _own(self, value: Any) -> Any:
+        if isinstance(value, Enum):
+            return {"$kind": NAMES[type(value)], "values": [value.value]}
         if isinstance(value, tuple):  # a NamedTuple
             return {"$kind": NAMES[type(value)], "values": [self.encode(v) for v in value]}
         if id(value) in self._seen:
             return {"$same": self._seen[id(value)]}
-        number = self._seen[id(value)] = len(self._seen)
-        self._kept_alive.append(value)
+        number = self._new_number(value)
         state = {name: self._attribute(name, v) for name, v in _state(value).items()}
         return {"$kind": NAMES[type(value)], "number": number, "state": state}
 
@@ -148,7 +165,8 @@ class Decoder:
             case "$scalar":
                 return self._array(content, [value["value"]], (1,))[0]
             case "$array":
-                return self._array(content, value["values"], tuple(value["shape"]))
+                array = self._array(content, value["values"], tuple(value["shape"]))
+                return self._seen.setdefault(value.get("number", -1), array)
             case "$tuple" | "$set" | "$frozenset":
                 maker = {"$tuple": tuple, "$set": set, "$frozenset": frozenset}[tag]
                 return maker(self.decode(content))
@@ -185,7 +203,7 @@ class Decoder:
             raise ModelFileError(
                 f"the model file holds a {value['$kind']!r}, which this version does not know."
             )
-        if issubclass(kind, tuple):
+        if issubclass(kind, (tuple, Enum)):
             return kind(*map(self.decode, value["values"]))
         made: Any = Pool() if kind is Pool else object.__new__(kind)
         self._seen[value["number"]] = made

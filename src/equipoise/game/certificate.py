@@ -208,7 +208,11 @@ class Certificate:
             free_error=float(lagrangian.error(s).min()),
             n_calls=found.n_calls,
             evidence=Evidence(
-                loosened, s, found.mixture, np.array(found.queries), np.array(found.slack_queries)
+                loosened,
+                s,
+                found.mixture,
+                np.asarray(found.queries),
+                np.asarray(found.slack_queries),
             ),
         )
 

@@ -41,15 +41,15 @@ _ROUNDING = 1e-12
 class Queries(NamedTuple):
     """The multipliers put to the oracle so far, by the stage in which they were."""
 
-    optimality: list[Array]
-    feasibility: list[Array]
+    optimality: Any
+    feasibility: Any
 
     @classmethod
     def none(cls) -> Queries:
         """Return the queries before the first round."""
         return cls([], [])
 
-    def of(self, stage: str) -> list[Array]:
+    def of(self, stage: str) -> Any:
         """Return the multipliers of one stage."""
         return self.optimality if stage == "optimality" else self.feasibility
 
@@ -157,7 +157,8 @@ def over_pool(
     bounds = [_Bound(game) for game in games]
     _solve_programs(bounds, pool, queries or Queries.none(), nu=np.inf)
     if queries is not None:
-        return [bound.round(pool, 0, queries) for bound in bounds]
+        asked = Queries(*map(np.array, queries))  # one array for all certificates
+        return [bound.round(pool, 0, asked) for bound in bounds]
     # Over the pool, the duals of the program prove its value.
     return [bound.round(pool, 0, Queries([bound.mixture.multipliers], [])) for bound in bounds]
 
@@ -260,7 +261,7 @@ class _Bound:
         """Measure the gap; change the limit or the stage once the present one is done."""
         game, lams = self.stage_game, queries.of(self.stage)
         lower, self._centre = -np.inf, self.mixture.multipliers
-        if lams:
+        if len(lams):
             lower, self._centre = game.lower(s, np.array(lams))
         self.upper = game.upper(self.mixture.shares(s))
         self.gap = self.upper - lower

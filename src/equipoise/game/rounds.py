@@ -105,10 +105,15 @@ class Round:
 class Reason(Enum):
     """Why a solver ended; the value is a sentence for users."""
 
-    FINISHED = "the solver came to its end"
-    MAX_ITER = "max_iter rounds were run"
-    CALLBACK = "the callback asked to stop"
+    FINISHED = "came to its end"
+    MAX_ITER = "stopped by max_iter"
+    CALLBACK = "stopped by the callback"
     INTERRUPT = "interrupted from the keyboard"
+
+    @property
+    def is_early(self) -> bool:
+        """Whether the end came before the solver's own, and not by the user's callback."""
+        return self in (Reason.MAX_ITER, Reason.INTERRUPT)
 
 
 @dataclass(frozen=True)
