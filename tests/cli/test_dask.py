@@ -208,6 +208,39 @@ def test_the_encoding_is_that_of_memory(client, tmp_path):
     np.testing.assert_allclose(found.encoder.transform(new), fitted.transform(new), atol=1e-9)
 
 
+def test_larger_tables_are_encoded_as_a_sample_of_them(client, tmp_path, monkeypatch):
+    from equipoise.cli.dask import people
+    from equipoise.cli.tables.people import Request
+
+    monkeypatch.setattr(people, "SAMPLE_ROWS", 200)
+    columns = make_table()
+    columns["town"] = [f"t{n % 300}" if n < 300 else "Rome" for n in range(600)]  # 300 are rare
+    table, encoders = pa.table(columns), []
+    for size in (100, 250):
+        path, notes = tmp_path / f"{size}.parquet", []
+        pq.write_table(table, path, row_group_size=size)
+        request = Request("hired", ["sex"], exclude=["person"])
+        found = people.DaskReader(client, notes.append).training(path, request, 0.0, 3)
+        assert len(found.train) == 600
+        encoders.append(found.encoder)
+        scale = found.encoder.named_transformers_["numbers"].named_steps["scale"]
+        seen = int(scale.n_samples_seen_)
+        assert 130 < seen < 270  # 200, six standard errors either way
+        (note,) = [note for note in notes if "'town'" in note]
+        (known,) = found.encoder.named_transformers_["categories"].categories_
+        unseen = set(columns["town"]) - set(known)
+        assert len(unseen) > 100
+        assert f"{len(unseen)} different values, in {len(unseen)} rows, are not among" in note
+        assert f"the {seen} rows that the encoding was learned from" in note
+    X = found.train.X.compute()
+    once, again = (encoder.transform(X) for encoder in encoders)
+    np.testing.assert_array_equal(once, again)  # whatever the row groups
+    assert np.isfinite(once).all()
+    # All rare towns, seen or not, are one column.
+    rare = once[[columns["town"].index(town) for town in sorted(unseen)]]
+    assert set(rare[:, -1]) == {1.0}
+
+
 WRONG = {
     "learner": ((*FIT, "--learner", "forest"), "expected logistic, xgboost, lightgbm"),
     "missing": ((*FIT, "--missing", "?"), "--missing is for CSV files"),
