@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
-from equipoise.cells.rows import Array
+from equipoise.cells.table import Array
 
 
 @dataclass(frozen=True, eq=False)

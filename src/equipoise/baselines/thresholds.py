@@ -14,7 +14,8 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from equipoise.baselines.learner import Baseline, fit_learner, read_scores
 from equipoise.baselines.roc import Hull
 from equipoise.cells.codes import factorize
-from equipoise.cells.rows import Array, Cells
+from equipoise.cells.rows import Cells
+from equipoise.cells.table import Array
 from equipoise.constraints.base import Constraint
 from equipoise.rows.hashing import hash_uniform
 from equipoise.rows.people import People

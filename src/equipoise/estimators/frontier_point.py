@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
-from equipoise.cells.rows import Array
+from equipoise.cells.table import Array
 from equipoise.constraints.base import All, Constraint
 from equipoise.exceptions import InfeasibleWarning
 from equipoise.game.certificate import Certificate

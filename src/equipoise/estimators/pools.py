@@ -14,7 +14,7 @@ import joblib
 from joblib import Parallel, delayed
 
 from equipoise.atomic_files import new_file
-from equipoise.cells.rows import Array
+from equipoise.cells.table import Array
 from equipoise.engines.base import Engine
 from equipoise.exceptions import EngineError
 from equipoise.game.pool import Oracle, Pool, Respond, Response, key_of, one_by_one

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples
 
-from equipoise.cells.rows import Array
+from equipoise.cells.table import Array
 from equipoise.oracles.decisions import binary_predictions, decisions
 from equipoise.rows.batches import batches
 from equipoise.rows.hashing import hash_uniform

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from equipoise.cells.rows import Array
+from equipoise.cells.table import Array
 from equipoise.experiments.measurements import Row, number
 from equipoise.experiments.methods import Method
 from equipoise.experiments.panels import NOTIONS, Panel, Part

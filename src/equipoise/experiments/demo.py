@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from equipoise.cells.rows import Array
+from equipoise.cells.table import Array
 from equipoise.constraints import DemographicParity, EqualizedOdds
 from equipoise.constraints.rates import GROUP_RATES
 from equipoise.datasets import load_adult

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.cells.rows import Array
+from equipoise.cells.table import Array
 from equipoise.experiments.measurements import COLUMNS, Row, number
 from equipoise.experiments.methods import METHODS
 from equipoise.experiments.panels import Panel

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
-from equipoise.cells.rows import Array
+from equipoise.cells.table import Array
 
 
 @dataclass(frozen=True)

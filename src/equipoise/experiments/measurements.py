@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from equipoise.cells.rows import Array
+from equipoise.cells.table import Array
 from equipoise.experiments.methods import Outcome
 from equipoise.experiments.panels import Notion, Part, Split
 from equipoise.metrics import confidence_interval, error_rate

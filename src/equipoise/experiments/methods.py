@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
 
 from equipoise.baselines import Relabeling, Reweighting, ThresholdOptimizer, Unconstrained
-from equipoise.cells.rows import Array
+from equipoise.cells.table import Array
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.grid_search import GridSearch
 from equipoise.estimators.reductions import ExponentiatedGradient

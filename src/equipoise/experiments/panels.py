@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
-from equipoise.cells.rows import Array
+from equipoise.cells.table import Array
 from equipoise.constraints import Constraint, DemographicParity, EqualizedOdds
 from equipoise.datasets import (
     load_acs_income,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.cells.rows import Array
+from equipoise.cells.table import Array
 from equipoise.experiments.panels import Part
 from equipoise.plotting import convex_envelope
 

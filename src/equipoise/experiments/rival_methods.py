@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.cells.rows import Array
+from equipoise.cells.table import Array
 from equipoise.experiments.learners import N_BOUNDS, Learner
 from equipoise.experiments.methods import METHODS, Method, Outcome, Outcomes
 from equipoise.experiments.panels import Notion, Part, Split

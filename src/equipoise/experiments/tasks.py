@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.atomic_files import new_file
-from equipoise.cells.rows import Array
+from equipoise.cells.table import Array
 from equipoise.experiments.learners import LEARNERS, N_BOUNDS, Learner
 from equipoise.experiments.measurements import Row, measure_all
 from equipoise.experiments.methods import Method, outcomes_of

@@ -16,7 +16,10 @@ from equipoise.estimators.frontier_point import FrontierPoint
 from equipoise.estimators.grid_search import Candidate, GridSearch
 from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.estimators.reductions import ExponentiatedGradient, FairClassifier
-from equipoise.game.certificate import Certificate
+from equipoise.game.certificate import Certificate, Evidence, Scope
+from equipoise.game.column_generation import Queries
+from equipoise.game.lagrangian import Lagrangian
+from equipoise.game.mixture import Mixture
 from equipoise.game.objectives import BalancedError, Costs
 from equipoise.game.pool import Pool
 from equipoise.metrics.tallies import Tally
@@ -28,6 +31,7 @@ from equipoise.oracles.cell_probabilities import (
     OneAgainstRest,
 )
 from equipoise.oracles.plugin import PluginClassifier
+from equipoise.oracles.specs import BestOf, Plugin, Refit
 from equipoise.oracles.thresholds import ThresholdedClassifier
 from equipoise.oracles.transformed import TransformedClassifier
 
@@ -61,6 +65,7 @@ _OTHERS = (
     *(Certificate, FrontierPoint, Candidate, CellTable, LayeredTable, Pool),
     *(ThresholdedClassifier, PluginClassifier, CellProbabilities, ClassProbabilities, CellGroups),
     *(OneAgainstRest, LabelAdapter, Tally, TransformedClassifier, Pipeline),
+    *(Evidence, Scope, Lagrangian, Mixture, Queries, Refit, Plugin, BestOf),
 )
 #: By the names under which files know them. Renaming a class here is a new format version.
 KINDS: dict[str, type[Any]] = {

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from equipoise.cells.rows import Array, Mask
+from equipoise.cells.table import Array, Mask
 from equipoise.constraints.rates import FPR, SELECTION, TPR, Rate
 from equipoise.exceptions import EmptyCellWarning
 from equipoise.metrics.audit import Audit, Draws

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equipoise.cells.rows import Array
+from equipoise.cells.table import Array
 from equipoise.constraints.rates import RATES, Rate
 from equipoise.metrics import disparities, rates
 from equipoise.metrics.audit import Audit, Draws

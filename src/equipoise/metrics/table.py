@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.cells.rows import Mask
+from equipoise.cells.table import Mask
 from equipoise.constraints.groups import group_name
 from equipoise.constraints.rates import GROUP_RATES
 from equipoise.metrics.audit import Audit, Draws

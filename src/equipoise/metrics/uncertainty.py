@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.stats import norm
 
-from equipoise.cells.rows import Array, Mask
+from equipoise.cells.table import Array, Mask
 from equipoise.constraints.rates import Rate
 from equipoise.metrics.audit import CHUNK, Audit, Draws
 from equipoise.rows.validation import read_integer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from equipoise.cells.rows import Array
+from equipoise.cells.table import Array
 from equipoise.game.pool import Oracle, Response
 
 

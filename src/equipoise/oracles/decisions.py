@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.cells.rows import Array
+from equipoise.cells.table import Array
 from equipoise.oracles.plugin import PluginClassifier
 from equipoise.oracles.transformed import TransformedClassifier
 from equipoise.rows.batches import Batched, is_batched

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.cells.rows import Array
+from equipoise.cells.table import Array
 
 
 class ThresholdedClassifier:

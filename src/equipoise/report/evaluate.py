@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equipoise.cells.rows import Array
+from equipoise.cells.table import Array
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.groups import group_name
 from equipoise.engines import engine_for

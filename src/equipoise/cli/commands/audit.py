@@ -12,7 +12,7 @@ import typer
 from numpy.typing import NDArray
 
 from equipoise import metrics
-from equipoise.cells.rows import Array
+from equipoise.cells.table import Array
 from equipoise.cli import options as opt
 from equipoise.cli.model_files import check_outputs, write_page
 from equipoise.cli.result_tables import show_group_rows, shown

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.cells.rows import Array
+from equipoise.cells.table import Array
 from equipoise.cli.dask.files import Piece
 from equipoise.cli.tables.columns import (
     Kind,

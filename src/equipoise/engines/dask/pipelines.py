@@ -11,7 +11,7 @@ from typing import Any
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
-from equipoise.cells.rows import Array
+from equipoise.cells.table import Array
 from equipoise.engines.dask.lazy import lazily
 from equipoise.game.pool import Oracle, Response
 from equipoise.oracles.transformed import TransformedClassifier

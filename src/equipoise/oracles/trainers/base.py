@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from equipoise.cells.rows import Array
+from equipoise.cells.table import Array
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.base import clone
 
-from equipoise.cells.rows import Array
+from equipoise.cells.table import Array
 from equipoise.oracles.trainers.base import (
     CachedScores,
     CachingTrainer,

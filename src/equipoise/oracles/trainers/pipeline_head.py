@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from equipoise.cells.rows import Array
+from equipoise.cells.table import Array
 from equipoise.oracles.trainers.base import CachingTrainer, Trained, Trainer
 
 #: Where scikit-learn keeps transformers that ignore y, but for those whose tags say otherwise.

@@ -7,7 +7,7 @@ from typing import Any
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from equipoise.cells.rows import Array
+from equipoise.cells.table import Array
 from equipoise.oracles.trainers.base import Trained, Trainer
 
 

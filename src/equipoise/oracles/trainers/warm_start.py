@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
-from equipoise.cells.rows import Array
+from equipoise.cells.table import Array
 from equipoise.oracles.trainers.base import Trained, Trainer
 
 #: Solvers that can be started anywhere and draw nothing at random.

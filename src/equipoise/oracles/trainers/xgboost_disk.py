@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.cells.rows import Array
+from equipoise.cells.table import Array
 from equipoise.oracles.trainers.base import CachingTrainer, Trained
 from equipoise.oracles.trainers.xgboost_bins import has_known_settings, train_on_bins
 from equipoise.rows.parquet import ParquetRows
