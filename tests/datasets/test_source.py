@@ -91,7 +91,7 @@ def test_facts_with_a_tolerance():
 def test_folder_then_cache_then_download(publish, server, cache, parquet, monkeypatch):
     publish(compas_module, compas_csv(), 8, "_FULL_SOURCE")
     changed = [person | {"age": 50} for person in DEFENDANTS]
-    folder = parquet(compas_module._parse_full(compas_csv(changed)), "compas.parquet")
+    folder = parquet(compas_module._FULL_SOURCE.parse(compas_csv(changed)), "compas.parquet")
     assert load_compas(data_home=folder, as_frame=True).data["age"].tolist() == [50, 50]
     monkeypatch.setenv("EQUIPOISE_DATA", str(folder))
     assert load_compas(as_frame=True).data["age"].tolist() == [50, 50]
