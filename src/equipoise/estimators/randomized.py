@@ -114,21 +114,9 @@ class RandomizedClassifier:
 
     def _draw(self, X: Any, n: int, key: Any, random_state: Any) -> NDArray[np.intp]:
         """Draw the number of a member for each row."""
-        if key is not None and random_state is not None:
-            raise ValueError(
-                "got both key and random_state; pass key for the same decision every time, or "
-                "random_state for a fresh draw."
-            )
         if key is None and len(self.members) == 1:  # nothing to draw
             return np.zeros(n, dtype=np.intp)
-        if random_state is not None:
-            uniform = _fresh(random_state, n)
-        else:
-            uniform = hash_uniform(X if key is None else key, salt=self.random_state)
-        if len(uniform) != n:
-            raise ValueError(
-                f"key has {len(uniform)} entries but X has {n} rows; expected one for each row."
-            )
+        uniform = draw_uniform(X, n, key, random_state, salt=self.random_state)
         return np.searchsorted(np.cumsum(self.weights)[:-1], uniform, side="right")
 
     def predict_pmf(self, X: Any) -> Array:
@@ -154,7 +142,20 @@ class RandomizedClassifier:
         return float(np.average(right, weights=read_weights(sample_weight, len(y))))
 
 
-def _fresh(random_state: Any, n: int) -> Array:
+def draw_uniform(X: Any, n: int, key: Any, random_state: Any, *, salt: int) -> Array:
+    """Return a number from 0 to 1 for each of ``n`` rows: by hashing, or from a random source."""
+    if key is not None and random_state is not None:
+        raise ValueError(
+            "got both key and random_state; pass key for the same decision every time, or "
+            "random_state for a fresh draw."
+        )
     if isinstance(random_state, np.random.Generator):
         return random_state.random(n)
-    return check_random_state(random_state).random_sample(n)
+    if random_state is not None:
+        return check_random_state(random_state).random_sample(n)
+    uniform = hash_uniform(X if key is None else key, salt=salt)
+    if len(uniform) != n:
+        raise ValueError(
+            f"key has {len(uniform)} entries but X has {n} rows; expected one for each row."
+        )
+    return uniform

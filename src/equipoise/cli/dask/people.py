@@ -23,14 +23,7 @@ SAMPLE_ROWS = 1_000_000
 
 
 class DaskReader:
-    """Reads people out of Parquet files with the workers of a cluster.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    note : callable
-        Told what should be known.
-    """
+    """Reads people out of Parquet files with the workers of a cluster."""
 
     def __init__(self, client: Any, note: Callable[[str], None] = lambda text: None) -> None:
         self.client, self.note = client, note
@@ -76,10 +69,10 @@ class DaskReader:
     def _pieces(self, files: ParquetFiles) -> list[Piece]:
         workers = len(self.client.nthreads())
         pieces = files.cut(workers)
-        if len(pieces) < workers:
+        if (idle := workers - len(pieces)) > 0:
             self.note(
-                f"the files have {len(pieces)} row groups, so that {workers - len(pieces)} of "
-                f"{workers} workers have nothing to do. Write files with smaller row groups."
+                f"the files have {len(pieces)} row groups, so that {idle} of {workers} workers "
+                "have nothing to do. Write files with smaller row groups."
             )
         return pieces
 
@@ -100,12 +93,12 @@ class DaskReader:
 
     def _without_empty(self, reader: PieceReader, found: Summary) -> PieceReader:
         """Leave features out that have no values."""
-        kept = dict(reader.features)
-        for name in reader.features:
-            if found.missing[name] == found.whole:
-                self.note(f"column {name!r} has no values and is left out.")
-                del kept[name]
-        return replace(reader, features=kept)
+        empty = [name for name in reader.features if found.missing[name] == found.whole]
+        for name in empty:
+            self.note(f"column {name!r} has no values and is left out.")
+        return replace(
+            reader, features={k: v for k, v in reader.features.items() if k not in empty}
+        )
 
     def _encoder(self, found: Summary, reader: PieceReader) -> Any:
         """Return the encoder, fitted to the sample; note which values it has not seen."""
@@ -113,38 +106,24 @@ class DaskReader:
         if not sample.num_rows:
             raise ValueError("no row was drawn to learn the encoding from; choose another --seed.")
         encoder = make_encoder(reader.features).fit(sample)
-        new = {
-            name: {text: rows for text, rows in counted.items() if text not in known}
-            for name, counted in found.texts.items()
-            if name in reader.features
-            for known in [set(sample.column(name).unique().to_pylist())]
-        }
-        for name, unseen in new.items():
-            if unseen:
+        for name in (name for name in reader.features if name in found.texts):
+            known = set(sample.column(name).unique().to_pylist())
+            if unseen := [n for text, n in found.texts[name].items() if text not in known]:
                 self.note(
-                    f"column {name!r}: {len(unseen):,} different values, in "
-                    f"{sum(unseen.values()):,} rows, are not among the {sample.num_rows:,} rows "
-                    "that the encoding was learned from; they count as rare values, or as none."
+                    f"column {name!r}: {len(unseen):,} different values, in {sum(unseen):,} rows, "
+                    f"are not among the {sample.num_rows:,} rows that the encoding was learned "
+                    "from; they count as rare values, or as none."
                 )
         return encoder
 
 
 @dataclass(frozen=True)
 class PartReader:
-    """Reads the people of a piece who are held out, or the others, on a worker.
-
-    Attributes
-    ----------
-    reader : PieceReader
-    columns : Columns
-    values : dict from label or group column to dict
-        What each of its values becomes.
-    held_out : bool
-    """
+    """Reads the people of a piece who are held out, or the others, on a worker."""
 
     reader: PieceReader
     columns: Columns
-    values: dict[str, dict[Any, Any]]
+    values: dict[str, dict[Any, Any]]  #: By label or group column, what each value becomes.
     held_out: bool
 
     def features(self, piece: Piece) -> Any:
