@@ -151,6 +151,8 @@ def test_draws_are_a_hash_of_the_row():
         assert (fresh != decisions).any()
     with pytest.raises(ValueError, match="key has 3 entries but X has 2000"):
         clf.predict(X, sensitive_features=A, key=[1, 2, 3])
+    with pytest.raises(ValueError, match="got both key and random_state"):
+        clf.predict(X, sensitive_features=A, key=key, random_state=0)
 
 
 def test_groups_at_prediction():

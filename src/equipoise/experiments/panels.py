@@ -97,19 +97,11 @@ class Split:
 
 
 def load_split(problem: str, encoding: str, seed: int, rows: int | None = None) -> Split:
-    """Load a problem and split it at random, three to one.
+    """Load a problem and split it at random, three to one; use no more ``rows`` than these.
 
-    Parameters
-    ----------
-    problem : str
-        A name in `PROBLEMS`.
-    encoding : "indicators" or "codes"
-        Standardised 0/1 columns for each category, for linear learners; or one column of numbers
-        for each categorical feature, for trees. Either way A is among the features.
-    seed : int
-        Of the split, and of the sample where not all rows are used.
-    rows : int, optional
-        Use no more rows than these.
+    ``encoding`` is "indicators", standardised 0/1 columns for each category, for linear learners;
+    or "codes", one column of numbers for each categorical feature, for trees. Either way A is among
+    the features.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -52,7 +52,7 @@ class DaskReader:
             test=test if len(test) else None,
             columns=columns,
             encoder=FrozenEstimator(encoder),
-            base_rate=_base_rate(found.values[columns.label], values[columns.label], columns),
+            base_rate=_base_rate(found, values, columns),
             missing={name: found.missing[name] for name in columns.features},
         )
 
@@ -126,24 +126,28 @@ class PartReader:
     values: dict[str, dict[Any, Any]]  #: By label or group column, what each value becomes.
     held_out: bool
 
+    def part(self, piece: Piece, features: Iterable[str] = ()) -> Any:
+        """Return the columns that are named, and some features."""
+        return self.reader.part(piece, features, held_out=self.held_out)
+
     def features(self, piece: Piece) -> Any:
         """Return the features, as a data frame."""
         kinds = self.columns.features
-        table = as_kinds(self.reader.part(piece, kinds, held_out=self.held_out), kinds)
+        table = as_kinds(self.part(piece, kinds), kinds)
         return _frame({name: _objects(table.column(name)) for name in kinds})
 
     def labels(self, piece: Piece) -> NDArray:
         """Return the labels."""
-        return self._plain(self.reader.part(piece, (), held_out=self.held_out), self.columns.label)
+        return self._plain(self.part(piece), self.columns.label)
 
     def groups(self, piece: Piece, names: Sequence[str]) -> Any:
         """Return the columns that make groups, as a data frame."""
-        table = self.reader.part(piece, (), held_out=self.held_out)
+        table = self.part(piece)
         return _frame({name: self._plain(table, name) for name in names})
 
     def weights(self, piece: Piece) -> NDArray:
         """Return the weights."""
-        table, name = self.reader.part(piece, (), held_out=self.held_out), self.columns.weight
+        table, name = self.part(piece), self.columns.weight
         return as_number(table.column(name), name or "").to_numpy()
 
     def people(self, pieces: Sequence[Piece], sizes: Sequence[int]) -> Examples:
@@ -211,10 +215,10 @@ def _column(values: Any) -> Any:
     return pa.chunked_array([pa.array(known)])
 
 
-def _base_rate(weights: Mapping[Any, float], plain: Mapping[Any, Any], columns: Columns) -> float:
-    favourable = "1" if columns.recoded else columns.labels[1]
-    chosen = sum(weight for value, weight in weights.items() if str(plain[value]) == favourable)
-    return chosen / sum(weights.values())
+def _base_rate(found: Summary, values: dict[str, dict[Any, Any]], columns: Columns) -> float:
+    favourable, plain = "1" if columns.recoded else columns.labels[1], values[columns.label]
+    weights = found.values[columns.label]
+    return sum(w for v, w in weights.items() if str(plain[v]) == favourable) / weights.total()
 
 
 def _objects(column: Any) -> NDArray:
