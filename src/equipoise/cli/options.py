@@ -129,7 +129,8 @@ class Training:
         Path | None,
         typer.Option(
             help="A folder where trained classifiers are kept: the same command, run again "
-            "after it was stopped, goes on from there."
+            "after it was stopped, goes on from there. Reading it runs code: name only folders "
+            "that nobody else can write to."
         ),
     ] = None
     dask: Annotated[
