@@ -78,6 +78,13 @@ class FeatureTable(LabelledTable):
         list[str] | None,
         typer.Option(help="A column that is no feature, such as an id; again for further ones."),
     ] = None
+    keep_text: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A text column to learn from although it looks like names, ids or notes; again "
+            "for further ones."
+        ),
+    ] = None
     use_sensitive: Annotated[
         bool,
         typer.Option(
