@@ -4,7 +4,8 @@ UserWarning
 └── EquipoiseWarning
     ├── SmallGroupWarning    a group is too small to be constrained by itself
     ├── EmptyCellWarning     nobody is in a group or cell, so a constraint on it was left out
-    └── InfeasibleWarning    no classifier that the learner can find meets the constraints
+    ├── InfeasibleWarning    no classifier that the learner can find meets the constraints
+    └── CheckpointWarning    a file of a checkpoint is damaged or another fit's, and was not used
 
 ValueError
 └── ModelFileError           a model file is damaged, of a newer version, or no model file
@@ -31,6 +32,10 @@ class SmallGroupWarning(EquipoiseWarning):
 
 class InfeasibleWarning(EquipoiseWarning):
     """The constraints cannot be met with this learner; the least relaxation was used instead."""
+
+
+class CheckpointWarning(EquipoiseWarning):
+    """A file of a checkpoint is damaged or belongs to another fit; its answer is computed again."""
 
 
 class ModelFileError(ValueError):

@@ -75,6 +75,13 @@ class FeatureTable(LabelledTable):
         list[str] | None,
         option("A column that is no feature, such as an id; again for further ones."),
     ] = None
+    keep_text: Annotated[
+        list[str] | None,
+        option(
+            "A text column to learn from although it looks like names, ids or notes; again for "
+            "further ones."
+        ),
+    ] = None
     use_sensitive: Annotated[
         bool,
         option(
@@ -118,7 +125,8 @@ class Training:
         Path | None,
         option(
             "A folder where trained classifiers are kept: the same command, run again "
-            "after it was stopped, goes on from there."
+            "after it was stopped, goes on from there. Reading it runs code: name only folders "
+            "that nobody else can write to."
         ),
     ] = None
     dask: Annotated[

@@ -68,7 +68,7 @@ def read_training_data(
         train=train,
         test=test,
         columns=columns,
-        encoder=make_encoder(columns.features),
+        encoder=make_encoder(columns.features, train.X),
         base_rate=float(np.average(favourable(people.y, columns), weights=people.sample_weight)),
         missing={name: int(is_missing(people.X.column(name)).sum()) for name in columns.features},
     )

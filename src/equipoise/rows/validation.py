@@ -69,6 +69,12 @@ def read_columns(columns: Any, n: int, name: str, default: str) -> dict[str, NDA
         found = _split_array(to_array(columns, name), name, default)
     if not found:
         raise ValueError(f"{name} has no column; expected one or more.")
+    given = list(columns) if isinstance(columns, dict) else getattr(columns, "columns", found)
+    if len(series or found) < len(given):
+        names = ", ".join(map(repr, given))
+        raise ValueError(
+            f"{name} has columns whose names are the same as text: {names}. Rename one of them."
+        )
     for column, values in found.items():
         if values.ndim != 1:
             raise ValueError(
@@ -145,6 +151,8 @@ def read_weights(sample_weight: Any, n: int) -> Array | None:
     check_length(len(weight), n, "sample_weight")
     _check_missing(weight, "sample_weight", "Expected finite numbers >= 0; drop these rows.")
     try:
+        if weight.dtype.kind in "cmM":  # NumPy would drop a part, or count days
+            raise TypeError
         weight = weight.astype(float, copy=False)
     except (TypeError, ValueError):
         raise ValueError(

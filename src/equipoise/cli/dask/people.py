@@ -14,7 +14,7 @@ from sklearn.frozen import FrozenEstimator
 from equipoise.cli.dask.files import ParquetFiles, Piece, open_files
 from equipoise.cli.dask.summary import PieceReader, Summary, coded, summarize
 from equipoise.cli.tables.columns import as_kinds, as_number, import_pyarrow, plain_values
-from equipoise.cli.tables.encoding import make_encoder
+from equipoise.cli.tables.encoding import make_encoder, without_names
 from equipoise.cli.tables.people import Columns, Examples, Request, check_groups, read_label
 from equipoise.cli.training_data import TrainingData
 
@@ -36,6 +36,9 @@ class DaskReader:
         found = summarize(self.client, pieces, reader)
         self._check_whole(found, reader, files, request.drop_missing)
         reader = self._without_empty(reader, found)
+        sample = import_pyarrow().concat_tables(found.sample)
+        kept = without_names(reader.features, sample, request.keep_text, self.note)
+        reader = replace(reader, features=kept)
         columns, values = _columns_and_values(found, reader, request)
         encoder = self._encoder(found, reader)
         train, test = (
@@ -105,7 +108,7 @@ class DaskReader:
         sample = import_pyarrow().concat_tables(found.sample).select(list(reader.features))
         if not sample.num_rows:
             raise ValueError("no row was drawn to learn the encoding from; choose another --seed.")
-        encoder = make_encoder(reader.features).fit(sample)
+        encoder = make_encoder(reader.features, sample).fit(sample)
         for name in (name for name in reader.features if name in found.texts):
             known = set(sample.column(name).unique().to_pylist())
             if unseen := [n for text, n in found.texts[name].items() if text not in known]:

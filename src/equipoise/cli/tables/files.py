@@ -193,13 +193,13 @@ class _CsvWriter:
         raw = target.open("wb") if isinstance(target, Path) else target
         self._file, self._owned = TextIOWrapper(raw, "utf-8", newline=""), raw is not target
         self._writer = csv.writer(self._file, delimiter=delimiter, lineterminator="\n")
-        self._writer.writerow(names)
+        self._writer.writerow(map(_no_formula, names))
 
     def __enter__(self) -> Self:
         return self
 
     def write_table(self, table: Any) -> None:
-        columns = [column.to_pylist() for column in table.columns]
+        columns = [map(_no_formula, column.to_pylist()) for column in table.columns]
         self._writer.writerows(zip(*columns, strict=True))
 
     def close(self) -> None:
@@ -211,6 +211,20 @@ class _CsvWriter:
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+
+def _no_formula(value: Any) -> Any:
+    """Return text that a spreadsheet would run with an apostrophe before it, as it shows text.
+
+    >>> [_no_formula(value) for value in ("=1+1", "@x", "-5", "a=b", -5)]
+    ["'=1+1", "'@x", '-5', 'a=b', -5]
+    """
+    if not isinstance(value, str) or not value.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return value
+    with suppress(ValueError):
+        float(value)  # a number, such as an id
+        return value
+    return f"'{value}"
 
 
 def _csv_options(

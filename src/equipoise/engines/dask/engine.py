@@ -25,6 +25,7 @@ from equipoise.engines.dask.trainers import trainer_kind
 from equipoise.game.pool import Oracle
 from equipoise.metrics.tallies import Tally
 from equipoise.oracles.candidates import candidate_oracle
+from equipoise.rows.columns import describe_columns
 from equipoise.rows.people import People
 from equipoise.rows.validation import read_integer
 
@@ -39,13 +40,18 @@ class DaskEngine:
     transformer : object with ``transform``, optional
         What the rows of the shards have gone through. Classifiers that come and go take rows from
         before it.
+    columns : list of str
+        What `columns` returns.
     """
 
     is_local: ClassVar[bool] = False
     keeps_answers: ClassVar[bool] = True
 
-    def __init__(self, shards: Shards, transformer: Any = None) -> None:
+    def __init__(
+        self, shards: Shards, transformer: Any = None, columns: Sequence[str] = ()
+    ) -> None:
         self.shards, self.classes, self.transformer = shards, shards.classes, transformer
+        self._columns = list(columns)
 
     @property
     def cells(self) -> CellTable:
@@ -65,15 +71,15 @@ class DaskEngine:
         if people.y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         people.check_groups()
-        dtype = None
+        dtype, columns = None, describe_columns(example_of(people.X))
         if is_frozen_pipeline(estimator):
             before, learner = estimator[:-1], estimator[-1]
             rows = replace(people, X=transformed(people.X, before))
-            return cls(Shards(rows, dtype=trainer_kind(learner).dtype), before)
+            return cls(Shards(rows, dtype=trainer_kind(learner).dtype), before, columns)
         if estimator is not None and not isinstance(estimator, (list, tuple)):
             dtype = trainer_kind(estimator).dtype
             _check_numbers(example_of(people.X))
-        return cls(Shards(people, dtype=dtype))
+        return cls(Shards(people, dtype=dtype), None, columns)
 
     @staticmethod
     def example(X: Any) -> Any:
@@ -134,6 +140,10 @@ class DaskEngine:
         s, w2h, w2hh = self.shards.total(tally_of, mixture)
         squares = self.cells.square, w2h / total**2, w2hh / total**2
         return Tally.of_sums(self.cells, s / total, squares)
+
+    def columns(self) -> list[str]:
+        """Return the kind of table, and the names and types of its columns."""
+        return self._columns
 
     def identity(self) -> Iterator[bytes]:
         """Yield what distinguishes these data from others, in order."""
