@@ -133,7 +133,7 @@ class DaskEngine:
             mixture = type(mixture)(members, mixture.weights, mixture.classes_)
         s, w2h, w2hh = self.shards.total(tally_of, mixture)
         squares = self.cells.square, w2h / total**2, w2hh / total**2
-        return Tally.of_sums(self.cells, s / total, squares)
+        return Tally(self.cells, s / total, squares)
 
     def identity(self) -> Iterator[bytes]:
         """Yield what distinguishes these data from others, in order."""
