@@ -239,7 +239,7 @@ class Meter:
     def _error(self, tally: Tally, level: float) -> Interval:
         offset, slope = tally.cells.total(self._loss)
         value = float(offset + tally.s @ slope)
-        if tally.squares is None:
+        if tally.squares is None or isinstance(self._loss, str):
             return Interval(value, float("nan"), float("nan"))
         everybody, mass = np.ones((1, len(self._loss))), tally.cells.mass
         mean = np.array([value])
