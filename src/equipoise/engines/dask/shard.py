@@ -212,6 +212,11 @@ def _read_weight(weight: Any, n: int) -> Array:
         raise ValueError(f"sample_weight has {len(array)} entries, X has {n} rows.")
     if not (np.isfinite(array) & (array >= 0)).all():
         raise ValueError("sample_weight has negative or missing entries; expected numbers >= 0.")
+    if (extreme := array[(array > 0) & ((array < 1e-90) | (array > 1e90))]).size:
+        raise ValueError(
+            f"sample_weight has the value {extreme[0]}; expected 0, or numbers from 1e-90 to 1e90. "
+            "Scale all weights."
+        )
     return array
 
 

@@ -14,6 +14,7 @@ from equipoise.engines.dask.collections import Partition, example_of, split
 from equipoise.engines.dask.retry import gather, retry
 from equipoise.engines.dask.shard import Combinations, combinations_of, encode, read_partition
 from equipoise.rows.people import People
+from equipoise.rows.validation import LEAST_SHARE
 
 
 class Shards:
@@ -153,6 +154,11 @@ def _merge(
     )
     if not cells.total_weight > 0 or not 0 < cells.mass[cells.label == 1].sum() < 1:
         raise ValueError("sample_weight is zero for one of the two classes; give both some weight.")
+    if (lost := (cells.mass > 0) & (cells.mass < LEAST_SHARE)).any():
+        raise ValueError(
+            f"sample_weight: the rows of {lost.sum()} combinations of groups and label have less "
+            f"than {LEAST_SHARE:g} of all weight, which sums would lose. Set these weights to zero."
+        )
     ends = np.cumsum([len(table.count) for table in tables])
     return cells, classes, np.split(code, ends[:-1])
 
