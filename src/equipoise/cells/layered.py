@@ -15,9 +15,9 @@ Everything is still affine in s(h), now of shape (layers x C,), and the n rows a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -263,28 +263,73 @@ def _with_layers(
     by_head: bool,
     utilities: Mapping[str, Array],
 ) -> LayeredCells:
-    n = place.shape[-1]
-    even = np.full(n, 1.0 / n)
+    even = np.full(place.shape[-1], 1.0 / place.shape[-1])
     own = even if weight is None else weight / weight.sum()
-    counts_as = even if by_head else own
-    factors = {"error": own} | ({"people": even} if by_head else {})
-    kinds = {"utility": counts_as} | ({"error": own} if by_head else {})
-    by_row = {f"{kind} {u}": (by, g) for u, g in utilities.items() for kind, by in kinds.items()}
-    factors |= {layer: by * (g[:, 1] - g[:, 0]) for layer, (by, g) in by_row.items()}
+    factors, sums = layer_sums(
+        lambda values: _into_cells(table, place, values), own, even, by_head, utilities
+    )
+    return table.as_kind(LayeredCells, **sums._asdict(), place=place, factors=factors)
 
-    def added(values: Array) -> Array:
-        return _into_cells(table, place, values)
 
-    return table.as_kind(
-        LayeredCells,
+class LayerSums(NamedTuple):
+    """What a `LayeredTable` has beyond the cells: sums over rows, so that parts of them add up."""
+
+    layers: tuple[str, ...]
+    at_zero: Mapping[str, Array]
+    counted: Array | None
+    least: Array
+    most: Array
+
+    @classmethod
+    def of_parts(cls, parts: Sequence[LayerSums], total: float) -> LayerSums:
+        """Return the sums of all parts of the data, divided by the weight of all rows."""
+
+        def over(arrays: Iterable[Array | None]) -> Array:
+            return np.sum([array for array in arrays if array is not None], axis=0) / total
+
+        first = parts[0]
+        return cls(
+            first.layers,
+            {layer: over(part.at_zero[layer] for part in parts) for layer in first.at_zero},
+            None if first.counted is None else over(part.counted for part in parts),
+            over(part.least for part in parts),
+            over(part.most for part in parts),
+        )
+
+
+def layer_sums(
+    added: Callable[[Array], Array],
+    own: Array,
+    even: Array,
+    by_head: bool,
+    utilities: Mapping[str, Array],
+) -> tuple[tuple[Array, ...], LayerSums]:
+    """Return what each row adds to its cell in every layer if it is selected, and sums over cells.
+
+    Parameters
+    ----------
+    added : callable
+        From a value for each row to the sum of each cell.
+    own, even : array of shape (n,)
+        The weight of each row in the error, and that of a row where all count the same.
+    by_head : bool
+        Whether weights enter the error only.
+    utilities : mapping from name to array of shape (n, 2)
+    """
+    factors, at_zero = {"error": own} | ({"people": even} if by_head else {}), {}
+    kinds = {"utility": even, "error": own} if by_head else {"utility": own}
+    for name, g in utilities.items():
+        for kind, by in kinds.items():
+            factors[f"{kind} {name}"] = by * (g[:, 1] - g[:, 0])
+            at_zero[f"{kind} {name}"] = added(by * g[:, 0])
+    sums = LayerSums(
         layers=tuple(factors),
-        at_zero={layer: added(by * g[:, 0]) for layer, (by, g) in by_row.items()},
+        at_zero=at_zero,
         counted=added(even) if by_head else None,
         least=np.concatenate([added(np.minimum(factor, 0.0)) for factor in factors.values()]),
         most=np.concatenate([added(np.maximum(factor, 0.0)) for factor in factors.values()]),
-        place=place,
-        factors=tuple(factors.values()),
     )
+    return tuple(factors.values()), sums
 
 
 def _into_cells(
