@@ -25,7 +25,7 @@ from equipoise.estimators.frontier_point import (
 )
 from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.estimators.reductions import FairClassifier
-from equipoise.estimators.results import FitResult, scope_of, violations_of
+from equipoise.estimators.results import FitResult, scope_of, verify, violations_of
 from equipoise.game.certificate import Certificate, Scope
 from equipoise.game.column_generation import Queries, many_bounds, over_pool
 from equipoise.game.lagrangian import Lagrangian
@@ -160,6 +160,7 @@ class Frontier(Reduction):
                 games, problem.oracle, problem.pool, nu=problem.nu, batch=batch, queries=queries
             )
             outcome = run(rounds, limits)
+            verify(problem)
         check_features(self, problem.engine.example(X), reset=True)
         self.classes_, self.nu_, self.n_iter_ = problem.engine.classes, problem.nu, outcome.n_rounds
         self._salt, self._scope = salt, scope_of(problem.oracle)
@@ -205,6 +206,7 @@ class Frontier(Reduction):
             queries=self._queries,
         )
         self.n_iter_ += run(rounds, read_limits(self)[0]).n_rounds
+        verify(problem)
         self._take_over(problem, problem.pool)
         self._trace(point.eps for point in self.points_)
         return self.at(eps)

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from equipoise.constraints.base import Constraint
@@ -15,9 +16,11 @@ from equipoise.exceptions import InfeasibleWarning
 from equipoise.game.certificate import Certificate, Scope
 from equipoise.game.feasibility import explain
 from equipoise.game.lagrangian import Lagrangian
+from equipoise.game.mixture import Mixture
 from equipoise.game.pool import Oracle
 from equipoise.game.rounds import Outcome, Reason, Round
 from equipoise.metrics.tallies import Tally
+from equipoise.oracles.deployment import check_shares
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,8 +94,24 @@ def scope_of(oracle: Oracle) -> Scope:
     return Scope.WHOLE_CLASS if oracle.exact else Scope.ORACLE
 
 
+def verify(problem: Problem, mixture: Mixture | None = None) -> None:
+    """Raise unless the classifiers mixed, or all of the pool, decide as recorded when asked again.
+
+    Out of fold, the oracle has done so with the models of the folds, which are not deployed.
+    """
+    pool = problem.pool
+    if not problem.oracle.out_of_fold:
+        chosen = np.arange(len(pool)) if mixture is None else mixture.indices
+        classifiers = [pool.classifiers[h] for h in chosen]
+        check_shares(pool.s[chosen], problem.engine.shares(classifiers), classifiers)
+
+
 def certify(problem: Problem, outcome: Outcome[Round]) -> Certificate:
-    """Return the certificate of a solver's last round, with the reason if bounds cannot be met."""
+    """Return the certificate of a solver's last round, with the reason if bounds cannot be met.
+
+    It is checked against the classifiers that are deployed, see `verify`.
+    """
+    verify(problem, outcome.last.mixture)
     game, pool, conflict = problem.lagrangian, problem.pool, None
     if outcome.last.least_slack > 0 and outcome.reason is Reason.FINISHED:
         conflict = explain(game, problem.oracle, pool, problem.cells, nu=problem.nu)

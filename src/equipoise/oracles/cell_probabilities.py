@@ -16,6 +16,7 @@ from equipoise.cells.rows import Cells
 from equipoise.cells.table import Array, CellTable
 from equipoise.oracles.folds import Rows
 from equipoise.oracles.learners import weight_parameter
+from equipoise.oracles.read_only import Guard
 from equipoise.rows.take import take_rows
 from equipoise.rows.validation import read_columns
 
@@ -103,8 +104,9 @@ class ClassProbabilities:
         if len(known) < 2:  # most learners refuse a single class
             return cls(None, known, n_classes)
         given = {} if weight is None else {weight_parameter(estimator): _mean_one(weight[rows])}
+        model = clone(estimator, safe=False)
         with config_context(enable_metadata_routing=False):
-            model = clone(estimator, safe=False).fit(take_rows(X, rows), codes, **given)
+            model.fit(take_rows(X, rows), codes, **given)  # copies, all of them
         return cls(model, known, n_classes)
 
     def __call__(self, X: Any) -> Array:
@@ -117,7 +119,7 @@ class ClassProbabilities:
                 len(self.known) or self.n_classes, 1
             )
             return result
-        found = np.asarray(self.model.predict_proba(X), dtype=float)
+        found = np.asarray(Guard()(self.model.predict_proba, X), dtype=float)
         if found.shape != (n, len(self.known)) or not np.isfinite(found).all():
             raise ValueError(
                 f"{type(self.model).__name__}.predict_proba returned an array of shape "

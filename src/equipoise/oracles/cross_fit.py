@@ -16,6 +16,7 @@ from equipoise.cells.rows import LabelCache
 from equipoise.cells.table import Array
 from equipoise.game.pool import Response
 from equipoise.oracles.decisions import binary_predictions
+from equipoise.oracles.deployment import check_shares
 from equipoise.oracles.folds import make_folds
 from equipoise.oracles.refit import Refitter
 from equipoise.rows.take import take_rows
@@ -68,11 +69,18 @@ class CrossFittedOracle:
     def best_response(self, costs: Array) -> Response:
         """Train for these costs: on all examples, and without each fold."""
         label, weight = self.cells.relabel_rows(costs, self._labels)
-        h = np.zeros(len(label), dtype=bool)
+        h, models = np.zeros(len(label), dtype=bool), []
         for fold, (train, test) in enumerate(self.folds):
             trained = self._learner_without(fold).train(label[train], weight[train])
+            models.append(trained.classifier)
             h[test] = binary_predictions(trained.classifier, take_rows(self.X, test))
-        return Response(self._deployed.train(label, weight).classifier, self.cells.sum(h))
+        deployed = self._deployed.train(label, weight).classifier
+        again = np.zeros(len(label), dtype=bool)
+        for model, (_, test) in zip(models, self.folds, strict=True):  # after all of the training
+            again[test] = binary_predictions(model, take_rows(self.X, test))
+        s = self.cells.sum(h)
+        check_shares([s], [self.cells.sum(again)], [models[0]])
+        return Response(deployed, s)
 
     def start_from(self, classifier: Any) -> None:
         """Let the learner on all examples start from this classifier, an earlier answer."""

@@ -21,6 +21,7 @@ from equipoise.cells.rows import Cells
 from equipoise.cells.table import Array
 from equipoise.game.pool import Response
 from equipoise.oracles.cell_probabilities import CellGroups, CellProbabilities
+from equipoise.oracles.deployment import check_probabilities
 from equipoise.oracles.folds import make_folds
 from equipoise.oracles.learners import check_probabilistic
 from equipoise.rows.take import take_rows
@@ -98,12 +99,15 @@ class PluginOracle:
             table.check_groups(X, cells)
         folds = make_folds(cells, cv)
         self.probabilities = np.empty((cells.n_examples, cells.n_cells))
+        models = []
         for train, test in folds:
-            fold = CellProbabilities.learned(estimator, X, cells, table, train, aware)
-            self.probabilities[test] = fold(take_rows(X, test))
+            models.append(CellProbabilities.learned(estimator, X, cells, table, train, aware))
+            self.probabilities[test] = models[-1](take_rows(X, test))
         self.deployed = CellProbabilities.learned(
             estimator, X, cells, table, np.arange(cells.n_examples), aware
         )
+        for model, (_, test) in zip(models, folds, strict=True):  # after all of the training
+            check_probabilities(self.probabilities[test], model(take_rows(X, test)), estimator)
 
     def best_response(self, costs: Array) -> Response:
         """Select those who cost less than nothing."""

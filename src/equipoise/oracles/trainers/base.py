@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from equipoise.cells.table import Array
+from equipoise.oracles.read_only import Guard
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class Trainer(ABC):
 
     def __init__(self, estimator: Any, X: Any, weight_parameter: str) -> None:
         self.estimator, self.X, self.weight_parameter = estimator, X, weight_parameter
+        self._guard = Guard()
 
     @classmethod
     @abstractmethod
