@@ -26,6 +26,7 @@ from equipoise.estimators.frontier_point import (
 from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.estimators.reductions import FairClassifier
 from equipoise.estimators.results import FitResult, scope_of, verify, violations_of
+from equipoise.exceptions import DeploymentError
 from equipoise.game.certificate import Certificate, Scope
 from equipoise.game.column_generation import Queries, many_bounds, over_pool
 from equipoise.game.lagrangian import Lagrangian
@@ -160,13 +161,13 @@ class Frontier(Reduction):
                 games, problem.oracle, problem.pool, nu=problem.nu, batch=batch, queries=queries
             )
             outcome = run(rounds, limits)
-            verify(problem)
         check_features(self, problem.engine.example(X), reset=True)
         self.classes_, self.nu_, self.n_iter_ = problem.engine.classes, problem.nu, outcome.n_rounds
         self._salt, self._scope = salt, scope_of(problem.oracle)
         self._queries: Queries | None = queries
         self._take_over(problem, problem.pool.detached())
         self._trace(bounds)
+        self._verify(problem)
         warn_of_points(outcome, self.points_, self.nu_, self.n_calls_)
         return self
 
@@ -206,9 +207,9 @@ class Frontier(Reduction):
             queries=self._queries,
         )
         self.n_iter_ += run(rounds, read_limits(self)[0]).n_rounds
-        verify(problem)
         self._take_over(problem, problem.pool)
         self._trace(point.eps for point in self.points_)
+        self._verify(problem)
         return self.at(eps)
 
     def select(
@@ -366,6 +367,16 @@ class Frontier(Reduction):
         free = replace(free, gap=0.0, lower=free.error)
         certificate = self._certificate(free, game)
         self.unconstrained_ = point_of(np.inf, free, game, certificate)
+
+    def _verify(self, problem: Problem) -> None:
+        """Raise, and be as if never fitted, unless what the points mix decides as recorded."""
+        try:
+            points = (*self.points_, self.unconstrained_)
+            verify(problem, (h for point in points for h in point.mixture.indices))
+        except DeploymentError:
+            for name in [name for name in vars(self) if name.endswith("_")]:
+                delattr(self, name)
+            raise
 
     def _points(self, bounds: list[float]) -> list[FrontierPoint]:
         games = games_of(self.constraint, self.lagrangian_, bounds)

@@ -161,8 +161,8 @@ class GridSearch(BinaryClassifierMixin, Reduction):
                 candidates = self._from_saddle_point(problem)
             else:
                 candidates = self._from_grid(problem)
-            verify(problem)
-        best = self._select(candidates)
+            best = self._select(candidates)
+            verify(problem, [problem.pool.classifiers.index(candidates[best].classifier)])
         check_features(self, problem.engine.example(X), reset=True)
         self.candidates_ = candidates
         self.classes_ = problem.engine.classes

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-import numpy as np
+from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 
 from equipoise.constraints.base import Constraint
@@ -16,7 +16,6 @@ from equipoise.exceptions import InfeasibleWarning
 from equipoise.game.certificate import Certificate, Scope
 from equipoise.game.feasibility import explain
 from equipoise.game.lagrangian import Lagrangian
-from equipoise.game.mixture import Mixture
 from equipoise.game.pool import Oracle
 from equipoise.game.rounds import Outcome, Reason, Round
 from equipoise.metrics.tallies import Tally
@@ -94,16 +93,18 @@ def scope_of(oracle: Oracle) -> Scope:
     return Scope.WHOLE_CLASS if oracle.exact else Scope.ORACLE
 
 
-def verify(problem: Problem, mixture: Mixture | None = None) -> None:
-    """Raise unless the classifiers mixed, or all of the pool, decide as recorded when asked again.
+def verify(problem: Problem, members: Iterable[int]) -> None:
+    """Raise unless these classifiers of the pool decide about the rows of the fit as recorded.
 
-    Out of fold, the oracle has done so with the models of the folds, which are not deployed.
+    Out of fold, the oracle has asked the models of the folds twice; they are not deployed.
     """
-    pool = problem.pool
-    if not problem.oracle.out_of_fold:
-        chosen = np.arange(len(pool)) if mixture is None else mixture.indices
-        classifiers = [pool.classifiers[h] for h in chosen]
-        check_shares(pool.s[chosen], problem.engine.shares(classifiers), classifiers)
+    if problem.oracle.out_of_fold:
+        return
+    pool, chosen = problem.pool, sorted(set(members))
+    classifiers = [pool.classifiers[h] for h in chosen]
+    with config_context(assume_finite=True):  # they have seen these rows before
+        again = problem.engine.shares(classifiers)
+    check_shares(pool.s[chosen], again, classifiers)
 
 
 def certify(problem: Problem, outcome: Outcome[Round]) -> Certificate:
@@ -111,7 +112,7 @@ def certify(problem: Problem, outcome: Outcome[Round]) -> Certificate:
 
     It is checked against the classifiers that are deployed, see `verify`.
     """
-    verify(problem, outcome.last.mixture)
+    verify(problem, outcome.last.mixture.indices)
     game, pool, conflict = problem.lagrangian, problem.pool, None
     if outcome.last.least_slack > 0 and outcome.reason is Reason.FINISHED:
         conflict = explain(game, problem.oracle, pool, problem.cells, nu=problem.nu)

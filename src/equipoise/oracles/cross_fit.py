@@ -69,18 +69,21 @@ class CrossFittedOracle:
     def best_response(self, costs: Array) -> Response:
         """Train for these costs: on all examples, and without each fold."""
         label, weight = self.cells.relabel_rows(costs, self._labels)
-        h, models = np.zeros(len(label), dtype=bool), []
-        for fold, (train, test) in enumerate(self.folds):
-            trained = self._learner_without(fold).train(label[train], weight[train])
-            models.append(trained.classifier)
-            h[test] = binary_predictions(trained.classifier, take_rows(self.X, test))
+        models = [
+            self._learner_without(fold).train(label[train], weight[train]).classifier
+            for fold, (train, _) in enumerate(self.folds)
+        ]
+        s = self._measure(models)
         deployed = self._deployed.train(label, weight).classifier
-        again = np.zeros(len(label), dtype=bool)
-        for model, (_, test) in zip(models, self.folds, strict=True):  # after all of the training
-            again[test] = binary_predictions(model, take_rows(self.X, test))
-        s = self.cells.sum(h)
-        check_shares([s], [self.cells.sum(again)], [models[0]])
+        check_shares([s], [self._measure(models)], models[:1])
         return Response(deployed, s)
+
+    def _measure(self, models: list[Any]) -> Array:
+        """Return the shares of decisions that models make on the folds they have not seen."""
+        h = np.zeros(self.cells.n_examples, dtype=bool)
+        for model, (_, test) in zip(models, self.folds, strict=True):
+            h[test] = binary_predictions(model, take_rows(self.X, test))
+        return self.cells.sum(h)
 
     def start_from(self, classifier: Any) -> None:
         """Let the learner on all examples start from this classifier, an earlier answer."""
