@@ -2,7 +2,8 @@
 
 The classifiers of a result decide about the training rows once more, and their shares are compared
 with the recorded ones: the members of FairClassifier's mixture, those that any point of a Frontier
-mixes, the one that GridSearch selects. Out of fold, the models of every fold are asked twice. Seconds are processor seconds of the fit and of the check within it.
+mixes, the one that GridSearch selects. Out of fold, the models of every fold are asked twice.
+Seconds are processor seconds of the fit and of the check within it.
 
 Adult, 48,842 rows, LogisticRegression(C=0.01): scaled one-hot features as an array, and a pipeline
 that scales them. LGBMClassifier and a pipeline that encodes the raw table follow for comparison.
@@ -53,7 +54,7 @@ class Clock:
 
 @contextmanager
 def watching(clock: Clock) -> Iterator[None]:
-    """Count the seconds of every check; of the two times that folds are measured, one is a check."""
+    """Count the seconds of every check; folds are measured twice, and one of these is a check."""
     with ExitStack() as stack:
         for module in (results, frontier, grid_search):
             stack.enter_context(patch.object(module, "verify", clock.timed(results.verify)))
