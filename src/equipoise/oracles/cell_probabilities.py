@@ -103,7 +103,8 @@ class ClassProbabilities:
         known, codes = np.unique(target[rows], return_inverse=True)
         if len(known) < 2:  # most learners refuse a single class
             return cls(None, known, n_classes)
-        given = {} if weight is None else {weight_parameter(estimator): _mean_one(weight[rows])}
+        own = None if weight is None else weight[rows]
+        given = {} if own is None else {weight_parameter(estimator): own / own.mean()}
         model = clone(estimator, safe=False)
         with config_context(enable_metadata_routing=False):
             model.fit(take_rows(X, rows), codes, **given)  # copies, all of them
@@ -154,10 +155,6 @@ class OneAgainstRest:
         total = each.sum(axis=1, keepdims=True)
         even = np.full_like(each, 1.0 / len(self.parts))
         return np.divide(each, total, out=even, where=total > 0)
-
-
-def _mean_one(weight: Array) -> Array:
-    return weight / weight.mean()
 
 
 class CellGroups:

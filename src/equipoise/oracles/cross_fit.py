@@ -1,8 +1,7 @@
 """Cross-fitting: moments measured on people that a classifier has not seen.
 
 A learner that overfits meets a bound on its training data and misses it on everybody else. Here
-the selected shares s(h) come from out-of-fold predictions instead: the people are dealt into
-folds, and each person is decided on by a model that was trained without that person's fold.
+each person is decided on by a model that was trained without that person's fold.
 """
 
 from __future__ import annotations
@@ -27,10 +26,8 @@ class CrossFittedOracle:
 
     A query trains the learner once on all examples, which gives the classifier that is deployed,
     and once without each fold, which gives the decisions on that fold. Thresholds are tuned on
-    what each model was trained on. The selected shares are those of the out-of-fold decisions, so
-    errors, violations and certificates that follow from them speak of people whom the models had
-    not seen: of the learning procedure, trained on a little less data, more than of the one
-    classifier that is deployed.
+    what each model was trained on. Certificates then speak of the learning procedure, trained on
+    a little less data, more than of the one classifier that is deployed.
 
     Parameters
     ----------

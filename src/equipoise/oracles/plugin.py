@@ -40,14 +40,13 @@ class PluginOracle:
 
     P(Y | X) and P(A | X, Y) are learned once: without each fold, for the moments, and on all
     examples, for the classifiers that are deployed. A is every combination of sensitive and
-    control features that occurs. Three fits of the learner, times one more than there are
-    folds, are all that it ever makes.
+    control features that occurs. That is three fits of the learner, times one more than there
+    are folds.
 
     The selected shares are counted on the true labels and groups, for decisions from out-of-fold
-    probabilities; errors, violations and certificates that follow speak of people whom the models
-    had not seen. What is deployed was trained on everything, rather than being the mean of the
-    fold models: it is a model of the kind that was measured, so what is claimed for it holds; a
-    mean is another classifier, perhaps a better one, and takes a prediction for each fold.
+    probabilities. What is deployed was trained on everything: a model of the kind that was
+    measured. The mean of the fold models would be another classifier, and take a prediction for
+    each fold.
 
     Parameters
     ----------

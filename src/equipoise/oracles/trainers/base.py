@@ -140,11 +140,6 @@ def is_binnable(X: Any) -> bool:
     return array and X.ndim == 2 and X.dtype.kind in "fiub"
 
 
-def first_rows(X: Any, n: int) -> Any:
-    """Return the first rows of a table that `is_binnable`."""
-    return X.iloc[:n] if hasattr(X, "iloc") else X[:n]
-
-
 def has_fixed_seed(estimator: Any) -> bool:
     """Whether the learner draws from a seed, or from its default one, and not from a generator."""
     seed = getattr(estimator, "random_state", None)
