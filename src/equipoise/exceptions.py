@@ -12,6 +12,7 @@ ValueError
     └── UntrustedTypeError   it holds types that loading was not told to trust
 
 RuntimeError
+├── DeploymentError          a classifier does not decide as it did when it was measured
 └── EngineError              a cluster failed again and again; what was found is kept
 """
 
@@ -52,6 +53,10 @@ class UntrustedTypeError(ModelFileError):
             "of a type runs that type's code. If you know where the file comes from, allow them: "
             f"load(path, trusted={types!r})."
         )
+
+
+class DeploymentError(RuntimeError):
+    """A classifier, asked about the same rows again, does not decide as it was recorded to."""
 
 
 class EngineError(RuntimeError):

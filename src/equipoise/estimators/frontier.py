@@ -25,7 +25,8 @@ from equipoise.estimators.frontier_point import (
 )
 from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.estimators.reductions import FairClassifier
-from equipoise.estimators.results import FitResult, scope_of, violations_of
+from equipoise.estimators.results import FitResult, scope_of, verify, violations_of
+from equipoise.exceptions import DeploymentError
 from equipoise.game.certificate import Certificate, Scope
 from equipoise.game.column_generation import Queries, many_bounds, over_pool
 from equipoise.game.lagrangian import Lagrangian
@@ -169,6 +170,7 @@ class Frontier(Reduction):
         self._queries: Queries | None = queries
         self._take_over(problem, problem.pool.detached())
         self._trace(bounds)
+        self._verify(problem)
         warn_of_points(outcome, self.points_, self.nu_, self.n_calls_)
         return self
 
@@ -200,6 +202,7 @@ class Frontier(Reduction):
         self.n_iter_ += run(rounds, read_limits(self)[0]).n_rounds
         self._take_over(problem, problem.pool)
         self._trace(point.eps for point in self.points_)
+        self._verify(problem)
         return self.at(eps)
 
     def select(
@@ -336,6 +339,16 @@ class Frontier(Reduction):
         certificate = self._certificate(free, no_bounds)
         largest = self.lagrangian_.with_bound(0.0)
         self.unconstrained_ = point_of(np.inf, free, largest, certificate)
+
+    def _verify(self, problem: Problem) -> None:
+        """Raise, and be as if never fitted, unless what the points mix decides as recorded."""
+        try:
+            points = (*self.points_, self.unconstrained_)
+            verify(problem, (h for point in points for h in point.mixture.indices))
+        except DeploymentError:
+            for name in [name for name in vars(self) if name.endswith("_")]:
+                delattr(self, name)
+            raise
 
     def _points(self, bounds: list[float]) -> list[FrontierPoint]:
         games = games_of(self.constraint, self.lagrangian_, bounds)

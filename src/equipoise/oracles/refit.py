@@ -41,7 +41,7 @@ class RefitOracle:
         Takes ``fit(X, y, sample_weight)`` with labels 0 and 1; see
         `equipoise.oracles.learners.weight_parameter`.
     X : table of n rows
-        Handed to the learner as it is.
+        Handed to the learner as it is, read-only.
     cells : Cells
     threshold : "auto", "tuned" or "learner", default="learner"
         "tuned" moves the threshold on the learner's scores to where the costs are least, and
