@@ -8,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from equipoise.baselines.learner import Baseline, fit_learner, read_scores
@@ -17,7 +16,7 @@ from equipoise.cells.codes import factorize
 from equipoise.cells.rows import Cells
 from equipoise.cells.table import Array
 from equipoise.constraints.base import Constraint
-from equipoise.rows.hashing import hash_uniform
+from equipoise.rows.hashing import draw_uniform, salt_of
 from equipoise.rows.people import People
 from equipoise.rows.validation import check_features, read_columns, read_weights
 
@@ -41,8 +40,8 @@ class ThresholdOptimizer(Baseline):
     constraint : Constraint
         ``DemographicParity(eps=0)``, ``EqualizedOdds(eps=0.02)``, ... ``eps=0`` is the method as
         published.
-    random_state : int, default=0
-        Salt of the draws in ``predict``.
+    random_state : int, optional
+        Salt of the draws in ``predict``; by default as for `FairClassifier`.
 
     Attributes
     ----------
@@ -52,6 +51,8 @@ class ThresholdOptimizer(Baseline):
         The expected error on the training data.
     sensitive_names_in_ : list of str
         The columns of ``sensitive_features``.
+    salt_ : int
+        The salt in use.
     estimator_ : classifier
         The fitted learner.
     classes_ : array of two labels
@@ -76,7 +77,9 @@ class ThresholdOptimizer(Baseline):
     True
     """
 
-    def __init__(self, estimator: Any, constraint: Constraint, *, random_state: int = 0) -> None:
+    def __init__(
+        self, estimator: Any, constraint: Constraint, *, random_state: int | None = None
+    ) -> None:
         self.estimator = estimator
         self.constraint = constraint
         self.random_state = random_state
@@ -116,6 +119,7 @@ class ThresholdOptimizer(Baseline):
         self.sensitive_names_in_ = list(cells.sensitive)
         self.thresholds_ = dict(zip(cells.groups(), mixtures, strict=True))
         self.error_ = error
+        self.salt_ = salt_of(cells, classes) if self.random_state is None else self.random_state
         return self
 
     def predict(
@@ -139,14 +143,7 @@ class ThresholdOptimizer(Baseline):
             Draw afresh from this source instead of hashing.
         """
         selected = self.predict_pmf(X, sensitive_features=sensitive_features)[:, 1]
-        if random_state is None:
-            uniform = hash_uniform(X if key is None else key, salt=self.random_state)
-        elif isinstance(random_state, np.random.Generator):
-            uniform = random_state.random(len(selected))
-        else:
-            uniform = check_random_state(random_state).random_sample(len(selected))
-        if len(uniform) != len(selected):
-            raise ValueError(f"key has {len(uniform)} entries but X has {len(selected)} rows.")
+        uniform = draw_uniform(X, salt=self.salt_, key=key, random_state=random_state)
         return self.classes_[(uniform < selected).astype(np.intp)]
 
     def predict_pmf(self, X: Any, *, sensitive_features: Any = None) -> Array:

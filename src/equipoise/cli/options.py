@@ -124,7 +124,7 @@ class Training:
         ),
     ] = None
     test_size: Annotated[float, typer.Option(help="Share of the rows to hold out.")] = 0.2
-    seed: Annotated[int, typer.Option(help="Of the split, the learner and the draws.")] = 0
+    seed: Annotated[int, typer.Option(help="Of the split and the learner.")] = 0
     checkpoint: Annotated[
         Path | None,
         typer.Option(

@@ -116,7 +116,7 @@ class Frontier(Reduction):
         n_jobs: int | None = None,
         checkpoint: str | Path | None = None,
         callback: Callable[[list[Round]], object] | None = None,
-        random_state: int | None = 0,
+        random_state: int | None = None,
         verbose: bool = False,
     ) -> None:
         self.estimator = estimator
@@ -162,7 +162,7 @@ class Frontier(Reduction):
             outcome = run(rounds, limits)
         check_features(self, problem.engine.example(X), reset=True)
         self.classes_, self.nu_, self.n_iter_ = problem.engine.classes, problem.nu, outcome.n_rounds
-        self._salt, self._scope = salt, scope_of(problem.oracle)
+        self._salt, self._scope = problem.salt(salt), scope_of(problem.oracle)
         self._queries: Queries | None = queries
         self._take_over(problem, problem.pool.detached())
         self._trace(bounds)
