@@ -2,7 +2,7 @@
 
 The graph computes what ``predict_pmf`` does: every member's decision, weighted. The draw is left to
 the caller, who knows the person: compare the second probability with a number in [0, 1) that is
-the same for the same person each time, such as `equipoise.rows.hashing.hash_uniform` of their
+the same for the same person each time, such as `equipoise.rows.hashing.draw_uniform` of their
 key. That is another draw than the one of ``predict``, with the same probability.
 """
 
@@ -46,15 +46,16 @@ def export_onnx(
     overwrite : bool, default=False
         Whether a file of this name is replaced.
     allowed : float, default=0
-        Share of the rows of X whose probabilities may differ. Some operators compute in single
-        precision, so a score next to a threshold can fall on its other side.
+        Share of the rows of X whose probabilities may differ. LightGBM's thresholds are rounded to
+        single precision, so a value within 1e-7 of itself of one can fall on its other side.
 
     Raises
     ------
     ValueError
-        If onnxruntime does not give the probabilities of ``predict_pmf`` for the rows of X.
+        If onnxruntime does not give the probabilities of ``predict_pmf`` for the rows of X, or for
+        rows made from them: missing values, unseen categories, extremes and the like.
     TypeError
-        If a member cannot be converted.
+        If a member or a column cannot be converted.
     """
     data = to_onnx(model, X, allowed=allowed).SerializeToString()
     with new_file(path, overwrite=overwrite) as partial:
@@ -117,6 +118,9 @@ def _mixture(model: Any) -> RandomizedClassifier:
     )
 
 
+_INSTEAD = "Use another learner or transformer, or deploy the model file."
+
+
 class Runtime:
     """A graph as onnxruntime runs it."""
 
@@ -124,19 +128,33 @@ class Runtime:
         import onnxruntime
 
         self.proto = proto
+        quiet = onnxruntime.SessionOptions()
+        quiet.log_severity_level = 4  # errors are raised; no need to print them as well
         try:
             self.session = onnxruntime.InferenceSession(
-                proto.SerializeToString(), providers=["CPUExecutionProvider"]
+                proto.SerializeToString(), quiet, providers=["CPUExecutionProvider"]
             )
         except Exception as error:  # onnxruntime raises many kinds
             raise TypeError(
                 f"onnxruntime cannot run the graph of {_kinds_of(mixture)}: "
-                f"{str(error).splitlines()[0]}"
+                f"{str(error).splitlines()[0]} {_INSTEAD}"
             ) from error
+
+    def refuses(self, rows: Any) -> bool:
+        """Whether the graph gives no answer for these rows either."""
+        return bool(np.isnan(self.run(rows)).all())
+
+    def run(self, rows: Any) -> Array:
+        """Return the probabilities; NaN for all rows if onnxruntime raises an error."""
+        inputs = inputs_of(rows)
+        try:
+            return self.session.run(None, inputs)[0]
+        except Exception:  # onnxruntime raises many kinds, such as for unknown categories
+            return np.full((len(next(iter(inputs.values()))), 2), np.nan)
 
     def compare(self, rows: Any, expected: Array) -> tuple[Array, NDArray[np.intp]]:
         """Return how often the graph selects each row, and the rows where it differs."""
-        (got,) = self.session.run(None, inputs_of(rows))
+        got = self.run(rows)
         same = np.isclose(got, expected, rtol=0.0, atol=1e-9)
         return got[:, 1], np.flatnonzero(~same.all(axis=1))
 
@@ -188,24 +206,26 @@ def _check_probe(runtime: Runtime, probe: Probe) -> None:
             at = int(differ[0])
             raise ValueError(
                 f"{probe.column} with {probe.what}: onnxruntime gives {got[at]:.6g}, and "
-                f"predict_pmf {probe.expected[at, 1]:.6g}. {_ADVICE[probe.kind]}"
+                f"predict_pmf {probe.expected[at, 1]:.6g}. {_advice(probe.kind, probe.what)}"
             )
-    elif probe.what != "missing values":  # missing texts are empty ones, which are probed too
+    elif not runtime.refuses(probe.rows):
         raise ValueError(
             f"{probe.column} with {probe.what}: the model raises an error ({probe.expected}), but "
-            f"the graph would decide. {_ADVICE[probe.kind]}"
+            f"the graph would decide. {_advice(probe.kind, probe.what)}"
         )
 
 
-#: What to do where rows made for the purpose differ, by the kind of column.
-_ADVICE = {
-    "text": "A graph is given missing texts as empty ones, and ONNX cannot tell them from others. "
-    "Fill them in before the fit, such as X.fillna('unknown'), and let encoders ignore what they "
-    "do not know: OneHotEncoder(handle_unknown='ignore').",
-    "float": "Fill in missing values in a first step, SimpleImputer(), and refuse such values "
-    "before the model; then fit again.",
-    "int": "Pass the column as floating-point numbers, here and in the fit.",
-}
+def _advice(kind: str, what: str) -> str:
+    """Say what to do about values of some kind in a column of numbers or texts."""
+    if kind == "text":
+        return (
+            "A graph is given missing texts as empty ones. Fill them in before the fit, such as "
+            "X.fillna('unknown'), and let encoders ignore what they do not know: "
+            "OneHotEncoder(handle_unknown='ignore')."
+        )
+    if what == "missing values":
+        return "Fill them in by a first step, such as SimpleImputer(), and fit again."
+    return _INSTEAD
 
 
 def _kinds_of(mixture: RandomizedClassifier) -> str:
@@ -220,8 +240,9 @@ def _kinds_of(mixture: RandomizedClassifier) -> str:
 def _cause(mixture: RandomizedClassifier, X: Any) -> str:
     """Say why these rows differ."""
     for name, (kind, values) in columns_of(X).items():
-        if all(map(is_missing, values.tolist())):
-            return f"All of them have no value in {name}. {_ADVICE[kind]}"
+        missing = sum(map(is_missing, values.tolist()))
+        if missing == len(values) or (missing and kind == "text"):
+            return f"{missing} of them have no value in {name}. {_advice(kind, 'missing values')}"
     pmf = mixture.predict_pmf(X)
     near = np.zeros(len(pmf), dtype=bool)
     for factor in (1.0 - NEAR, 1.0 + NEAR):
@@ -234,6 +255,5 @@ def _cause(mixture: RandomizedClassifier, X: Any) -> str:
         )
     return (
         f"{int((~near).sum())} of them are not next to a threshold: the converter of "
-        f"{_kinds_of(mixture)} does not do what the model does. Use another learner or "
-        "transformer, or deploy the model file."
+        f"{_kinds_of(mixture)} does not do what the model does. {_INSTEAD}"
     )

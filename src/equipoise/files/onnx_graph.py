@@ -165,10 +165,16 @@ class Graph:
                 return self.convert(classifier.steps[-1][1], raw=raw)
         _refuse_categories(classifier)
         rows = self.rows
+        if len(rows) > 1 and "StringTensorType" not in {type(k).__name__ for _, k in rows.values()}:
+            joined = self.node("Concat", *(self.as_double(v) for v, _ in rows.values()), axis=1)
+            rows = {"X": (joined, self._type("Double", len(rows)))}
         if isinstance(classifier, _READ_IN_SINGLE) or _library(classifier) == "xgboost":
             rows = {name: self._in_single(value, kind) for name, (value, kind) in rows.items()}
         options: dict[str, Any] = {"zipmap": False} | ({"raw_scores": True} if raw else {})
-        return [output.name for output in self._part(classifier, rows, {id(classifier): options})]
+        outputs = self._part(classifier, rows, {id(classifier): options})
+        if isinstance(classifier, (BaseDecisionTree, BaseForest)):
+            _send_missing(self.nodes, getattr(classifier, "estimators_", [classifier]))
+        return [output.name for output in outputs]
 
     @contextmanager
     def through(self, transformers: list[Any]) -> Iterator[None]:
@@ -193,7 +199,7 @@ class Graph:
             self.onnx.helper.make_node("Identity", [value], [f"{prefix}{name}"])
             for name, (value, _) in rows.items()
         ]
-        self.nodes += proto.graph.node
+        self.nodes += list(proto.graph.node)
         self.constants += proto.graph.initializer
         return proto.graph.output
 
@@ -290,7 +296,13 @@ def _convert(skl2onnx: Any, part: Any, types: list[tuple[str, Any]], options: An
     except Exception as error:  # skl2onnx raises many kinds
         steps = part.steps if isinstance(part, Pipeline) else [("", part)]
         names = ", ".join(type(step).__name__ for _, step in steps)
-        raise TypeError(f"skl2onnx cannot convert {names}: {str(error).splitlines()[0]}") from error
+        cause: BaseException = error
+        while cause.__cause__ is not None:
+            cause = cause.__cause__
+        raise TypeError(
+            f"skl2onnx cannot convert {names}: {str(cause).splitlines()[0]} Use another learner or "
+            "transformer, or deploy the model file."
+        ) from error
 
 
 def _shape_of_imputer(operator: Any) -> None:
@@ -322,6 +334,16 @@ def _convert_imputer(scope: Any, operator: Any, container: Any) -> None:
     container.add_node("IsNaN", given, missing, op_version=13)
     filled = operator.outputs[0].full_name
     container.add_node("Where", [missing, values, given], filled, op_version=16)
+
+
+def _send_missing(nodes: list[Any], trees: list[Any]) -> None:
+    """Send missing values where the trees send them, which skl2onnx leaves out."""
+    ensemble = next(node for node in reversed(nodes) if node.op_type == "TreeEnsembleClassifier")
+    found = {attribute.name: attribute.ints for attribute in ensemble.attribute}
+    found["nodes_missing_value_tracks_true"][:] = [
+        int(trees[tree].tree_.missing_go_to_left[node])
+        for tree, node in zip(found["nodes_treeids"], found["nodes_nodeids"], strict=True)
+    ]
 
 
 def _refuse_categories(classifier: Any) -> None:

@@ -62,6 +62,13 @@ class Column(NamedTuple):
     kind: Kind
     values: NDArray
 
+    def unusual(self) -> dict[str, Any]:
+        """Return what to put into the column; not None where an empty text is a category."""
+        values = _VALUES[self.kind]
+        if self.kind == "text" and "" in self.values.tolist():
+            return {what: value for what, value in values.items() if value is not None}
+        return values
+
 
 @dataclass(frozen=True, eq=False)
 class Probe:
@@ -98,7 +105,7 @@ def probes(X: Any, predict_pmf: Callable[[Any], Array]) -> list[Probe]:
     rows = np.unique(np.linspace(0, n - 1, min(n, _ROWS)).astype(np.intp))
     found = []
     for what in dict.fromkeys(what for values in _VALUES.values() for what in values):
-        changed = [name for name, column in columns.items() if what in _VALUES[column.kind]]
+        changed = [name for name, column in columns.items() if what in column.unusual()]
         if not changed:
             continue
         table = _table(X, columns, rows, changed, what)
