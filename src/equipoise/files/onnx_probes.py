@@ -153,11 +153,12 @@ def _table(
     native = nw.from_native(X, eager_only=True, pass_through=True)
     if not isinstance(native, nw.DataFrame):
         return np.column_stack(list(series.values()))
+    made_as: dict[Kind, Any] = {"float": nw.Float64, "text": nw.String}
     made = [
         nw.new_series(
             name,
             values.tolist(),
-            nw.String if columns[name].kind == "text" else native.schema[name],
+            native.schema[name] if columns[name].kind == "int" else made_as[columns[name].kind],
             backend=native.implementation,
         )
         for name, values in series.items()
