@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.utils import get_tags
+from sklearn.utils import ClassifierTags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from equipoise.cells.table import CellTable
@@ -24,6 +24,7 @@ from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.objectives import Loss, Objective, loss_table
 from equipoise.game.pool import Oracle, Pool
 from equipoise.game.rounds import Limits
+from equipoise.oracles.learners import constant_classifier
 from equipoise.oracles.specs import OracleSpec, Refit, read_oracle
 from equipoise.rows.hashing import salt_of
 from equipoise.rows.people import People
@@ -137,6 +138,9 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
         if pool is None:
             pool, opened = open_pool(engine, (self.estimator, spec), self.checkpoint, n_jobs)
         oracle = spec.over(engine, self.estimator, engine.fits_at_a_time(n_jobs))
+        if not oracle.exact:  # a list of candidates is the whole class
+            pool.add(constant_classifier(0), np.zeros_like(engine.cells.limits()[0]))
+            pool.add(constant_classifier(1), np.add(*engine.cells.limits()))
         if constraint.is_open:
             pool.ask(oracle, engine.cells.total(loss_table(self.objective, engine.cells))[1])
             constraint, lagrangian = self._with_parameters(engine.cells, pool)
@@ -197,6 +201,9 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        # Also of a frontier, which is no classifier: its y has two labels.
+        tags.classifier_tags = ClassifierTags(multi_class=False)
+        tags.target_tags.required = True
         if not isinstance(self.estimator, (list, tuple)):
             # A learner of the user's own need not know scikit-learn's tags.
             with suppress(AttributeError):
