@@ -135,7 +135,7 @@ def test_draws_are_a_hash_of_the_row():
     clf.fit(X, y, sensitive_features=A)
     decisions = clf.predict(X, sensitive_features=A)
     pmf = clf.predict_pmf(X, sensitive_features=A)
-    np.testing.assert_array_equal(decisions, hash_uniform(X, salt=3) < pmf[:, 1])
+    np.testing.assert_array_equal(decisions, hash_uniform(X.astype(np.float32), salt=3) < pmf[:, 1])
     assert ((pmf > 0.01) & (pmf < 0.99)).any()
     order = np.random.default_rng(0).permutation(len(y))
     np.testing.assert_array_equal(

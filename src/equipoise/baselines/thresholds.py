@@ -16,7 +16,7 @@ from equipoise.cells.rows import Cells
 from equipoise.cells.table import Array
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.groups import group_name
-from equipoise.estimators.randomized import draw_uniform
+from equipoise.rows.hashing import draw_uniform, salt_of
 from equipoise.rows.people import People
 from equipoise.rows.validation import check_features, read_columns, read_weights
 
@@ -40,8 +40,8 @@ class ThresholdOptimizer(Baseline):
     constraint : Constraint
         ``DemographicParity(eps=0)``, ``EqualizedOdds(eps=0.02)``, ... ``eps=0`` is the method as
         published.
-    random_state : int, default=0
-        Salt of the draws in ``predict``.
+    random_state : int, optional
+        Salt of the draws in ``predict``; by default as for `FairClassifier`.
 
     Attributes
     ----------
@@ -51,6 +51,8 @@ class ThresholdOptimizer(Baseline):
         The expected error on the training data.
     sensitive_names_in_ : list of str
         The columns of ``sensitive_features``.
+    salt_ : int
+        The salt in use.
     estimator_ : classifier
         The fitted learner.
     classes_ : array of two labels
@@ -75,7 +77,9 @@ class ThresholdOptimizer(Baseline):
     True
     """
 
-    def __init__(self, estimator: Any, constraint: Constraint, *, random_state: int = 0) -> None:
+    def __init__(
+        self, estimator: Any, constraint: Constraint, *, random_state: int | None = None
+    ) -> None:
         self.estimator = estimator
         self.constraint = constraint
         self.random_state = random_state
@@ -115,6 +119,7 @@ class ThresholdOptimizer(Baseline):
         self.sensitive_names_in_ = list(cells.sensitive)
         self.thresholds_ = dict(zip(cells.groups(), mixtures, strict=True))
         self.error_ = error
+        self.salt_ = salt_of(cells, classes) if self.random_state is None else self.random_state
         return self
 
     def predict(
@@ -138,7 +143,7 @@ class ThresholdOptimizer(Baseline):
             Draw afresh from this source instead of hashing.
         """
         selected = self.predict_pmf(X, sensitive_features=sensitive_features)[:, 1]
-        uniform = draw_uniform(X, len(selected), key, random_state, salt=self.random_state)
+        uniform = draw_uniform(X, salt=self.salt_, key=key, random_state=random_state)
         return self.classes_[(uniform < selected).astype(np.intp)]
 
     def predict_pmf(self, X: Any, *, sensitive_features: Any = None) -> Array:

@@ -120,7 +120,7 @@ class Training:
         option("Measure on out-of-fold decisions of so many folds: for learners that overfit."),
     ] = None
     test_size: Annotated[float, option("Share of the rows to hold out.")] = 0.2
-    seed: Annotated[int, option("Of the split, the learner and the draws.")] = 0
+    seed: Annotated[int, option("Of the split and the learner.")] = 0
     checkpoint: Annotated[
         Path | None,
         option(

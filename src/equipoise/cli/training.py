@@ -79,7 +79,6 @@ class Training:
                 self.constraint,
                 oracle=self.oracle,
                 checkpoint=self.options.checkpoint,
-                random_state=self.options.seed,
                 callback=_watcher(tick, NU_SCALE / np.sqrt(len(train))),
                 **parameters,
             )

@@ -26,6 +26,7 @@ from equipoise.game.pool import Oracle, Pool
 from equipoise.game.rounds import Limits
 from equipoise.oracles.learners import constant_classifier
 from equipoise.oracles.specs import OracleSpec, Refit, read_oracle
+from equipoise.rows.hashing import salt_of
 from equipoise.rows.people import People
 from equipoise.rows.validation import check_features, read_integer, read_positive
 
@@ -65,6 +66,10 @@ class Problem:
     def cells(self) -> CellTable:
         """The cells of the engine."""
         return self.engine.cells
+
+    def salt(self, given: int | None) -> int:
+        """Return the salt of the draws in predict: the one given, or one of this problem."""
+        return salt_of(self.cells, self.engine.classes) if given is None else given
 
     def with_multiplier_bound(self, B: float) -> Problem:
         """Return the problem with |lambda|_1 <= B."""
@@ -211,15 +216,14 @@ def read_nu(nu: float | None, cells: CellTable) -> float:
     return NU_SCALE / np.sqrt(cells.n_effective) if nu is None else read_positive(nu, "nu")
 
 
-def read_limits(estimator: Any) -> tuple[Limits, int]:
-    """Return the checked limits of a fit, and the salt of the draws in predict."""
+def read_limits(estimator: Any) -> tuple[Limits, int | None]:
+    """Return the checked limits of a fit, and the salt of the draws if one was given."""
     if estimator.callback is not None and not callable(estimator.callback):
         raise TypeError(
             f"callback is {estimator.callback!r}; expected a function that takes a Round."
         )
     max_iter = read_integer(estimator.max_iter, "max_iter", least=1)
-    if estimator.random_state is None:
-        salt = int(np.random.default_rng().integers(2**32))
-    else:
-        salt = read_integer(estimator.random_state, "random_state", least=0)
+    salt = estimator.random_state
+    if salt is not None:
+        salt = read_integer(salt, "random_state", least=0)
     return Limits(max_iter, estimator.callback, estimator.verbose), salt

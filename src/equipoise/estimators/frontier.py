@@ -117,7 +117,7 @@ class Frontier(Reduction):
         n_jobs: int | None = None,
         checkpoint: str | Path | None = None,
         callback: Callable[[list[Round]], object] | None = None,
-        random_state: int | None = 0,
+        random_state: int | None = None,
         verbose: bool = False,
     ) -> None:
         self.estimator = estimator
@@ -166,7 +166,8 @@ class Frontier(Reduction):
             (free,) = problem.pool.ask(problem.oracle, problem.lagrangian.costs(no_multipliers))
         check_features(self, problem.engine.example(X), reset=True)
         self.classes_, self.nu_, self.n_iter_ = problem.engine.classes, problem.nu, outcome.n_rounds
-        self._salt, self._scope, self._free = salt, scope_of(problem.oracle), free
+        self._salt, self._free = problem.salt(salt), free
+        self._scope = scope_of(problem.oracle)
         self._queries: Queries | None = queries
         self._take_over(problem, problem.pool.detached())
         self._trace(bounds)

@@ -68,8 +68,10 @@ class FairClassifier(RandomizedReduction):
         data and parameters that finds them goes on from where the last one ended.
     callback : callable, optional
         Called with every `Round`; return True to stop with what was found.
-    random_state : int or None, default=0
-        Salt of the draws in ``predict``. None draws a salt at ``fit``.
+    random_state : int, optional
+        Salt of the draws in ``predict``. By default it follows from the labels, the groups and the
+        number of people in each, so that fits to the same people share it and models of other
+        problems do not. Pass a number to keep everybody's luck when the people change.
     verbose : bool, default=False
         Print a line for every round.
 
@@ -122,7 +124,7 @@ class FairClassifier(RandomizedReduction):
         max_iter: int = 100,
         checkpoint: str | Path | None = None,
         callback: Callable[[Round], object] | None = None,
-        random_state: int | None = 0,
+        random_state: int | None = None,
         verbose: bool = False,
     ) -> None:
         self.estimator = estimator
@@ -265,7 +267,7 @@ class ExponentiatedGradient(RandomizedReduction):
         max_iter: int = 200,
         checkpoint: str | Path | None = None,
         callback: Callable[[Round], object] | None = None,
-        random_state: int | None = 0,
+        random_state: int | None = None,
         verbose: bool = False,
     ) -> None:
         self.estimator = estimator

@@ -52,12 +52,15 @@ class FitResult:
 
 
 def result_of(
-    problem: Problem, outcome: Outcome[Round], certificate: Certificate, salt: int
+    problem: Problem, outcome: Outcome[Round], certificate: Certificate, salt: int | None
 ) -> FitResult:
     """Return the result of a solver's last round."""
     mixture, pool = outcome.last.mixture, problem.pool
     classifier = RandomizedClassifier(
-        mixture.members(pool.classifiers), mixture.weights, problem.engine.classes, salt
+        mixture.members(pool.classifiers),
+        mixture.weights,
+        problem.engine.classes,
+        problem.salt(salt),
     )
     table = problem.cells.table()
     measured = {"training": Tally.of_shares(table, mixture.shares(pool.s))}
