@@ -51,9 +51,12 @@ class Constraint:
         """Add this constraint's inequalities over the builder's cells."""
         raise TypeError(f"{type(self).__name__} does not say which inequalities it stands for.")
 
-    def moments(self, cells: CellTable) -> Moments:
-        """Compile into M mu(h) <= c over these cells."""
-        builder = MomentsBuilder(cells)
+    def moments(self, cells: CellTable, known: CellTable | None = None) -> Moments:
+        """Compile into M mu(h) <= c over these cells.
+
+        ``known`` is the table of the fit where these are other people: see `MomentsBuilder`.
+        """
+        builder = MomentsBuilder(cells, known)
         self.add_rows(builder)
         return builder.build()
 
@@ -244,18 +247,26 @@ class Linear(Constraint):
         if self.names is not None and len(self.names) != len(c):
             raise ValueError(f"from_moments got {len(self.names)} names for {len(c)} rows.")
         utilities = _each(self.g, len(self.events))
-        moments = []
+        moments: list[int | None] = []
         for number, (condition, g) in enumerate(zip(self.events, utilities, strict=True)):
-            event = event_mask(condition, builder.cells)
-            if not builder.cells.population[event].sum() > 0:
+            event = event_mask(condition, builder.cells, builder.known)
+            if builder.cells.population[event].sum() > 0:
+                moments.append(builder.moment(event, utility_table(g, builder.cells)))
+            elif builder.known is None:
                 raise ValueError(f"event {number} of from_moments, {condition!r}, is empty.")
-            moments.append(builder.moment(event, utility_table(g, builder.cells)))
+            else:
+                moments.append(None)
         for k, (coefficients, bound) in enumerate(zip(M, c, strict=True)):
             text = self.names[k] if self.names is not None else f"row {k}"
-            row: dict[int, float] = {}
-            for j, value in zip(moments, coefficients, strict=True):
-                row[j] = row.get(j, 0.0) + value
-            builder.row(Row(self.name, text, bound=float(bound)), row)
+            row = Row(self.name, text, bound=float(bound), limit=" at most")
+            if any(j is None and m for j, m in zip(moments, coefficients, strict=True)):
+                builder.leave_out(row, "nobody is in one of its events")
+                continue
+            sums: dict[int, float] = {}
+            for j, m in zip(moments, coefficients, strict=True):
+                if j is not None:
+                    sums[j] = sums.get(j, 0.0) + m
+            builder.row(row, sums)
 
 
 def _each(g: Utility | Sequence[Utility], n: int) -> list[Utility]:

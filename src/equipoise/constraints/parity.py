@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from equipoise.cells.table import Array, CellTable
-from equipoise.constraints.bounds import Bounds, BoundTable
+from equipoise.constraints.bounds import Bounds
 from equipoise.constraints.groups import GroupConstraint, group_name
 from equipoise.constraints.moments import MomentsBuilder, Row
 from equipoise.constraints.rates import ERROR, FNR, FPR, SELECTION, TPR, Rate
@@ -53,20 +53,20 @@ class Parity(GroupConstraint):
 
     def add_rows(self, builder: MomentsBuilder) -> None:
         """Compare every group with its reference, event by event."""
-        bounds = BoundTable(self.eps, type(self).__name__)
         self._check_ratio()
-        cells = builder.cells
-        tables = self.utilities(cells)
-        for event, mask in self.events(cells, list(tables)):
+        tables = self.utilities(builder.cells)
+        bounds = self.bound_table(builder, self.eps, list(tables))
+        for event, mask in self.events(builder, list(tables)):
             g = tables[event.label]
             rates = {
                 group: builder.moment(members, g)
-                for group, members in self.members(cells, event, mask).items()
+                for group, members in self.members(builder, event, mask).items()
             }
-            for a, b, j, r in self._comparisons(rates, builder.moment(mask, g)):
+            for a, b, j, r in self._comparisons(rates, builder.moment(mask, g), builder):
                 for low, high, side, word in ((r, j, 1, "above"), (j, r, -1, "below")):
                     text = f"{group_name(a)} {word} {group_name(b)}"
-                    row = Row(self.name, text, a, b, event, side, bounds.next(event, a, b))
+                    bound = bounds.next(event, a, b, side)
+                    row = Row(self.name, text, a, b, event, side, bound, self._limit(a, b, side))
                     coefficients = {high: self.ratio}
                     coefficients[low] = coefficients.get(low, 0.0) - 1.0
                     builder.row(row, coefficients, follows_eps=True)
@@ -77,7 +77,7 @@ class Parity(GroupConstraint):
         return {rate.given: rate.table(cells) for rate in self.rates}
 
     def _comparisons(
-        self, rates: dict[Hashable, int], overall: int
+        self, rates: dict[Hashable, int], overall: int, builder: MomentsBuilder
     ) -> Iterator[tuple[Hashable, Hashable, int, int]]:
         if self.reference == "pairwise":
             names = list(rates)
@@ -91,11 +91,17 @@ class Parity(GroupConstraint):
             for a, j in rates.items():
                 if a != self.reference:
                     yield a, self.reference, j, rates[self.reference]
-        else:
+        elif builder.known is None or self.reference not in builder.groups(self.on, self.groups):
             raise ValueError(
                 f"reference={self.reference!r} is neither 'overall' nor 'pairwise' nor a group "
                 f"with examples; the groups are {', '.join(map(repr, rates))}."
             )
+
+    def _limit(self, a: Hashable, b: Hashable, side: int) -> str:
+        if self.ratio == 1:
+            return " by at most"
+        high, low = map(group_name, (a, b) if side > 0 else (b, a))
+        return f", {self.ratio:g} x {high} - {low} at most"
 
     def _check_ratio(self) -> None:
         if not isinstance(self.ratio, (int, float, np.number)) or not 0 < self.ratio <= 1:

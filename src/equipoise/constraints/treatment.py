@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from equipoise.constraints.base import Constraint
-from equipoise.constraints.bounds import Bounds, BoundTable
+from equipoise.constraints.bounds import Bounds
 from equipoise.constraints.groups import GroupConstraint, group_name
 from equipoise.constraints.moments import MomentsBuilder, Row
 
@@ -81,18 +81,18 @@ class TreatmentEquality(GroupConstraint):
 
     def add_rows(self, builder: MomentsBuilder) -> None:
         """Tie false negatives to false positives in every group, stratum by stratum."""
-        bounds = BoundTable(self.eps, type(self).__name__)
+        bounds = self.bound_table(builder, self.eps)
         cells, tau = builder.cells, self._checked_tau()
         negative, positive = _FALSE_NEGATIVE[cells.label], _FALSE_POSITIVE[cells.label]
-        for event, mask in self.events(cells):
-            for group, members in self.members(cells, event, mask).items():
+        for event, mask in self.events(builder):
+            for group, members in self.members(builder, event, mask).items():
                 fn, fp = builder.moment(members, negative), builder.moment(members, positive)
                 for side, word in ((1, "above"), (-1, "below")):
                     text = (
                         f"false negatives of {group_name(group)} {word} {tau:g} x false positives"
                     )
-                    eps = bounds.next(event, group)
-                    row = Row(self.name, text, group, event=event, side=side, bound=eps)
+                    eps = bounds.next(event, group, side=side)
+                    row = Row(self.name, text, group, None, event, side, eps, " by at most")
                     builder.row(row, {fn: side, fp: -side * tau}, follows_eps=True)
         bounds.check_all_used()
 

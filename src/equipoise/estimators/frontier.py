@@ -344,7 +344,12 @@ class Frontier(Reduction):
                 tally = Tally.of_shares(table, point.mixture.shares(shares))
                 constraint = with_eps(self.constraint, point.eps)
                 measured += measure(
-                    {data: tally}, constraint, self.objective, level=level, bound=point.eps
+                    {data: tally},
+                    constraint,
+                    self.objective,
+                    level=level,
+                    bound=point.eps,
+                    known=self.cells_,
                 )
         return ViolationReport(measured, level)
 

@@ -296,7 +296,7 @@ class Certificate:
             "scope": self.scope.value,
             "status": self.status.value,
             "gap_closed": bool(self.is_optimal()),
-            "conflict": [str(row) for row in self.conflict],
+            "conflict": [row.sentence() for row in self.conflict],
             "text": str(self),
         }
 
@@ -337,7 +337,7 @@ class Certificate:
             if self.possible
             else "No decisions whatsoever can meet them, not even with every label known."
         )
-        rows = "; ".join(map(str, self.conflict))
+        rows = "; ".join(row.sentence() for row in self.conflict)
         in_all = (
             f", or {self.total_slack:.4f} in all, spread over the bounds that need it"
             if self.total_slack > 0
@@ -369,7 +369,8 @@ class Certificate:
             f"binding     {len(self.binding)} of {len(self.rows)} constraints{limits}",
         ]
         lines += [
-            f'loosening "{row}" by 0.01 saves at most {price:.4f} of error' for row, price in prices
+            f'loosening "{row.sentence()}" by 0.01 saves at most {price:.4f} of error'
+            for row, price in prices
         ]
         return lines
 
