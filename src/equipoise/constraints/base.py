@@ -8,7 +8,7 @@ one's own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
@@ -61,12 +61,12 @@ class Constraint:
         return builder.build()
 
     @property
-    def is_open(self) -> bool:
-        """Whether a parameter is still to be found from the data, see `settle`."""
-        return False
+    def n_open(self) -> int:
+        """How many parameters are still to be found; M and c are affine in each of them."""
+        return 0
 
-    def settle(self, value: Callable[[Constraint], float]) -> Constraint:
-        """Return this constraint with open parameters chosen to make ``value`` least."""
+    def closed(self, values: ArrayLike) -> Constraint:
+        """Return this constraint with its ``n_open`` open parameters, all > 0, filled in."""
         return self
 
     @staticmethod
@@ -186,19 +186,15 @@ class All(Constraint):
             part.add_rows(builder)
 
     @property
-    def is_open(self) -> bool:
-        """Whether a part has a parameter still to be found."""
-        return any(part.is_open for part in self.parts)
+    def n_open(self) -> int:
+        """How many parameters of the parts are still to be found."""
+        return sum(part.n_open for part in self.parts)
 
-    def settle(self, value: Callable[[Constraint], float]) -> Constraint:
-        """Settle one open part after the other."""
-        parts = list(self.parts)
-        for at, part in enumerate(parts):
-            if part.is_open:
-                parts[at] = part.settle(
-                    lambda settled, at=at: value(All((*parts[:at], settled, *parts[at + 1 :])))  # type: ignore[misc]
-                )
-        return All(tuple(parts))
+    def closed(self, values: ArrayLike) -> Constraint:
+        """Return the parts with their open parameters filled in, in order."""
+        ends = np.cumsum([part.n_open for part in self.parts])
+        split = np.split(np.asarray(values, dtype=float), ends[:-1])
+        return All(tuple(p.closed(v) for p, v in zip(self.parts, split, strict=True)))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parts and, if deep, their parameters as ``0__eps``, ``1__eps``, ..."""

@@ -101,6 +101,8 @@ class Frontier(Reduction):
     True
     """
 
+    _finds_parameters = False  # the best ones differ from bound to bound
+
     def __init__(
         self,
         estimator: Any,
