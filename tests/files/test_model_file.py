@@ -224,7 +224,7 @@ def test_the_manifest_tells_what_the_model_is(saved):
     assert manifest["format_version"] == 1
     assert manifest["versions"]["equipoise"] == equipoise.__version__
     assert manifest["constraint"] == "DemographicParity(eps=0.02)"
-    assert manifest["certificate"]["feasible"] is True
+    assert manifest["certificate"]["status"] == "met"
     assert sum(manifest["weights"]) == pytest.approx(1)
     assert manifest["classes"] == ["0", "1"]
     assert manifest["n_features"] == 3

@@ -60,6 +60,8 @@ def test_finite_B_solves_the_penalised_problem(seed: int, B: float) -> None:
     assert violation <= (1 + 2 * nu) / B
     assert clf.certificate_.lower <= best.value + SOLVER
     assert clf.certificate_.multipliers.sum() <= B + SOLVER
+    assert clf.certificate_.error == pytest.approx(problem.error(selected), abs=1e-9)
+    clf.certificate_.check()
 
 
 def test_finite_B_does_trade_violation_for_error() -> None:

@@ -24,6 +24,7 @@ from equipoise.game.objectives import Loss, Objective
 from equipoise.game.parameters import find_parameters
 from equipoise.game.pool import Oracle, Pool
 from equipoise.game.rounds import Limits
+from equipoise.oracles.learners import constant_classifier
 from equipoise.oracles.specs import OracleSpec, Refit, read_oracle
 from equipoise.rows.people import People
 from equipoise.rows.validation import check_features, read_integer, read_positive
@@ -135,6 +136,9 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
         if pool is None:
             pool, opened = open_pool(engine, (self.estimator, spec), self.checkpoint, n_jobs)
         oracle = spec.over(engine, self.estimator, engine.fits_at_a_time(n_jobs))
+        if not oracle.exact:  # a list of candidates is the whole class
+            pool.add(constant_classifier(0), np.zeros_like(engine.cells.limits()[0]))
+            pool.add(constant_classifier(1), np.add(*engine.cells.limits()))
         return Problem(engine, lagrangian, oracle, pool, opened, nu, constraint)
 
     def _oracle_spec(self) -> OracleSpec:

@@ -15,6 +15,7 @@ from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from equipoise.cells.table import Array
 from equipoise.constraints.base import Constraint
@@ -120,8 +121,8 @@ def least_values(
         minima = _Line(ends[0], ends[1], s).minima()
         parameters[at] = minima[0][1]
     found = []
-    for value, angle_tangent in minima:
-        parameters[at] = angle_tangent
+    for value, t in minima:
+        parameters[at] = t
         found.append(Minimum(value, parameters.copy()))
     return found
 
@@ -173,8 +174,8 @@ class _Line:
         angles, values = _ANGLES, np.array(self.values(_ANGLES))
         for _ in range(_ZOOMS):
             lowest = _local_minima(values)
-            new = [_around(angles, at) for at in lowest]
-            new = np.concatenate([*new, self.limits(angles[lowest])])
+            closer = (_around(angles, at) for at in lowest)
+            new = np.concatenate([*closer, self.limits(angles[lowest])])
             angles = np.concatenate([angles, new])
             values = np.concatenate([values, self.values(new)])
             angles, first = np.unique(angles, return_index=True)
@@ -182,7 +183,7 @@ class _Line:
         return [(float(values[at]), float(np.tan(angles[at]))) for at in _local_minima(values)]
 
 
-def _local_minima(values: Array) -> Array:
+def _local_minima(values: Array) -> NDArray[np.intp]:
     """Return where the least local minima are, the least first; a plateau counts once."""
     padded = np.concatenate([[np.inf], values, [np.inf]])
     is_low = (values < padded[:-2]) & (values <= padded[2:])
