@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from inspect import cleandoc
+from textwrap import fill
 from typing import Any, ClassVar
 
 import numpy as np
@@ -46,6 +48,12 @@ class Constraint:
     formula: ClassVar[str] = ""
     misleads: ClassVar[str] = ""
     short_name: ClassVar[str] = ""
+
+    def __init_subclass__(cls) -> None:
+        """Put what a constraint asks, its formula and what it does not promise into its help."""
+        super().__init_subclass__()
+        if "asks" in vars(cls) and "Examples" in (cls.__doc__ or ""):
+            cls.__doc__ = _docstring(cls)
 
     def add_rows(self, builder: MomentsBuilder) -> None:
         """Add this constraint's inequalities over the builder's cells."""
@@ -125,7 +133,7 @@ class Constraint:
     def __repr__(self) -> str:
         changed = (
             f"{f.name}={getattr(self, f.name)!r}"
-            for f in sorted(fields(self), key=lambda f: bool(f.kw_only))  # type: ignore[arg-type]
+            for f in _in_order(self)
             if f.name == "eps" or not _same(getattr(self, f.name), f.default)
         )
         return f"{type(self).__name__}({', '.join(changed)})"
@@ -141,6 +149,23 @@ class Constraint:
             f"a constraint is neither true nor false: {self!r}. Write a & b to ask for both, and "
             "(0.1 <= r) & (r <= 0.3) for a range."
         )
+
+
+def _docstring(cls: type[Constraint]) -> str:
+    """Return the docstring of a constraint: its words, around what was written for it alone."""
+    own, parent = cleandoc(cls.__doc__ or ""), cls.__mro__[1]
+    at = own.index("Parameters\n---" if "Parameters\n---" in own else "Examples\n---")
+    words, sections = own[:at].strip(), own[at:]
+    if sections.startswith("Examples"):
+        names = ", ".join(f.name for f in _in_order(parent))
+        sections = f"Parameters\n----------\n{names}\n    See `{parent.__name__}`.\n\n{sections}"
+    formula = f"``{cls.formula.removesuffix('.')}``"
+    return "\n\n".join([cls.asks, formula, words, fill(cls.misleads, 95), sections])
+
+
+def _in_order(cls: Any) -> list[Any]:
+    """Return the fields of a constraint, those that need no keyword first."""
+    return sorted(fields(cls), key=lambda field: bool(field.kw_only))
 
 
 def _same(value: Any, default: Any) -> bool:

@@ -17,14 +17,10 @@ from equipoise.constraints.rates import ERROR, SELECTION
 
 @dataclass(repr=False)
 class BoundedGroupError(GroupConstraint):
-    """No group's error rate exceeds a bound.
+    """Other names: bounded group loss. Called `BoundedGroupLoss` too.
 
-    ``P[h(X)!=Y | A=a] <= bound`` for every group ``a``.
-
-    Other names: bounded group loss. Called `BoundedGroupLoss` too.
-
-    Use it where a service must be good enough for everybody. Groups may still be served
-    differently well below the bound; nobody is made worse off for the sake of equality.
+    Use it where a service must be good enough for everybody: nobody is made worse off for the sake
+    of equality.
 
     Parameters
     ----------
@@ -65,20 +61,10 @@ class BoundedGroupError(GroupConstraint):
 
 @dataclass(repr=False)
 class MinimaxGroupError(GroupConstraint):
-    """The worst-off group's error rate is as small as it can be.
-
-    Minimises ``max over a of P[h(X)!=Y | A=a]``; among the classifiers that do, the overall error.
-
-    Other names: minimax (Rawlsian, max-min) fairness, distributionally robust over groups.
+    """Other names: minimax (Rawlsian, max-min) fairness, distributionally robust over groups.
 
     Use it where nobody should be made worse off without anybody gaining, and where no bound is
-    known beforehand. One group that is hard to classify, perhaps because its labels are noise, may
-    set the rate for all; look at which group limits the result.
-
-    Parameters
-    ----------
-    on, groups, min_size, small
-        See `GroupConstraint`.
+    known beforehand. Among the classifiers that do it, the overall error is made least.
 
     Examples
     --------
@@ -106,14 +92,9 @@ class MinimaxGroupError(GroupConstraint):
 
 @dataclass(repr=False)
 class SelectionRate(GroupConstraint):
-    """The share of people selected has a floor, a cap, or both.
+    """Other names: quota, budget, capacity, rate constraint.
 
-    ``at_least <= P[h(X)=1] <= at_most``, for everybody, one group, or each group.
-
-    Other names: quota, budget, capacity, rate constraint.
-
-    Use it for capacities ("no more than 30 % can be invited") and quotas. It fixes numbers and not
-    relations: with other people the same numbers may be easy or impossible.
+    Use it for capacities ("no more than 30 % can be invited") and quotas.
 
     Parameters
     ----------

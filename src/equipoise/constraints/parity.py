@@ -111,21 +111,10 @@ class Parity(GroupConstraint):
 
 
 class DemographicParity(Parity):
-    """Every group is selected equally often (Definition 1; also called statistical parity).
+    """Definition 1. Other names: statistical parity, independence, equal acceptance rate.
 
-    ``| P[h(X)=1 | A=a] - P[h(X)=1] | <= eps`` for every group ``a``.
-
-    Other names: statistical parity, independence, equal acceptance rate, group fairness.
-
-    It looks at decisions only, never at the true label. Use it where the label itself is the
-    product of past discrimination, or where equal shares are the aim. It does not ask that the
-    decisions be right: a classifier that is accurate in one group and picks at random in another
-    can satisfy it, and a perfect classifier violates it when base rates differ.
-
-    Parameters
-    ----------
-    eps, reference, ratio, on, groups, min_size, small
-        See `Parity`.
+    Use it where the label itself is the product of past discrimination, or where equal shares are
+    the aim.
 
     Examples
     --------
@@ -153,20 +142,10 @@ class DemographicParity(Parity):
 
 
 class EqualizedOdds(Parity):
-    """Every group has the same true-positive and the same false-positive rate (Definition 2).
-
-    ``| P[h(X)=1 | A=a, Y=y] - P[h(X)=1 | Y=y] | <= eps`` for every group ``a`` and label ``y``.
-
-    Other names: separation, positive-rate parity, conditional procedure accuracy.
+    """Definition 2. Other names: separation, positive-rate parity, conditional procedure accuracy.
 
     Among people with the same true label, membership in a group does not change the odds of being
-    selected. Use it where the label can be trusted. It does not ask for equal selection rates, and
-    it inherits whatever is wrong with the label.
-
-    Parameters
-    ----------
-    eps, reference, ratio, on, groups, min_size, small
-        See `Parity`.
+    selected. Use it where the label can be trusted.
 
     Examples
     --------
@@ -189,20 +168,11 @@ class EqualizedOdds(Parity):
 
 
 class EqualOpportunity(Parity):
-    """Those who deserve it are selected equally often in every group.
-
-    ``| P[h(X)=1 | A=a, Y=1] - P[h(X)=1 | Y=1] | <= eps`` for every group ``a``.
-
-    Other names: equality of opportunity, true-positive-rate parity, balance for the positive
+    """Other names: equality of opportunity, true-positive-rate parity, balance for the positive
     class, equal recall. Called `TruePositiveRateParity` too.
 
     Use it where being turned down wrongly is the harm and the label can be trusted, as in lending
-    to people who would repay. It says nothing about those who are selected wrongly.
-
-    Parameters
-    ----------
-    eps, reference, ratio, on, groups, min_size, small
-        See `Parity`.
+    to people who would repay.
 
     Examples
     --------
@@ -221,19 +191,9 @@ class EqualOpportunity(Parity):
 
 
 class FalsePositiveRateParity(Parity):
-    """Those who do not deserve it are selected equally often in every group.
+    """Other names: predictive equality, balance for the negative class.
 
-    ``| P[h(X)=1 | A=a, Y=0] - P[h(X)=1 | Y=0] | <= eps`` for every group ``a``.
-
-    Other names: predictive equality, balance for the negative class.
-
-    Use it where being selected is the harm, as when people are searched or detained. It says
-    nothing about the guilty who are let go.
-
-    Parameters
-    ----------
-    eps, reference, ratio, on, groups, min_size, small
-        See `Parity`.
+    Use it where being selected is the harm, as when people are searched or detained.
 
     Examples
     --------
@@ -250,21 +210,11 @@ class FalsePositiveRateParity(Parity):
 
 
 class FalseNegativeRateParity(Parity):
-    """Those who deserve it are turned down equally often in every group.
-
-    ``| P[h(X)=0 | A=a, Y=1] - P[h(X)=0 | Y=1] | <= eps`` for every group ``a``.
-
-    Other names: equal miss rate. As a difference it asks the same as `EqualOpportunity`; as a
+    """Other names: equal miss rate. As a difference it asks the same as `EqualOpportunity`; as a
     ratio it asks more, because a miss rate of 2 % against one of 1 % is a ratio of one half, while
     the hit rates 98 % and 99 % are nearly the same.
 
-    Use the ratio form where misses are rare and each one is grave, as in medicine. Like equal
-    opportunity it is blind to false alarms, and as good as the label.
-
-    Parameters
-    ----------
-    eps, reference, ratio, on, groups, min_size, small
-        See `Parity`.
+    Use the ratio form where misses are rare and each one is grave, as in medicine.
 
     Examples
     --------
@@ -281,21 +231,11 @@ class FalseNegativeRateParity(Parity):
 
 
 class ErrorRateBalance(Parity):
-    """Both kinds of error are equally frequent in every group.
-
-    ``| P[h(X)!=Y | A=a, Y=y] - P[h(X)!=Y | Y=y] | <= eps`` for every group ``a`` and label ``y``.
-
-    Other names: equal false-positive and false-negative rates (Chouldechova). As a difference it
+    """Other names: equal false-positive and false-negative rates (Chouldechova). As a difference it
     is `EqualizedOdds`; as a ratio it compares the error rates themselves, which asks more where
     errors are rare.
 
-    Use it where both errors do harm, each in its own way, and the label can be trusted. Where base
-    rates differ it rules out equal precision, unless the classifier is perfect.
-
-    Parameters
-    ----------
-    eps, reference, ratio, on, groups, min_size, small
-        See `Parity`.
+    Use it where both errors do harm, each in its own way, and the label can be trusted.
 
     Examples
     --------
@@ -321,20 +261,10 @@ class ErrorRateBalance(Parity):
 
 
 class AccuracyEquality(Parity):
-    """Decisions are right equally often in every group.
-
-    ``| P[h(X)!=Y | A=a] - P[h(X)!=Y] | <= eps`` for every group ``a``.
-
-    Other names: overall accuracy equality, error-rate parity. Called `ErrorRateParity` too. The
+    """Other names: overall accuracy equality, error-rate parity. Called `ErrorRateParity` too. The
     ratio form compares error rates, not accuracies.
 
-    Use it where both kinds of error do the same harm. Where they do not, a group may pay with one
-    kind what it gains in the other: use `EqualizedOdds`.
-
-    Parameters
-    ----------
-    eps, reference, ratio, on, groups, min_size, small
-        See `Parity`.
+    Use it where both kinds of error do the same harm.
 
     Examples
     --------
@@ -355,16 +285,11 @@ class AccuracyEquality(Parity):
 
 @dataclass(repr=False)
 class FourFifthsRule(Parity):
-    """The selection rate of every group is at least four fifths of that of every other.
-
-    ``P[h(X)=1 | A=a] >= 0.8 P[h(X)=1 | A=b]`` for all groups ``a`` and ``b``: exactly, and linear.
-
-    Other names: 80 % rule, disparate impact ratio (the rule of thumb of the US Uniform Guidelines
-    on Employee Selection Procedures, 1978).
+    """Other names: 80 % rule, disparate impact ratio. A rule of thumb of the US Uniform Guidelines
+    on Employee Selection Procedures, 1978.
 
     Use it where this rule is the yardstick. It is `DemographicParity` as a ratio between pairs,
-    with the same limits; selecting hardly anybody does not get around it. A rate of zero in every
-    group satisfies it.
+    exactly, and linear; selecting hardly anybody does not get around it.
 
     Parameters
     ----------

@@ -19,14 +19,10 @@ _FALSE_POSITIVE = np.array([[0.0, 1.0], [0.0, 0.0]])
 
 @dataclass(repr=False)
 class TreatmentEquality(GroupConstraint):
-    """False negatives and false positives are in the same proportion in every group.
-
-    ``| P[h(X)=0, Y=1 | A=a] - tau P[h(X)=1, Y=0 | A=a] | <= eps`` for every group ``a``.
-
-    Other names: equal ratio of false negatives to false positives (Berk).
+    """Other names: equal ratio of false negatives to false positives (Berk).
 
     Use it where the two errors are a trade, leniency against severity, and every group should get
-    the same deal. It says nothing about how many errors there are.
+    the same deal.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ from equipoise.cells.table import Array
 from equipoise.constraints.base import Constraint
 from equipoise.exceptions import EquipoiseWarning
 from equipoise.game.column_generation import column_generation
-from equipoise.game.lagrangian import Lagrangian
+from equipoise.game.lagrangian import Lagrangian, is_met
 from equipoise.game.mixture import best_mixtures
 from equipoise.game.pool import Oracle, Pool
 
@@ -118,7 +118,7 @@ def least_values(
             if closed.elastic is not None:  # rows without a bound have none to be within
                 closed = closed.only(np.flatnonzero(~closed.elastic))
             ends.append(replace(closed, B=min(B, _PENALTY)))
-        minima = _Line(ends[0], ends[1], s).minima()
+        minima = _Line(ends[0], ends[1], s, is_hard=not np.isfinite(B)).minima()
         parameters[at] = minima[0][1]
     found = []
     for value, t in minima:
@@ -134,6 +134,7 @@ class _Line:
     one: Lagrangian
     two: Lagrangian
     s: Array
+    is_hard: bool
 
     def at(self, t: float) -> Lagrangian:
         """Return the game at t: its rows are affine in t."""
@@ -144,10 +145,13 @@ class _Line:
     def values(self, angles: Sequence[float] | Array) -> list[float]:
         """Return the least error at each angle, plus the price of what is exceeded."""
         games = [self.at(float(t)) for t in np.tan(angles)]
-        mixtures = best_mixtures(games, self.s)
+        shares = [mixture.shares(self.s) for mixture in best_mixtures(games, self.s)]
+        errors = self.one.error(self.s)
+        # Hard bounds: no error that is saved makes up for a violation, however small.
+        unmet = float(errors.max() - errors.min()) if self.is_hard else 0.0
         return [
-            game.upper(mixture.shares(self.s))
-            for game, mixture in zip(games, mixtures, strict=True)
+            game.upper(q) + (0.0 if is_met(float(game.violation(q))) else unmet)
+            for game, q in zip(games, shares, strict=True)
         ]
 
     def limits(self, angles: Array) -> Array:
