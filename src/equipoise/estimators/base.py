@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.utils import get_tags
+from sklearn.utils import ClassifierTags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from equipoise.cells.table import CellTable
@@ -207,6 +207,9 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        # Also of a frontier, which is no classifier: its y has two labels.
+        tags.classifier_tags = ClassifierTags(multi_class=False)
+        tags.target_tags.required = True
         if not isinstance(self.estimator, (list, tuple)):
             # A learner of the user's own need not know scikit-learn's tags.
             with suppress(AttributeError):

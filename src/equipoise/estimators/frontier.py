@@ -34,7 +34,7 @@ from equipoise.game.objectives import Loss, Objective
 from equipoise.game.pool import Pool
 from equipoise.game.rounds import Round, run
 from equipoise.metrics.tallies import Tally
-from equipoise.metrics.violations import ViolationReport, measure
+from equipoise.metrics.violations import Meter, ViolationReport
 from equipoise.oracles.specs import OracleSpec
 from equipoise.rows.people import People
 from equipoise.rows.validation import check_features
@@ -183,24 +183,14 @@ class Frontier(Reduction):
         traced = next((point for point in self.points_ if point.eps == eps), None)
         return self._classifier(traced or self._points([float(eps)])[0])
 
-    def refine(
-        self,
-        eps: float,
-        X: Any,
-        y: Any,
-        *,
-        sensitive_features: Any = None,
-        control_features: Any = None,
-        sample_weight: Any = None,
-        utilities: Any = None,
-    ) -> FairClassifier:
+    def refine(self, eps: float, X: Any, y: Any, **metadata: Any) -> FairClassifier:
         """Return the classifier for this bound with a certified gap, training where it must.
 
-        Takes the data of ``fit`` again, since none is kept. What is found serves all bounds:
-        ``points_`` are traced anew.
+        Takes the data of ``fit`` again, in the same way, since none is kept. What is found serves
+        all bounds: ``points_`` are traced anew.
         """
         check_is_fitted(self)
-        people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
+        people = People(X, y, **metadata)
         problem = self._state(people, pool=self.pool_, n_jobs=self.n_jobs)
         rounds = many_bounds(
             games_of(self.constraint, problem.lagrangian, [eps]),
@@ -237,8 +227,7 @@ class Frontier(Reduction):
     def with_constraint(self, constraint: Constraint, bounds: ArrayLike | None = None) -> Frontier:
         """Return the frontier of another constraint over the same cells, without training.
 
-        Its lower values hold for mixtures of the classifiers known only: the learner was not asked
-        about this constraint.
+        Its lower values hold for mixtures of the classifiers known only.
         """
         return self._over_same_pool(constraint=constraint, bounds=bounds)
 
@@ -246,22 +235,13 @@ class Frontier(Reduction):
         """Return the frontier for other costs, without training; see `with_constraint`."""
         return self._over_same_pool(objective=objective)
 
-    def recertify(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        sensitive_features: Any = None,
-        control_features: Any = None,
-        sample_weight: Any = None,
-        utilities: Any = None,
-    ) -> Frontier:
+    def recertify(self, X: Any, y: Any, **metadata: Any) -> Frontier:
         """Return the frontier on new data, its mixtures balanced anew, without training.
 
-        Lower values hold for mixtures of the classifiers known only.
+        The parameters are those of ``fit``. Lower values hold for mixtures of the classifiers known
+        only.
         """
-        people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
-        engine = self._open_new(people)
+        engine = self._open_new(People(X, y, **metadata))
         shares = engine.shares(self.pool_.classifiers)
         return self._over_same_pool(
             cells_=engine.cells.table(),
@@ -269,22 +249,12 @@ class Frontier(Reduction):
             shares_={"recertified": shares},
         )
 
-    def evaluate(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        sensitive_features: Any = None,
-        control_features: Any = None,
-        sample_weight: Any = None,
-        utilities: Any = None,
-    ) -> list[FrontierPoint]:
+    def evaluate(self, X: Any, y: Any, **metadata: Any) -> list[FrontierPoint]:
         """Return the points as they are, measured on other data: what happens to new people.
 
-        The certificates of these points tell violations, but prove nothing about optimality.
+        The parameters are those of ``fit``. Certificates stay those of the training data.
         """
-        people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
-        engine = self._open_new(people)
+        engine = self._open_new(People(X, y, **metadata))
         shares = engine.shares(self.pool_.classifiers)
         stated = self._game(self.constraint, engine.cells)
         points = []
@@ -345,17 +315,10 @@ class Frontier(Reduction):
             known["test"] = engine.cells.table(), engine.shares(self.pool_.classifiers)
         measured = []
         for data, (table, shares) in known.items():
+            meter = Meter(table, with_eps(self.constraint, 0.0), self.objective, self.cells_)
             for point in self.points_:
                 tally = Tally.of_shares(table, point.mixture.shares(shares))
-                constraint = with_eps(self.constraint, point.eps)
-                measured += measure(
-                    {data: tally},
-                    constraint,
-                    self.objective,
-                    level=level,
-                    bound=point.eps,
-                    known=self.cells_,
-                )
+                measured.append(meter.measure(data, tally, level=level, bound=point.eps))
         return ViolationReport(measured, level)
 
     def _take_over(self, problem: Problem, pool: Pool) -> None:

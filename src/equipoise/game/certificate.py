@@ -315,8 +315,8 @@ class Certificate:
 
     def __str__(self) -> str:
         scope = self.scope.value
-        proven = "certified" if self.scope is Scope.WHOLE_CLASS else "search gap closed"
-        closed = proven if self.is_optimal() else f"NOT {proven}"
+        name = "" if self.scope is Scope.WHOLE_CLASS else "search gap "
+        closed = name + ("closed" if self.is_optimal() else "NOT closed")
         lines = [
             f"bounds      {self.status.value}",
             f"error       {self.error:.4f}",
