@@ -19,9 +19,9 @@ from equipoise.engines import engine_for
 from equipoise.engines.base import Engine
 from equipoise.estimators.pools import open_pool
 from equipoise.game import theory
-from equipoise.game.feasibility import choose_parameters
 from equipoise.game.lagrangian import Lagrangian
-from equipoise.game.objectives import Loss, Objective, loss_table
+from equipoise.game.objectives import Loss, Objective
+from equipoise.game.parameters import find_parameters
 from equipoise.game.pool import Oracle, Pool
 from equipoise.game.rounds import Limits
 from equipoise.oracles.learners import constant_classifier
@@ -96,6 +96,7 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
     sampling_slack: float | None
     constraint_weights: bool
     checkpoint: str | Path | None
+    _finds_parameters = True
 
     def _state(
         self,
@@ -125,15 +126,17 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
         spec.check(self.estimator, weighted=people.sample_weight is not None)
         engine = self._open(people)
         nu = read_nu(self.nu, engine.cells)
+        # Compiled before any work, so that its errors come first; see `_with_parameters`.
         constraint = self.constraint
-        if not constraint.is_open:  # compiled before any work, so that its errors come first
-            lagrangian = self._game(constraint, engine.cells)
-            if lagrangian.elastic is not None and not finds_worst_rate:
-                raise TypeError(
-                    f"{type(self).__name__} cannot make a worst group's error least: "
-                    f"{constraint!r} has no bound. Use FairClassifier, or "
-                    "BoundedGroupError(bound=...)."
-                )
+        if self._finds_parameters:
+            constraint = constraint.closed(np.ones(constraint.n_open))
+        lagrangian = self._game(constraint, engine.cells)
+        if lagrangian.elastic is not None and not finds_worst_rate:
+            raise TypeError(
+                f"{type(self).__name__} cannot make a worst group's error least: "
+                f"{constraint!r} has no bound. Use FairClassifier, or "
+                "BoundedGroupError(bound=...)."
+            )
         opened: AbstractContextManager = nullcontext()
         if pool is None:
             pool, opened = open_pool(engine, (self.estimator, spec), self.checkpoint, n_jobs)
@@ -141,9 +144,6 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
         if not oracle.exact:  # a list of candidates is the whole class
             pool.add(constant_classifier(0), np.zeros_like(engine.cells.limits()[0]))
             pool.add(constant_classifier(1), np.add(*engine.cells.limits()))
-        if constraint.is_open:
-            pool.ask(oracle, engine.cells.total(loss_table(self.objective, engine.cells))[1])
-            constraint, lagrangian = self._with_parameters(engine.cells, pool)
         return Problem(engine, lagrangian, oracle, pool, opened, nu, constraint)
 
     def _oracle_spec(self) -> OracleSpec:
@@ -185,10 +185,21 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
             return 0.0
         return theory.slack(moments, read_positive(self.sampling_slack, "sampling_slack"))
 
-    def _with_parameters(self, cells: CellTable, pool: Pool) -> tuple[Constraint, Lagrangian]:
-        """Return the constraint with open parameters chosen over the pool, and its Lagrangian."""
-        chosen = choose_parameters(self.constraint, lambda c: self._game(c, cells), pool.s)
-        return chosen, self._game(chosen, cells)
+    def _with_parameters(self, problem: Problem) -> Problem:
+        """Return the problem with open parameters of the constraint found, if there are any."""
+        if not self.constraint.n_open:
+            return problem
+        B = problem.lagrangian.B
+        found = find_parameters(
+            self.constraint,
+            lambda closed: self._game(closed, problem.cells),
+            problem.oracle,
+            problem.pool,
+            nu=problem.nu,
+            B=B,
+        )
+        lagrangian = replace(self._game(found, problem.cells), B=B)
+        return replace(problem, constraint=found, lagrangian=lagrangian)
 
     def _check_features(self, X: Any) -> None:
         check_features(self, engine_for(X).example(X), reset=False)

@@ -102,6 +102,8 @@ class Frontier(Reduction):
     True
     """
 
+    _finds_parameters = False  # the best ones differ from bound to bound
+
     def __init__(
         self,
         estimator: Any,
@@ -317,7 +319,7 @@ class Frontier(Reduction):
             known["test"] = engine.cells.table(), engine.shares(self.pool_.classifiers)
         measured = []
         for data, (table, shares) in known.items():
-            meter = Meter(table, self.constraint, self.objective)
+            meter = Meter(table, with_eps(self.constraint, 0.0), self.objective, self.cells_)
             for point in self.points_:
                 tally = Tally.of_shares(table, point.mixture.shares(shares))
                 measured.append(meter.measure(data, tally, level=level, bound=point.eps))

@@ -157,6 +157,7 @@ class GridSearch(BinaryClassifierMixin, Reduction):
         people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
         problem = self._state(people, n_jobs=self.n_jobs)
         with problem.opened:
+            problem = self._with_parameters(problem)
             if isinstance(self.grid, str):
                 candidates = self._from_saddle_point(problem)
             else:

@@ -153,7 +153,8 @@ def warn(outcome: Outcome[Round], certificate: Certificate, relax: str = "unifor
         )
         warnings.warn(
             f"the constraints cannot be met with this learner: {loosened}, the least that can. In "
-            f"conflict: {'; '.join(map(str, certificate.conflict))}. Loosen these{remedy}",
+            f"conflict: {'; '.join(row.sentence() for row in certificate.conflict)}. Loosen "
+            f"these{remedy}",
             InfeasibleWarning,
             stacklevel=3,
         )
