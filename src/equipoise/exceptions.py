@@ -4,13 +4,15 @@ UserWarning
 └── EquipoiseWarning
     ├── SmallGroupWarning    a group is too small to be constrained by itself
     ├── EmptyCellWarning     nobody is in a group or cell, so a constraint on it was left out
-    └── InfeasibleWarning    no classifier that the learner can find meets the constraints
+    ├── InfeasibleWarning    no classifier that the learner can find meets the constraints
+    └── CheckpointWarning    a file of a checkpoint is damaged or another fit's, and was not used
 
 ValueError
 └── ModelFileError           a model file is damaged, of a newer version, or no model file
     └── UntrustedTypeError   it holds types that loading was not told to trust
 
 RuntimeError
+├── DeploymentError          a classifier does not decide as it did when it was measured
 └── EngineError              a cluster failed again and again; what was found is kept
 """
 
@@ -33,6 +35,10 @@ class InfeasibleWarning(EquipoiseWarning):
     """The constraints cannot be met with this learner; the least relaxation was used instead."""
 
 
+class CheckpointWarning(EquipoiseWarning):
+    """A file of a checkpoint is damaged or belongs to another fit; its answer is computed again."""
+
+
 class ModelFileError(ValueError):
     """A file is not a model file that can be read, or a model cannot be kept in a file."""
 
@@ -47,6 +53,10 @@ class UntrustedTypeError(ModelFileError):
             "of a type runs that type's code. If you know where the file comes from, allow them: "
             f"load(path, trusted={types!r})."
         )
+
+
+class DeploymentError(RuntimeError):
+    """A classifier, asked about the same rows again, does not decide as it was recorded to."""
 
 
 class EngineError(RuntimeError):

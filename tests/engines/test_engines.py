@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from clusters import N, raw_shares, split, trees
@@ -9,6 +11,10 @@ from clusters import N, raw_shares, split, trees
 from equipoise import ParquetRows, RandomizedClassifier
 from equipoise.cells.rows import Cells
 from equipoise.engines import engine_for
+from equipoise.engines.dask.shards import Shards
+from equipoise.estimators.results import verify
+from equipoise.exceptions import DeploymentError
+from equipoise.game.pool import Pool
 from equipoise.oracles.refit import RefitOracle, constant_classifier
 from equipoise.rows.people import People
 
@@ -63,6 +69,36 @@ def test_an_engine_answers_costs(engine, people):
         classifier, s = oracle.best_response(costs)
         np.testing.assert_allclose(s, raw_shares(classifier, X, y, A), atol=1e-15)
         np.testing.assert_allclose(engine.shares([classifier])[0], s, atol=1e-15)
+
+
+def test_an_engine_asks_again_what_is_deployed(engine):
+    oracle = engine.refit(trees())
+    classifier, s = oracle.best_response(np.where(engine.cells.label == 1, -1.0, 1.0))
+
+    def problem(recorded):
+        return SimpleNamespace(engine=engine, oracle=oracle, pool=Pool.of([classifier], [recorded]))
+
+    verify(problem(s), [0])
+    s = s.copy()
+    s[0] += 1 / N  # one person
+    with pytest.raises(DeploymentError, match="XGBClassifier does not decide as recorded"):
+        verify(problem(s), [0])
+
+
+def test_folds_on_a_cluster_are_asked_twice(client, people, monkeypatch):
+    engine = engine_for(split(*people)[0]).open(People(*split(*people)), estimator=trees())
+    oracle = engine.refit(trees(), cv=2)
+    costs, honest, calls = np.where(engine.cells.label == 1, -1.0, 1.0), Shards.total, []
+
+    def total(shards, function, *args):
+        calls.append(function.__name__)
+        return honest(shards, function, *args) * (1 + 0.1 * calls.count("selected_out_of_fold"))
+
+    oracle.best_response(costs)
+    monkeypatch.setattr(Shards, "total", total)
+    with pytest.raises(DeploymentError, match="does not decide as recorded"):
+        oracle.best_response(costs)
+    assert calls == ["selected_out_of_fold"] * 2
 
 
 def test_engines_agree(engine, people):

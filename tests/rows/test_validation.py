@@ -339,3 +339,24 @@ def test_equalized_odds_over_frames(people):
         for label in (0, 1):
             given = people.y == label
             assert selection_gap(selected[given], people.A[given]) <= 0.03 + 1e-8
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        np.array([1 + 2j, 1.0]),
+        np.array(["2020-01-01", "2021-01-01"], dtype="M8[D]"),
+        np.array([1, 2], dtype="m8[D]"),
+    ],
+    ids=["complex", "dates", "durations"],
+)
+def test_weights_that_are_no_numbers_are_refused(weights):
+    with pytest.raises(ValueError, match=r"sample_weight holds values such as .* expected numbers"):
+        read_weights(weights, 2)
+
+
+@pytest.mark.parametrize("kind", [dict, lambda columns: pandas().DataFrame(columns)])
+def test_names_that_are_the_same_as_text_are_refused(kind):
+    columns = kind({1: [0, 1], "1": ["a", "b"]})
+    with pytest.raises(ValueError, match=r"the same as text: 1, '1'\. Rename one"):
+        read_columns(columns, 2, "sensitive_features", "group")

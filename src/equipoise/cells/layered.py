@@ -171,7 +171,7 @@ least, most
     def relabel_rows(self, costs: Array, cache: LabelCache | None = None) -> WeightedLabels:
         """Return the label and the weight of each row for these costs; no label is kept."""
         each = self.signed_costs(costs)
-        return weighted_labels(each, np.abs(each).mean())
+        return weighted_labels(each, np.abs(each).sum() / self.total_weight)
 
     def row_arrays(self) -> Iterator[NDArray]:
         """Yield what is held of each row."""

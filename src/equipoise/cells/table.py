@@ -161,11 +161,10 @@ class CellTable:
     def relabel(self, costs: Array) -> WeightedLabels:
         """Return the label and the weight of each cell for these costs (section 3.1).
 
-        A row weighs what its cell does times its own weight. Over all rows this is one on average,
-        so that a learner's regularisation keeps its meaning.
+        A row weighs what its cell does times its own weight. On average over the weight of all rows
+        that is its own weight, so that a learner's regularisation keeps its meaning.
         """
-        mean = float(self.mass @ np.abs(costs)) * (self.total_weight / self.n_examples)
-        return weighted_labels(costs, mean)
+        return weighted_labels(costs, float(self.mass @ np.abs(costs)))
 
     def least_cost_shares(self, costs: Array) -> Array:
         """Return the s(h) that costs least of all: every row is selected where that saves cost."""

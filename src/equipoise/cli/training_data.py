@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,36 +13,20 @@ from sklearn.pipeline import Pipeline
 from equipoise.cli.tables.columns import is_missing
 from equipoise.cli.tables.encoding import make_encoder
 from equipoise.cli.tables.people import Columns, Examples, Reader, Request, favourable
-from equipoise.cli.terminal import Terminal
 from equipoise.report.contents import DataContents
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """People to learn from and people held out, and what is known of them.
+    """People to learn from and people held out, and what is known of them."""
 
-    Attributes
-    ----------
-    name : str
-        What the user called the table.
-    train, test : Examples
-        Test is None where nobody is held out.
-    columns : Columns
-    encoder : transformer
-        Turns features into numbers; frozen if it is fitted already.
-    base_rate : float
-        The share of the favourable label.
-    missing : dict from feature to int
-        Missing values.
-    """
-
-    name: str
+    name: str  #: What the user called the table.
     train: Examples
-    test: Examples | None
+    test: Examples | None  #: None where nobody is held out.
     columns: Columns
-    encoder: Any
-    base_rate: float
-    missing: dict[str, int]
+    encoder: Any  #: Turns features into numbers; frozen if it is fitted already.
+    base_rate: float  #: The share of the favourable label.
+    missing: dict[str, int]  #: Missing values by feature.
 
     @property
     def people(self) -> dict[str, Examples]:
@@ -85,30 +68,7 @@ def read_training_data(
         train=train,
         test=test,
         columns=columns,
-        encoder=make_encoder(columns.features),
+        encoder=make_encoder(columns.features, train.X),
         base_rate=float(np.average(favourable(people.y, columns), weights=people.sample_weight)),
         missing={name: int(is_missing(people.X.column(name)).sum()) for name in columns.features},
     )
-
-
-@contextmanager
-def open_training_data(
-    data: Path,
-    request: Request,
-    test_size: float,
-    seed: int,
-    dask: str | None,
-    terminal: Terminal,
-) -> Iterator[TrainingData]:
-    """Read the people of a fit; a cluster stays open as long as it is needed."""
-    if dask is None:
-        yield read_training_data(data, request, test_size, seed, terminal.note)
-        return
-    from equipoise.cli.dask import cluster
-    from equipoise.cli.dask.people import DaskReader
-
-    with cluster.opened(dask) as client:
-        with terminal.progress("Reading") as tick:
-            tick(0.0, "looking at every column")
-            found = DaskReader(client, terminal.note).training(data, request, test_size, seed)
-        yield found

@@ -25,16 +25,17 @@ from equipoise.estimators.frontier_point import (
 )
 from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.estimators.reductions import FairClassifier
-from equipoise.estimators.results import FitResult, scope_of, violations_of
+from equipoise.estimators.results import FitResult, scope_of, verify, violations_of
+from equipoise.exceptions import DeploymentError
 from equipoise.game.certificate import Certificate, Scope
 from equipoise.game.column_generation import Queries, many_bounds, over_pool
 from equipoise.game.lagrangian import Lagrangian
-from equipoise.game.mixture import best_mixture
+from equipoise.game.mixture import Mixture
 from equipoise.game.objectives import Loss, Objective
 from equipoise.game.pool import Pool
 from equipoise.game.rounds import Round, run
 from equipoise.metrics.tallies import Tally
-from equipoise.metrics.violations import ViolationReport, measure
+from equipoise.metrics.violations import Meter, ViolationReport
 from equipoise.oracles.specs import OracleSpec
 from equipoise.rows.people import People
 from equipoise.rows.validation import check_features
@@ -101,6 +102,8 @@ class Frontier(Reduction):
     True
     """
 
+    _finds_parameters = False  # the best ones differ from bound to bound
+
     def __init__(
         self,
         estimator: Any,
@@ -116,7 +119,7 @@ class Frontier(Reduction):
         n_jobs: int | None = None,
         checkpoint: str | Path | None = None,
         callback: Callable[[list[Round]], object] | None = None,
-        random_state: int | None = 0,
+        random_state: int | None = None,
         verbose: bool = False,
     ) -> None:
         self.estimator = estimator
@@ -160,12 +163,17 @@ class Frontier(Reduction):
                 games, problem.oracle, problem.pool, nu=problem.nu, batch=batch, queries=queries
             )
             outcome = run(rounds, limits)
+            no_multipliers = np.zeros(problem.lagrangian.n_constraints)
+            # Known since the first round: nothing is trained.
+            (free,) = problem.pool.ask(problem.oracle, problem.lagrangian.costs(no_multipliers))
         check_features(self, problem.engine.example(X), reset=True)
         self.classes_, self.nu_, self.n_iter_ = problem.engine.classes, problem.nu, outcome.n_rounds
-        self._salt, self._scope = salt, scope_of(problem.oracle)
+        self._salt, self._free = problem.salt(salt), free
+        self._scope = scope_of(problem.oracle)
         self._queries: Queries | None = queries
         self._take_over(problem, problem.pool.detached())
         self._trace(bounds)
+        self._verify(problem)
         warn_of_points(outcome, self.points_, self.nu_, self.n_calls_)
         return self
 
@@ -178,24 +186,14 @@ class Frontier(Reduction):
         traced = next((point for point in self.points_ if point.eps == eps), None)
         return self._classifier(traced or self._points([float(eps)])[0])
 
-    def refine(
-        self,
-        eps: float,
-        X: Any,
-        y: Any,
-        *,
-        sensitive_features: Any = None,
-        control_features: Any = None,
-        sample_weight: Any = None,
-        utilities: Any = None,
-    ) -> FairClassifier:
+    def refine(self, eps: float, X: Any, y: Any, **metadata: Any) -> FairClassifier:
         """Return the classifier for this bound with a certified gap, training where it must.
 
-        Takes the data of ``fit`` again, since none is kept. What is found serves all bounds:
-        ``points_`` are traced anew.
+        Takes the data of ``fit`` again, in the same way, since none is kept. What is found serves
+        all bounds: ``points_`` are traced anew.
         """
         check_is_fitted(self)
-        people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
+        people = People(X, y, **metadata)
         problem = self._state(people, pool=self.pool_, n_jobs=self.n_jobs)
         rounds = many_bounds(
             games_of(self.constraint, problem.lagrangian, [eps]),
@@ -207,6 +205,7 @@ class Frontier(Reduction):
         self.n_iter_ += run(rounds, read_limits(self)[0]).n_rounds
         self._take_over(problem, problem.pool)
         self._trace(point.eps for point in self.points_)
+        self._verify(problem)
         return self.at(eps)
 
     def select(
@@ -232,8 +231,7 @@ class Frontier(Reduction):
     def with_constraint(self, constraint: Constraint, bounds: ArrayLike | None = None) -> Frontier:
         """Return the frontier of another constraint over the same cells, without training.
 
-        Its lower values hold for mixtures of the classifiers known only: the learner was not asked
-        about this constraint.
+        Its lower values hold for mixtures of the classifiers known only.
         """
         return self._over_same_pool(constraint=constraint, bounds=bounds)
 
@@ -241,22 +239,13 @@ class Frontier(Reduction):
         """Return the frontier for other costs, without training; see `with_constraint`."""
         return self._over_same_pool(objective=objective)
 
-    def recertify(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        sensitive_features: Any = None,
-        control_features: Any = None,
-        sample_weight: Any = None,
-        utilities: Any = None,
-    ) -> Frontier:
+    def recertify(self, X: Any, y: Any, **metadata: Any) -> Frontier:
         """Return the frontier on new data, its mixtures balanced anew, without training.
 
-        Lower values hold for mixtures of the classifiers known only.
+        The parameters are those of ``fit``. Lower values hold for mixtures of the classifiers known
+        only.
         """
-        people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
-        engine = self._open_new(people)
+        engine = self._open_new(People(X, y, **metadata))
         shares = engine.shares(self.pool_.classifiers)
         return self._over_same_pool(
             cells_=engine.cells.table(),
@@ -264,22 +253,12 @@ class Frontier(Reduction):
             shares_={"recertified": shares},
         )
 
-    def evaluate(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        sensitive_features: Any = None,
-        control_features: Any = None,
-        sample_weight: Any = None,
-        utilities: Any = None,
-    ) -> list[FrontierPoint]:
+    def evaluate(self, X: Any, y: Any, **metadata: Any) -> list[FrontierPoint]:
         """Return the points as they are, measured on other data: what happens to new people.
 
-        The certificates of these points tell violations, but prove nothing about optimality.
+        The parameters are those of ``fit``. Certificates stay those of the training data.
         """
-        people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
-        engine = self._open_new(people)
+        engine = self._open_new(People(X, y, **metadata))
         shares = engine.shares(self.pool_.classifiers)
         stated = self._game(self.constraint, engine.cells)
         points = []
@@ -340,12 +319,10 @@ class Frontier(Reduction):
             known["test"] = engine.cells.table(), engine.shares(self.pool_.classifiers)
         measured = []
         for data, (table, shares) in known.items():
+            meter = Meter(table, with_eps(self.constraint, 0.0), self.objective, self.cells_)
             for point in self.points_:
                 tally = Tally.of_shares(table, point.mixture.shares(shares))
-                constraint = with_eps(self.constraint, point.eps)
-                measured += measure(
-                    {data: tally}, constraint, self.objective, level=level, bound=point.eps
-                )
+                measured.append(meter.measure(data, tally, level=level, bound=point.eps))
         return ViolationReport(measured, level)
 
     def _take_over(self, problem: Problem, pool: Pool) -> None:
@@ -359,15 +336,26 @@ class Frontier(Reduction):
 
     def _trace(self, bounds: Iterable[float]) -> None:
         self.points_ = self._points([float(eps) for eps in bounds])
-        game, first = self.lagrangian_.with_bound(0.0), Pool.of([None], self.pool_.s[:1])
-        free = Round.of_mixture(game, first, best_mixture(game, first.s), iteration=0)
-        free = replace(free, gap=0.0, lower=free.error)
-        certificate = self._certificate(free, game)
-        self.unconstrained_ = point_of(np.inf, free, game, certificate)
+        no_bounds, nothing = self.lagrangian_.only([]), np.zeros(0)
+        mixture = Mixture.of_weights(np.eye(len(self.pool_))[self._free], nothing)
+        free = Round.of_mixture(no_bounds, self.pool_, mixture, 0, [nothing])
+        certificate = self._certificate(free, no_bounds)
+        largest = self.lagrangian_.with_bound(0.0)
+        self.unconstrained_ = point_of(np.inf, free, largest, certificate)
+
+    def _verify(self, problem: Problem) -> None:
+        """Raise, and be as if never fitted, unless what the points mix decides as recorded."""
+        try:
+            points = (*self.points_, self.unconstrained_)
+            verify(problem, (h for point in points for h in point.mixture.indices))
+        except DeploymentError:
+            for name in [name for name in vars(self) if name.endswith("_")]:
+                delattr(self, name)
+            raise
 
     def _points(self, bounds: list[float]) -> list[FrontierPoint]:
         games = games_of(self.constraint, self.lagrangian_, bounds)
-        rounds = over_pool(games, self.pool_, self._queries)
+        rounds = over_pool(games, self.pool_, self._queries, unconstrained=self._free, nu=self.nu_)
         return [
             point_of(eps, found, game, self._certificate(found, game))
             for eps, found, game in zip(bounds, rounds, games, strict=True)

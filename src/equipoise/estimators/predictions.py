@@ -99,6 +99,7 @@ class RandomizedReduction(BinaryClassifierMixin, Reduction):
         >>> from sklearn.tree import DecisionTreeClassifier
         >>> from equipoise import DemographicParity, FairClassifier
         >>> from equipoise.oracles import Refit
+        >>> import numpy as np
         >>> rng = np.random.default_rng(0)
         >>> A = rng.integers(0, 2, 2000)
         >>> X = np.column_stack([A + rng.normal(size=2000), rng.normal(size=2000)])
@@ -124,5 +125,6 @@ class RandomizedReduction(BinaryClassifierMixin, Reduction):
             self.objective,
             level=level,
             worst_rate=0.0 if worst is None else worst[1],
+            known=self.tallies_["training"].cells,
         )
         return ViolationReport(measured, level)

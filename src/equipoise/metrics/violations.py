@@ -138,6 +138,7 @@ def measure(
     level: float = 0.95,
     worst_rate: float = 0.0,
     bound: float | None = None,
+    known: CellTable | None = None,
 ) -> list[Measured]:
     """Measure a classifier on several data.
 
@@ -152,9 +153,12 @@ def measure(
         The bound of elastic rows, which have none of their own.
     bound : float, optional
         ``eps``, on a frontier; it takes the place of that of the constraint.
+    known : CellTable, optional
+        The cells of the fit. Bounds on groups that only the fit had are not measured; a warning
+        names them.
     """
     return [
-        Meter(tally.cells, constraint, objective).measure(
+        Meter(tally.cells, constraint, objective, known).measure(
             data, tally, level=level, worst_rate=worst_rate, bound=bound
         )
         for data, tally in tallies.items()
@@ -170,6 +174,8 @@ class Meter:
         The table of the tallies to come.
     constraint : Constraint
     objective : as for `FairClassifier`
+    known : CellTable, optional
+        The cells of the fit; see `measure`.
 
     Examples
     --------
@@ -185,9 +191,13 @@ class Meter:
     """
 
     def __init__(
-        self, cells: CellTable, constraint: Constraint, objective: Objective | Loss | None
+        self,
+        cells: CellTable,
+        constraint: Constraint,
+        objective: Objective | Loss | None,
+        known: CellTable | None = None,
     ) -> None:
-        builder = MomentsBuilder(cells)
+        builder = MomentsBuilder(cells, known)
         constraint.add_rows(builder)
         self.moments, self._averaged = builder.build(), builder.averaged
         self._contrasts = csr_array(self.moments.M)

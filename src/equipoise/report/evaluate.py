@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equipoise.cells.table import Array
+from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.groups import group_name
 from equipoise.engines import engine_for
@@ -111,7 +111,7 @@ def frontier_points(
         data: _on_frontier(frontier, data, some, mixtures) for data, some in people.items()
     }
     known = [entry for entry in frontier.report(level=level) if entry.data not in people]
-    asked = frontier.constraint, frontier.objective
+    asked = frontier.constraint, frontier.objective, frontier.cells_
     points = []
     for point, mixture in zip(traced, mixtures, strict=True):
         free = not np.isfinite(point.eps)
@@ -163,11 +163,12 @@ def model_point(
     )
     found = {data: next(_on_model(model, data, some)) for data, some in people.items()}
     worst = 0.0 if certificate.worst_rate is None else certificate.worst_rate[1]
-    return _measured_on(point, found, model.constraint_, model.objective, level, None, worst)
+    asked = model.constraint_, model.objective, model.tallies_["training"].cells
+    return _measured_on(point, found, *asked, level, None, worst)
 
 
 def _prices(certificate: Certificate) -> list[tuple[str, float]]:
-    return [(str(row), price) for row, price in certificate.shadow_prices()]
+    return [(row.sentence(), price) for row, price in certificate.shadow_prices()]
 
 
 def _measured_on(
@@ -175,6 +176,7 @@ def _measured_on(
     found: Mapping[str, Evaluation],
     constraint: Constraint,
     objective: Any,
+    known: CellTable,
     level: float,
     bound: float | None,
     worst_rate: float = 0.0,
@@ -182,7 +184,13 @@ def _measured_on(
     """Return the point with what was found on each of the data."""
     tallies = {data: some.tally for data, some in found.items()}
     entries = measure(
-        tallies, constraint, objective, level=level, worst_rate=worst_rate, bound=bound
+        tallies,
+        constraint,
+        objective,
+        level=level,
+        worst_rate=worst_rate,
+        bound=bound,
+        known=known,
     )
     return replace(
         point,

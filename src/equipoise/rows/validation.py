@@ -74,6 +74,12 @@ def read_columns(columns: Any, n: int, name: str, default: str) -> dict[str, NDA
         found = _split_array(to_array(columns, name), name, default)
     if not found:
         raise ValueError(f"{name} has no column; expected one or more.")
+    given = list(columns) if isinstance(columns, dict) else getattr(columns, "columns", found)
+    if len(series or found) < len(given):
+        names = ", ".join(map(repr, given))
+        raise ValueError(
+            f"{name} has columns whose names are the same as text: {names}. Rename one of them."
+        )
     for column, values in found.items():
         if values.ndim != 1:
             raise ValueError(

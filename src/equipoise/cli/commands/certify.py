@@ -14,7 +14,7 @@ from equipoise.cli.model_files import open_classifier
 from equipoise.cli.result_tables import EXCEEDED, show_groups, show_rows, verdict
 from equipoise.cli.tables.people import Examples, Reader
 from equipoise.cli.terminal import Terminal
-from equipoise.constraints.base import Constraint
+from equipoise.estimators.reductions import FairClassifier
 from equipoise.report.evaluate import model_point
 
 
@@ -46,9 +46,7 @@ def certify(
     (measured,) = [entry for entry in point.measured if entry.data == "test"]
     rows = [
         {**vars(row), "people": n, "verdict": verdict(row.excess, n, min_people)}
-        for row, n in zip(
-            measured.rows, people_by_row(opened.model.constraint_, people), strict=True
-        )
+        for row, n in zip(measured.rows, people_by_row(opened.model, people), strict=True)
     ]
     exceeded = [row["text"] for row in rows if row["verdict"] == EXCEEDED]
     terminal.say(f"{opened.model.constraint_!r} on {data.name}")
@@ -75,9 +73,9 @@ def certify(
         raise Ended(exits.EXCEEDED)
 
 
-def people_by_row(constraint: Constraint, people: Examples) -> list[float]:
+def people_by_row(model: FairClassifier, people: Examples) -> list[float]:
     """Return how many people the rarest rate of each inequality was measured on."""
     cells, _ = people.read()
-    moments = constraint.moments(cells)
+    moments = model.constraint_.moments(cells, model.tallies_["training"].cells)
     count = np.where(moments.M != 0, moments.event_count, np.inf)
     return count.min(axis=1, initial=np.inf).tolist()

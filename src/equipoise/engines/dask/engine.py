@@ -25,6 +25,7 @@ from equipoise.engines.dask.trainers import trainer_kind
 from equipoise.game.pool import Oracle
 from equipoise.metrics.tallies import Tally
 from equipoise.oracles.candidates import candidate_oracle
+from equipoise.rows.columns import describe_columns
 from equipoise.rows.people import People
 from equipoise.rows.validation import read_integer
 
@@ -39,13 +40,18 @@ class DaskEngine:
     transformer : object with ``transform``, optional
         What the rows of the shards have gone through. Classifiers that come and go take rows from
         before it.
+    columns : list of str
+        What `columns` returns.
     """
 
     is_local: ClassVar[bool] = False
     keeps_answers: ClassVar[bool] = True
 
-    def __init__(self, shards: Shards, transformer: Any = None) -> None:
+    def __init__(
+        self, shards: Shards, transformer: Any = None, columns: Sequence[str] = ()
+    ) -> None:
         self.shards, self.classes, self.transformer = shards, shards.classes, transformer
+        self._columns = list(columns)
 
     @property
     def cells(self) -> CellTable:
@@ -60,16 +66,18 @@ class DaskEngine:
         if people.y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         people.check_groups()
-        dtype = None
+        dtype, columns = None, describe_columns(example_of(people.X))
         if is_frozen_pipeline(estimator):
             before, learner = estimator[:-1], estimator[-1]
             rows = replace(people, X=transformed(people.X, before))
             dtype = trainer_kind(learner).dtype
-            return cls(Shards(rows, dtype=dtype, constraint_weights=constraint_weights), before)
+            shards = Shards(rows, dtype=dtype, constraint_weights=constraint_weights)
+            return cls(shards, before, columns)
         if estimator is not None and not isinstance(estimator, (list, tuple)):
             dtype = trainer_kind(estimator).dtype
             _check_numbers(example_of(people.X))
-        return cls(Shards(people, dtype=dtype, constraint_weights=constraint_weights))
+        shards = Shards(people, dtype=dtype, constraint_weights=constraint_weights)
+        return cls(shards, None, columns)
 
     @staticmethod
     def example(X: Any) -> Any:
@@ -137,6 +145,10 @@ class DaskEngine:
         s, w2h, w2hh = self.shards.total(tally_of, mixture)
         squares = self.cells.square, w2h / total**2, w2hh / total**2
         return Tally(self.cells, s / total, squares)
+
+    def columns(self) -> list[str]:
+        """Return the kind of table, and the names and types of its columns."""
+        return self._columns
 
     def identity(self) -> Iterator[bytes]:
         """Yield what distinguishes these data from others, in order."""

@@ -19,6 +19,7 @@ from equipoise.oracles.cell_probabilities import (
     ClassProbabilities,
     OneAgainstRest,
 )
+from equipoise.oracles.deployment import check_probabilities, check_shares
 from equipoise.oracles.learners import constant_classifier
 from equipoise.oracles.plugin import PluginClassifier
 from equipoise.oracles.thresholds import (
@@ -62,7 +63,9 @@ class ShardOracle:
         if self.n_folds > 1:
             tasks = (task._replace(left_out=fold) for fold in range(self.n_folds))
             members = [self._answer(without)[0] for without in tasks]
-            selected = self.shards.total(selected_out_of_fold, members)
+            selected, again = (self.shards.total(selected_out_of_fold, members) for _ in range(2))
+            total = cells.total_weight
+            check_shares([selected / total], [again / total], members[:1])
         elif selected is None:
             selected = self.shards.total(selected_by, [classifier])[0]
         return Response(classifier, selected / cells.total_weight)
@@ -166,6 +169,7 @@ def _probabilities(shard: Shard, models: Sequence[CellProbabilities]) -> Array:
     for number, model in enumerate(models):
         if (rows := fold == number).any():
             result[rows] = model(shard.X[rows])
+            check_probabilities(result[rows], model(shard.X[rows]), model.label)
     return result
 
 
