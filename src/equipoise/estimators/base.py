@@ -50,6 +50,8 @@ class Problem:
         The gap at which to stop.
     constraint : Constraint
         The constraint, without open parameters.
+    people : People
+        As they were passed.
     """
 
     engine: Engine
@@ -59,6 +61,7 @@ class Problem:
     opened: AbstractContextManager
     nu: float
     constraint: Constraint
+    people: People
 
     @property
     def cells(self) -> CellTable:
@@ -135,7 +138,7 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
         if constraint.is_open:
             pool.ask(oracle, engine.cells.total(loss_table(self.objective, engine.cells))[1])
             constraint, lagrangian = self._with_parameters(engine.cells, pool)
-        return Problem(engine, lagrangian, oracle, pool, opened, nu, constraint)
+        return Problem(engine, lagrangian, oracle, pool, opened, nu, constraint, people)
 
     def _oracle_spec(self) -> OracleSpec:
         """Return the oracle asked for; None is the one of the paper."""

@@ -25,7 +25,14 @@ from equipoise.estimators.frontier_point import (
 )
 from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.estimators.reductions import FairClassifier
-from equipoise.estimators.results import FitResult, scope_of, violations_of
+from equipoise.estimators.results import (
+    FitResult,
+    fingerprint_of,
+    joined,
+    overlap_of,
+    scope_of,
+    violations_of,
+)
 from equipoise.game.certificate import Certificate, Scope
 from equipoise.game.column_generation import Queries, many_bounds, over_pool
 from equipoise.game.lagrangian import Lagrangian
@@ -82,7 +89,7 @@ class Frontier(Reduction):
         fold": arrays of shape (P, C).
     lagrangian_ : Lagrangian
         Error and constraints over these cells.
-    classes_, nu_, n_iter_, n_calls_
+    classes_, people_, nu_, n_iter_, n_calls_
         As for `FairClassifier`.
 
     Examples
@@ -164,6 +171,7 @@ class Frontier(Reduction):
         self.classes_, self.nu_, self.n_iter_ = problem.engine.classes, problem.nu, outcome.n_rounds
         self._salt, self._scope = salt, scope_of(problem.oracle)
         self._queries: Queries | None = queries
+        self.people_ = fingerprint_of(problem)
         self._take_over(problem, problem.pool.detached())
         self._trace(bounds)
         warn_of_points(outcome, self.points_, self.nu_, self.n_calls_)
@@ -205,6 +213,7 @@ class Frontier(Reduction):
             queries=self._queries,
         )
         self.n_iter_ += run(rounds, read_limits(self)[0]).n_rounds
+        self.people_ = joined(self.people_, problem.engine, people)
         self._take_over(problem, problem.pool)
         self._trace(point.eps for point in self.points_)
         return self.at(eps)
@@ -262,6 +271,7 @@ class Frontier(Reduction):
             cells_=engine.cells.table(),
             pool_=Pool.of(self.pool_.classifiers, shares),
             shares_={"recertified": shares},
+            people_=joined(self.people_, engine, people),
         )
 
     def evaluate(
@@ -333,11 +343,12 @@ class Frontier(Reduction):
         [('training', 0.02), ('training', 0.05), ('test', 0.02), ('test', 0.05)]
         """
         check_is_fitted(self)
-        known = {data: (self.cells_, s) for data, s in self.shares_.items()}
+        known, overlap = {data: (self.cells_, s) for data, s in self.shares_.items()}, None
         if X is not None:
             people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
             engine = self._open_new(people)
             known["test"] = engine.cells.table(), engine.shares(self.pool_.classifiers)
+            overlap = overlap_of(self, people)
         measured = []
         for data, (table, shares) in known.items():
             for point in self.points_:
@@ -346,7 +357,7 @@ class Frontier(Reduction):
                 measured += measure(
                     {data: tally}, constraint, self.objective, level=level, bound=point.eps
                 )
-        return ViolationReport(measured, level)
+        return ViolationReport(measured, level, overlap)
 
     def _take_over(self, problem: Problem, pool: Pool) -> None:
         """Keep what later bounds and reports need: a few numbers a cell, and no rows."""
@@ -404,6 +415,7 @@ class Frontier(Reduction):
             np.inf,
             self.n_iter_,
             self.n_calls_,
+            self.people_,
         )
         return FairClassifier(constraint=constraint, **params)._finish(result, features_of=self)
 

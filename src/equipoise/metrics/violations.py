@@ -25,6 +25,7 @@ from equipoise.metrics.uncertainty import (
     normal_deviations,
     wilson,
 )
+from equipoise.rows.fingerprint import Overlap
 
 _UNKNOWN = Interval(float("nan"), float("nan"), float("nan"))
 
@@ -90,10 +91,14 @@ class ViolationReport:
     measured : sequence of Measured
     level : float
         Level of the intervals.
+    overlap : Overlap, optional
+        How many of the people of the test data were learned from; None where that is not known.
     """
 
-    def __init__(self, measured: list[Measured], level: float) -> None:
-        self.measured, self.level = measured, level
+    def __init__(
+        self, measured: list[Measured], level: float, overlap: Overlap | None = None
+    ) -> None:
+        self.measured, self.level, self.overlap = measured, level, overlap
 
     def __len__(self) -> int:
         return len(self.measured)
@@ -128,7 +133,11 @@ class ViolationReport:
             "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
             for line in lines
         ]
-        return "\n".join([*table, f"[...]: {self.level:.0%} confidence intervals"])
+        told = [*table, f"[...]: {self.level:.0%} confidence intervals"]
+        if any(entry.data == "test" for entry in self.measured):
+            known = self.overlap or "whether they were learned from is not known"
+            told.append(f"test: {known}.")
+        return "\n".join(told)
 
 
 def _shown(interval: Interval, sign: str = "") -> str:

@@ -20,6 +20,7 @@ from equipoise.engines.dask.pipelines import (
     transformed,
 )
 from equipoise.engines.dask.shard import digest_of, selected_by, tally_of
+from equipoise.engines.dask.hashes import DaskHashes
 from equipoise.engines.dask.shards import Shards
 from equipoise.engines.dask.trainers import trainer_kind
 from equipoise.game.pool import Oracle
@@ -79,6 +80,11 @@ class DaskEngine:
     def example(X: Any) -> Any:
         """Return a table with the columns of X and no rows."""
         return example_of(X)
+
+    @staticmethod
+    def hashed(people: People, classes: NDArray) -> DaskHashes:
+        """Return the hashes of the rows with their labels, kept by the workers."""
+        return DaskHashes(people, classes)
 
     @staticmethod
     def predict(mixture: Any, X: Any, *, key: Any = None, random_state: Any = None) -> Any:
