@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from equipoise.cells.table import Array, CellTable
 from equipoise.engines.dask import lazy
 from equipoise.engines.dask.collections import example_of
+from equipoise.engines.dask.hashes import DaskHashes
 from equipoise.engines.dask.oracles import ShardOracle, ShardPluginOracle
 from equipoise.engines.dask.pipelines import (
     TransformedOracle,
@@ -20,7 +21,6 @@ from equipoise.engines.dask.pipelines import (
     transformed,
 )
 from equipoise.engines.dask.shard import digest_of, selected_by, tally_of
-from equipoise.engines.dask.hashes import DaskHashes
 from equipoise.engines.dask.shards import Shards
 from equipoise.engines.dask.trainers import trainer_kind
 from equipoise.game.pool import Oracle
