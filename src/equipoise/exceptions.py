@@ -4,7 +4,10 @@ UserWarning
 └── EquipoiseWarning
     ├── SmallGroupWarning    a group is too small to be constrained by itself
     ├── EmptyCellWarning     nobody is in a group or cell, so a constraint on it was left out
-    └── InfeasibleWarning    no classifier that the learner can find meets the constraints
+    ├── InfeasibleWarning    no classifier that the learner can find meets the constraints
+    ├── ConstantDecisionWarning   a result selects nobody, or everybody
+    ├── NothingComparedWarning    there is one group only, or bounds that nothing can exceed
+    └── AbsentGroupWarning        a group of the fit is not among the people measured
 
 ValueError
 └── ModelFileError           a model file is damaged, of a newer version, or no model file
@@ -31,6 +34,18 @@ class SmallGroupWarning(EquipoiseWarning):
 
 class InfeasibleWarning(EquipoiseWarning):
     """The constraints cannot be met with this learner; the least relaxation was used instead."""
+
+
+class ConstantDecisionWarning(EquipoiseWarning):
+    """A result selects nobody, or everybody."""
+
+
+class NothingComparedWarning(EquipoiseWarning):
+    """There is one group only, or no decisions could exceed the bounds."""
+
+
+class AbsentGroupWarning(EquipoiseWarning):
+    """A group of the fit is not among the people measured, so nothing is known about it."""
 
 
 class ModelFileError(ValueError):

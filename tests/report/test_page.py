@@ -197,11 +197,13 @@ def test_a_model_and_an_audit_have_pages_too(made):
 
 def test_a_bound_that_cannot_be_met_is_said(made):
     first = made.contents.points[0]
-    unmet = replace(first, certificate={**first.certificate, "feasible": False})
+    unmet = replace(
+        first, certificate={**first.certificate, "status": "not met, and proven impossible"}
+    )
     contents = replace(made.contents, points=[unmet, *made.contents.points[1:]])
     text = render(contents).decode()
-    assert "1 of the bounds, up to 0.005, cannot be met with this learner" in text
-    assert "bound cannot be met" in text
+    assert "1 of the bounds, up to 0.005, are proven impossible with this learner" in text
+    assert "not met, and proven impossible" in text
     alone = render(replace(contents, kind="model", points=[unmet], unconstrained=None)).decode()
     assert "The bound cannot be met with this learner" in alone
     assert "of the bounds" not in alone

@@ -24,7 +24,7 @@ from typing import Any
 from sklearn.exceptions import ConvergenceWarning
 
 from equipoise.cli.terminal import Terminal, printable
-from equipoise.exceptions import EquipoiseWarning
+from equipoise.exceptions import EmptyCellWarning, EquipoiseWarning
 
 DONE, EXCEEDED, NOT_DONE, UNFORESEEN, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -80,7 +80,8 @@ def warnings_as_notes(terminal: Terminal) -> Iterator[None]:
         if issubclass(category, (EquipoiseWarning, ConvergenceWarning)):
             text = str(message)
             if text not in terminal.notes:
-                terminal.note(text)
+                # That nobody has a label tells the labels of the others: not for files.
+                terminal.note(text, keep=not issubclass(category, EmptyCellWarning))
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", EquipoiseWarning)

@@ -25,6 +25,7 @@ from equipoise.estimators.frontier_point import (
 )
 from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.estimators.reductions import FairClassifier
+from equipoise.estimators.remarks import remarks_of_points, warn_of, warn_of_absent
 from equipoise.estimators.results import (
     FitResult,
     fingerprint_of,
@@ -174,6 +175,7 @@ class Frontier(Reduction):
         self.people_ = fingerprint_of(problem)
         self._take_over(problem, problem.pool.detached())
         self._trace(bounds)
+        warn_of(remarks_of_points(self.points_, self.cells_))
         warn_of_points(outcome, self.points_, self.nu_, self.n_calls_)
         return self
 
@@ -347,6 +349,7 @@ class Frontier(Reduction):
         if X is not None:
             people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
             engine = self._open_new(people)
+            warn_of_absent(self.cells_, engine.cells)
             known["test"] = engine.cells.table(), engine.shares(self.pool_.classifiers)
             overlap = overlap_of(self, people)
         measured = []

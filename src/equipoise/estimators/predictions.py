@@ -13,6 +13,7 @@ from equipoise.constraints.base import Constraint
 from equipoise.engines import engine_for
 from equipoise.estimators.base import BinaryClassifierMixin, Reduction
 from equipoise.estimators.randomized import RandomizedClassifier
+from equipoise.estimators.remarks import warn_of_absent
 from equipoise.estimators.results import FitResult, overlap_of
 from equipoise.game.certificate import Certificate
 from equipoise.metrics.tallies import Tally
@@ -119,7 +120,9 @@ class RandomizedReduction(BinaryClassifierMixin, Reduction):
         tallies, overlap = dict(self.tallies_), None
         if X is not None:
             people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
-            tallies["test"] = self._open_new(people).tally(self.classifier_)
+            engine = self._open_new(people)
+            warn_of_absent(self.tallies_["training"].cells, engine.cells)
+            tallies["test"] = engine.tally(self.classifier_)
             overlap = overlap_of(self, people)
         worst = self.certificate_.worst_rate
         measured = measure(

@@ -14,6 +14,7 @@ from equipoise.engines import engine_for
 from equipoise.engines.base import Engine
 from equipoise.estimators.base import Problem
 from equipoise.estimators.randomized import RandomizedClassifier
+from equipoise.estimators.remarks import remarks, warn_of
 from equipoise.exceptions import InfeasibleWarning
 from equipoise.game.certificate import Certificate, Scope
 from equipoise.game.feasibility import explain
@@ -72,6 +73,7 @@ def result_of(
             "training": problem.engine.tally(classifier),
             "out of fold": measured["training"],
         }
+    warn_of(remarks(problem.lagrangian, table, certificate.evidence.mean_shares()))
     return FitResult(
         classifier,
         certificate,

@@ -235,7 +235,7 @@ class Meter:
             data=data,
             people=round(float(tally.cells.count.sum())),
             error=self._error(tally, level),
-            excess=_largest([interval for _, interval in rows]),
+            excess=largest([interval for _, interval in rows]),
             worst=rows[int(excess.argmax())][0] if rows else None,
             rows=rows,
             bound=bound,
@@ -273,7 +273,7 @@ class Meter:
         return Interval(value, value - half, value + half)
 
 
-def _largest(intervals: list[Interval]) -> Interval:
+def largest(intervals: list[Interval]) -> Interval:
     """Return the limits of the largest, given limits that hold for all at once."""
     if not intervals:
         return _UNKNOWN
