@@ -205,7 +205,7 @@ def test_a_bound_that_cannot_be_met_is_said(made):
     assert "1 of the bounds, up to 0.005, are proven impossible with this learner" in text
     assert "not met, and proven impossible" in text
     alone = render(replace(contents, kind="model", points=[unmet], unconstrained=None)).decode()
-    assert "The bound cannot be met with this learner" in alone
+    assert "The bound is proven impossible with this learner" in alone
     assert "of the bounds" not in alone
 
 

@@ -16,6 +16,7 @@ import typer
 
 from equipoise.cli.names import CONSTRAINTS, LEARNERS
 from equipoise.cli.tables.people import Request
+from equipoise.report.contents import SUPPRESS_BELOW
 
 Data = Annotated[Path, typer.Argument(help="A table: CSV (also .gz), Parquet or Arrow.")]
 DropMissing = Annotated[
@@ -31,6 +32,10 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for ma
 Trust = Annotated[
     list[str] | None,
     typer.Option(help="A type that the model file may hold, such as my_package.MyLearner."),
+]
+SuppressBelow = Annotated[
+    int,
+    typer.Option(help="Suppress groups of fewer people, and what would give them away; 0: none."),
 ]
 ModelOutput = Annotated[Path, typer.Option("--output", "-o", help="The model file.")]
 ModelFile = Annotated[Path, typer.Argument(help="A model file; or a frontier file, with --eps.")]
@@ -124,6 +129,10 @@ class Training:
         ),
     ] = None
     test_size: Annotated[float, typer.Option(help="Share of the rows to hold out.")] = 0.2
+    held_out: Annotated[
+        Path | None,
+        typer.Option(help="Also write the rows held out to this file, to certify on later."),
+    ] = None
     seed: Annotated[int, typer.Option(help="Of the split, the learner and the draws.")] = 0
     checkpoint: Annotated[
         Path | None,
@@ -148,6 +157,7 @@ class Results:
     """How results are printed and written."""
 
     level: Level = 0.95
+    suppress_below: SuppressBelow = SUPPRESS_BELOW
     force: Force = False
     machine: Json = False
 

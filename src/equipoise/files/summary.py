@@ -40,6 +40,8 @@ def summarize(model: Any) -> dict[str, Any]:
         summary["points"] = [describe_point(point) for point in inner.points_]
         summary["unconstrained"] = describe_point(inner.unconstrained_)
         summary["members"] = [repr(member) for member in inner.pool_.classifiers]
+    if (people := getattr(inner, "people_", None)) is not None:
+        summary["people"] = {"rows": people.rows, "fingerprint": people.digest}
     summary["classes"] = [str(value) for value in inner.classes_]
     names = getattr(model, "feature_names_in_", getattr(inner, "feature_names_in_", None))
     summary["feature_names"] = None if names is None else [str(name) for name in names]

@@ -30,10 +30,15 @@ class Range(NamedTuple):
 
 @dataclass(frozen=True)
 class RowContents:
-    """One inequality of the constraint: what is compared, and its value minus its bound."""
+    """One inequality of the constraint: what is compared, and its value minus its bound.
+
+    ``people`` is how many its rarest rate was measured on. Where nothing is compared, since there
+    is one group alone, the excess is not known.
+    """
 
     text: str
     excess: Range
+    people: int = 0
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import ROUND_FLOOR, Context
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from equipoise.cells.table import Array, CellTable, Mask
+from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.groups import group_name
 from equipoise.constraints.moments import Row
@@ -21,10 +21,11 @@ from equipoise.estimators.reductions import FairClassifier
 from equipoise.estimators.remarks import absent_groups, remarks
 from equipoise.estimators.results import overlap_of
 from equipoise.game.certificate import Certificate
-from equipoise.game.lagrangian import is_met
+from equipoise.game.lagrangian import TOLERANCE
 from equipoise.game.mixture import Mixture
 from equipoise.metrics import GroupTable
 from equipoise.metrics.audit import Audit
+from equipoise.metrics.intervals import Interval
 from equipoise.metrics.tallies import Tally
 from equipoise.metrics.violations import Measured, largest, measure
 from equipoise.oracles.decisions import decisions
@@ -37,10 +38,11 @@ from equipoise.report.contents import (
     Range,
     RowContents,
 )
-from equipoise.report.suppression import hidden_names, small_groups, small_rows
+from equipoise.report.suppression import RowFacts, small_groups
 from equipoise.rows.fingerprint import Overlap
 from equipoise.rows.people import People
 
+_UNKNOWN = Interval(math.nan, math.nan, math.nan)
 _SIX_DIGITS = Context(prec=6, rounding=ROUND_FLOOR)
 
 
@@ -195,19 +197,13 @@ class _View:
             for data, some in people.items()
             if data == "test" or engine_for(some.X).is_local
         }
-        self._hidden: dict[int, Mask] = {}
+        self._facts: dict[int, tuple[CellTable, RowFacts]] = {}
 
-    def hidden(self, cells: CellTable) -> Mask:
-        """Return which inequalities over these cells are suppressed."""
-        if id(cells) not in self._hidden:
-            names: set[Hashable] = set()
-            if cells.is_plain:
-                squares = (cells.square, cells.square, cells.square)
-                audit = Audit.of_sums(cells.table(), cells.mass, squares)
-                table = GroupTable.from_audit(audit, interval=None)
-                names = hidden_names(table, small_groups(table, self.least))
-            self._hidden[id(cells)] = small_rows(self.constraint, cells, names, self.least)
-        return self._hidden[id(cells)]
+    def facts(self, cells: CellTable) -> RowFacts:
+        """Return what is known of the inequalities over these cells; looked up once."""
+        if id(cells) not in self._facts:
+            self._facts[id(cells)] = cells, RowFacts.of(self.constraint, cells, self.least)
+        return self._facts[id(cells)][1]
 
     def point(
         self,
@@ -218,8 +214,8 @@ class _View:
         **others: Any,
     ) -> PointContents:
         """Return a classifier with what its certificate says, and what is known from the fit."""
-        hidden = self.hidden(self.cells)
-        rows = {row for row, hide in zip(certificate.rows, hidden, strict=True) if hide}
+        facts = self.facts(self.cells)
+        rows = {row for row, hide in zip(certificate.rows, facts.hidden, strict=True) if hide}
         evidence = certificate.evidence
         told = remarks(evidence.lagrangian, self.cells, evidence.mean_shares())
         return PointContents(
@@ -233,7 +229,7 @@ class _View:
             certificate=_certificate(certificate, rows, self.least),
             prices=[(str(r), price) for r, price in certificate.shadow_prices() if r not in rows],
             binding=[str(row) for row in certificate.binding if row not in rows],
-            measured=[measured_contents(entry, hidden) for entry in known],
+            measured=[measured_contents(entry, facts) for entry in known],
             groups={},
             remarks=[text for _, text in told],
             **others,
@@ -252,7 +248,7 @@ class _View:
         )
         measured = [
             measured_contents(
-                entry, self.hidden(found[entry.data].tally.cells), self.overlaps.get(entry.data)
+                entry, self.facts(found[entry.data].tally.cells), self.overlaps.get(entry.data)
             )
             for entry in entries
         ]
@@ -281,17 +277,23 @@ def _certificate(certificate: Certificate, hidden: Collection[Row], least: int) 
 
 
 def measured_contents(
-    entry: Measured, hidden: Mask, overlap: Overlap | None = None
+    entry: Measured, facts: RowFacts, overlap: Overlap | None = None
 ) -> MeasuredContents:
-    """Return a measurement as plain data, over the inequalities that are not suppressed."""
-    pairs = list(zip(entry.rows, hidden, strict=True))
-    rows = [RowContents(str(row), span(*interval)) for (row, interval), hide in pairs if not hide]
-    few = [interval for (_, interval), hide in pairs if hide]
-    excess, worst = entry.excess, entry.worst
-    if few:
-        kept = [(row, interval) for (row, interval), hide in pairs if not hide]
-        excess = largest([interval for _, interval in kept])
-        worst = max(kept, key=lambda pair: pair[1].estimate)[0] if kept else None
+    """Return a measurement as plain data, over what was compared and is not suppressed."""
+    known = [
+        (row, interval if compared else _UNKNOWN)
+        for (row, interval), compared in zip(entry.rows, facts.compared, strict=True)
+    ]
+    few = [interval for (_, interval), hide in zip(known, facts.hidden, strict=True) if hide]
+    rows = [
+        RowContents(str(row), span(*interval), int(min(people, entry.people)))
+        for (row, interval), people, hide in zip(known, facts.people, facts.hidden, strict=True)
+        if not hide
+    ]
+    shown = [pair for pair, hide in zip(known, facts.hidden, strict=True) if not hide]
+    shown = [pair for pair in shown if pair[1] is not _UNKNOWN]
+    excess = largest([interval for _, interval in shown])
+    worst = max(shown, key=lambda pair: pair[1].estimate)[0] if shown else None
     bound = entry.bound
     return MeasuredContents(
         data=entry.data,
@@ -303,7 +305,7 @@ def measured_contents(
         rows=rows,
         overlap=overlap,
         hidden=len(few),
-        hidden_exceeded=sum(not is_met(interval.estimate) for interval in few),
+        hidden_exceeded=sum(interval.estimate > TOLERANCE for interval in few),
     )
 
 

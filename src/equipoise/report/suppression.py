@@ -10,15 +10,17 @@ time; sums of sums are not.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Hashable
+from collections.abc import Hashable
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
 from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.base import Constraint
-from equipoise.constraints.moments import Moments
+from equipoise.game.lagrangian import TOLERANCE
 from equipoise.metrics import GroupTable
+from equipoise.metrics.audit import Audit
 
 
 def small_groups(table: GroupTable, least: int) -> Mask:
@@ -84,7 +86,7 @@ def _values(table: GroupTable, at: int) -> dict[str, Hashable]:
     return {feature: group}
 
 
-def hidden_names(table: GroupTable, hidden: Mask) -> set[Hashable]:
+def _names(table: GroupTable, hidden: Mask) -> set[Hashable]:
     """Return the groups suppressed, as inequalities call them: by value, or as "sex=F"."""
     found: set[Hashable] = set()
     for at in np.flatnonzero(hidden):
@@ -92,18 +94,36 @@ def hidden_names(table: GroupTable, hidden: Mask) -> set[Hashable]:
     return found
 
 
-def small_rows(
-    constraint: Constraint, cells: CellTable, names: Collection[Hashable], least: int
-) -> Mask:
-    """Return which inequalities are suppressed: about these groups, or about too few people."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the fit has warned of what is left out
-        moments = constraint.moments(cells)
-    named = [row.group in names or row.against in names for row in moments.rows]
-    return np.array(named, dtype=bool) | (people_by_row(moments) < least)
+class RowFacts(NamedTuple):
+    """What is known of each inequality over some cells, whatever is decided.
 
+    Attributes
+    ----------
+    people : array of shape (K,)
+        How many people its rarest rate was measured on.
+    compared : mask of shape (K,)
+        Whether it can depend on decisions: with one group alone it cannot.
+    hidden : mask of shape (K,)
+        Whether it is suppressed: about a suppressed group, or about too few people.
+    """
 
-def people_by_row(moments: Moments) -> Array:
-    """Return how many people the rarest rate of each inequality was measured on."""
-    count = np.where(moments.M != 0, moments.event_count, np.inf)
-    return count.min(axis=1, initial=np.inf)
+    people: Array
+    compared: Mask
+    hidden: Mask
+
+    @classmethod
+    def of(cls, constraint: Constraint, cells: CellTable, least: int) -> RowFacts:
+        """Return the facts of a constraint's inequalities."""
+        names: set[Hashable] = set()
+        if cells.is_plain:
+            squares = (cells.square, cells.square, cells.square)
+            audit = Audit.of_sums(cells.table(), cells.mass, squares)
+            table = GroupTable.from_audit(audit, interval=None)
+            names = _names(table, small_groups(table, least))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the fit has warned of what is left out
+            moments = constraint.moments(cells)
+        people = np.where(moments.M != 0, moments.event_count, np.inf).min(axis=1, initial=np.inf)
+        compared: Mask = np.abs(moments.M @ moments.U).max(axis=1, initial=0.0) > TOLERANCE
+        named = [row.group in names or row.against in names for row in moments.rows]
+        return cls(people, compared, np.array(named, dtype=bool) | (people < least))
