@@ -24,7 +24,7 @@ from _machine import machine, markdown_table
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
-import equipoise.game.pool
+import equipoise.game.mixture
 from equipoise import EqualizedOdds, Frontier
 from equipoise.oracles.refit import Refitter
 
@@ -105,7 +105,7 @@ def measure(
     one_fit = time.process_time() - start
     frontier = Frontier(learner, EqualizedOdds(), bounds=bounds, max_iter=rounds)
     with (
-        clock.watching(equipoise.game.pool, "linprog", "LP"),
+        clock.watching(equipoise.game.mixture, "linprog", "LP"),
         clock.watching(Refitter, "_fit", "learner"),
         clock.watching(LogisticRegression, "decision_function", "learner"),
     ):

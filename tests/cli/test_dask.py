@@ -198,10 +198,12 @@ def test_the_encoding_is_that_of_memory(client, tmp_path):
     assert found.columns == columns
     assert found.test is None
     assert any("'empty' has no values" in note for note in notes)
-    X, y, groups = (c.compute() for c in (found.train.X, found.train.y, found.train.sensitive))
+    X, y, groups = (
+        c.compute() for c in (found.train.X, found.train.y, found.train.sensitive_features)
+    )
     np.testing.assert_array_equal(found.encoder.transform(X), expected)
     assert y.tolist() == people.y.tolist()
-    assert groups["group"].tolist() == people.sensitive["group"].tolist()
+    assert groups["group"].tolist() == people.sensitive_features["group"].tolist()
     # Also for values that were not there.
     new = people.X.slice(0, 2).set_column(0, "many", pa.array(["never seen", None]))
     fitted = make_encoder(columns.features).fit(people.X)

@@ -121,7 +121,7 @@ def test_frames_of_any_kind(people, frame, spy):
     columns = {f"x{j}": column for j, column in enumerate(people.X.T)}
     X = library.table(columns) if frame == "pyarrow" else library.DataFrame(columns)
     clf = FairClassifier(
-        spy(), DemographicParity(eps=0.05), oracle=Refit(threshold="learner", oracle=Refit(cv=3))
+        spy(), DemographicParity(eps=0.05), oracle=Refit(threshold="learner", cv=3)
     )
     clf.fit(X, people.y, sensitive_features=people.A)
     assert {type(seen) for seen, _, _ in spy.seen} == {type(take_rows(X, np.arange(3)))}

@@ -10,16 +10,7 @@ from equipoise.exceptions import NothingComparedWarning
 from equipoise.metrics import group_table
 from equipoise.report.evaluate import frontier_points, model_point
 from equipoise.report.text import whose
-from equipoise.rows.people import People
-
-
-class Known(People):
-    """People, with what `fit` takes besides X and y."""
-
-    @property
-    def metadata(self):
-        names = ("sensitive_features", "control_features", "sample_weight")
-        return {name: getattr(self, name) for name in names}
+from equipoise.rows import People
 
 
 @pytest.fixture(scope="module")
@@ -35,16 +26,22 @@ def traced():
             "control_features": stratum,
             "sample_weight": rng.uniform(0.5, 2.0, n),
         }
-        data[name] = Known(people.X, people.y, **metadata)
+        data[name] = People(people.X, people.y, **metadata)
     train = data["training"]
     frontier = Frontier(LogisticRegression(), DemographicParity(), bounds=[0.02, 0.1])
-    return frontier.fit(train.X, train.y, **train.metadata), data
+    return frontier.fit(
+        train.X,
+        train.y,
+        sensitive_features=train.sensitive_features,
+        control_features=train.control_features,
+        sample_weight=train.sample_weight,
+    ), data
 
 
 def check_groups(shown, model, people):
     """Rates from raw arrays; intervals of the table that `equipoise.metrics` makes."""
-    p, weight = model.predict_pmf(people.X)[:, 1], people.metadata["sample_weight"]
-    groups, label = people.metadata["sensitive_features"], people.y == "yes"
+    p, weight = model.predict_pmf(people.X)[:, 1], people.sample_weight
+    groups, label = people.sensitive_features, people.y == "yes"
     both = np.array([" & ".join(pair) for pair in zip(*groups.values(), strict=True)])
     columns = {"sex": groups["sex"], "race": groups["race"], "sex x race": both}
     for row in shown:
@@ -81,9 +78,9 @@ def test_differences_are_those_within_strata(traced):
     frontier, people = traced
     (_, point), _ = frontier_points(frontier, people, level=0.95, file="f")
     some, p = people["test"], frontier.at(0.1).predict_pmf(people["test"].X)[:, 1]
-    weight = some.metadata["sample_weight"]
-    (town,) = some.metadata["control_features"].values()
-    groups = np.array([*zip(*some.metadata["sensitive_features"].values(), strict=True)])
+    weight = some.sample_weight
+    (town,) = some.control_features.values()
+    groups = np.array([*zip(*some.sensitive_features.values(), strict=True)])
     largest = 0.0
     for stratum in np.unique(town):
         here = town == stratum
@@ -95,21 +92,12 @@ def test_differences_are_those_within_strata(traced):
     assert point.on("test").disparity.estimate == pytest.approx(largest)
 
 
-def test_mixtures_name_their_members(traced):
-    frontier, _ = traced
-    for point in frontier.points_:
-        mixture = point.mixture
-        assert len(mixture.indices) == point.members
-        assert mixture.weights.sum() == pytest.approx(1.0)
-        assert (mixture.weights > 0).all()
-
-
 def test_people_are_read_once(traced, monkeypatch):
     frontier, people = traced
-    read, calls = People.read_plain, []
-    monkeypatch.setattr(People, "read_plain", lambda self: calls.append(self) or read(self))
+    read, calls = People.read, []
+    monkeypatch.setattr(People, "read", lambda self, **how: calls.append(self) or read(self, **how))
     frontier_points(frontier, people, level=0.95, file="f")
-    assert len(calls) == len(people)
+    assert calls == list(people.values())
 
 
 def fitted_and(n=600, m=400):

@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 import pytest
 from unkind import BOUNDS, GROUPS, UNKIND, rates_by_hand
 
+from equipoise.game.certificate import Status
 from equipoise.report import ReportContents, report_of, write_report
 from equipoise.report.contents import AuditContents, GroupContents, Range
 from equipoise.report.page import MOST_BYTES, render
@@ -100,7 +101,9 @@ def test_the_unconstrained_classifier_stands_beside(made, page):
     (panel,) = page.all("details", **{"data-panel": "1"})
     tables = page.inside(panel, "table")
     (groups,) = [t for t in tables if ", training data" in t["text"] and "Selected" in t["text"]]
-    first = made.frontier.pool_.classifiers[0].predict(made.train.X)
+    first = made.frontier.unconstrained_.mixture.members(made.frontier.pool_.classifiers)[
+        0
+    ].predict(made.train.X)
     by_group = {g: first[made.train.group["sex"] == g].mean() for g in GROUPS}
     for row in page.inside(groups, "tr")[2:]:
         name = page.inside(row, "th")[0]["text"].removeprefix("sex: ")
@@ -197,16 +200,20 @@ def test_a_model_and_an_audit_have_pages_too(made):
 
 def test_a_bound_that_cannot_be_met_is_said(made):
     first = made.contents.points[0]
-    unmet = replace(
-        first, certificate={**first.certificate, "status": "not met, and proven impossible"}
-    )
-    contents = replace(made.contents, points=[unmet, *made.contents.points[1:]])
-    text = render(contents).decode()
-    assert "1 of the bounds, up to 0.005, are proven impossible with this learner" in text
-    assert "not met, and proven impossible" in text
-    alone = render(replace(contents, kind="model", points=[unmet], unconstrained=None)).decode()
-    assert "The bound is proven impossible with this learner" in alone
-    assert "of the bounds" not in alone
+    for status, words in (
+        (Status.IMPOSSIBLE, "proven impossible with this learner"),
+        (Status.NOT_YET, "not met yet: the search ended before"),
+    ):
+        unmet = replace(first, certificate={**first.certificate, "status": status.value})
+        contents = replace(made.contents, points=[unmet, *made.contents.points[1:]])
+        text = render(contents).decode()
+        assert f"1 of the bounds, up to 0.005, are {words}" in text
+        assert f"<td>{status.value}</td>" in text
+        alone = replace(contents, kind="model", points=[unmet], unconstrained=None)
+        text = render(alone).decode()
+        assert f"The bound is {words}" in text
+        assert "of the bounds" not in text
+    assert "impossible" not in text
 
 
 def test_files_are_replaced_only_if_allowed(made, tmp_path):

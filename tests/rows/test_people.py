@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from equipoise import Cells, Probabilities
+from equipoise import Probabilities
+from equipoise.cells import Cells
 from equipoise.cells.layered import LayeredCells
 from equipoise.rows.batches import batches, is_batched
 from equipoise.rows.people import People

@@ -24,6 +24,7 @@ from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.objectives import Loss, Objective, loss_table
 from equipoise.game.pool import Oracle, Pool
 from equipoise.game.rounds import Limits
+from equipoise.oracles.learners import constant_classifier
 from equipoise.oracles.specs import OracleSpec, Refit, read_oracle
 from equipoise.rows.people import People
 from equipoise.rows.validation import check_features, read_integer, read_positive
@@ -135,6 +136,9 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
         if pool is None:
             pool, opened = open_pool(engine, (self.estimator, spec), self.checkpoint, n_jobs)
         oracle = spec.over(engine, self.estimator, engine.fits_at_a_time(n_jobs))
+        if not oracle.exact:  # a list of candidates is the whole class
+            pool.add(constant_classifier(0), np.zeros_like(engine.cells.limits()[0]))
+            pool.add(constant_classifier(1), np.add(*engine.cells.limits()))
         if constraint.is_open:
             pool.ask(oracle, engine.cells.total(loss_table(self.objective, engine.cells))[1])
             constraint, lagrangian = self._with_parameters(engine.cells, pool)

@@ -37,7 +37,7 @@ from equipoise.estimators.results import (
 from equipoise.game.certificate import Certificate, Scope
 from equipoise.game.column_generation import Queries, many_bounds, over_pool
 from equipoise.game.lagrangian import Lagrangian
-from equipoise.game.mixture import best_mixture
+from equipoise.game.mixture import Mixture
 from equipoise.game.objectives import Loss, Objective
 from equipoise.game.pool import Pool
 from equipoise.game.rounds import Round, run
@@ -168,9 +168,12 @@ class Frontier(Reduction):
                 games, problem.oracle, problem.pool, nu=problem.nu, batch=batch, queries=queries
             )
             outcome = run(rounds, limits)
+            no_multipliers = np.zeros(problem.lagrangian.n_constraints)
+            # Known since the first round: nothing is trained.
+            (free,) = problem.pool.ask(problem.oracle, problem.lagrangian.costs(no_multipliers))
         check_features(self, problem.engine.example(X), reset=True)
         self.classes_, self.nu_, self.n_iter_ = problem.engine.classes, problem.nu, outcome.n_rounds
-        self._salt, self._scope = salt, scope_of(problem.oracle)
+        self._salt, self._scope, self._free = salt, scope_of(problem.oracle), free
         self._queries: Queries | None = queries
         self.people_ = fingerprint_of(problem)
         self._take_over(problem, problem.pool.detached())
@@ -373,15 +376,16 @@ class Frontier(Reduction):
 
     def _trace(self, bounds: Iterable[float]) -> None:
         self.points_ = self._points([float(eps) for eps in bounds])
-        game, first = self.lagrangian_.with_bound(0.0), Pool.of([None], self.pool_.s[:1])
-        free = Round.of_mixture(game, first, best_mixture(game, first.s), iteration=0)
-        free = replace(free, gap=0.0, lower=free.error)
-        certificate = self._certificate(free, game)
-        self.unconstrained_ = point_of(np.inf, free, game, certificate)
+        no_bounds, nothing = self.lagrangian_.only([]), np.zeros(0)
+        mixture = Mixture.of_weights(np.eye(len(self.pool_))[self._free], nothing)
+        free = Round.of_mixture(no_bounds, self.pool_, mixture, 0, [nothing])
+        certificate = self._certificate(free, no_bounds)
+        largest = self.lagrangian_.with_bound(0.0)
+        self.unconstrained_ = point_of(np.inf, free, largest, certificate)
 
     def _points(self, bounds: list[float]) -> list[FrontierPoint]:
         games = games_of(self.constraint, self.lagrangian_, bounds)
-        rounds = over_pool(games, self.pool_, self._queries)
+        rounds = over_pool(games, self.pool_, self._queries, unconstrained=self._free, nu=self.nu_)
         return [
             point_of(eps, found, game, self._certificate(found, game))
             for eps, found, game in zip(bounds, rounds, games, strict=True)

@@ -103,6 +103,7 @@ class RandomizedReduction(BinaryClassifierMixin, Reduction):
         >>> from sklearn.tree import DecisionTreeClassifier
         >>> from equipoise import DemographicParity, FairClassifier
         >>> from equipoise.oracles import Refit
+        >>> import numpy as np
         >>> rng = np.random.default_rng(0)
         >>> A = rng.integers(0, 2, 2000)
         >>> X = np.column_stack([A + rng.normal(size=2000), rng.normal(size=2000)])

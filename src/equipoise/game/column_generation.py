@@ -122,7 +122,7 @@ def many_bounds(
     queries.optimality.append(start)
     (first,) = pool.ask(oracle, games[0].costs(start))
     origin = {first: start}
-    bounds = [_Bound(game) for game in games]
+    bounds = [_Bound(game, first, nu) for game in games]
     failures_left, tries_left = _FAILED_TRIES, 0.0 if oracle.exact else np.inf
     tried: list[_Bound] = []
     for iteration in count(1):
@@ -147,14 +147,20 @@ def many_bounds(
 
 
 def over_pool(
-    games: Sequence[Lagrangian], pool: Pool, queries: Queries | None = None
+    games: Sequence[Lagrangian],
+    pool: Pool,
+    queries: Queries | None,
+    *,
+    unconstrained: int,
+    nu: float,
 ) -> list[Round]:
     """Return the best mixtures of the pool alone, one for each game, querying nothing.
 
     Their lower values are the best that ``queries`` prove, or, without any, hold for mixtures of
     the pool only. Bounds that the pool cannot meet are loosened by the least slack.
+    ``unconstrained`` is the number of the answer to the error alone.
     """
-    bounds = [_Bound(game) for game in games]
+    bounds = [_Bound(game, unconstrained, nu) for game in games]
     _solve_programs(bounds, pool, queries or Queries.none(), nu=np.inf)
     if queries is not None:
         asked = Queries(*map(np.array, queries))  # one array for all certificates
@@ -214,10 +220,15 @@ def _between_origins(
 
 
 class _Bound:
-    """State of the game for one bound, and what to query next."""
+    """State of the game for one bound, and what to query next.
 
-    def __init__(self, game: Lagrangian) -> None:
-        self.game = game
+    ``unconstrained`` is the number of the answer to the error alone. Where that classifier meets
+    the bound and is within nu of the best, it is the result: there is nothing to be gained by
+    mixing others in.
+    """
+
+    def __init__(self, game: Lagrangian, unconstrained: int, nu: float) -> None:
+        self.game, self.unconstrained, self.nu = game, unconstrained, nu
         self.multiplier_limit = min(game.B, _FIRST_LIMIT)
         self.stage = "optimality"
         self.least_slack = self.proven_slack = 0.0
@@ -260,10 +271,11 @@ class _Bound:
     def moves_on(self, s: Array, queries: Queries, nu: float) -> bool:
         """Measure the gap; change the limit or the stage once the present one is done."""
         game, lams = self.stage_game, queries.of(self.stage)
+        mixed = self.mixture.shares(s)
         lower, self._centre = -np.inf, self.mixture.multipliers
         if len(lams):
             lower, self._centre = game.lower(s, np.array(lams))
-        self.upper = game.upper(self.mixture.shares(s))
+        self.upper = game.upper(mixed)
         self.gap = self.upper - lower
         is_unmet = self.mixture.slack > TOLERANCE
         if self.stage == "feasibility":
@@ -301,7 +313,7 @@ class _Bound:
 
     def round(self, pool: Pool, iteration: int, queries: Queries) -> Round:
         """Return the state as a Round."""
-        return Round.of_mixture(
+        found = Round.of_mixture(
             self.game,
             pool,
             self.mixture,
@@ -313,4 +325,16 @@ class _Bound:
             slack_queries=queries.feasibility,
             conflict=self.conflict,
             loosening=self.least_slack,
+        )
+        alone = pool.s[self.unconstrained]
+        value = self.game.upper(alone)
+        if self.least_slack > 0 or value - found.lower > self.nu:
+            return found
+        return replace(
+            found,
+            mixture=Mixture.of_weights(np.eye(len(pool))[self.unconstrained], found.multipliers),
+            error=value,
+            violation=float(self.game.violation(alone)),
+            upper=value,
+            gap=max(value - found.lower, 0.0),
         )

@@ -215,7 +215,8 @@ class _View:
     ) -> PointContents:
         """Return a classifier with what its certificate says, and what is known from the fit."""
         facts = self.facts(self.cells)
-        rows = {row for row, hide in zip(certificate.rows, facts.hidden, strict=True) if hide}
+        # The unconstrained classifier's certificate has no rows.
+        rows = {row for row, hide in zip(certificate.rows, facts.hidden, strict=False) if hide}
         evidence = certificate.evidence
         told = remarks(evidence.lagrangian, self.cells, evidence.mean_shares())
         return PointContents(

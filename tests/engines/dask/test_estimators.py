@@ -21,6 +21,7 @@ from equipoise import (
 )
 from equipoise.engines.dask import retry
 from equipoise.engines.dask.engine import DaskEngine
+from equipoise.oracles.specs import Plugin, Refit
 from equipoise.rows.people import People
 
 dask = pytest.importorskip("dask", reason="dask is not installed")
@@ -72,7 +73,7 @@ def test_logistic_regression_is_scikit_learns(client, people):
     "make",
     [
         lambda: FairClassifier(logistic(), DemographicParity(eps=0.02)),
-        lambda: FairClassifier(trees(), EqualizedOdds(eps=0.05), threshold="tuned"),
+        lambda: FairClassifier(trees(), EqualizedOdds(eps=0.05), oracle=Refit(threshold="tuned")),
         lambda: ExponentiatedGradient(trees(), DemographicParity(eps=0.05), max_iter=5),
     ],
 )
@@ -191,7 +192,7 @@ def test_plugin_learns_probabilities_where_rows_are(client, people, groups):
     X, y, A = people
     A = np.minimum(A, groups - 1)
     dX, dy, dA = split(X, y, A, chunks=1500)
-    frontier = Frontier(logistic(), DemographicParity(), bounds=[0.02, 0.05], oracle="plugin", cv=2)
+    frontier = Frontier(logistic(), DemographicParity(), bounds=[0.02, 0.05], oracle=Plugin(cv=2))
     frontier.fit(dX, dy, sensitive_features=dA)
     report = frontier.report()
     assert [m.data for m in report] == ["training"] * 2 + ["out of fold"] * 2
@@ -209,7 +210,7 @@ def test_cv_measures_people_not_seen(client):
     deep = xgboost.XGBClassifier(n_estimators=40, max_depth=8, n_jobs=1)
     dX, dy, dA = split(X, y, A, chunks=200)
     seen = FairClassifier(deep, DemographicParity(eps=0.1), max_iter=1)
-    unseen = FairClassifier(deep, DemographicParity(eps=0.1), max_iter=1, cv=3)
+    unseen = FairClassifier(deep, DemographicParity(eps=0.1), max_iter=1, oracle=Refit(cv=3))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for clf in (seen, unseen):
@@ -325,9 +326,12 @@ def test_bad_input_is_refused_with_the_remedy(client, people):
     )
     refuses(
         "aware=True",
-        clf=FairClassifier(logistic(), DemographicParity(), oracle="plugin", aware=True),
+        clf=FairClassifier(logistic(), DemographicParity(), oracle=Plugin(aware=True)),
     )
-    refuses("cv is KFold", clf=FairClassifier(logistic(), DemographicParity(), cv=_kfold()))
+    refuses(
+        "cv is KFold",
+        clf=FairClassifier(logistic(), DemographicParity(), oracle=Refit(cv=_kfold())),
+    )
 
 
 def _forest():
