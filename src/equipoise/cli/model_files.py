@@ -13,6 +13,7 @@ from equipoise.cli.terminal import Terminal, command_line
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.reductions import FairClassifier
 from equipoise.files import load, read_manifest, save
+from equipoise.files.summary import small_cells
 from equipoise.files.versions import date_made, versions
 from equipoise.report.contents import ReportContents
 
@@ -64,6 +65,8 @@ def write_model(
     """Write a model file and say so."""
     save(model, path, overwrite=force, metadata=metadata)
     terminal.say(f"Written: {path} ({path.stat().st_size:,} bytes)")
+    if few := small_cells(model):
+        terminal.note(few, keep=False)
 
 
 def made(seed: int | None) -> dict[str, Any]:
