@@ -208,7 +208,7 @@ def test_the_encoding_is_that_of_memory(client, tmp_path):
     path, notes = tmp_path / "odd.parquet", []
     pq.write_table(odd_table(), path, row_group_size=90)
     request = Request("label", ["group"])
-    people, columns = Reader().training(path, request)
+    people, columns = Reader().training(Reader().whole(path, request), request)
     expected = make_encoder(columns.features).fit_transform(people.X)
     found = DaskReader(client, notes.append).training(path, request, 0.0, 0)
     assert found.columns == columns

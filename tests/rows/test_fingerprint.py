@@ -89,6 +89,17 @@ def test_joined_is_the_fingerprint_of_both():
     assert first.joined(hashed(X[:1000], y[:1000])) is first
 
 
+def test_rows_set_apart_are_held_out_though_equal_to_others():
+    X, y = people(3000, decimals=0)
+    fit = Fingerprint.of(hashed(X[:2000], y[:2000])).with_held_out(hashed(X[2000:], y[2000:]))
+    apart = fit.overlap(hashed(X[2000:][::-1], y[2000:][::-1]))
+    assert apart.set_apart
+    assert apart.estimate > 100
+    assert str(apart).endswith("equal somebody learned from in features and label")
+    assert not fit.overlap(hashed(X[2001:], y[2001:])).set_apart
+    assert not fit.joined(hashed(X[2000:], y[2000:])).held_out
+
+
 def test_sketches_of_different_fits_cannot_be_compared():
     X, y = people(2000)
     one, other = (Fingerprint.of(hashed(X[s], y[s])) for s in (slice(1000), slice(500, 1500)))

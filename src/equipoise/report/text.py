@@ -247,11 +247,12 @@ def whose(measured: MeasuredContents) -> str:
     if overlap is None:
         unknown = "people (whether they were learned from is not known)"
         return unknown if measured.data == "test" else "people learned from"
-    if overlap.low == overlap.people:
+    if overlap.low == overlap.people and not overlap.set_apart:
         return "people learned from"
     if overlap.high == 0:
         return "people held out"
-    return f"people held out ({overlap})" if overlap.estimate == 0 else f"people ({overlap})"
+    held_out = overlap.set_apart or overlap.estimate == 0
+    return f"people held out ({overlap})" if held_out else f"people ({overlap})"
 
 
 def shares_of_data(contents: ReportContents) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ drawn by the hash; how many of that sample are in the sketch tells how many ther
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -49,6 +49,7 @@ class Overlap(NamedTuple):
     """How many of some people are among those learned from, or equal one in features and label.
 
     ``low`` and ``high`` are the ends of a 95 % interval; all three are equal where it is exact.
+    ``set_apart`` says that the fit itself held these rows out: those counted are other people.
 
     >>> print(Overlap(100, 0, 0, 0))
     none of them was learned from
@@ -62,6 +63,7 @@ class Overlap(NamedTuple):
     estimate: int
     low: int
     high: int
+    set_apart: bool = False
 
     @property
     def is_exact(self) -> bool:
@@ -75,11 +77,10 @@ class Overlap(NamedTuple):
             return f"at most {self.high:,} of them were learned from, and none of a sample"
         if self.is_exact and self.estimate == self.people:
             return "all of them were learned from"
-        about = "" if self.is_exact else "about "
-        return (
-            f"{about}{self.estimate:,} of them were learned from, or equal somebody who was in "
-            "features and label"
-        )
+        about = f"{'' if self.is_exact else 'about '}{self.estimate:,} of them"
+        if self.set_apart:
+            return f"{about} equal somebody learned from in features and label"
+        return f"{about} were learned from, or equal somebody who was in features and label"
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +99,8 @@ class Fingerprint:
         cannot be compared with each other.
     sketch : array
         The least `SKETCH_SIZE` different hashes, sorted; all of them where there are fewer.
+    held_out : str
+        The digest of the rows that were set apart before the fit, empty if that is not known.
 
     Examples
     --------
@@ -112,6 +115,7 @@ class Fingerprint:
     digest: str
     salt: int
     sketch: Array
+    held_out: str = ""
 
     @classmethod
     def of(cls, hashed: Hashed, salt: int | None = None) -> Fingerprint:
@@ -124,6 +128,10 @@ class Fingerprint:
     def is_complete(self) -> bool:
         """Whether the sketch has the hash of every row."""
         return len(self.sketch) < SKETCH_SIZE
+
+    def with_held_out(self, hashed: Hashed) -> Fingerprint:
+        """Return the fingerprint that also knows the rows which were set apart before the fit."""
+        return replace(self, held_out=_total(hashed)[1])
 
     def joined(self, hashed: Hashed) -> Fingerprint:
         """Return the fingerprint of these people and further ones."""
@@ -149,8 +157,9 @@ class Fingerprint:
         parts = hashed.map(matching_hashes, self.salt, known)
         _, count = np.unique(np.concatenate(parts), return_counts=True)
         found = int(count.sum())
+        apart = digest == self.held_out
         if self.is_complete:
-            return Overlap(people, found, found, found)
+            return Overlap(people, found, found, found, apart)
         share, together = float(self.sketch[-1]), 1.0
         if found:
             together = float(np.square(count).sum()) / found
@@ -158,7 +167,8 @@ class Fingerprint:
         low = chi2.ppf(0.025, 2 * drawn) / 2 if found else 0.0
         high = chi2.ppf(0.975 if found else 0.95, 2 * drawn + 2) / 2
         limits = (drawn, low, high)
-        return Overlap(people, *(min(round(v * together / share), people) for v in limits))
+        middle, least, most = (min(round(v * together / share), people) for v in limits)
+        return Overlap(people, middle, least, most, apart)
 
 
 def hash_people(X: Any, y: Any, favourable: Any) -> Array:

@@ -88,7 +88,8 @@ def _say_who(terminal: Terminal, measured: MeasuredContents, remarks: Sequence[s
     terminal.say(f"Measured on {measured.people:,} {whose(measured)}.\n")
     for text in remarks:
         terminal.note(text)
-    if measured.overlap is None or measured.overlap.estimate:
+    overlap = measured.overlap
+    if overlap is None or (overlap.estimate and not overlap.set_apart):
         terminal.note(
             "what holds for people learned from says little about others. Certify on people held "
             "out: fit and frontier write them with --held-out FILE."
