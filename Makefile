@@ -32,10 +32,10 @@ help:
 demo: $(DEMO_READY)
 	$(VENV)/bin/python -m equipoise.experiments.demo
 
-# For example REPRODUCE="--seeds 2 --n-jobs 4"; EQUIPOISE_DATA names the folder with the data.
+# For example REPRODUCE="--seeds 2 --jobs 4"; EQUIPOISE_DATA names the folder with the data.
 REPRODUCE ?=
 reproduce: $(EXPERIMENTS_READY)
-	$(VENV)/bin/python -m equipoise.experiments $(REPRODUCE)
+	$(VENV)/bin/python -m equipoise.cli reproduce $(REPRODUCE)
 
 docs: $(DOCS_READY)
 	$(VENV)/bin/python -m sphinx -q -W --keep-going docs outputs/site

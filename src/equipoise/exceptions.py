@@ -5,6 +5,7 @@ UserWarning
     ├── SmallGroupWarning    a group is too small to be constrained by itself
     ├── EmptyCellWarning     nobody is in a group or cell, so a constraint on it was left out
     ├── InfeasibleWarning    no classifier that the learner can find meets the constraints
+    ├── CheckpointWarning    a file of a checkpoint is damaged or another fit's, and was not used
     ├── ConstantDecisionWarning   a result selects nobody, or everybody
     ├── NothingComparedWarning    there is one group only, or bounds that nothing can exceed
     └── AbsentGroupWarning        a group of the fit is not among the people measured
@@ -14,6 +15,7 @@ ValueError
     └── UntrustedTypeError   it holds types that loading was not told to trust
 
 RuntimeError
+├── DeploymentError          a classifier does not decide as it did when it was measured
 └── EngineError              a cluster failed again and again; what was found is kept
 """
 
@@ -34,6 +36,10 @@ class SmallGroupWarning(EquipoiseWarning):
 
 class InfeasibleWarning(EquipoiseWarning):
     """The constraints cannot be met with this learner; the least relaxation was used instead."""
+
+
+class CheckpointWarning(EquipoiseWarning):
+    """A file of a checkpoint is damaged or belongs to another fit; its answer is computed again."""
 
 
 class ConstantDecisionWarning(EquipoiseWarning):
@@ -62,6 +68,10 @@ class UntrustedTypeError(ModelFileError):
             "of a type runs that type's code. If you know where the file comes from, allow them: "
             f"load(path, trusted={types!r})."
         )
+
+
+class DeploymentError(RuntimeError):
+    """A classifier, asked about the same rows again, does not decide as it was recorded to."""
 
 
 class EngineError(RuntimeError):

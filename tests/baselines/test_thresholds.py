@@ -135,7 +135,7 @@ def test_draws_are_a_hash_of_the_row():
     clf.fit(X, y, sensitive_features=A)
     decisions = clf.predict(X, sensitive_features=A)
     pmf = clf.predict_pmf(X, sensitive_features=A)
-    np.testing.assert_array_equal(decisions, hash_uniform(X, salt=3) < pmf[:, 1])
+    np.testing.assert_array_equal(decisions, hash_uniform(X.astype(np.float32), salt=3) < pmf[:, 1])
     assert ((pmf > 0.01) & (pmf < 0.99)).any()
     order = np.random.default_rng(0).permutation(len(y))
     np.testing.assert_array_equal(
@@ -151,6 +151,8 @@ def test_draws_are_a_hash_of_the_row():
         assert (fresh != decisions).any()
     with pytest.raises(ValueError, match="key has 3 entries but X has 2000"):
         clf.predict(X, sensitive_features=A, key=[1, 2, 3])
+    with pytest.raises(ValueError, match="got both key and random_state"):
+        clf.predict(X, sensitive_features=A, key=key, random_state=0)
 
 
 def test_groups_at_prediction():
@@ -167,9 +169,9 @@ def test_groups_at_prediction():
     np.testing.assert_array_equal(
         clf.predict_pmf(X[:5], sensitive_features=frame.to_numpy()[:5]), h[:5]
     )
-    with pytest.raises(ValueError, match=r"contains \(1, 'y'\), which was not in fit"):
+    with pytest.raises(ValueError, match=r"contains '1 & y', which was not in fit"):
         clf.predict(X[:1], sensitive_features=[[1, "y"]])
-    with pytest.raises(ValueError, match=r"contains \(0, 'z'\), \(2, 'x'\), which"):
+    with pytest.raises(ValueError, match=r"contains '0 & z', '2 & x', which"):
         clf.predict(X[:2], sensitive_features={"a": [0, 2], "b": ["z", "x"]})
     with pytest.raises(ValueError, match="has 1 columns; in fit there were 2: 'a', 'b'"):
         clf.predict(X, sensitive_features=A)

@@ -160,3 +160,12 @@ def test_without_its_extra_the_command_says_how_to_install_it():
     assert ran.returncode == 2
     assert "needs typer" in ran.stderr
     assert "pip install 'equipoise[cli]'" in ran.stderr
+
+
+@pytest.mark.parametrize("page", ["f.equipoise", "./f.equipoise", "../{}/f.equipoise"])
+def test_one_name_for_two_files_is_refused_before_any_work(run, data, page):
+    page = page.format(data.parent.name)
+    done = run("frontier", data, *COLUMNS, "-o", "f.equipoise", "--page", page, "--force")
+    assert done.code == 2
+    assert "is named for two files" in done.err
+    assert not (data.parent / "f.equipoise").exists()

@@ -127,3 +127,16 @@ def test_what_is_wrong_with_the_rows_is_said(run, model, data):
             assert ran.code == 2
             assert any(part in ran.err for part in message.split("|")), ran.err
             assert not (data.parent / "never.csv").exists()
+
+
+def test_text_that_a_spreadsheet_would_run_is_written_as_text(run, model, data, tmp_path):
+    table = make_table()
+    table["person"][:5] = ["=1+1", "+cmd|x", "-2", "@SUM(A1)", "plain"]
+    write_table(table, tmp_path / "odd.parquet")
+    printed = run("predict", model, tmp_path / "odd.parquet", "--id", "person")
+    ids = [line.split(",")[0] for line in printed.out.splitlines()[1:6]]
+    assert ids == ["'=1+1", "'+cmd|x", "-2", "'@SUM(A1)", "plain"]
+    written = run("predict", model, tmp_path / "odd.parquet", "--id", "person", "-o", "d.parquet")
+    assert written.code == 0
+    kept = read(tmp_path / "d.parquet")["person"]
+    assert kept[:5] == table["person"][:5]  # no spreadsheet reads it

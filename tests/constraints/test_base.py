@@ -350,6 +350,8 @@ def test_two_constraints_with_a_learner_are_certified(seed: int) -> None:
     assert abs(h[good & (A["race"] == "b")].mean() - h[good].mean()) <= 0.05 + 1e-7
 
 
+# The best tau of mixtures may be met by none of the single classifiers of a grid search.
+@pytest.mark.filterwarnings("ignore::equipoise.exceptions.InfeasibleWarning")
 @pytest.mark.parametrize("estimator", [eq.ExponentiatedGradient, eq.GridSearch])
 def test_other_estimators_take_the_same_constraints(estimator) -> None:
     X, y, A, _, utility = simulated()

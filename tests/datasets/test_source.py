@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from inspect import signature
 
 import numpy as np
 import pandas as pd
 import pytest
 from publishers import DEFENDANTS, GERMAN_DATA, LAW_CSV, compas_csv, kept
 
+from equipoise import datasets
 from equipoise.datasets import compas as compas_module
 from equipoise.datasets import (
     german_credit,
@@ -91,7 +94,7 @@ def test_facts_with_a_tolerance():
 def test_folder_then_cache_then_download(publish, server, cache, parquet, monkeypatch):
     publish(compas_module, compas_csv(), 8, "_FULL_SOURCE")
     changed = [person | {"age": 50} for person in DEFENDANTS]
-    folder = parquet(compas_module._parse_full(compas_csv(changed)), "compas.parquet")
+    folder = parquet(compas_module._FULL_SOURCE.parse(compas_csv(changed)), "compas.parquet")
     assert load_compas(data_home=folder, as_frame=True).data["age"].tolist() == [50, 50]
     monkeypatch.setenv("EQUIPOISE_DATA", str(folder))
     assert load_compas(as_frame=True).data["age"].tolist() == [50, 50]
@@ -179,3 +182,19 @@ def test_bad_folders_and_files(tmp_path, monkeypatch):
     monkeypatch.setenv("EQUIPOISE_DATA", str(tmp_path / "nowhere"))
     with pytest.raises(FileNotFoundError, match="EQUIPOISE_DATA is"):
         load_compas()
+
+
+@pytest.mark.parametrize("name", [name for name in datasets.__all__ if name != "load_adult"])
+def test_a_loader_tells_all_of_its_options(name):
+    loader = getattr(datasets, name)
+    options = list(signature(loader).parameters)
+    assert options[-4:] == ["data_home", "download_if_missing", "return_X_y", "as_frame"]
+    assert all(option in loader.__doc__ for option in options)
+    sections = ["Parameters", "Returns", "Raises", "Examples"]
+    found = [loader.__doc__.index(f"\n{section}\n---") for section in sections]
+    assert found == sorted(found)
+    assert f">>> from equipoise.datasets import {name}" in loader.__doc__
+    assert not re.search(r"[{}]", loader.__doc__)
+    assert max(map(len, loader.__doc__.splitlines())) <= 100
+    with pytest.raises(TypeError, match=rf"{name}\(\) got an unexpected keyword argument 'rows'"):
+        loader(rows=3)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from clusters import N, raw_shares, split, trees
@@ -9,6 +11,10 @@ from clusters import N, raw_shares, split, trees
 from equipoise import ParquetRows, RandomizedClassifier
 from equipoise.cells.rows import Cells
 from equipoise.engines import engine_for
+from equipoise.engines.dask.shards import Shards
+from equipoise.estimators.results import verify
+from equipoise.exceptions import DeploymentError
+from equipoise.game.pool import Pool
 from equipoise.oracles.refit import RefitOracle, constant_classifier
 from equipoise.rows.people import People
 
@@ -16,18 +22,29 @@ pd = pytest.importorskip("pandas")
 
 
 @pytest.fixture(params=["memory", "disk", "dask"])
-def engine(request, people, tmp_path):
-    X, y, A = people
-    if request.param == "dask":
-        request.getfixturevalue("client")
-        X, y, A = split(X, y, A)
-    if request.param == "disk":
-        names = [f"x{j}" for j in range(X.shape[1])]
-        pd.DataFrame(X, columns=names).to_parquet(tmp_path / "rows.parquet")
-        X = ParquetRows(tmp_path, features=names, batch_size=512)
-    kind = engine_for(X)
-    assert kind.__name__.lower() == f"{request.param}engine"
-    return kind.open(People(X, y, A), estimator=trees())
+def opened(request, people, tmp_path):
+    """Open an engine on the people, with further columns and settings."""
+
+    def open_engine(*more, **settings):
+        X, y, A = people
+        if request.param == "dask":
+            request.getfixturevalue("client")
+            X, y, A, *more = split(X, y, A, *more)
+        if request.param == "disk":
+            names = [f"x{j}" for j in range(X.shape[1])]
+            pd.DataFrame(X, columns=names).to_parquet(tmp_path / "rows.parquet")
+            X = ParquetRows(tmp_path, features=names, batch_size=512)
+        kind = engine_for(X)
+        assert kind.__name__.lower() == f"{request.param}engine"
+        given = dict(zip(("utilities", "sample_weight"), more, strict=False))
+        return kind.open(People(X, y, A, **given), estimator=trees(), **settings)
+
+    return open_engine
+
+
+@pytest.fixture
+def engine(opened):
+    return opened()
 
 
 def test_an_engine_counts_people(engine, people):
@@ -54,6 +71,36 @@ def test_an_engine_answers_costs(engine, people):
         np.testing.assert_allclose(engine.shares([classifier])[0], s, atol=1e-15)
 
 
+def test_an_engine_asks_again_what_is_deployed(engine):
+    oracle = engine.refit(trees())
+    classifier, s = oracle.best_response(np.where(engine.cells.label == 1, -1.0, 1.0))
+
+    def problem(recorded):
+        return SimpleNamespace(engine=engine, oracle=oracle, pool=Pool.of([classifier], [recorded]))
+
+    verify(problem(s), [0])
+    s = s.copy()
+    s[0] += 1 / N  # one person
+    with pytest.raises(DeploymentError, match="XGBClassifier does not decide as recorded"):
+        verify(problem(s), [0])
+
+
+def test_folds_on_a_cluster_are_asked_twice(client, people, monkeypatch):
+    engine = engine_for(split(*people)[0]).open(People(*split(*people)), estimator=trees())
+    oracle = engine.refit(trees(), cv=2)
+    costs, honest, calls = np.where(engine.cells.label == 1, -1.0, 1.0), Shards.total, []
+
+    def total(shards, function, *args):
+        calls.append(function.__name__)
+        return honest(shards, function, *args) * (1 + 0.1 * calls.count("selected_out_of_fold"))
+
+    oracle.best_response(costs)
+    monkeypatch.setattr(Shards, "total", total)
+    with pytest.raises(DeploymentError, match="does not decide as recorded"):
+        oracle.best_response(costs)
+    assert calls == ["selected_out_of_fold"] * 2
+
+
 def test_engines_agree(engine, people):
     X, y, A = people
     oracle = engine.refit(trees())
@@ -65,6 +112,40 @@ def test_engines_agree(engine, people):
         assert mine.s.tolist() == theirs.s.tolist()
         dumps = (r.classifier.get_booster().get_dump(dump_format="json") for r in (mine, theirs))
         assert next(dumps) == next(dumps)  # bit for bit
+
+
+@pytest.mark.parametrize("constraint_weights", [True, False])
+def test_an_engine_adds_up_costs_of_persons(opened, people, constraint_weights):
+    """Costs of either decision and weights, row by row, against raw arrays and against memory."""
+    X, y, A = people
+    rng = np.random.default_rng(3)
+    g, w = rng.random((N, 2)), rng.integers(1, 4, N).astype(float)
+    engine = opened(g, w, constraint_weights=constraint_weights)
+    offset, slope = engine.cells.total("utility")
+    oracle = engine.refit(trees())
+    memory = People(X, y, A, sample_weight=w, utilities=g)
+    cells, _ = memory.read(constraint_weights=constraint_weights)
+    expected = RefitOracle(trees(), X, cells)
+    for costs in (slope, slope + rng.normal(size=slope.shape) * 0.1, 0 * slope + 1, 0 * slope - 1):
+        classifier, s = oracle.best_response(costs)
+        h = classifier.predict(X)
+        paid = np.where(h == 1, g[:, 1], g[:, 0])
+        assert offset + s @ slope == pytest.approx(np.average(paid, weights=w))
+        counts = w if constraint_weights else np.ones(N)
+        for value in np.unique(A):
+            event = engine.cells.sensitive["group"] == value
+            rows = value == A
+            for of, raw in (("utility", paid), (np.tile([0.0, 1.0], (len(event), 1)), h)):
+                at_zero, by = engine.cells.average(event, of)
+                assert at_zero + s @ by == pytest.approx(
+                    np.average(raw[rows], weights=counts[rows])
+                )
+        np.testing.assert_allclose(engine.shares([classifier])[0], s, atol=1e-14)
+        np.testing.assert_allclose(expected.best_response(costs).s, s, atol=1e-14)
+    mixture = RandomizedClassifier([classifier], [1.0], np.array([0, 1]))
+    np.testing.assert_allclose(engine.tally(mixture).s, s, atol=1e-14)
+    for mine, theirs in zip(engine.cells.limits(), cells.limits(), strict=True):
+        np.testing.assert_allclose(mine, theirs, atol=1e-14)
 
 
 def test_an_engine_decides(engine, people, tmp_path):

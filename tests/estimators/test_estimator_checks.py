@@ -10,6 +10,7 @@ from equipoise import (
     DemographicParity,
     ExponentiatedGradient,
     FairClassifier,
+    Frontier,
     GridSearch,
     ResampledClassifier,
 )
@@ -44,6 +45,10 @@ class Grid(SensitiveFromX, GridSearch):
     pass
 
 
+class Traced(SensitiveFromX, Frontier):
+    """A frontier has no predict: it is no classifier, and the checks treat it as none."""
+
+
 ESTIMATORS = [
     Fair(LogisticRegression(), DemographicParity(eps=0.1)),
     Fair(LogisticRegression(), DemographicParity(eps=0.1), nu=1e-3),
@@ -53,6 +58,7 @@ ESTIMATORS = [
     Exponentiated(LogisticRegression(), DemographicParity(eps=0.1)),
     # One classifier alone cannot always be as even on the few rows that some checks use.
     Grid(LogisticRegression(), DemographicParity(eps=0.5), grid_size=5),
+    Traced(LogisticRegression(), DemographicParity(), bounds=[0.1]),
     ResampledClassifier(LogisticRegression()),
 ]
 

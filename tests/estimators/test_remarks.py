@@ -55,6 +55,7 @@ def test_a_bound_that_is_met_by_the_unconstrained_model_can_bind(constraint):
         fit(constraint)
 
 
+@pytest.mark.filterwarnings("ignore::equipoise.exceptions.EmptyCellWarning")
 @pytest.mark.parametrize("traced", [False, True])
 def test_a_group_that_is_absent_from_the_people_measured(traced):
     model = fit(DemographicParity(eps=0.05))

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 from made import QUIET, ROWS, violation_of
 
-from equipoise.experiments import command, reproduce, runs
+from equipoise.experiments import reproduce, runs
 from equipoise.experiments.methods import METHODS
 from equipoise.experiments.panels import PROBLEMS, Panel
 from equipoise.experiments.tasks import Task, run_task
@@ -126,20 +127,18 @@ def test_data_that_cannot_be_had_are_left_out(tmp_path, monkeypatch):
     assert {row["problem"] for row in made.rows} == {"adult"}
 
 
-def test_unknown_names_are_errors(tmp_path, capsys):
+def test_unknown_names_are_errors(tmp_path):
     with pytest.raises(ValueError, match=r"learners contain 'svm'; expected some of logistic, gbm"):
         reproduce(tmp_path, learners=["svm"])
-    with pytest.raises(SystemExit):
-        command.main(["--problems", "moon"])
-    assert "invalid choice" in capsys.readouterr().err
+    with pytest.raises(ValueError, match=r"problems contain 'moon'; expected some of adult, "):
+        reproduce(tmp_path, problems=["moon"])
 
 
-def test_the_command_says_what_it_wrote(tmp_path, capsys):
-    arguments = ["--quick", "--rows", "400", "--methods", "unconstrained", "plug-in"]
-    assert command.main([*arguments, "--output", str(tmp_path)]) == 0
-    printed = capsys.readouterr().out
-    assert str(tmp_path / "verdict.md") in printed
-    assert "[4/4" in printed
+def test_figures_that_cannot_be_drawn_are_refused_before_any_work(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ImportError, match=r"plots need matplotlib.*equipoise\[plot\]"):
+        reproduce(tmp_path / "never", quick=True, **QUIET)
+    assert not (tmp_path / "never").exists()
 
 
 def test_stored_rows_are_plain_json(quick):

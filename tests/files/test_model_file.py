@@ -285,7 +285,7 @@ def test_another_process_decides_the_same(saved, people, tmp_path):
 
 def test_the_code_of_the_page_runs(tmp_path, monkeypatch):
     page = Path(__file__).resolve().parents[2] / "docs" / "model_files.md"
-    (code,) = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
+    code = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
     monkeypatch.chdir(tmp_path)
-    exec(code, {})
+    exec("\n".join(code), {})
     assert (tmp_path / "frontier.equipoise").is_file()

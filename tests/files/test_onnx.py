@@ -1,13 +1,21 @@
-"""ONNX: onnxruntime gives the probabilities of the mixture, whatever its members are."""
+"""ONNX: onnxruntime gives the probabilities of the mixture, or the export is refused by name."""
+
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import (
+    OneHotEncoder,
+    OrdinalEncoder,
+    PolynomialFeatures,
+    StandardScaler,
+)
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -23,6 +31,7 @@ from equipoise import (
 )
 from equipoise.files.onnx import export_onnx, to_onnx
 from equipoise.oracles.specs import Refit
+from equipoise.oracles.transformed import TransformedClassifier
 
 onnxruntime = pytest.importorskip("onnxruntime", reason="needs equipoise[onnx]")
 pytest.importorskip("skl2onnx", reason="needs equipoise[onnx]")
@@ -44,12 +53,13 @@ def by_hand(mixture, X):
 
 def lightgbm():
     pytest.importorskip("onnxmltools", reason="LightGBM needs onnxmltools")
-    return pytest.importorskip("lightgbm").LGBMClassifier(n_estimators=5, num_leaves=4, verbose=-1)
+    kind = pytest.importorskip("lightgbm").LGBMClassifier
+    return kind(n_estimators=5, num_leaves=4, verbose=-1, n_jobs=1)
 
 
 def xgboost():
     pytest.importorskip("onnxmltools", reason="XGBoost needs onnxmltools")
-    return pytest.importorskip("xgboost").XGBClassifier(n_estimators=5, max_depth=2)
+    return pytest.importorskip("xgboost").XGBClassifier(n_estimators=5, max_depth=2, n_jobs=1)
 
 
 LEARNERS = {
@@ -142,19 +152,43 @@ class Contrary(LogisticRegression):
         return 1 - super().predict(X)
 
 
-def test_a_graph_that_decides_otherwise_is_refused(people):
+class ContraryAtZero(LogisticRegression):
+    """Decides the other way round where the first value is 0, which no row of the user's is."""
+
+    def predict(self, X):
+        return super().predict(X) ^ (X[:, 0] == 0)
+
+
+@pytest.fixture
+def known_to_skl2onnx():
+    """Let skl2onnx take the contrary learners for logistic regression."""
     import skl2onnx
 
-    logistic = Contrary().fit(people.X, people.y)
     converters = skl2onnx._supported_operators.sklearn_operator_name_map
-    converters[Contrary] = converters[LogisticRegression]
-    try:
-        mixture = RandomizedClassifier([logistic], [1.0])
-        with pytest.raises(ValueError, match=r"other probabilities than predict_pmf for 400 of"):
-            to_onnx(mixture, people.X)
-        to_onnx(mixture, people.X, allowed=1.0)
-    finally:
-        del converters[Contrary]
+    for kind in (Contrary, ContraryAtZero):
+        converters[kind] = converters[LogisticRegression]
+    yield
+    for kind in (Contrary, ContraryAtZero):
+        del converters[kind]
+
+
+def alone(member):
+    return RandomizedClassifier([member], [1.0])
+
+
+def test_a_graph_that_decides_otherwise_is_refused(people, known_to_skl2onnx):
+    contrary = alone(Contrary().fit(people.X, people.y))
+    other = r"for 400 of 400 rows.*400 of them are not next to a threshold: .*of Contrary does not"
+    with pytest.raises(ValueError, match=other):
+        to_onnx(contrary, people.X)
+    with pytest.raises(ValueError, match=r"column 0 with .* onnxruntime gives"):
+        to_onnx(contrary, people.X, allowed=1.0)  # rows made for the purpose are always compared
+
+
+def test_rows_made_for_the_purpose_are_compared(people, known_to_skl2onnx):
+    model = alone(ContraryAtZero().fit(people.X, people.y))
+    with pytest.raises(ValueError, match=r"column 0 with zeros: onnxruntime gives"):
+        to_onnx(model, people.X)
 
 
 def test_what_cannot_be_converted_is_named(people):
@@ -164,3 +198,222 @@ def test_what_cannot_be_converted_is_named(people):
         to_onnx(fair, people.X)
     with pytest.raises(TypeError, match="expected rows of numbers"):
         to_onnx(fair, np.array([["a", "b"]]))
+    squares = make_pipeline(PolynomialFeatures(2), LogisticRegression()).fit(people.X, people.y)
+    with pytest.raises(
+        TypeError, match=r"LogisticRegression after PolynomialFeatures: .*Use anoth"
+    ):
+        to_onnx(alone(squares), people.X)
+    frame = pd.DataFrame({"x": people.X[:, 0], "day": pd.Timestamp("2020-01-01")})
+    with pytest.raises(TypeError, match="column 'day' is of type Datetime"):
+        to_onnx(alone(LogisticRegression()), frame)
+
+
+# Missing values
+
+
+def with_gaps(X):
+    gaps = X.copy()
+    gaps[np.random.default_rng(0).random(X.shape) < 0.2] = np.nan
+    return gaps
+
+
+GAPS = {
+    "imputed": lambda: make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression()),
+    "median": lambda: make_pipeline(SimpleImputer(strategy="median"), DecisionTreeClassifier()),
+    "tree": lambda: DecisionTreeClassifier(max_depth=4),
+    "forest": lambda: RandomForestClassifier(5, max_depth=4, random_state=0),
+    "lightgbm": lightgbm,
+    "xgboost": xgboost,
+    "scaled lightgbm": lambda: make_pipeline(StandardScaler(), lightgbm()),
+    "scaled tree": lambda: make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=4)),
+}
+
+
+@pytest.mark.parametrize("name", GAPS)
+@pytest.mark.parametrize("seen", [True, False])
+def test_missing_numbers(name, seen, people):
+    """They go where the model sends them, whether or not there were any in the fit."""
+    gaps = with_gaps(people.X)
+    fair = FairClassifier(GAPS[name](), DemographicParity(eps=0.05), max_iter=5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fair.fit(gaps if seen else people.X, people.y, sensitive_features=people.A)
+    got = run(to_onnx(fair, people.X), {"X": gaps})[:, 1]
+    np.testing.assert_allclose(got, by_hand(fair.classifier_, gaps), atol=1e-12)
+
+
+def test_no_answer_where_the_model_has_none(people):
+    model = alone(make_pipeline(StandardScaler(), LogisticRegression()).fit(people.X, people.y))
+    graph = to_onnx(model, people.X)
+    bad = people.X[:4].copy()
+    bad[0, 1], bad[1, 0], bad[2, 2] = np.nan, np.inf, -np.inf
+    got = run(graph, {"X": bad})
+    assert np.isnan(got[:3]).all()
+    np.testing.assert_allclose(got[3], model.predict_pmf(bad[3:])[0])
+    told = {entry.key: entry.value for entry in graph.metadata_props}["unanswered"]
+    assert "missing values of column 1" in told
+    assert "infinite values of column 2" in told
+
+
+@pytest.fixture(scope="module")
+def jobs():
+    rng = np.random.default_rng(0)
+    n, sex = 600, rng.choice(["F", "M"], 600)
+    job = pd.Series(rng.choice(["a", "b", "c"], n)).mask(rng.random(n) < 0.2)
+    X = pd.DataFrame({"job": job, "income": rng.normal(size=n) + (sex == "M")})
+    y = (X.income + 2 * X.job.isna() + rng.logistic(size=n) > 1).astype(int)
+    return X, y, sex
+
+
+ENCODERS = {
+    "ordinal": lambda: OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1),
+    "one-hot": lambda: OneHotEncoder(handle_unknown="ignore"),
+    "one-hot, strict": OneHotEncoder,
+}
+
+
+def encoded(name, learner):
+    encode = make_column_transformer((ENCODERS[name](), ["job"]), remainder="passthrough")
+    return make_pipeline(encode, learner)
+
+
+def inputs(X):
+    text = X[["job"]].fillna("").to_numpy(dtype=object)
+    return {"job": text, "income": X[["income"]].to_numpy()}
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_missing_texts_are_refused_by_name(name, jobs):
+    X, y, sex = jobs
+    fair = FairClassifier(encoded(name, lightgbm()), DemographicParity(eps=0.02), max_iter=4)
+    fair.fit(X, y, sensitive_features=sex)
+    with pytest.raises(ValueError, match=r"no value in job.*X.fillna\('unknown'\)"):
+        to_onnx(fair, X)
+    with pytest.raises(ValueError, match=r"job with missing values: onnxruntime gives"):
+        to_onnx(fair, X.dropna())  # no row of the user's tells
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+@pytest.mark.parametrize(
+    ("filled", "library"), [("unknown", "pandas"), ("", "pandas"), ("unknown", "polars")]
+)
+def test_filled_texts(name, filled, library, jobs):
+    X, y, sex = jobs
+    X = X.fillna({"job": filled})
+    table = X if library == "pandas" else pytest.importorskip("polars").from_pandas(X)
+    fair = FairClassifier(encoded(name, lightgbm()), DemographicParity(eps=0.02), max_iter=4)
+    fair.fit(table, y, sensitive_features=sex)
+    graph = to_onnx(fair, table)
+    np.testing.assert_allclose(run(graph, inputs(X))[:, 1], by_hand(fair.classifier_, table))
+    unseen = X.assign(job="z")
+    if name == "one-hot, strict":
+        with pytest.raises(Exception, match="Unknown Category"):
+            run(graph, inputs(unseen))
+    elif library == "pandas":
+        got = run(graph, inputs(unseen))[:, 1]
+        np.testing.assert_allclose(got, by_hand(fair.classifier_, unseen))
+
+
+def test_texts_that_a_step_fills_in_are_refused(jobs):
+    X, y, _ = jobs
+    filled = make_pipeline(SimpleImputer(strategy="most_frequent"), OneHotEncoder())
+    encode = make_column_transformer((filled, ["job"]), remainder="passthrough")
+    model = alone(make_pipeline(encode, LogisticRegression()).fit(X, y))
+    with pytest.raises(TypeError, match=r"it fills in texts, and ONNX has no missing text"):
+        to_onnx(model, X)
+
+
+def test_indicators_of_missing_values_are_refused(people):
+    learner = make_pipeline(SimpleImputer(add_indicator=True), LogisticRegression())
+    learner.fit(with_gaps(people.X), people.y)
+    with pytest.raises(TypeError, match=r"SimpleImputer: only .* add_indicator=False"):
+        to_onnx(alone(learner), people.X)
+
+
+@pytest.mark.parametrize("name", ["lightgbm", "xgboost", "histogram"])
+def test_categories_of_frames_are_refused_by_name(name, jobs):
+    X, y, _ = jobs
+    learners = {
+        "lightgbm": lightgbm,
+        "xgboost": lambda: xgboost().set_params(enable_categorical=True),
+        "histogram": lambda: HistGradientBoostingClassifier(max_iter=3),
+    }
+    frame = X.assign(job=X.job.astype("category"))
+    model = alone(learners[name]().fit(frame, y))
+    with pytest.raises(TypeError, match=r"Classifier was trained on categorical columns.*OneHotEn"):
+        to_onnx(model, frame)
+
+
+def test_nullable_integers_are_numbers(jobs):
+    X, y, _ = jobs
+    frame = pd.DataFrame({"job": pd.Series(pd.factorize(X.job)[0], dtype="Int64")})
+    frame["income"] = X.income
+    frame.loc[frame.job == -1, "job"] = pd.NA
+    model = alone(lightgbm().fit(frame, y))
+    given = {name: frame[[name]].astype(float).to_numpy() for name in frame}
+    got = run(to_onnx(model, frame), given)[:, 1]
+    np.testing.assert_allclose(got, by_hand(model, frame))
+
+
+# Precision
+
+
+@pytest.mark.parametrize(
+    ("name", "distance"),
+    [
+        *(("logistic", 1e-12), ("pipeline", 1e-12), ("lightgbm", 1e-7)),
+        *(("tree", 0.0), ("forest", 0.0), ("xgboost", 0.0)),
+    ],
+)
+@pytest.mark.parametrize("scale", [1.0, 1e6])
+def test_how_near_to_a_threshold_decisions_may_flip(name, distance, scale, people):
+    """Rows on either side of the boundary, moved away by so much of one value, never flip."""
+    X = people.X * scale
+    learner = LEARNERS[name]().fit(X, people.y)
+    graph = to_onnx(alone(learner), X)
+    selected = learner.predict(X).astype(bool)
+    rng = np.random.default_rng(0)
+    low, high = (rng.choice(np.flatnonzero(side), 200) for side in (~selected, selected))
+    below, above = X[low], X[high].copy()
+    for column in range(X.shape[1]):  # walk from one to the other, a column at a time
+        step = below.copy()
+        step[:, column] = above[:, column]
+        crossed = learner.predict(step) == 1
+        below, above = (
+            np.where(crossed[:, None], below, step),
+            np.where(crossed[:, None], step, above),
+        )
+        start, end = below.copy(), step.copy()
+        for _ in range(80):
+            middle = (start + end) / 2
+            over = (learner.predict(middle) == 1)[:, None]
+            start, end = np.where(over, start, middle), np.where(over, middle, end)
+        away = np.sign(end - start) * np.abs(end) * distance
+        for rows in (start[crossed] - away[crossed], end[crossed] + away[crossed]):
+            got = run(graph, {"X": rows})[:, 1] if len(rows) else np.empty(0)
+            np.testing.assert_array_equal(got, learner.predict(rows) if len(rows) else got)
+
+
+def test_rows_next_to_a_threshold_are_called_so():
+    learner = lightgbm().set_params(min_child_samples=1, min_data_in_bin=1)
+    X = np.arange(40.0)[:, None] + 2.0**25
+    learner.fit(X, np.arange(40) >= 22)
+    with pytest.raises(ValueError, match=r"They are next to a threshold.*allowed="):
+        to_onnx(alone(learner), X)
+
+
+# Members behind a transformer
+
+
+def test_members_behind_a_shared_transformer(people):
+    scaler = StandardScaler().fit(people.X)
+    rows = scaler.transform(people.X)
+    members = [
+        TransformedClassifier(scaler, LogisticRegression(C=0.001).fit(rows, people.y)),
+        TransformedClassifier(scaler, DecisionTreeClassifier(max_depth=2).fit(rows, people.y)),
+    ]
+    mixture = RandomizedClassifier(members, [0.25, 0.75])
+    graph = to_onnx(mixture, people.X)
+    got = run(graph, {"X": people.X})[:, 1]
+    np.testing.assert_allclose(got, by_hand(mixture, people.X), atol=1e-12)
+    assert [node.op_type for node in graph.graph.node].count("Sub") == 2  # the scaler, and 1 - p

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -15,10 +16,19 @@ from finite_problems import (
     random_problem,
 )
 from games import constraint_of, fit, key_of, listed
+from listed import Listed
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from equipoise import DemographicParity, FairClassifier
+from equipoise import (
+    AccuracyEquality,
+    BoundedGroupError,
+    DemographicParity,
+    FairClassifier,
+    Frontier,
+)
 from equipoise.exceptions import InfeasibleWarning
+from equipoise.game.certificate import Status
 
 #: What the linear programs of both sides may differ by.
 SOLVER = 2e-7
@@ -56,6 +66,8 @@ def test_finite_B_solves_the_penalised_problem(seed: int, B: float) -> None:
     assert violation <= (1 + 2 * nu) / B
     assert clf.certificate_.lower <= best.value + SOLVER
     assert clf.certificate_.multipliers.sum() <= B + SOLVER
+    assert clf.certificate_.error == pytest.approx(problem.error(selected), abs=1e-9)
+    clf.certificate_.check()
 
 
 def test_finite_B_does_trade_violation_for_error() -> None:
@@ -129,3 +141,120 @@ def test_lower_never_exceeds_upper_with_a_learner_that_is_not_exact(seed: int, B
     gaps = [abs(selected[group == a].mean() - selected.mean()) for a in (0, 1)]
     value = np.abs(selected - y).mean() + B * max(max(gaps) - 0.01, 0.0)
     assert certificate.upper == pytest.approx(value, abs=1e-9)
+
+
+def test_the_feasibility_stage_does_not_end_half_way() -> None:
+    # Its gap was once between nu / 10, at which it ends, and nu, at which it stopped to ask.
+    y = np.array([1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 1, 0])
+    sex = [
+        "1",
+        "3",
+        "3",
+        "3",
+        "3",
+        "3",
+        "2",
+        "1",
+        "2",
+        "1",
+        "3",
+        "3",
+        "1",
+        "1",
+        "1",
+        "1",
+        "1",
+        "1",
+        "1",
+        "1",
+    ]
+    race = [
+        "0",
+        "0",
+        "3",
+        "2",
+        "2",
+        "2",
+        "0",
+        "2",
+        "0",
+        "3",
+        "2",
+        "3",
+        "3",
+        "0",
+        "0",
+        "2",
+        "0",
+        "0",
+        "0",
+        "1",
+    ]
+    H = [
+        "00000000000000000000",
+        "11001100000110001010",
+        "00010010111001111000",
+        "01100011111011001010",
+        "01101111001000111001",
+    ]
+    classifiers = [Listed(np.array(list(h), dtype=int)) for h in H]
+    constraint = AccuracyEquality(0.01, groups="both", min_size=5, small="merge")
+    for nu in (None, 1e-4):
+        clf = FairClassifier(classifiers, constraint, nu=nu)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            clf.fit(np.arange(20)[:, None], y, sensitive_features={"sex": sex, "race": race})
+        kinds = {warning.category for warning in caught}
+        assert InfeasibleWarning in kinds
+        assert ConvergenceWarning not in kinds
+        certificate = clf.certificate_
+        assert certificate.status is Status.IMPOSSIBLE
+        assert certificate.least_slack == pytest.approx(0.00241, abs=certificate.nu / 10)
+        assert np.isfinite(certificate.gap)
+        assert len(certificate.conflict) >= 2
+
+
+@pytest.mark.filterwarnings("ignore::equipoise.exceptions.InfeasibleWarning")
+def test_least_slack_at_the_default_gap_on_200_infeasible_problems() -> None:
+    for problem in infeasible_problems(200, first_seed=5000):
+        clf = fit(FairClassifier(listed(problem), constraint_of(problem)), problem)
+        certificate, slack = clf.certificate_, least_slack(problem)
+        assert slack - SOLVER <= certificate.least_slack <= slack + clf.nu_ / 10 + SOLVER
+        assert certificate.proven_slack <= slack + SOLVER
+        assert np.isfinite(certificate.gap)
+        assert certificate.is_optimal()
+        assert certificate.conflict
+
+
+def thirty_groups() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 30, 1500)
+    X = np.column_stack([rng.normal(size=1500) + group / 30, rng.normal(size=1500)])
+    return X, (X.sum(axis=1) + rng.normal(size=1500) > 0.8).astype(int), group
+
+
+@pytest.mark.parametrize("max_iter", [1, 2, 3])
+def test_a_fit_that_was_stopped_is_not_called_impossible(max_iter: int) -> None:
+    X, y, group = thirty_groups()
+    # Constant classifiers meet every parity, but no bound on the error of all thirty groups.
+    clf = FairClassifier(LogisticRegression(), BoundedGroupError(0.22), max_iter=max_iter)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        certificate = clf.fit(X, y, sensitive_features=group).certificate_
+    assert [warning.category for warning in caught] == [ConvergenceWarning]
+    assert "stopped by max_iter" in str(caught[0].message)
+    assert certificate.status is Status.NOT_YET
+    assert "impossible" not in str(certificate)
+    assert "cannot" not in str(certificate)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_frontier_that_was_stopped_proves_nothing_impossible() -> None:
+    X, y, group = thirty_groups()
+    frontier = Frontier(LogisticRegression(), DemographicParity(), bounds=[0.005, 0.1], max_iter=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", InfeasibleWarning)
+        frontier.fit(X, y, sensitive_features=group)
+    for point in frontier.points_:
+        assert point.certificate.status in (Status.MET, Status.NOT_YET)
+        assert "impossible" not in str(point.certificate)

@@ -319,7 +319,10 @@ def test_the_group_that_limits_is_named() -> None:
     text = str(certificate)
     assert "c limits the result" in text
     assert f"(error {crowd.error().min():.4f} without the constraints)" in text
-    assert 'loosening "accuracy equality: c above overall" by 0.01 saves at most' in text
+    assert (
+        'loosening "accuracy equality: c above overall by at most 0.05" by 0.01 saves at most'
+        in text
+    )
     free = fitted(crowd, eq.AccuracyEquality(0.5)).certificate_
     assert free.limiting_group is None
     assert free.binding == ()

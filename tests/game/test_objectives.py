@@ -9,11 +9,15 @@ from by_hand import PARITIES, Crowd, random_crowd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from listed import cells_of, fitted, outcome
+from scipy.optimize import linprog
+from sklearn.linear_model import LogisticRegression
 
 import equipoise as eq
-from equipoise import BalancedError, Costs
-from equipoise.game import Lagrangian
+from equipoise import BalancedError, Costs, DemographicParity, FairClassifier, load, save
+from equipoise.game import Lagrangian, PersonCosts
 from equipoise.game.objectives import loss_table
+
+pd = pytest.importorskip("pandas")
 
 crowds = st.builds(
     random_crowd,
@@ -127,3 +131,94 @@ def test_objectives_that_do_not_fit_the_data(objective, message: str) -> None:
 def test_something_else_is_no_objective() -> None:
     with pytest.raises(TypeError, match="objective is 'error'; expected None"):
         loss_table("error", cells_of(random_crowd(0)))
+
+
+class Rule:
+    """A fitted classifier: those above a cut of one feature, or below it."""
+
+    def __init__(self, column: int, cut: float, sign: int) -> None:
+        self.column, self.cut, self.sign = column, cut, sign
+        self.classes_ = np.array([0, 1])
+
+    def predict(self, X):
+        return (self.sign * (np.asarray(X)[:, self.column] - self.cut) > 0).astype(int)
+
+
+RULES = [Rule(column, cut, sign) for column in (0, 1) for cut in (-0.5, 0.3) for sign in (1, -1)]
+
+
+def people_with_costs(seed: int):
+    rng = np.random.default_rng(seed)
+    n = 60
+    X, y, A = rng.normal(size=(n, 2)), rng.integers(0, 2, n), rng.choice(["F", "M"], n)
+    costs = pd.DataFrame({"cost_0": rng.random(n) * y, "cost_1": rng.random(n)})
+    return X, y, A, costs, rng.integers(1, 5, n).astype(float)
+
+
+@pytest.mark.parametrize("constraint_weights", [True, False])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("seed", range(3))
+def test_costs_of_persons_are_least_among_mixtures_of_a_list(seed, weighted, constraint_weights):
+    """A linear program over eight classifiers, from raw arrays."""
+    X, y, A, costs, w = people_with_costs(seed)
+    clf = FairClassifier(
+        RULES,
+        DemographicParity(0.05),
+        objective=PersonCosts("cost"),
+        constraint_weights=constraint_weights,
+        nu=1e-7,
+    ).fit(X, y, sensitive_features=A, utilities=costs, sample_weight=w if weighted else None)
+    weight = w if weighted else np.ones(len(y))
+    counts = weight if constraint_weights else np.ones(len(y))
+    H = np.array([rule.predict(X) for rule in RULES])
+    each = np.where(H == 1, costs["cost_1"], costs["cost_0"])
+    gaps = np.array(
+        [np.average(H[:, a == A], axis=1, weights=counts[a == A]) for a in ("F", "M")]
+    ) - np.average(H, axis=1, weights=counts)
+    best = linprog(
+        np.average(each, axis=1, weights=weight),
+        A_ub=np.vstack([gaps, -gaps]),
+        b_ub=np.full(4, 0.05),
+        A_eq=np.ones((1, len(RULES))),
+        b_eq=[1.0],
+    )
+    assert best.status in (0, 2)
+    if best.status == 0:
+        assert clf.certificate_.error == pytest.approx(best.fun, abs=1e-6)
+        mixed = clf.predict_pmf(X)[:, 1]
+        paid = mixed * costs["cost_1"] + (1 - mixed) * costs["cost_0"]
+        assert np.average(paid, weights=weight) == pytest.approx(best.fun, abs=1e-6)
+        measured = clf.report(X, y, sensitive_features=A, utilities=costs)["test"]
+        assert measured.error.estimate == pytest.approx(paid.mean(), abs=1e-9)
+
+
+def test_costs_of_persons_equal_to_error_are_the_error():
+    X, y, A, _, _ = people_with_costs(5)
+    costs = np.column_stack([y, 1 - y])
+    fits = [
+        FairClassifier(LogisticRegression(), DemographicParity(0.05), objective=objective).fit(
+            X, y, sensitive_features=A, utilities=costs
+        )
+        for objective in (None, PersonCosts("utility"))
+    ]
+    np.testing.assert_allclose(fits[0].predict_pmf(X), fits[1].predict_pmf(X))
+
+
+def test_costs_of_persons_that_are_not_there():
+    X, y, A, costs, w = people_with_costs(0)
+    clf = FairClassifier(RULES, DemographicParity(0.05), objective=PersonCosts("loss"))
+    with pytest.raises(ValueError, match=r"no utility is called 'loss': there are none.*loss_0"):
+        clf.fit(X, y, sensitive_features=A)
+    for keywords in ({}, {"constraint_weights": False}):
+        with pytest.raises(ValueError, match="no utility is called 'loss'; fit was given 'cost'"):
+            clf.set_params(**keywords).fit(
+                X, y, sensitive_features=A, utilities=costs, sample_weight=w
+            )
+
+
+def test_costs_of_persons_are_kept_in_a_model_file(tmp_path):
+    X, y, A, costs, _ = people_with_costs(1)
+    clf = FairClassifier(LogisticRegression(), DemographicParity(0.2), objective=PersonCosts())
+    clf.fit(X, y, sensitive_features=A, utilities=costs)
+    save(clf, tmp_path / "model.eqp")
+    assert load(tmp_path / "model.eqp").objective == PersonCosts()

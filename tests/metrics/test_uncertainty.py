@@ -12,11 +12,10 @@ from equipoise import metrics
 from equipoise.constraints.rates import ERROR, SELECTION, TPR
 from equipoise.metrics.audit import Audit
 from equipoise.metrics.uncertainty import (
+    Means,
     contrast_errors,
     largest_deviations,
-    least_variance,
     normal_deviations,
-    rate_covariance,
 )
 
 
@@ -42,18 +41,10 @@ def test_covariance_row_by_row(rate):
         where = member & event
         influence.append(where * w * (u - mean(u, where, w)) / w[where].sum())
     np.testing.assert_allclose(
-        rate_covariance(audit, rate, masks), np.array(influence) @ np.array(influence).T, atol=1e-15
+        Means.of_rates(audit, rate, masks).covariance,
+        np.array(influence) @ np.array(influence).T,
+        atol=1e-15,
     )
-
-
-@pytest.mark.parametrize(("selected", "n"), [(0, 3), (3, 3), (5, 40), (20, 40)])
-def test_least_variance_is_that_of_two_more_people(selected, n):
-    """One more is selected and one is not: what these two alone add to the variance of the rate."""
-    u = np.r_[np.ones(selected), np.zeros(n - selected), 1.0, 0.0]
-    influence = (u - u.mean()) / len(u)
-    expected = np.square(influence[-2:]).sum()
-    found = least_variance(np.array([selected / n]), np.array([n]))
-    assert found[0] == pytest.approx(expected)
 
 
 def test_errors_of_contrasts_are_those_of_the_dense_formula():

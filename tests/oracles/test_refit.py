@@ -189,7 +189,7 @@ def test_learner_that_knows_nothing_of_scikit_learn(reduction):
 
 
 def test_question_of_the_learner_is_the_weighted_problem_of_section_3_1(spy):
-    """Labels 1{C1 < C0} and weights |C1 - C0|, of mean one, with the example's own weight."""
+    """Labels 1{C1 < C0} and weights |C1 - C0| times the example's own, which sum to as much."""
     rng = np.random.default_rng(0)
     weight = rng.random(len(Y))
     cells = Cells.from_columns(Y, {"a": A}, weight=weight)
@@ -201,7 +201,7 @@ def test_question_of_the_learner_is_the_weighted_problem_of_section_3_1(spy):
     [(_, label, given)] = spy.seen
     np.testing.assert_array_equal(label, of_row < 0)
     expected = np.abs(of_row) * weight
-    np.testing.assert_allclose(given, expected / expected.mean(), rtol=1e-12)
+    np.testing.assert_allclose(given, expected * weight.sum() / expected.sum(), rtol=1e-12)
     selected = LogisticRegression().fit(X, of_row < 0, sample_weight=given).predict(X)
     for cell in range(cells.n_cells):
         there = (cells.label[cell] == Y) & (cells.sensitive["a"][cell] == A)

@@ -280,6 +280,36 @@ def test_weights_of_every_kind(kind, people):
     np.testing.assert_array_equal(fair.predict_pmf(people.X), expected.predict_pmf(people.X))
 
 
+@pytest.mark.parametrize("scale", [-1074, -1040, -600, 600, 1020])
+def test_the_size_of_all_weights_does_not_matter(scale, people):
+    """From denormal numbers to sums that are beyond all numbers; powers of two round nothing."""
+    weight = np.random.default_rng(1).integers(1, 4, len(people.y)).astype(float)
+    fair = fitted(people, sample_weight=np.ldexp(weight, scale))
+    expected = fitted(people, sample_weight=weight)
+    np.testing.assert_array_equal(fair.predict_pmf(people.X), expected.predict_pmf(people.X))
+    error = fair.report()["training"].error
+    assert error == expected.report()["training"].error
+    assert np.isfinite(error).all()
+
+
+@pytest.mark.parametrize("small", [1e-15, 1e-40, 1e-300, 5e-324])
+def test_weights_that_sums_would_lose_are_refused(small, people):
+    weight = np.ones(len(people.y))
+    weight[:3] = small
+    with pytest.raises(ValueError, match=r"3 weights above zero that are less than 1e-14.*to zero"):
+        fitted(people, sample_weight=weight)
+    weight[:3] = 0.0
+    fitted(people, sample_weight=weight)
+
+
+@pytest.mark.parametrize(
+    "weight", [np.ones(3) + 2j, np.array(["2020-01-01"] * 3, "M8[D]"), np.array(["1", "2", "3"])]
+)
+def test_weights_that_are_no_numbers(weight):
+    with pytest.raises(ValueError, match="sample_weight holds values such as"):
+        read_weights(weight, 3)
+
+
 @pytest.mark.parametrize("weight", [1, 2.5, np.float64(3), np.full(400, 7)])
 def test_equal_weights_are_no_weights(weight, people, reference):
     fair = fitted(people, sample_weight=weight)
@@ -309,3 +339,24 @@ def test_equalized_odds_over_frames(people):
         for label in (0, 1):
             given = people.y == label
             assert selection_gap(selected[given], people.A[given]) <= 0.03 + 1e-8
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        np.array([1 + 2j, 1.0]),
+        np.array(["2020-01-01", "2021-01-01"], dtype="M8[D]"),
+        np.array([1, 2], dtype="m8[D]"),
+    ],
+    ids=["complex", "dates", "durations"],
+)
+def test_weights_that_are_no_numbers_are_refused(weights):
+    with pytest.raises(ValueError, match=r"sample_weight holds values such as .* expected numbers"):
+        read_weights(weights, 2)
+
+
+@pytest.mark.parametrize("kind", [dict, lambda columns: pandas().DataFrame(columns)])
+def test_names_that_are_the_same_as_text_are_refused(kind):
+    columns = kind({1: [0, 1], "1": ["a", "b"]})
+    with pytest.raises(ValueError, match=r"the same as text: 1, '1'\. Rename one"):
+        read_columns(columns, 2, "sensitive_features", "group")

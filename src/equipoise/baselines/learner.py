@@ -30,9 +30,8 @@ class Baseline(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def predict(self, X: Any) -> NDArray:
         """Return the label that the learner gives to each row."""
-        check_is_fitted(self)
-        check_features(self, X, reset=False)
-        return self.classes_[binary_predictions(self.estimator_, X).astype(np.intp)]
+        selected = self.predict_pmf(X)[:, 1]
+        return self.classes_[selected.astype(np.intp)]
 
     def predict_pmf(self, X: Any) -> Array:
         """Return the probability of deciding either way: zeros and ones, of shape (n, 2)."""

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from equipoise.baselines.learner import Baseline, fit_learner, read_scores
 from equipoise.baselines.roc import Hull
-from equipoise.cells.codes import factorize
 from equipoise.cells.rows import Cells
 from equipoise.cells.table import Array
 from equipoise.constraints.base import Constraint
-from equipoise.rows.hashing import hash_uniform
+from equipoise.constraints.groups import group_name
+from equipoise.rows.hashing import draw_uniform, salt_of
 from equipoise.rows.people import People
 from equipoise.rows.validation import check_features, read_columns, read_weights
 
@@ -41,8 +40,8 @@ class ThresholdOptimizer(Baseline):
     constraint : Constraint
         ``DemographicParity(eps=0)``, ``EqualizedOdds(eps=0.02)``, ... ``eps=0`` is the method as
         published.
-    random_state : int, default=0
-        Salt of the draws in ``predict``.
+    random_state : int, optional
+        Salt of the draws in ``predict``; by default as for `FairClassifier`.
 
     Attributes
     ----------
@@ -52,6 +51,8 @@ class ThresholdOptimizer(Baseline):
         The expected error on the training data.
     sensitive_names_in_ : list of str
         The columns of ``sensitive_features``.
+    salt_ : int
+        The salt in use.
     estimator_ : classifier
         The fitted learner.
     classes_ : array of two labels
@@ -76,7 +77,9 @@ class ThresholdOptimizer(Baseline):
     True
     """
 
-    def __init__(self, estimator: Any, constraint: Constraint, *, random_state: int = 0) -> None:
+    def __init__(
+        self, estimator: Any, constraint: Constraint, *, random_state: int | None = None
+    ) -> None:
         self.estimator = estimator
         self.constraint = constraint
         self.random_state = random_state
@@ -105,7 +108,7 @@ class ThresholdOptimizer(Baseline):
         estimator = fit_learner(self.estimator, X, label, cells.weight)
         scores = read_scores(estimator, X)
         weight = np.ones(len(scores)) if cells.weight is None else cells.weight
-        number = group_numbers(cells)
+        number = group_numbers(cells, _numbered(cells.groups()))
         member = cells.spread(number)
         hulls = [
             Hull.of(scores[member == g], label[member == g], weight[member == g] / weight.sum())
@@ -116,6 +119,7 @@ class ThresholdOptimizer(Baseline):
         self.sensitive_names_in_ = list(cells.sensitive)
         self.thresholds_ = dict(zip(cells.groups(), mixtures, strict=True))
         self.error_ = error
+        self.salt_ = salt_of(cells, classes) if self.random_state is None else self.random_state
         return self
 
     def predict(
@@ -139,14 +143,7 @@ class ThresholdOptimizer(Baseline):
             Draw afresh from this source instead of hashing.
         """
         selected = self.predict_pmf(X, sensitive_features=sensitive_features)[:, 1]
-        if random_state is None:
-            uniform = hash_uniform(X if key is None else key, salt=self.random_state)
-        elif isinstance(random_state, np.random.Generator):
-            uniform = random_state.random(len(selected))
-        else:
-            uniform = check_random_state(random_state).random_sample(len(selected))
-        if len(uniform) != len(selected):
-            raise ValueError(f"key has {len(uniform)} entries but X has {len(selected)} rows.")
+        uniform = draw_uniform(X, salt=self.salt_, key=key, random_state=random_state)
         return self.classes_[(uniform < selected).astype(np.intp)]
 
     def predict_pmf(self, X: Any, *, sensitive_features: Any = None) -> Array:
@@ -188,28 +185,26 @@ class ThresholdOptimizer(Baseline):
             )
         if set(columns) == set(names):  # perhaps in another order
             columns = {name: columns[name] for name in names}
-        codes = [factorize(values) for values in columns.values()]
-        groups: dict[Hashable, int] = {group: at for at, group in enumerate(self.thresholds_)}
-        sizes = tuple(len(values) for _, values in codes)
-        combined = np.ravel_multi_index(tuple(code for code, _ in codes), sizes)
-        present, member = np.unique(combined, return_inverse=True)
-        pairs = zip(codes, np.unravel_index(present, sizes), strict=True)
-        values = [values[at].tolist() for (_, values), at in pairs]
-        keys = values[0] if len(values) == 1 else list(zip(*values, strict=True))
-        if unknown := [key for key in keys if key not in groups]:
+        known = _numbered(self.thresholds_)
+        cells = Cells.from_columns(np.zeros(n, dtype=np.int8), columns)
+        if unknown := [group_name(group) for group in cells.groups() if group not in known]:
             raise ValueError(
                 f"sensitive_features contains {', '.join(map(repr, unknown[:4]))}, which was not "
-                f"in fit: there is no threshold for it. The groups are "
-                f"{', '.join(map(repr, groups))}."
+                "in fit: there is no threshold for it. The groups are "
+                f"{', '.join(repr(group_name(group)) for group in known)}."
             )
-        return np.array([groups[key] for key in keys], dtype=np.intp)[member]
+        return cells.spread(group_numbers(cells, known))
 
 
-def group_numbers(cells: Cells) -> NDArray[np.intp]:
+def _numbered(groups: Iterable[Hashable]) -> dict[Hashable, int]:
+    return {group: at for at, group in enumerate(groups)}
+
+
+def group_numbers(cells: Cells, known: Mapping[Hashable, int]) -> NDArray[np.intp]:
     """Return for each cell the number of its group."""
     number = np.zeros(cells.n_cells, dtype=np.intp)
-    for at, mask in enumerate(cells.groups().values()):
-        number[mask] = at
+    for group, mask in cells.groups().items():
+        number[mask] = known[group]
     return number
 
 

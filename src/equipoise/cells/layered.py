@@ -5,7 +5,8 @@ selects. Three wishes need more of the same kind, and each is one more *layer*, 
 whose entries add up something else:
 
 - weights that enter the error only: the constraints get a layer that counts rows;
-- a utility g(X, A, Y, prediction) given row by row: a layer that adds up g at 1 minus g at 0;
+- a utility g(X, A, Y, prediction) given row by row: a layer that adds up g at 1 minus g at 0,
+  and if weights enter the error only, one more that adds it up by weight, for an objective;
 - an uncertain sensitive feature: rows belong to several cells, in part to each.
 
 Everything is still affine in s(h), now of shape (layers x C,), and the n rows are still met in
@@ -14,9 +15,9 @@ Everything is still affine in s(h), now of shape (layers x C,), and the n rows a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,8 +37,8 @@ class LayeredTable(CellTable):
         See `CellTable`. ``count`` is an expected number where groups are known by probability.
     layers : tuple of str
         Names of the layers. The first is the error's.
-    at_zero : mapping from utility name to array of shape (C,)
-        What the utility adds up to in each cell when no row is selected.
+    at_zero : mapping from layer name to array of shape (C,)
+        What the utility of a layer adds up to in each cell when no row is selected.
     counted : array of shape (C,), or None
         Share of the rows in each cell; given when weights enter the error only.
     least, most : array of shape (layers x C,)
@@ -78,22 +79,29 @@ class LayeredTable(CellTable):
 
     def average(self, event: Mask, g: Array | str) -> tuple[float, Array]:
         """Return E[g | event] as an offset and a slope; ``g`` may be the name of a utility."""
-        share = np.where(event, self.population, 0.0)
-        share /= share.sum()
+        per_head = np.where(event, 1.0, 0.0) / self.population[event].sum()
         if isinstance(g, str):
-            if g not in self.at_zero:
-                known = ", ".join(map(repr, self.at_zero)) or "none"
-                raise ValueError(f"no utility is called {g!r}; fit was given {known}.")
-            per_head = np.where(event, 1.0, 0.0) / self.population[event].sum()
-            return float(per_head @ self.at_zero[g]), self._placed(per_head, f"utility {g}")
+            return self._utility(g, per_head, "utility")
+        slope = (g[:, 1] - g[:, 0]) * per_head
         layer = "error" if self.counted is None else "people"
-        slope = np.where(event, g[:, 1] - g[:, 0], 0.0) / self.population[event].sum()
-        return float(share @ g[:, 0]), self._placed(slope, layer)
+        return float((self.population * per_head) @ g[:, 0]), self._placed(slope, layer)
 
-    def total(self, g: Array) -> tuple[float, Array]:
+    def total(self, g: Array | str) -> tuple[float, Array]:
         """Return E[g] over the weight that counts for the error, as an offset and a slope."""
+        if isinstance(g, str):
+            kind = "utility" if self.counted is None else "error"
+            return self._utility(g, np.ones(self.n_cells), kind)
         offset, slope = super().total(g)
         return offset, self._placed(slope, "error")
+
+    def _utility(self, name: str, factor: Array, kind: str) -> tuple[float, Array]:
+        """Return the sum of a utility times a factor for each cell, as an offset and a slope."""
+        layer = f"{kind} {name}"
+        if layer not in self.at_zero:
+            known = [key.removeprefix("utility ") for key in self.at_zero]
+            given = ", ".join(repr(key) for key in known if f"utility {key}" in self.at_zero)
+            raise ValueError(f"no utility is called {name!r}; fit was given {given or 'none'}.")
+        return float(factor @ self.at_zero[layer]), self._placed(factor, layer)
 
     def _placed(self, table: Array, layer: str) -> Array:
         start = self.layers.index(layer) * self.n_cells
@@ -163,7 +171,7 @@ least, most
     def relabel_rows(self, costs: Array, cache: LabelCache | None = None) -> WeightedLabels:
         """Return the label and the weight of each row for these costs; no label is kept."""
         each = self.signed_costs(costs)
-        return weighted_labels(each, np.abs(each).mean())
+        return weighted_labels(each, np.abs(each).sum() / self.total_weight)
 
     def row_arrays(self) -> Iterator[NDArray]:
         """Yield what is held of each row."""
@@ -255,26 +263,73 @@ def _with_layers(
     by_head: bool,
     utilities: Mapping[str, Array],
 ) -> LayeredCells:
-    n = place.shape[-1]
-    even = np.full(n, 1.0 / n)
+    even = np.full(place.shape[-1], 1.0 / place.shape[-1])
     own = even if weight is None else weight / weight.sum()
-    counts_as = even if by_head else own
-    factors = {"error": own} | ({"people": even} if by_head else {})
-    factors |= {f"utility {u}": counts_as * (g[:, 1] - g[:, 0]) for u, g in utilities.items()}
+    factors, sums = layer_sums(
+        lambda values: _into_cells(table, place, values), own, even, by_head, utilities
+    )
+    return table.as_kind(LayeredCells, **sums._asdict(), place=place, factors=factors)
 
-    def added(values: Array) -> Array:
-        return _into_cells(table, place, values)
 
-    return table.as_kind(
-        LayeredCells,
+class LayerSums(NamedTuple):
+    """What a `LayeredTable` has beyond the cells: sums over rows, so that parts of them add up."""
+
+    layers: tuple[str, ...]
+    at_zero: Mapping[str, Array]
+    counted: Array | None
+    least: Array
+    most: Array
+
+    @classmethod
+    def of_parts(cls, parts: Sequence[LayerSums], total: float) -> LayerSums:
+        """Return the sums of all parts of the data, divided by the weight of all rows."""
+
+        def over(arrays: Iterable[Array | None]) -> Array:
+            return np.sum([array for array in arrays if array is not None], axis=0) / total
+
+        first = parts[0]
+        return cls(
+            first.layers,
+            {layer: over(part.at_zero[layer] for part in parts) for layer in first.at_zero},
+            None if first.counted is None else over(part.counted for part in parts),
+            over(part.least for part in parts),
+            over(part.most for part in parts),
+        )
+
+
+def layer_sums(
+    added: Callable[[Array], Array],
+    own: Array,
+    even: Array,
+    by_head: bool,
+    utilities: Mapping[str, Array],
+) -> tuple[tuple[Array, ...], LayerSums]:
+    """Return what each row adds to its cell in every layer if it is selected, and sums over cells.
+
+    Parameters
+    ----------
+    added : callable
+        From a value for each row to the sum of each cell.
+    own, even : array of shape (n,)
+        The weight of each row in the error, and that of a row where all count the same.
+    by_head : bool
+        Whether weights enter the error only.
+    utilities : mapping from name to array of shape (n, 2)
+    """
+    factors, at_zero = {"error": own} | ({"people": even} if by_head else {}), {}
+    kinds = {"utility": even, "error": own} if by_head else {"utility": own}
+    for name, g in utilities.items():
+        for kind, by in kinds.items():
+            factors[f"{kind} {name}"] = by * (g[:, 1] - g[:, 0])
+            at_zero[f"{kind} {name}"] = added(by * g[:, 0])
+    sums = LayerSums(
         layers=tuple(factors),
-        at_zero={name: added(counts_as * g[:, 0]) for name, g in utilities.items()},
+        at_zero=at_zero,
         counted=added(even) if by_head else None,
         least=np.concatenate([added(np.minimum(factor, 0.0)) for factor in factors.values()]),
         most=np.concatenate([added(np.maximum(factor, 0.0)) for factor in factors.values()]),
-        place=place,
-        factors=tuple(factors.values()),
     )
+    return tuple(factors.values()), sums
 
 
 def _into_cells(

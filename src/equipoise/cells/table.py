@@ -161,11 +161,10 @@ class CellTable:
     def relabel(self, costs: Array) -> WeightedLabels:
         """Return the label and the weight of each cell for these costs (section 3.1).
 
-        A row weighs what its cell does times its own weight. Over all rows this is one on average,
-        so that a learner's regularisation keeps its meaning.
+        A row weighs what its cell does times its own weight. On average over the weight of all rows
+        that is its own weight, so that a learner's regularisation keeps its meaning.
         """
-        mean = float(self.mass @ np.abs(costs)) * (self.total_weight / self.n_examples)
-        return weighted_labels(costs, mean)
+        return weighted_labels(costs, float(self.mass @ np.abs(costs)))
 
     def least_cost_shares(self, costs: Array) -> Array:
         """Return the s(h) that costs least of all: every row is selected where that saves cost."""
@@ -181,17 +180,14 @@ class CellTable:
             What is averaged, in each cell for prediction 0 and 1. A string names a utility given
             row by row, which these cells do not have; see `equipoise.cells.layered`.
         """
-        if isinstance(g, str):
-            raise ValueError(
-                f"no utility is called {g!r}: there are none. Pass it to fit as two columns, the "
-                f"values under prediction 0 and 1: fit(..., utilities=...)."
-            )
+        g = _no_utility(g)
         share = np.where(event, self.mass, 0.0) / self.mass[event].sum()
         slope = np.where(event, g[:, 1] - g[:, 0], 0.0) / self.mass[event].sum()
         return float(share @ g[:, 0]), slope
 
-    def total(self, g: Array) -> tuple[float, Array]:
+    def total(self, g: Array | str) -> tuple[float, Array]:
         """Return E[g] over the weight that counts for the error, as an offset and a slope."""
+        g = _no_utility(g)
         return float(self.mass @ g[:, 0]), g[:, 1] - g[:, 0]
 
     def groups(
@@ -263,6 +259,16 @@ def number_cells(
         sensitive=dict(zip(sensitive, table[len(control) :], strict=True)),
         control=dict(zip(control, table, strict=False)),
     )
+
+
+def _no_utility(g: Array | str) -> Array:
+    """Return a table over cells as it is; raise if a utility is named instead."""
+    if isinstance(g, str):
+        raise ValueError(
+            f"no utility is called {g!r}: there are none. Pass it to fit as two columns, the "
+            f"values under prediction 0 and 1: fit(..., utilities=...) with {g}_0 and {g}_1."
+        )
+    return g
 
 
 def _masks(columns: list[NDArray], n_cells: int) -> dict[Hashable, Mask]:

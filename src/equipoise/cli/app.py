@@ -75,18 +75,7 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
     return run_guarded
 
 
-for function in (
-    audit,
-    frontier,
-    fit,
-    at,
-    predict,
-    certify,
-    report,
-    datasets,
-    reproduce,
-    demo,
-):
+for function in (audit, frontier, fit, at, predict, certify, report, datasets, reproduce, demo):
     app.command(function.__name__, cls=Command)(guarded(with_groups(function)))
 
 

@@ -67,6 +67,9 @@ def write_model(
     terminal.say(f"Written: {path} ({path.stat().st_size:,} bytes)")
     if few := small_cells(model):
         terminal.note(few, keep=False)
+    for name, kept in read_manifest(path)["keeps"].items():
+        if name != "SimpleImputer":  # the median of each number, of all commands
+            terminal.note(f"of the training data, the {name} in {path.name} keeps {kept}.")
 
 
 def made(seed: int | None) -> dict[str, Any]:
@@ -75,9 +78,12 @@ def made(seed: int | None) -> dict[str, Any]:
 
 
 def check_outputs(*paths: Path | None, force: bool) -> None:
-    """Refuse names that are taken, before any work is done."""
+    """Refuse names that are taken, or given twice, before any work is done."""
+    places = [path.resolve() for path in paths if path is not None]
     for path in paths:
         if path is not None:
+            if places.count(path.resolve()) > 1:
+                raise ValueError(f"{path} is named for two files; expected a name for each.")
             check_free(path, overwrite=force)
             if not path.parent.is_dir():
                 raise FileNotFoundError(f"there is no folder {path.parent}; make it first.")

@@ -17,19 +17,10 @@ from sklearn.tree import DecisionTreeClassifier
 from equipoise.constraints import CATALOGUE, Constraint
 from equipoise.oracles.specs import BestOf, OracleSpec, Plugin, Refit
 
-
-def _lightgbm(seed: int) -> Any:
-    return _from("lightgbm", "LGBMClassifier")(random_state=seed, verbose=-1)
-
-
-def _xgboost(seed: int) -> Any:
-    return _from("xgboost", "XGBClassifier")(random_state=seed)
-
-
 LEARNERS: dict[str, Callable[[int], Any]] = {
     "logistic": lambda seed: LogisticRegression(max_iter=1000),
-    "lightgbm": _lightgbm,
-    "xgboost": _xgboost,
+    "lightgbm": lambda seed: _from("lightgbm", "LGBMClassifier")(random_state=seed, verbose=-1),
+    "xgboost": lambda seed: _from("xgboost", "XGBClassifier")(random_state=seed),
     "histogram": lambda seed: HistGradientBoostingClassifier(random_state=seed),
     "forest": lambda seed: RandomForestClassifier(min_samples_leaf=5, random_state=seed),
     "tree": lambda seed: DecisionTreeClassifier(min_samples_leaf=20, random_state=seed),

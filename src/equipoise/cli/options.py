@@ -18,28 +18,30 @@ from equipoise.cli.names import CONSTRAINTS, LEARNERS
 from equipoise.cli.tables.people import Request
 from equipoise.report.contents import SUPPRESS_BELOW
 
+
+def option(help: str, *names: str, **more: Any) -> Any:
+    """Return an option with this help; by default it is called like its parameter."""
+    return typer.Option(*names, help=help, **more)
+
+
 Data = Annotated[Path, typer.Argument(help="A table: CSV (also .gz), Parquet or Arrow.")]
 DropMissing = Annotated[
     bool,
-    typer.Option(
-        "--drop-missing", help="Leave out rows without label, group or weight, rather than stop."
-    ),
+    option("Leave out rows without label, group or weight, rather than stop.", "--drop-missing"),
 ]
-MaxIter = Annotated[int, typer.Option(help="The most rounds to play.")]
-Level = Annotated[float, typer.Option(help="Level of confidence intervals.")]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
+MaxIter = Annotated[int, option("The most rounds to play.")]
+Level = Annotated[float, option("Level of confidence intervals.")]
+Force = Annotated[bool, option("Overwrite files that exist.", "--force")]
+Json = Annotated[bool, option("Print one JSON object for machines.", "--json")]
 Trust = Annotated[
-    list[str] | None,
-    typer.Option(help="A type that the model file may hold, such as my_package.MyLearner."),
+    list[str] | None, option("A type that the model file may hold, such as my_package.MyLearner.")
 ]
 SuppressBelow = Annotated[
-    int,
-    typer.Option(help="Suppress groups of fewer people, and what would give them away; 0: none."),
+    int, option("Suppress groups of fewer people, and what would give them away; 0: none.")
 ]
-ModelOutput = Annotated[Path, typer.Option("--output", "-o", help="The model file.")]
+ModelOutput = Annotated[Path, option("The model file.", "--output", "-o")]
 ModelFile = Annotated[Path, typer.Argument(help="A model file; or a frontier file, with --eps.")]
-FrontierEps = Annotated[float | None, typer.Option("--eps", help="The bound, for a frontier.")]
+FrontierEps = Annotated[float | None, option("The bound, for a frontier.", "--eps")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,18 +49,14 @@ class LabelledTable:
     """A table, and which of its columns are label, groups and weights."""
 
     data: Data
-    label: Annotated[str, typer.Option(help="The column to predict.")]
-    sensitive: Annotated[
-        list[str], typer.Option(help="A column that makes groups; again for further ones.")
-    ]
+    label: Annotated[str, option("The column to predict.")]
+    sensitive: Annotated[list[str], option("A column that makes groups; again for further ones.")]
     positive: Annotated[
-        str | None,
-        typer.Option(help="The favourable label; by default the second of the two, sorted."),
+        str | None, option("The favourable label; by default the second of the two, sorted.")
     ] = None
-    weight: Annotated[str | None, typer.Option(help="A column of weights of the rows.")] = None
+    weight: Annotated[str | None, option("A column of weights of the rows.")] = None
     missing: Annotated[
-        list[str] | None,
-        typer.Option(help="What else stands for a missing value in a CSV file, such as '?'."),
+        list[str] | None, option("What else stands for a missing value in a CSV file, such as '?'.")
     ] = None
     drop_missing: DropMissing = False
 
@@ -75,19 +73,24 @@ class FeatureTable(LabelledTable):
 
     control: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Compare groups within the values of this column; again for further ones."
-        ),
+        option("Compare groups within the values of this column; again for further ones."),
     ] = None
     exclude: Annotated[
         list[str] | None,
-        typer.Option(help="A column that is no feature, such as an id; again for further ones."),
+        option("A column that is no feature, such as an id; again for further ones."),
+    ] = None
+    keep_text: Annotated[
+        list[str] | None,
+        option(
+            "A text column to learn from although it looks like names, ids or notes; again for "
+            "further ones."
+        ),
     ] = None
     use_sensitive: Annotated[
         bool,
-        typer.Option(
+        option(
+            "Let the sensitive columns be features too; predictions need them then.",
             "--use-sensitive",
-            help="Let the sensitive columns be features too; predictions need them then.",
         ),
     ] = False
 
@@ -97,57 +100,49 @@ class Training:
     """What is trained, subject to what, on whom and where."""
 
     constraint: Annotated[
-        str, typer.Option(help=f"What is asked: {', '.join(CONSTRAINTS)}, or module:object.")
+        str, option(f"What is asked: {', '.join(CONSTRAINTS)}, or module:object.")
     ] = "dp"
     reference: Annotated[
-        str | None,
-        typer.Option(help="What groups are compared with: overall, pairwise, or a group."),
+        str | None, option("What groups are compared with: overall, pairwise, or a group.")
     ] = None
     groups: Annotated[
-        str,
-        typer.Option(
-            help="How several sensitive columns make groups: intersections, margins or both."
-        ),
+        str, option("How several sensitive columns make groups: intersections, margins or both.")
     ] = "intersections"
-    min_size: Annotated[
-        int, typer.Option(help="Leave groups of fewer people unconstrained, with a note.")
-    ] = 1
+    min_size: Annotated[int, option("Leave groups of fewer people unconstrained, with a note.")] = 1
     learner: Annotated[
-        str, typer.Option(help=f"What is trained: {', '.join(LEARNERS)}, or module:object.")
+        str, option(f"What is trained: {', '.join(LEARNERS)}, or module:object.")
     ] = "logistic"
     oracle: Annotated[
         str,
-        typer.Option(
-            help="refit (train anew for every query), plugin (train once, then thresholds), "
+        option(
+            "refit (train anew for every query), plugin (train once, then thresholds), "
             "or best_of (both)."
         ),
     ] = "refit"
     cv: Annotated[
         int | None,
-        typer.Option(
-            help="Measure on out-of-fold decisions of so many folds: for learners that overfit."
-        ),
+        option("Measure on out-of-fold decisions of so many folds: for learners that overfit."),
     ] = None
-    test_size: Annotated[float, typer.Option(help="Share of the rows to hold out.")] = 0.2
+    test_size: Annotated[float, option("Share of the rows to hold out.")] = 0.2
     held_out: Annotated[
-        Path | None,
-        typer.Option(help="Also write the rows held out to this file, to certify on later."),
+        Path | None, option("Also write the rows held out to this file, to certify on later.")
     ] = None
-    seed: Annotated[int, typer.Option(help="Of the split, the learner and the draws.")] = 0
+    seed: Annotated[int, option("Of the split and the learner.")] = 0
     checkpoint: Annotated[
         Path | None,
-        typer.Option(
-            help="A folder where trained classifiers are kept: the same command, run again "
-            "after it was stopped, goes on from there."
+        option(
+            "A folder where trained classifiers are kept: the same command, run again "
+            "after it was stopped, goes on from there. Reading it runs code: name only folders "
+            "that nobody else can write to."
         ),
     ] = None
     dask: Annotated[
         str | None,
-        typer.Option(
-            metavar="[ADDRESS]",
-            help="Read Parquet files (a file, a folder or a quoted pattern) and train on a Dask "
+        option(
+            "Read Parquet files (a file, a folder or a quoted pattern) and train on a Dask "
             "cluster: that of the scheduler at this address, or without one a cluster of this "
             "machine.",
+            metavar="[ADDRESS]",
         ),
     ] = None
 

@@ -8,12 +8,7 @@ from typing import Any
 from equipoise.cli.terminal import Terminal
 from equipoise.constraints.rates import GROUP_RATES
 from equipoise.game.lagrangian import is_met
-from equipoise.report.contents import (
-    GroupContents,
-    PointContents,
-    Range,
-    ReportContents,
-)
+from equipoise.report.contents import GroupContents, PointContents, Range, ReportContents
 from equipoise.report.text import SUPPRESSED, whose
 
 #: The verdict that makes `certify` exit with 1.

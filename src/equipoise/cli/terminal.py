@@ -102,24 +102,25 @@ class Terminal:
     def progress(self, what: str) -> Iterator[Tick]:
         """Show how far something has got: a bar on a terminal, lines in a log."""
         if self.err.is_terminal:
-            with _bar(self.err) as bar:
+            columns = (
+                *(TextColumn("{task.description}"), BarColumn()),
+                *(TextColumn("{task.percentage:>3.0f} %"), TimeElapsedColumn()),
+                *(TextColumn("left"), TimeRemainingColumn()),
+                TextColumn("{task.fields[words]}", markup=False),
+            )
+            with Progress(*columns, console=self.err, transient=True) as bar:
                 task = bar.add_task(what, total=1.0, words="")
                 yield lambda share, words="": bar.update(task, completed=share, words=words)
         else:
-            yield _Lines(self, what)
+            shown: set[tuple[int, str]] = set()
 
+            def tick(share: float, words: str = "") -> None:
+                if (now := (math.floor(share * 10), words)) not in shown:
+                    shown.clear()
+                    shown.add(now)  # a line for every tenth of the way, or where the words change
+                    self.progress_line(f"{what}: {share:.0%}{words and ', ' + words}")
 
-class _Lines:
-    """Progress as lines: one for every tenth of the way, or where the words change."""
-
-    def __init__(self, terminal: Terminal, what: str) -> None:
-        self.terminal, self.what, self._last = terminal, what, (-1, "")
-
-    def __call__(self, share: float, words: str = "") -> None:
-        now = (math.floor(share * 10), words)
-        if now != self._last:
-            self._last = now
-            self.terminal.progress_line(f"{self.what}: {share:.0%}{words and ', ' + words}")
+            yield tick
 
 
 #: The terminal of the command that runs; the options of a command cannot carry it.
@@ -129,20 +130,6 @@ _RUNNING: ContextVar[Terminal] = ContextVar("terminal")
 def command_line() -> str:
     """Return the command line that runs, to be run again."""
     return shlex.join(["equipoise", *sys.argv[1:]])
-
-
-def _bar(console: Console) -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f} %"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        TextColumn("{task.fields[words]}", markup=False),
-        console=console,
-        transient=True,
-    )
 
 
 def _console(file: Any) -> Console:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager, redirect_stdout
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 from equipoise.cli import options as opt
 from equipoise.cli.names import find_constraint, find_learner, find_oracle
 from equipoise.cli.terminal import Terminal, Tick
-from equipoise.cli.training_data import TrainingData, open_training_data
+from equipoise.cli.training_data import TrainingData, read_training_data
 from equipoise.constraints.base import Constraint
 from equipoise.engines import engine_for
 from equipoise.estimators.base import NU_SCALE
@@ -25,17 +25,7 @@ ON_CLUSTERS = ("logistic", "xgboost", "lightgbm")
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """A learner and a constraint, and the options that say how they are trained.
-
-    Attributes
-    ----------
-    table : FeatureTable
-    options : Training
-        Those of the command line.
-    constraint : Constraint
-    learner : classifier
-    oracle : OracleSpec
-    """
+    """A learner and a constraint, and the options that say how they are trained."""
 
     table: opt.FeatureTable
     options: opt.Training
@@ -60,17 +50,22 @@ class Training:
             _check_dask(options.dask, table, options, learner)
         return cls(table, options, constraint, learner, find_oracle(options.oracle, options.cv))
 
-    def open_data(self, terminal: Terminal) -> AbstractContextManager[TrainingData]:
+    @contextmanager
+    def open_data(self, terminal: Terminal) -> Iterator[TrainingData]:
         """Read the people; a cluster stays open as long as the context does."""
         options = self.options
-        return open_training_data(
-            self.table.data,
-            self.table.request(),
-            options.test_size,
-            options.seed,
-            options.dask,
-            terminal,
-        )
+        given = (self.table.data, self.table.request(), options.test_size, options.seed)
+        if options.dask is None:
+            yield read_training_data(*given, terminal.note)
+            return
+        from equipoise.cli.dask import cluster
+        from equipoise.cli.dask.people import DaskReader
+
+        with cluster.opened(options.dask) as client:
+            with terminal.progress("Reading") as tick:
+                tick(0.0, "looking at every column")
+                found = DaskReader(client, terminal.note).training(*given)
+            yield found
 
     def fit(
         self, kind: Callable[..., Any], data: TrainingData, terminal: Terminal, **parameters: Any
@@ -85,7 +80,6 @@ class Training:
                 self.constraint,
                 oracle=self.oracle,
                 checkpoint=self.options.checkpoint,
-                random_state=self.options.seed,
                 callback=_watcher(tick, NU_SCALE / np.sqrt(len(train))),
                 **parameters,
             )

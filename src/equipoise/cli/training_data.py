@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,33 +20,16 @@ from equipoise.report.contents import DataContents
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
-    """People to learn from and people held out, and what is known of them.
+    """People to learn from and people held out, and what is known of them."""
 
-    Attributes
-    ----------
-    name : str
-        What the user called the table.
-    train, test : Examples
-        Test is None where nobody is held out.
-    columns : Columns
-    encoder : transformer
-        Turns features into numbers; frozen if it is fitted already.
-    base_rate : float
-        The share of the favourable label.
-    missing : dict from feature to int
-        Missing values.
-    held_out : iterable of pyarrow.Table
-        The rows of test, as they were read.
-    """
-
-    name: str
+    name: str  #: What the user called the table.
     train: Examples
-    test: Examples | None
+    test: Examples | None  #: None where nobody is held out.
     columns: Columns
-    encoder: Any
-    base_rate: float
-    missing: dict[str, int]
-    held_out: Iterable[Any] = ()
+    encoder: Any  #: Turns features into numbers; frozen if it is fitted already.
+    base_rate: float  #: The share of the favourable label.
+    missing: dict[str, int]  #: Missing values by feature.
+    held_out: Iterable[Any] = ()  #: Tables of the rows of test, as they were read.
 
     @property
     def people(self) -> dict[str, Examples]:
@@ -99,36 +81,14 @@ def read_training_data(
     table = reader.whole(data, request)
     people, columns = reader.training(table, request)
     learned, held_out = people.deal(test_size, seed)
+    train = people.take(learned) if len(held_out) else people
     return TrainingData(
         name=data.name,
-        train=people.take(learned) if len(held_out) else people,
+        train=train,
         test=people.take(held_out) if len(held_out) else None,
         columns=columns,
-        encoder=make_encoder(columns.features),
+        encoder=make_encoder(columns.features, train.X),
         base_rate=float(np.average(favourable(people.y, columns), weights=people.sample_weight)),
         missing={name: int(is_missing(people.X.column(name)).sum()) for name in columns.features},
         held_out=[table.take(held_out)],
     )
-
-
-@contextmanager
-def open_training_data(
-    data: Path,
-    request: Request,
-    test_size: float,
-    seed: int,
-    dask: str | None,
-    terminal: Terminal,
-) -> Iterator[TrainingData]:
-    """Read the people of a fit; a cluster stays open as long as it is needed."""
-    if dask is None:
-        yield read_training_data(data, request, test_size, seed, terminal.note)
-        return
-    from equipoise.cli.dask import cluster
-    from equipoise.cli.dask.people import DaskReader
-
-    with cluster.opened(dask) as client:
-        with terminal.progress("Reading") as tick:
-            tick(0.0, "looking at every column")
-            found = DaskReader(client, terminal.note).training(data, request, test_size, seed)
-        yield found

@@ -8,8 +8,10 @@ one's own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from inspect import cleandoc
+from textwrap import fill
 from typing import Any, ClassVar
 
 import numpy as np
@@ -47,23 +49,32 @@ class Constraint:
     misleads: ClassVar[str] = ""
     short_name: ClassVar[str] = ""
 
+    def __init_subclass__(cls) -> None:
+        """Put what a constraint asks, its formula and what it does not promise into its help."""
+        super().__init_subclass__()
+        if "asks" in vars(cls) and "Examples" in (cls.__doc__ or ""):
+            cls.__doc__ = _docstring(cls)
+
     def add_rows(self, builder: MomentsBuilder) -> None:
         """Add this constraint's inequalities over the builder's cells."""
         raise TypeError(f"{type(self).__name__} does not say which inequalities it stands for.")
 
-    def moments(self, cells: CellTable) -> Moments:
-        """Compile into M mu(h) <= c over these cells."""
-        builder = MomentsBuilder(cells)
+    def moments(self, cells: CellTable, known: CellTable | None = None) -> Moments:
+        """Compile into M mu(h) <= c over these cells.
+
+        ``known`` is the table of the fit where these are other people: see `MomentsBuilder`.
+        """
+        builder = MomentsBuilder(cells, known)
         self.add_rows(builder)
         return builder.build()
 
     @property
-    def is_open(self) -> bool:
-        """Whether a parameter is still to be found from the data, see `settle`."""
-        return False
+    def n_open(self) -> int:
+        """How many parameters are still to be found; M and c are affine in each of them."""
+        return 0
 
-    def settle(self, value: Callable[[Constraint], float]) -> Constraint:
-        """Return this constraint with open parameters chosen to make ``value`` least."""
+    def closed(self, values: ArrayLike) -> Constraint:
+        """Return this constraint with its ``n_open`` open parameters, all > 0, filled in."""
         return self
 
     @staticmethod
@@ -122,7 +133,7 @@ class Constraint:
     def __repr__(self) -> str:
         changed = (
             f"{f.name}={getattr(self, f.name)!r}"
-            for f in sorted(fields(self), key=lambda f: bool(f.kw_only))  # type: ignore[arg-type]
+            for f in _in_order(self)
             if f.name == "eps" or not _same(getattr(self, f.name), f.default)
         )
         return f"{type(self).__name__}({', '.join(changed)})"
@@ -138,6 +149,23 @@ class Constraint:
             f"a constraint is neither true nor false: {self!r}. Write a & b to ask for both, and "
             "(0.1 <= r) & (r <= 0.3) for a range."
         )
+
+
+def _docstring(cls: type[Constraint]) -> str:
+    """Return the docstring of a constraint: its words, around what was written for it alone."""
+    own, parent = cleandoc(cls.__doc__ or ""), cls.__mro__[1]
+    at = own.index("Parameters\n---" if "Parameters\n---" in own else "Examples\n---")
+    words, sections = own[:at].strip(), own[at:]
+    if sections.startswith("Examples"):
+        names = ", ".join(f.name for f in _in_order(parent))
+        sections = f"Parameters\n----------\n{names}\n    See `{parent.__name__}`.\n\n{sections}"
+    formula = f"``{cls.formula.removesuffix('.')}``"
+    return "\n\n".join([cls.asks, formula, words, fill(cls.misleads, 95), sections])
+
+
+def _in_order(cls: Any) -> list[Any]:
+    """Return the fields of a constraint, those that need no keyword first."""
+    return sorted(fields(cls), key=lambda field: bool(field.kw_only))
 
 
 def _same(value: Any, default: Any) -> bool:
@@ -183,19 +211,15 @@ class All(Constraint):
             part.add_rows(builder)
 
     @property
-    def is_open(self) -> bool:
-        """Whether a part has a parameter still to be found."""
-        return any(part.is_open for part in self.parts)
+    def n_open(self) -> int:
+        """How many parameters of the parts are still to be found."""
+        return sum(part.n_open for part in self.parts)
 
-    def settle(self, value: Callable[[Constraint], float]) -> Constraint:
-        """Settle one open part after the other."""
-        parts = list(self.parts)
-        for at, part in enumerate(parts):
-            if part.is_open:
-                parts[at] = part.settle(
-                    lambda settled, at=at: value(All((*parts[:at], settled, *parts[at + 1 :])))  # type: ignore[misc]
-                )
-        return All(tuple(parts))
+    def closed(self, values: ArrayLike) -> Constraint:
+        """Return the parts with their open parameters filled in, in order."""
+        ends = np.cumsum([part.n_open for part in self.parts])
+        split = np.split(np.asarray(values, dtype=float), ends[:-1])
+        return All(tuple(p.closed(v) for p, v in zip(self.parts, split, strict=True)))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parts and, if deep, their parameters as ``0__eps``, ``1__eps``, ..."""
@@ -244,18 +268,26 @@ class Linear(Constraint):
         if self.names is not None and len(self.names) != len(c):
             raise ValueError(f"from_moments got {len(self.names)} names for {len(c)} rows.")
         utilities = _each(self.g, len(self.events))
-        moments = []
+        moments: list[int | None] = []
         for number, (condition, g) in enumerate(zip(self.events, utilities, strict=True)):
-            event = event_mask(condition, builder.cells)
-            if not builder.cells.population[event].sum() > 0:
+            event = event_mask(condition, builder.cells, builder.known)
+            if builder.cells.population[event].sum() > 0:
+                moments.append(builder.moment(event, utility_table(g, builder.cells)))
+            elif builder.known is None:
                 raise ValueError(f"event {number} of from_moments, {condition!r}, is empty.")
-            moments.append(builder.moment(event, utility_table(g, builder.cells)))
+            else:
+                moments.append(None)
         for k, (coefficients, bound) in enumerate(zip(M, c, strict=True)):
             text = self.names[k] if self.names is not None else f"row {k}"
-            row: dict[int, float] = {}
-            for j, value in zip(moments, coefficients, strict=True):
-                row[j] = row.get(j, 0.0) + value
-            builder.row(Row(self.name, text, bound=float(bound)), row)
+            row = Row(self.name, text, bound=float(bound), limit=" at most")
+            if any(j is None and m for j, m in zip(moments, coefficients, strict=True)):
+                builder.leave_out(row, "nobody is in one of its events")
+                continue
+            sums: dict[int, float] = {}
+            for j, m in zip(moments, coefficients, strict=True):
+                if j is not None:
+                    sums[j] = sums.get(j, 0.0) + m
+            builder.row(row, sums)
 
 
 def _each(g: Utility | Sequence[Utility], n: int) -> list[Utility]:

@@ -47,8 +47,11 @@ class Event(NamedTuple):
         return tuple(dict.fromkeys((", ".join(parts), *parts))) if parts else ()
 
 
-def event_mask(condition: Condition, cells: CellTable) -> Mask:
-    """Return the cells that meet a condition; see `Constraint.from_moments`."""
+def event_mask(condition: Condition, cells: CellTable, known: CellTable | None = None) -> Mask:
+    """Return the cells that meet a condition; see `Constraint.from_moments`.
+
+    Values that only the people of the fit have, whose table is ``known``, may be named as well.
+    """
     columns = {"label": cells.label, **cells.control, **cells.sensitive}
     if condition is None:
         return np.ones(cells.n_cells, dtype=bool)
@@ -63,6 +66,9 @@ def event_mask(condition: Condition, cells: CellTable) -> Mask:
             )
         wanted = wanted if isinstance(wanted, (list, tuple, set, frozenset)) else [wanted]
         present = set(columns[name].tolist())
+        if known is not None:
+            fitted = {"label": known.label, **known.control, **known.sensitive}
+            present |= set(fitted[name].tolist()) if name in fitted else set()
         if strange := [value for value in wanted if value not in present]:
             shown = ", ".join(map(repr, sorted(present, key=str)))
             raise ValueError(f"{name!r} is never {strange[0]!r}; its values are {shown}.")

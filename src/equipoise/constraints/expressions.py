@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equipoise.cells.table import CellTable, Mask
+from equipoise.cells.table import Mask
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.conditions import event_mask
 from equipoise.constraints.moments import MomentsBuilder, Row
@@ -228,11 +228,6 @@ class Inequality(Constraint):
         inside = Expression(self.left.terms, self.left.constant)
         for sign in (1.0, -1.0) if self.left.absolute else (1.0,):
             difference = sign * inside - self.right
-            coefficients: dict[int, float] = {}
-            for term, value in difference.terms.items():
-                event = self._event(term, builder.cells)
-                moment = builder.moment(event, RATES[term.rate].table(builder.cells))
-                coefficients[moment] = coefficients.get(moment, 0.0) + value
             row = Row(
                 constraint="",
                 text=f"{sign * inside} <= {self.right}",
@@ -240,18 +235,30 @@ class Inequality(Constraint):
                 side=int(sign),
                 bound=-difference.constant,
             )
+            events = {term: self._event(term, builder) for term in difference.terms}
+            if absent := [term for term, event in events.items() if not event.any()]:
+                builder.leave_out(row, f"nobody is in {absent[0]}")
+                continue
+            coefficients: dict[int, float] = {}
+            for term, event in events.items():
+                moment = builder.moment(event, RATES[term.rate].table(builder.cells))
+                coefficients[moment] = coefficients.get(moment, 0.0) + difference.terms[term]
             builder.row(row, coefficients)
 
-    def _event(self, term: Term, cells: CellTable) -> Mask:
+    def _event(self, term: Term, builder: MomentsBuilder) -> Mask:
+        """Return the cells of a rate; none where only people of the fit are of this kind."""
+        cells = builder.cells
         mask = RATES[term.rate].event(cells)
         for (name, value), text in zip(term.where, term.conditions(), strict=True):
             try:
-                mask = mask & event_mask({name: value}, cells)
+                mask = mask & event_mask({name: value}, cells, builder.known)
             except ValueError as error:
                 raise ValueError(_pointed(repr(self), text, str(error), str(term))) from None
-        if not cells.population[mask].sum() > 0:
+        if cells.population[mask].sum() > 0:
+            return mask
+        if builder.known is None:
             raise ValueError(_pointed(repr(self), str(term), "nobody in the data is of this kind."))
-        return mask
+        return np.zeros(cells.n_cells, dtype=bool)
 
     def _group(self, difference: Expression) -> str | None:
         for term in difference.terms:

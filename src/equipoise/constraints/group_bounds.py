@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from equipoise.cells.table import CellTable, Mask
-from equipoise.constraints.bounds import Bounds, BoundTable
+from equipoise.cells.table import Mask
+from equipoise.constraints.bounds import Bounds
 from equipoise.constraints.conditions import Event
 from equipoise.constraints.groups import GroupConstraint, group_name
 from equipoise.constraints.moments import MomentsBuilder, Row
@@ -17,14 +17,10 @@ from equipoise.constraints.rates import ERROR, SELECTION
 
 @dataclass(repr=False)
 class BoundedGroupError(GroupConstraint):
-    """No group's error rate exceeds a bound.
+    """Other names: bounded group loss. Called `BoundedGroupLoss` too.
 
-    ``P[h(X)!=Y | A=a] <= bound`` for every group ``a``.
-
-    Other names: bounded group loss. Called `BoundedGroupLoss` too.
-
-    Use it where a service must be good enough for everybody. Groups may still be served
-    differently well below the bound; nobody is made worse off for the sake of equality.
+    Use it where a service must be good enough for everybody: nobody is made worse off for the sake
+    of equality.
 
     Parameters
     ----------
@@ -52,34 +48,23 @@ class BoundedGroupError(GroupConstraint):
 
     def add_rows(self, builder: MomentsBuilder) -> None:
         """Bound the error rate of every group, stratum by stratum."""
-        cells = builder.cells
-        bounds = BoundTable(self.bound, type(self).__name__, "bound")
-        g = ERROR.table(cells)
-        for event, mask in self.events(cells):
-            for group, members in self.members(cells, event, mask).items():
+        bounds = self.bound_table(builder, self.bound, parameter="bound")
+        g = ERROR.table(builder.cells)
+        for event, mask in self.events(builder):
+            for group, members in self.members(builder, event, mask).items():
                 bound = bounds.next(event, group)
                 text = f"error of {group_name(group)}"
-                row = Row(self.name, text, group, event=event, bound=bound)
+                row = Row(self.name, text, group, event=event, bound=bound, limit=" at most")
                 builder.row(row, {builder.moment(members, g): 1.0})
         bounds.check_all_used()
 
 
 @dataclass(repr=False)
 class MinimaxGroupError(GroupConstraint):
-    """The worst-off group's error rate is as small as it can be.
-
-    Minimises ``max over a of P[h(X)!=Y | A=a]``; among the classifiers that do, the overall error.
-
-    Other names: minimax (Rawlsian, max-min) fairness, distributionally robust over groups.
+    """Other names: minimax (Rawlsian, max-min) fairness, distributionally robust over groups.
 
     Use it where nobody should be made worse off without anybody gaining, and where no bound is
-    known beforehand. One group that is hard to classify, perhaps because its labels are noise, may
-    set the rate for all; look at which group limits the result.
-
-    Parameters
-    ----------
-    on, groups, min_size, small
-        See `GroupConstraint`.
+    known beforehand. Among the classifiers that do it, the overall error is made least.
 
     Examples
     --------
@@ -98,24 +83,18 @@ class MinimaxGroupError(GroupConstraint):
 
     def add_rows(self, builder: MomentsBuilder) -> None:
         """Add the error rate of every group, to be made small together."""
-        cells = builder.cells
-        g = ERROR.table(cells)
-        for event, mask in self.events(cells):
-            for group, members in self.members(cells, event, mask).items():
+        g = ERROR.table(builder.cells)
+        for event, mask in self.events(builder):
+            for group, members in self.members(builder, event, mask).items():
                 row = Row(self.name, f"error of {group_name(group)}", group, event=event)
                 builder.row(row, {builder.moment(members, g): 1.0})
 
 
 @dataclass(repr=False)
 class SelectionRate(GroupConstraint):
-    """The share of people selected has a floor, a cap, or both.
+    """Other names: quota, budget, capacity, rate constraint.
 
-    ``at_least <= P[h(X)=1] <= at_most``, for everybody, one group, or each group.
-
-    Other names: quota, budget, capacity, rate constraint.
-
-    Use it for capacities ("no more than 30 % can be invited") and quotas. It fixes numbers and not
-    relations: with other people the same numbers may be easy or impossible.
+    Use it for capacities ("no more than 30 % can be invited") and quotas.
 
     Parameters
     ----------
@@ -153,8 +132,8 @@ class SelectionRate(GroupConstraint):
         self._check()
         g = SELECTION.table(builder.cells)
         limits = ((-1, self.at_least, "at least"), (1, self.at_most, "at most"))
-        for event, mask in self.events(builder.cells):
-            for group, members in self._who(builder.cells, event, mask).items():
+        for event, mask in self.events(builder):
+            for group, members in self._who(builder, event, mask).items():
                 rate = builder.moment(members, g)
                 for side, limit, word in limits:
                     if limit is not None:
@@ -163,13 +142,15 @@ class SelectionRate(GroupConstraint):
                         row = Row(self.name, text, group, event=event, side=side, bound=bound)
                         builder.row(row, {rate: float(side)})
 
-    def _who(self, cells: CellTable, event: Event, mask: Mask) -> dict[Hashable, Mask]:
+    def _who(self, builder: MomentsBuilder, event: Event, mask: Mask) -> dict[Hashable, Mask]:
         if self.group is None:
             return {"everybody": mask}
-        groups = self.members(cells, event, mask)
+        groups = self.members(builder, event, mask)
         if self.group == "each":
             return groups
         if self.group not in groups:
+            if builder.known is not None and self.group in builder.groups(self.on, self.groups):
+                return {}
             raise ValueError(
                 f"group={self.group!r} is neither None, 'each' nor a group with enough examples"
                 f"{event}; the groups are {', '.join(map(repr, groups))}."

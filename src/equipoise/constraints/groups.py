@@ -5,13 +5,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from equipoise.cells.table import CellTable, Mask
 from equipoise.constraints.base import Constraint
+from equipoise.constraints.bounds import BoundTable
 from equipoise.constraints.conditions import Event
-from equipoise.exceptions import EmptyCellWarning, SmallGroupWarning
+from equipoise.constraints.moments import MomentsBuilder
+from equipoise.exceptions import EmptyCellWarning, EquipoiseWarning, SmallGroupWarning
 
 #: What small groups are called once they are merged.
 MERGED = "small groups together"
@@ -51,30 +54,28 @@ class GroupConstraint(Constraint):
     small: str = field(default="drop", kw_only=True)
 
     def events(
-        self, cells: CellTable, labels: Sequence[int | None] = (None,)
+        self, builder: MomentsBuilder, labels: Sequence[int | None] = (None,)
     ) -> Iterator[tuple[Event, Mask]]:
         """Yield each condition on the label within each stratum of the control features.
 
         ``labels`` has the labels to condition on, one event each; None is no condition.
         """
-        for stratum, inside in cells.strata().items():
-            for label in labels:
-                event = Event(None if stratum is None else group_name(stratum), label)
-                mask = inside if label is None else inside & (cells.label == label)
-                if cells.population[mask].sum() > 0:
-                    yield event, mask
-                else:
-                    self._warn_empty("everybody", event)
+        for event, mask in _all_events(builder, labels):
+            if builder.cells.population[mask].sum() > 0:
+                yield event, mask
+            else:
+                self._warn_empty("everybody", event, builder)
 
-    def members(self, cells: CellTable, event: Event, mask: Mask) -> dict[Hashable, Mask]:
+    def members(self, builder: MomentsBuilder, event: Event, mask: Mask) -> dict[Hashable, Mask]:
         """Return the groups within an event that are large enough to be constrained."""
         self._check_groups()
+        cells = builder.cells
         kept: dict[Hashable, Mask] = {}
         small: dict[Hashable, Mask] = {}
-        for group, members in cells.groups(self.on, self.groups).items():
+        for group, members in builder.groups(self.on, self.groups).items():
             inside = members & mask
             if not cells.population[inside].sum() > 0:
-                self._warn_empty(group, event)
+                self._warn_empty(group, event, builder)
             elif self.min_size > 1 and cells.count[inside].sum() < self.min_size:
                 small[group] = inside
             else:
@@ -86,6 +87,34 @@ class GroupConstraint(Constraint):
                 kept[MERGED] = together
             self._warn_small(cells, small, event, merged)
         return kept
+
+    def bound_table(
+        self,
+        builder: MomentsBuilder,
+        bounds: Any,
+        labels: Sequence[int | None] = (None,),
+        parameter: str = "eps",
+    ) -> BoundTable:
+        """Return the bounds of the rows to come, which are given by group, event or row.
+
+        Names are judged by the groups and events that there are, not by the rows that the data
+        happen to have. A list follows the rows of the fit, also where other people are measured.
+        """
+        fitted: dict[Hashable, float | None] | None = None
+        if builder.known is not None:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", EquipoiseWarning)
+                is_list = isinstance(bounds, (list, tuple, np.ndarray))
+                rows = self.moments(builder.known).rows if is_list else ()
+            fitted = {(row.event, row.group, row.against, row.side): row.bound for row in rows}
+        groups = [
+            *builder.groups(self.on, self.groups),
+            *([MERGED] if self.small == "merge" else []),
+        ]
+        events = [event for event, _ in _all_events(builder, labels)]
+        return BoundTable(
+            bounds, type(self).__name__, parameter, groups=groups, events=events, fitted=fitted
+        )
 
     def _check_groups(self) -> None:
         if not isinstance(self.min_size, (int, np.integer)) or self.min_size < 1:
@@ -112,10 +141,25 @@ class GroupConstraint(Constraint):
             stacklevel=2,
         )
 
-    def _warn_empty(self, group: Hashable, event: Event) -> None:
+    def _warn_empty(self, group: Hashable, event: Event, builder: MomentsBuilder) -> None:
         warnings.warn(
             f"{self.name}: nobody in the data belongs to {group!r}{event}. Its rate cannot be "
-            "measured, so it is left unconstrained; merge it with another group or collect data.",
+            "measured, so "
+            + (
+                "it is left unconstrained; merge it with another group or collect data."
+                if builder.known is None
+                else "no bound on it is checked on these people."
+            ),
             EmptyCellWarning,
             stacklevel=2,
         )
+
+
+def _all_events(
+    builder: MomentsBuilder, labels: Sequence[int | None]
+) -> Iterator[tuple[Event, Mask]]:
+    """Yield every event, those without people included."""
+    for stratum, inside in builder.strata().items():
+        for label in labels:
+            event = Event(None if stratum is None else group_name(stratum), label)
+            yield event, inside if label is None else inside & (builder.cells.label == label)

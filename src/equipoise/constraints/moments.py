@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+import warnings
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.bounds import check_bound
 from equipoise.constraints.conditions import Event
+from equipoise.exceptions import EmptyCellWarning
 
 
 class Row(NamedTuple):
@@ -32,12 +34,17 @@ class Row(NamedTuple):
     bound : float or None
         c_k, as asked for: without slack for sampling. None where the row has no bound of its own,
         because the largest of such rows is what is minimised.
+    limit : str
+        How the bound is said after the text; empty where the text has it.
 
     Examples
     --------
-    >>> row = Row("equal opportunity", "F below M", "F", "M", Event(label=1), -1, 0.02)
+    >>> event = Event(label=1)
+    >>> row = Row("equal opportunity", "F below M", "F", "M", event, -1, 0.02, " by at most")
     >>> print(row)
     equal opportunity given label 1: F below M
+    >>> row.sentence()
+    'equal opportunity given label 1: F below M by at most 0.02'
     """
 
     constraint: str
@@ -47,9 +54,15 @@ class Row(NamedTuple):
     event: Event = Event()
     side: int = 1
     bound: float | None = None
+    limit: str = ""
 
     def __str__(self) -> str:
         return f"{self.constraint}{self.event}: {self.text}" if self.constraint else self.text
+
+    def sentence(self) -> str:
+        """Return the inequality in words with its bound, which tells it from all others."""
+        says_more = self.limit and self.bound is not None
+        return f"{self}{self.limit} {self.bound:.6g}" if says_more else str(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,12 +132,15 @@ class MomentsBuilder:
     Attributes
     ----------
     cells : CellTable
+    known : CellTable or None
+        The table of the fit, where ``cells`` are other people, on whom its bounds are measured.
+        What it names and these people lack is not measured, with a warning.
     averaged : list of (mask of shape (C,), array of shape (C, 2) or str)
         The event of each moment and the utility g that is averaged over it.
     """
 
-    def __init__(self, cells: CellTable) -> None:
-        self.cells = cells
+    def __init__(self, cells: CellTable, known: CellTable | None = None) -> None:
+        self.cells, self.known = cells, known
         self.averaged: list[tuple[Mask, Array | str]] = []
         self._numbers: dict[tuple[bytes, bytes], int] = {}
         self._rows: list[tuple[Row, dict[int, float], bool]] = []
@@ -142,9 +158,32 @@ class MomentsBuilder:
     ) -> None:
         """Add the inequality sum of coefficient x moment <= row.bound.
 
-        ``follows_eps`` says that the bound is the ``eps`` of the constraint.
+        ``follows_eps`` says that the bound is the ``eps`` of the constraint. A bound that is NaN
+        is one that the fit did not have.
         """
+        if row.bound is not None and np.isnan(row.bound):
+            return self.leave_out(row, "the constraint gives it no bound")
         self._rows.append((row, dict(coefficients), follows_eps))
+
+    def leave_out(self, row: Row, reason: str) -> None:
+        """Warn that a row of the fit cannot be measured on these people."""
+        message = f"{row}: not measured on these people, because {reason}."
+        warnings.warn(message, EmptyCellWarning, stacklevel=2)
+
+    def groups(self, on: str | Sequence[str] | None, how: str) -> dict[Hashable, Mask]:
+        """Return the groups as masks over cells, those of the fit included; see `CellTable`."""
+        return self._with_absent(self.cells.groups(on, how), lambda fit: fit.groups(on, how))
+
+    def strata(self) -> dict[Hashable, Mask]:
+        """Return the strata as masks over cells, those of the fit included."""
+        return self._with_absent(self.cells.strata(), lambda fit: fit.strata())
+
+    def _with_absent(
+        self, here: dict[Hashable, Mask], of: Callable[[CellTable], dict[Hashable, Mask]]
+    ) -> dict[Hashable, Mask]:
+        absent = {} if self.known is None else dict.fromkeys(of(self.known))
+        nobody = np.zeros(self.cells.n_cells, dtype=bool)
+        return here | {name: nobody for name in absent if name not in here}
 
     def build(self) -> Moments:
         """Return what was collected, as arrays."""

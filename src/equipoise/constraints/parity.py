@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from equipoise.cells.table import Array, CellTable
-from equipoise.constraints.bounds import Bounds, BoundTable
+from equipoise.constraints.bounds import Bounds
 from equipoise.constraints.groups import GroupConstraint, group_name
 from equipoise.constraints.moments import MomentsBuilder, Row
 from equipoise.constraints.rates import ERROR, FNR, FPR, SELECTION, TPR, Rate
@@ -53,20 +53,20 @@ class Parity(GroupConstraint):
 
     def add_rows(self, builder: MomentsBuilder) -> None:
         """Compare every group with its reference, event by event."""
-        bounds = BoundTable(self.eps, type(self).__name__)
         self._check_ratio()
-        cells = builder.cells
-        tables = self.utilities(cells)
-        for event, mask in self.events(cells, list(tables)):
+        tables = self.utilities(builder.cells)
+        bounds = self.bound_table(builder, self.eps, list(tables))
+        for event, mask in self.events(builder, list(tables)):
             g = tables[event.label]
             rates = {
                 group: builder.moment(members, g)
-                for group, members in self.members(cells, event, mask).items()
+                for group, members in self.members(builder, event, mask).items()
             }
-            for a, b, j, r in self._comparisons(rates, builder.moment(mask, g)):
+            for a, b, j, r in self._comparisons(rates, builder.moment(mask, g), builder):
                 for low, high, side, word in ((r, j, 1, "above"), (j, r, -1, "below")):
                     text = f"{group_name(a)} {word} {group_name(b)}"
-                    row = Row(self.name, text, a, b, event, side, bounds.next(event, a, b))
+                    bound = bounds.next(event, a, b, side)
+                    row = Row(self.name, text, a, b, event, side, bound, self._limit(a, b, side))
                     coefficients = {high: self.ratio}
                     coefficients[low] = coefficients.get(low, 0.0) - 1.0
                     builder.row(row, coefficients, follows_eps=True)
@@ -77,7 +77,7 @@ class Parity(GroupConstraint):
         return {rate.given: rate.table(cells) for rate in self.rates}
 
     def _comparisons(
-        self, rates: dict[Hashable, int], overall: int
+        self, rates: dict[Hashable, int], overall: int, builder: MomentsBuilder
     ) -> Iterator[tuple[Hashable, Hashable, int, int]]:
         if self.reference == "pairwise":
             names = list(rates)
@@ -91,11 +91,17 @@ class Parity(GroupConstraint):
             for a, j in rates.items():
                 if a != self.reference:
                     yield a, self.reference, j, rates[self.reference]
-        else:
+        elif builder.known is None or self.reference not in builder.groups(self.on, self.groups):
             raise ValueError(
                 f"reference={self.reference!r} is neither 'overall' nor 'pairwise' nor a group "
                 f"with examples; the groups are {', '.join(map(repr, rates))}."
             )
+
+    def _limit(self, a: Hashable, b: Hashable, side: int) -> str:
+        if self.ratio == 1:
+            return " by at most"
+        high, low = map(group_name, (a, b) if side > 0 else (b, a))
+        return f", {self.ratio:g} x {high} - {low} at most"
 
     def _check_ratio(self) -> None:
         if not isinstance(self.ratio, (int, float, np.number)) or not 0 < self.ratio <= 1:
@@ -105,21 +111,10 @@ class Parity(GroupConstraint):
 
 
 class DemographicParity(Parity):
-    """Every group is selected equally often (Definition 1; also called statistical parity).
+    """Definition 1. Other names: statistical parity, independence, equal acceptance rate.
 
-    ``| P[h(X)=1 | A=a] - P[h(X)=1] | <= eps`` for every group ``a``.
-
-    Other names: statistical parity, independence, equal acceptance rate, group fairness.
-
-    It looks at decisions only, never at the true label. Use it where the label itself is the
-    product of past discrimination, or where equal shares are the aim. It does not ask that the
-    decisions be right: a classifier that is accurate in one group and picks at random in another
-    can satisfy it, and a perfect classifier violates it when base rates differ.
-
-    Parameters
-    ----------
-    eps, reference, ratio, on, groups, min_size, small
-        See `Parity`.
+    Use it where the label itself is the product of past discrimination, or where equal shares are
+    the aim.
 
     Examples
     --------
@@ -147,20 +142,10 @@ class DemographicParity(Parity):
 
 
 class EqualizedOdds(Parity):
-    """Every group has the same true-positive and the same false-positive rate (Definition 2).
-
-    ``| P[h(X)=1 | A=a, Y=y] - P[h(X)=1 | Y=y] | <= eps`` for every group ``a`` and label ``y``.
-
-    Other names: separation, positive-rate parity, conditional procedure accuracy.
+    """Definition 2. Other names: separation, positive-rate parity, conditional procedure accuracy.
 
     Among people with the same true label, membership in a group does not change the odds of being
-    selected. Use it where the label can be trusted. It does not ask for equal selection rates, and
-    it inherits whatever is wrong with the label.
-
-    Parameters
-    ----------
-    eps, reference, ratio, on, groups, min_size, small
-        See `Parity`.
+    selected. Use it where the label can be trusted.
 
     Examples
     --------
@@ -183,20 +168,11 @@ class EqualizedOdds(Parity):
 
 
 class EqualOpportunity(Parity):
-    """Those who deserve it are selected equally often in every group.
-
-    ``| P[h(X)=1 | A=a, Y=1] - P[h(X)=1 | Y=1] | <= eps`` for every group ``a``.
-
-    Other names: equality of opportunity, true-positive-rate parity, balance for the positive
+    """Other names: equality of opportunity, true-positive-rate parity, balance for the positive
     class, equal recall. Called `TruePositiveRateParity` too.
 
     Use it where being turned down wrongly is the harm and the label can be trusted, as in lending
-    to people who would repay. It says nothing about those who are selected wrongly.
-
-    Parameters
-    ----------
-    eps, reference, ratio, on, groups, min_size, small
-        See `Parity`.
+    to people who would repay.
 
     Examples
     --------
@@ -215,19 +191,9 @@ class EqualOpportunity(Parity):
 
 
 class FalsePositiveRateParity(Parity):
-    """Those who do not deserve it are selected equally often in every group.
+    """Other names: predictive equality, balance for the negative class.
 
-    ``| P[h(X)=1 | A=a, Y=0] - P[h(X)=1 | Y=0] | <= eps`` for every group ``a``.
-
-    Other names: predictive equality, balance for the negative class.
-
-    Use it where being selected is the harm, as when people are searched or detained. It says
-    nothing about the guilty who are let go.
-
-    Parameters
-    ----------
-    eps, reference, ratio, on, groups, min_size, small
-        See `Parity`.
+    Use it where being selected is the harm, as when people are searched or detained.
 
     Examples
     --------
@@ -244,21 +210,11 @@ class FalsePositiveRateParity(Parity):
 
 
 class FalseNegativeRateParity(Parity):
-    """Those who deserve it are turned down equally often in every group.
-
-    ``| P[h(X)=0 | A=a, Y=1] - P[h(X)=0 | Y=1] | <= eps`` for every group ``a``.
-
-    Other names: equal miss rate. As a difference it asks the same as `EqualOpportunity`; as a
+    """Other names: equal miss rate. As a difference it asks the same as `EqualOpportunity`; as a
     ratio it asks more, because a miss rate of 2 % against one of 1 % is a ratio of one half, while
     the hit rates 98 % and 99 % are nearly the same.
 
-    Use the ratio form where misses are rare and each one is grave, as in medicine. Like equal
-    opportunity it is blind to false alarms, and as good as the label.
-
-    Parameters
-    ----------
-    eps, reference, ratio, on, groups, min_size, small
-        See `Parity`.
+    Use the ratio form where misses are rare and each one is grave, as in medicine.
 
     Examples
     --------
@@ -275,21 +231,11 @@ class FalseNegativeRateParity(Parity):
 
 
 class ErrorRateBalance(Parity):
-    """Both kinds of error are equally frequent in every group.
-
-    ``| P[h(X)!=Y | A=a, Y=y] - P[h(X)!=Y | Y=y] | <= eps`` for every group ``a`` and label ``y``.
-
-    Other names: equal false-positive and false-negative rates (Chouldechova). As a difference it
+    """Other names: equal false-positive and false-negative rates (Chouldechova). As a difference it
     is `EqualizedOdds`; as a ratio it compares the error rates themselves, which asks more where
     errors are rare.
 
-    Use it where both errors do harm, each in its own way, and the label can be trusted. Where base
-    rates differ it rules out equal precision, unless the classifier is perfect.
-
-    Parameters
-    ----------
-    eps, reference, ratio, on, groups, min_size, small
-        See `Parity`.
+    Use it where both errors do harm, each in its own way, and the label can be trusted.
 
     Examples
     --------
@@ -315,20 +261,10 @@ class ErrorRateBalance(Parity):
 
 
 class AccuracyEquality(Parity):
-    """Decisions are right equally often in every group.
-
-    ``| P[h(X)!=Y | A=a] - P[h(X)!=Y] | <= eps`` for every group ``a``.
-
-    Other names: overall accuracy equality, error-rate parity. Called `ErrorRateParity` too. The
+    """Other names: overall accuracy equality, error-rate parity. Called `ErrorRateParity` too. The
     ratio form compares error rates, not accuracies.
 
-    Use it where both kinds of error do the same harm. Where they do not, a group may pay with one
-    kind what it gains in the other: use `EqualizedOdds`.
-
-    Parameters
-    ----------
-    eps, reference, ratio, on, groups, min_size, small
-        See `Parity`.
+    Use it where both kinds of error do the same harm.
 
     Examples
     --------
@@ -349,16 +285,11 @@ class AccuracyEquality(Parity):
 
 @dataclass(repr=False)
 class FourFifthsRule(Parity):
-    """The selection rate of every group is at least four fifths of that of every other.
-
-    ``P[h(X)=1 | A=a] >= 0.8 P[h(X)=1 | A=b]`` for all groups ``a`` and ``b``: exactly, and linear.
-
-    Other names: 80 % rule, disparate impact ratio (the rule of thumb of the US Uniform Guidelines
-    on Employee Selection Procedures, 1978).
+    """Other names: 80 % rule, disparate impact ratio. A rule of thumb of the US Uniform Guidelines
+    on Employee Selection Procedures, 1978.
 
     Use it where this rule is the yardstick. It is `DemographicParity` as a ratio between pairs,
-    with the same limits; selecting hardly anybody does not get around it. A rate of zero in every
-    group satisfies it.
+    exactly, and linear; selecting hardly anybody does not get around it.
 
     Parameters
     ----------

@@ -13,14 +13,10 @@ from equipoise.constraints.rates import SELECTION
 
 @dataclass(repr=False)
 class UtilityParity(Parity):
-    """A quantity of your own is (nearly) the same on average for every group.
-
-    ``| E[g(X,A,Y,h(X)) | A=a] - E[g(X,A,Y,h(X))] | <= eps`` for every group ``a``.
-
-    Other names: equal expected benefit, equality of outcome.
+    """Other names: equal expected benefit, equality of outcome.
 
     Use it where what people get out of a decision is not the decision itself: a limit, a waiting
-    time, a price, scaled to [0, 1]. It compares means only: within a group some may get all of it.
+    time, a price, scaled to [0, 1].
 
     Parameters
     ----------

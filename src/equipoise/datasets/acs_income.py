@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from equipoise.datasets.bunch import Column, Table, make_bunch
+from equipoise.datasets.bunch import Column, DataSet, Table, select
 from equipoise.datasets.formats import from_frame, kinds
-from equipoise.datasets.source import Facts, Source, documented
+from equipoise.datasets.source import Facts, Read, Source, loader
 
 _FEATURES = ["AGEP", "COW", "SCHL", "MAR", "OCCP", "POBP", "RELP", "WKHP", "SEX", "RAC1P"]
 _KINDS = kinds(integer="AGEP SCHL WKHP", category="COW MAR OCCP POBP RELP SEX RAC1P ST")
@@ -61,65 +60,44 @@ _SOURCE = Source(
 )
 
 
-@documented(_SOURCE)
-def load_acs_income(
-    *,
-    states: Sequence[str] | None = None,
-    data_home: str | os.PathLike[str] | None = None,
-    download_if_missing: bool = True,
-    return_X_y: bool = False,
-    as_frame: bool = False,
-) -> Any:
+@loader(
+    _SOURCE,
+    sensitive='``"sex"``, ``"race"``',
+    extra="``state``",
+    shape=(78_266, 77),
+    example='states=["CA"]',
+)
+def load_acs_income(read: Read, *, states: Sequence[str] | None = None) -> DataSet:
     """Load ACSIncome 2018: does a person earn more than 50,000 dollars?
 
     665,800 adults in the United States, or all 1,664,500, depending on the file; 36.88 % of the
-    sample are positive: 44.22 % of the men and 28.89 % of the women.
+    sample are positive: 44.22 % of the men and 28.89 % of the women. In the array, occupation and
+    place of birth are coarse; see ``DESCR``.
 
     Parameters
     ----------
     states : sequence of str, optional
         Two-letter states to keep, such as ``["CA"]``; by default all 50 and PR. All of them as an
         array take half a gigabyte of memory, or more for the full table.
-    SHARED_PARAMETERS
-
-    Returns
-    -------
-    acs_income : :class:`sklearn.utils.Bunch`
-        With ``data``, ``target``, ``sensitive`` (``"sex"``, ``"race"``), ``frame``,
-        ``feature_names``, ``target_names``, ``state`` and ``DESCR``, laid out as in `load_adult`.
-        In the array, occupation and place of birth are coarse; see ``DESCR``.
-
-    SHARED_RETURNS
-
-    Examples
-    --------
-    >>> from equipoise.datasets import load_acs_income
-    >>> california = load_acs_income(states=["CA"])  # doctest: +SKIP
-    >>> california.data.shape  # doctest: +SKIP
-    (78266, 77)
     """
     known = set(_STATES.values())
     if states is not None and (isinstance(states, str) or not set(states) <= known):
         raise ValueError(
             f"states is {states!r}; expected a list of two-letter states such as ['CA', 'PR']."
         )
-    table = _SOURCE.load(data_home, download_if_missing)
+    table = read(_SOURCE)
     if states is not None:
-        rows = np.flatnonzero(np.isin(table["ST"].to_array(), list(states)))
-        table = {name: column.take(rows) for name, column in table.items()}
-    return make_bunch(
-        "acs_income",
+        table = select(table, np.isin(table["ST"].to_array(), list(states)))
+    return DataSet(
         table,
-        features=_FEATURES,
-        sensitive={"sex": table["SEX"].rename(_SEX), "race": table["RAC1P"].rename(_RACE)},
+        _FEATURES,
+        {"sex": table["SEX"].rename(_SEX), "race": table["RAC1P"].rename(_RACE)},
+        ["<=50K", ">50K"],
         extra={"state": table["ST"]},
         coarse={
             "OCCP": _group(table["OCCP"], _OCCUPATIONS),
             "POBP": _group(table["POBP"], _BIRTHPLACES),
         },
-        as_frame=as_frame,
-        return_X_y=return_X_y,
-        target_names=["<=50K", ">50K"],
     )
 
 

@@ -9,29 +9,15 @@ from typing import Any, Literal, overload
 import numpy as np
 from sklearn.utils import Bunch
 
-from equipoise.datasets.bunch import Column, damaged, make_bunch, read_table
+from equipoise.datasets.bunch import Column, DataSet, damaged, read_table
 
 _FILE: Traversable = resources.files("equipoise.datasets") / "data" / "adult.npz"
 _N_ROWS, _N_POSITIVE = 48_842, 11_687
-_COLUMNS = [
-    "age",
-    "workclass",
-    "fnlwgt",
-    "education",
-    "education_num",
-    "marital_status",
-    "occupation",
-    "relationship",
-    "race",
-    "sex",
-    "capital_gain",
-    "capital_loss",
-    "hours_per_week",
-    "native_country",
-    "income",
-    "split",
-]
-_FEATURES = [name for name in _COLUMNS if name not in {"fnlwgt", "income", "split"}]
+_COLUMNS = (
+    "age workclass fnlwgt education education_num marital_status occupation relationship race sex "
+    "capital_gain capital_loss hours_per_week native_country income split"
+)
+_FEATURES = [name for name in _COLUMNS.split() if name not in ("fnlwgt", "income", "split")]
 
 
 @overload
@@ -121,29 +107,7 @@ def load_adult(*, return_X_y: bool = False, as_frame: bool = False) -> Bunch | t
     >>> adult.data[train].shape, adult.data[~train].shape
     ((32561, 104), (16281, 104))
     """
-    table = _read()
-    return make_bunch(
-        "adult",
-        table,
-        features=_FEATURES,
-        sensitive={
-            "sex": table["sex"],
-            "race": table["race"],
-            "sex_race4": _sex_race4(table["sex"], table["race"]),
-        },
-        extra={
-            "weight": Column(table["fnlwgt"].values.astype(np.float64)),
-            "split": table["split"],
-        },
-        as_frame=as_frame,
-        return_X_y=return_X_y,
-        target_names=["<=50K", ">50K"],
-    )
-
-
-def _read() -> dict[str, Column]:
-    """Read the file, add the label, and check the number of positives."""
-    table = read_table(_FILE, columns=_COLUMNS, n_rows=_N_ROWS)
+    table = read_table(_FILE, columns=_COLUMNS.split(), n_rows=_N_ROWS)
     positive = table["income"].to_array() == ">50K"
     if positive.sum() != _N_POSITIVE:
         raise damaged(
@@ -151,7 +115,15 @@ def _read() -> dict[str, Column]:
             expected=f"{_N_POSITIVE:,} rows with income >50K",
             found=f"{positive.sum():,}",
         )
-    return table | {"label": Column(positive)}
+    sex, race = table["sex"], table["race"]
+    weight = Column(table["fnlwgt"].values.astype(np.float64))
+    return DataSet(
+        table | {"label": Column(positive)},
+        _FEATURES,
+        {"sex": sex, "race": race, "sex_race4": _sex_race4(sex, race)},
+        ["<=50K", ">50K"],
+        extra={"weight": weight, "split": table["split"]},
+    ).bunch("adult", as_frame=as_frame, return_X_y=return_X_y)
 
 
 def _sex_race4(sex: Column, race: Column) -> Column:

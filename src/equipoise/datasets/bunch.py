@@ -5,7 +5,7 @@ from __future__ import annotations
 import zipfile
 import zlib
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import TYPE_CHECKING, Any
@@ -143,6 +143,12 @@ def damaged(file: Traversable, *, expected: str, found: str) -> OSError:
     )
 
 
+def select(table: Table, chosen: NDArray[np.bool_]) -> Table:
+    """Return some rows of a table, all of which have a label."""
+    some = {name: column.take(np.flatnonzero(chosen)) for name, column in table.items()}
+    return some | {"label": Column(some["label"].values.astype(np.int64))}
+
+
 def to_matrix(columns: Mapping[str, Column]) -> tuple[NDArray[np.float64], list[str]]:
     """Return columns side by side in one C-contiguous matrix, and the names of its columns."""
     blocks = [column.to_block(name) for name, column in columns.items()]
@@ -155,50 +161,48 @@ def to_frame(columns: Mapping[str, Column]) -> pd.DataFrame:
     return _pandas().DataFrame({name: column.to_pandas() for name, column in columns.items()})
 
 
-def make_bunch(
-    name: str,
-    table: Mapping[str, Column],
-    *,
-    features: Sequence[str],
-    sensitive: Mapping[str, Column],
-    target_names: Sequence[str],
-    as_frame: bool,
-    return_X_y: bool,
-    extra: Mapping[str, Column] | None = None,
-    coarse: Mapping[str, Column] | None = None,
-) -> Any:
-    """Lay a table out as arrays or as data frames, in a Bunch or as the pair (data, target).
+@dataclass(frozen=True, eq=False)
+class DataSet:
+    """A table, and what its columns are for."""
 
-    The data set `name` is described in ``descr/name.rst``. `features` are columns of `table`, which
-    has the target as ``label``; `extra` are further columns to give, each under its own name;
-    `coarse` stands in for features that have too many values for a one-hot block.
-    """
-    if as_frame:
-        frame = to_frame(table)
-        bunch = Bunch(
-            data=frame[list(features)],
-            target=frame["label"],
-            sensitive=to_frame(sensitive),
-            frame=frame,
-            feature_names=list(features),
-            **to_frame(extra or {}),
-        )
-    else:
-        columns = {**table, **(coarse or {})}
-        data, feature_names = to_matrix({name: columns[name] for name in features})
-        bunch = Bunch(
-            data=data,
-            target=table["label"].to_array(),
-            sensitive={name: column.to_array() for name, column in sensitive.items()},
-            frame=None,
-            feature_names=feature_names,
-            **{name: column.to_array() for name, column in (extra or {}).items()},
-        )
-    if return_X_y:
-        return bunch.data, bunch.target
-    bunch.target_names = np.array(target_names)
-    bunch.DESCR = (resources.files(__package__) / "descr" / f"{name}.rst").read_text("utf-8")
-    return bunch
+    table: Table  #: The target is its column ``label``.
+    features: Sequence[str]
+    sensitive: Table
+    target_names: Sequence[str]
+    extra: Table = field(default_factory=dict)  #: To be given, each under its own name.
+    coarse: Table = field(default_factory=dict)  #: For features with too many values for one-hot.
+
+    def bunch(self, name: str, *, as_frame: bool, return_X_y: bool) -> Any:
+        """Return arrays or data frames, in a Bunch or as the pair (data, target).
+
+        The data set `name` is described in ``descr/name.rst``.
+        """
+        if as_frame:
+            frame = to_frame(self.table)
+            bunch = Bunch(
+                data=frame[list(self.features)],
+                target=frame["label"],
+                sensitive=to_frame(self.sensitive),
+                frame=frame,
+                feature_names=list(self.features),
+                **to_frame(self.extra),
+            )
+        else:
+            columns = self.table | self.coarse
+            data, feature_names = to_matrix({name: columns[name] for name in self.features})
+            bunch = Bunch(
+                data=data,
+                target=self.table["label"].to_array(),
+                sensitive={name: column.to_array() for name, column in self.sensitive.items()},
+                frame=None,
+                feature_names=feature_names,
+                **{name: column.to_array() for name, column in self.extra.items()},
+            )
+        if return_X_y:
+            return bunch.data, bunch.target
+        bunch.target_names = np.array(self.target_names)
+        bunch.DESCR = (resources.files(__package__) / "descr" / f"{name}.rst").read_text("utf-8")
+        return bunch
 
 
 def _pandas() -> Any:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
-from equipoise.datasets.bunch import Column, Table, make_bunch
+from equipoise.datasets.bunch import Column, DataSet, Table, select
 from equipoise.datasets.formats import kinds, read_csv
-from equipoise.datasets.source import Facts, Source, documented
+from equipoise.datasets.source import Facts, Read, Source, loader
 
 _URL = (
     "https://raw.githubusercontent.com/propublica/compas-analysis/"
@@ -27,19 +27,10 @@ _COMMON = {
 }
 _FULL = kinds(**_COMMON)
 _TWO_YEARS = _FULL | kinds(integer="two_year_recid start end event")
-_FEATURES = [
-    "sex",
-    "age",
-    "race",
-    "juv_fel_count",
-    "juv_misd_count",
-    "juv_other_count",
-    "priors_count",
-    "decile_score",
-    "v_decile_score",
-    "c_jail_days",
-    "c_charge_degree",
-]
+_FEATURES = (
+    "sex age race juv_fel_count juv_misd_count juv_other_count priors_count decile_score "
+    "v_decile_score c_jail_days c_charge_degree"
+)
 
 
 def _parse(content: bytes, columns: dict[str, str], label: str, subset: str) -> Table:
@@ -65,14 +56,6 @@ def _filtered(table: Table) -> Any:
     )
 
 
-def _parse_full(content: bytes) -> Table:
-    return _parse(content, _FULL, "is_recid", "paper_subset")
-
-
-def _parse_two_years(content: bytes) -> Table:
-    return _parse(content, _TWO_YEARS, "two_year_recid", "bw_filtered")
-
-
 _FULL_FACTS = Facts(
     11_757,
     {
@@ -89,7 +72,7 @@ _FULL_SOURCE = Source(
     columns=(*_FULL, "c_jail_days", "paper_subset", "label"),
     facts=(_FULL_FACTS,),
     file="compas-scores.csv",
-    parse=_parse_full,
+    parse=partial(_parse, columns=_FULL, label="is_recid", subset="paper_subset"),
     url=_URL + "compas-scores.csv",
 )
 _TWO_YEARS_FACTS = Facts(
@@ -104,65 +87,36 @@ _TWO_YEARS_SOURCE = Source(
     columns=(*_TWO_YEARS, "c_jail_days", "bw_filtered", "label"),
     facts=(_TWO_YEARS_FACTS,),
     file="compas-scores-two-years.csv",
-    parse=_parse_two_years,
+    parse=partial(_parse, columns=_TWO_YEARS, label="two_year_recid", subset="bw_filtered"),
     url=_URL + "compas-scores-two-years.csv",
     sha256="c451db85908b2f7fef1d83203bedf6b71ecda0d5af468d82ae62178f91d0cc7d",
 )
 
 
-@documented(_FULL_SOURCE, _TWO_YEARS_SOURCE)
-def load_compas(
-    *,
-    subset: Literal["paper", "all", "two_years"] = "paper",
-    data_home: str | os.PathLike[str] | None = None,
-    download_if_missing: bool = True,
-    return_X_y: bool = False,
-    as_frame: bool = False,
-) -> Any:
+@loader(
+    _FULL_SOURCE,
+    _TWO_YEARS_SOURCE,
+    sensitive='``"race"``, ``"sex"``, ``"age_cat"``',
+    shape=(7_918, 14),
+)
+def load_compas(read: Read, *, subset: Literal["paper", "all", "two_years"] = "paper") -> DataSet:
     """Load ProPublica's COMPAS data: will a defendant be charged again?
 
     7,918 defendants, as in the experiments of Agarwal et al. (2018), of whom 35.60 % are positive:
-    40.46 % of the African-American and 28.61 % of the Caucasian ones.
+    40.46 % of the African-American and 28.61 % of the Caucasian ones. A missing number in the array
+    is the median, marked in a further column. Read ``DESCR``: what the label means, and what not.
 
     Parameters
     ----------
     subset : "paper", "all" or "two_years", default="paper"
         The paper's rows; everybody in the full file whose outcome is known (11,038, six races); or
         the 5,278 rows of the two-year file that most later papers use.
-    SHARED_PARAMETERS
-
-    Returns
-    -------
-    compas : :class:`sklearn.utils.Bunch`
-        With ``data``, ``target``, ``sensitive`` (``"race"``, ``"sex"``, ``"age_cat"``), ``frame``,
-        ``feature_names``, ``target_names`` and ``DESCR``, laid out as in `load_adult`. A missing
-        number in the array is the median, marked in a further column. Read ``DESCR``: what the
-        label means, and what it does not.
-
-    SHARED_RETURNS
-
-    Examples
-    --------
-    >>> from equipoise.datasets import load_compas
-    >>> compas = load_compas()  # doctest: +SKIP
-    >>> compas.data.shape  # doctest: +SKIP
-    (7918, 14)
     """
     if subset not in ("paper", "all", "two_years"):
         raise ValueError(f"subset is {subset!r}; expected 'paper', 'all' or 'two_years'.")
-    source = _TWO_YEARS_SOURCE if subset == "two_years" else _FULL_SOURCE
-    table = source.load(data_home, download_if_missing)
+    table = read(_TWO_YEARS_SOURCE if subset == "two_years" else _FULL_SOURCE)
     column = {"paper": "paper_subset", "two_years": "bw_filtered"}.get(subset)
     known = np.isfinite(table["label"].to_array().astype(float))
-    rows = np.flatnonzero(known if column is None else table[column].values.astype(bool))
-    table = {name: column.take(rows) for name, column in table.items()}
-    table["label"] = Column(table["label"].values.astype(np.int64))
-    return make_bunch(
-        "compas",
-        table,
-        features=_FEATURES,
-        sensitive={name: table[name] for name in ("race", "sex", "age_cat")},
-        as_frame=as_frame,
-        return_X_y=return_X_y,
-        target_names=["not charged again", "charged again"],
-    )
+    table = select(table, known if column is None else table[column].values.astype(bool))
+    sensitive = {name: table[name] for name in ("race", "sex", "age_cat")}
+    return DataSet(table, _FEATURES.split(), sensitive, ["not charged again", "charged again"])

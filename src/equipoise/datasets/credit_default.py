@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
 
-from equipoise.datasets.bunch import Column, Table, make_bunch
-from equipoise.datasets.formats import from_frame
-from equipoise.datasets.source import Facts, Source, documented
+from equipoise.datasets.bunch import Column, DataSet, Table
+from equipoise.datasets.formats import from_frame, kinds
+from equipoise.datasets.source import Facts, Read, Source, loader
 
-_MONTHS = ("0", "2", "3", "4", "5", "6")
 #: The 23 variables X1 to X23 of the publication, in its order.
 _KINDS = {
-    "limit_bal": "integer",
-    "sex": "category",
-    "education": "category",
-    "marriage": "category",
-    "age": "integer",
-    **{f"pay_{month}": "integer" for month in _MONTHS},
-    **{f"bill_amt{month}": "integer" for month in range(1, 7)},
-    **{f"pay_amt{month}": "integer" for month in range(1, 7)},
+    **kinds(integer="limit_bal", category="sex education marriage"),
+    **kinds(integer="age pay_0 pay_2 pay_3 pay_4 pay_5 pay_6"),
+    **{f"{what}_amt{month}": "integer" for what in ("bill", "pay") for month in range(1, 7)},
 }
 _FEATURES = ["gender", *(name for name in _KINDS if name != "sex")]
 
@@ -47,45 +40,12 @@ _SOURCE = Source(
 )
 
 
-@documented(_SOURCE)
-def load_credit_default(
-    *,
-    data_home: str | os.PathLike[str] | None = None,
-    download_if_missing: bool = True,
-    return_X_y: bool = False,
-    as_frame: bool = False,
-) -> Any:
+@loader(_SOURCE, sensitive='``"gender"``', shape=(30_000, 33))
+def load_credit_default(read: Read) -> DataSet:
     """Load the credit default data: will a client default next month?
 
     30,000 clients of a bank in Taiwan, of whom 22.12 % are positive, which here is the bad outcome:
     24.17 % of the men and 20.78 % of the women.
-
-    Parameters
-    ----------
-    SHARED_PARAMETERS
-
-    Returns
-    -------
-    credit_default : :class:`sklearn.utils.Bunch`
-        With ``data``, ``target``, ``sensitive`` (``"gender"``), ``frame``, ``feature_names``,
-        ``target_names`` and ``DESCR``, laid out as in `load_adult`.
-
-    SHARED_RETURNS
-
-    Examples
-    --------
-    >>> from equipoise.datasets import load_credit_default
-    >>> credit = load_credit_default()  # doctest: +SKIP
-    >>> credit.data.shape  # doctest: +SKIP
-    (30000, 33)
     """
-    table = _SOURCE.load(data_home, download_if_missing)
-    return make_bunch(
-        "credit_default",
-        table,
-        features=_FEATURES,
-        sensitive={"gender": table["gender"]},
-        as_frame=as_frame,
-        return_X_y=return_X_y,
-        target_names=["no default", "default"],
-    )
+    table = read(_SOURCE)
+    return DataSet(table, _FEATURES, {"gender": table["gender"]}, ["no default", "default"])

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
 
-from equipoise.datasets.bunch import Column, Table, make_bunch
+from equipoise.datasets.bunch import Column, DataSet, Table
 from equipoise.datasets.formats import from_frame, kinds
-from equipoise.datasets.source import Facts, Source, documented
+from equipoise.datasets.source import Facts, Read, Source, loader
 
 _DRUGS = (
     "metformin repaglinide nateglinide chlorpropamide glimepiride acetohexamide glipizide "
@@ -39,17 +38,10 @@ _DIAGNOSES = {
     "neoplasms": [(140, 239)],
 }
 #: Specialties with 1,000 encounters or more.
-_SPECIALTIES = [
-    "Cardiology",
-    "Emergency/Trauma",
-    "Family/GeneralPractice",
-    "InternalMedicine",
-    "Nephrology",
-    "Orthopedics",
-    "Orthopedics-Reconstructive",
-    "Radiologist",
-    "Surgery-General",
-]
+_SPECIALTIES = (
+    "Cardiology Emergency/Trauma Family/GeneralPractice InternalMedicine Nephrology Orthopedics "
+    "Orthopedics-Reconstructive Radiologist Surgery-General"
+)
 
 
 def _from_openml(frame: Any) -> Table:
@@ -80,57 +72,30 @@ _SOURCE = Source(
 )
 
 
-@documented(_SOURCE)
-def load_diabetes130(
-    *,
-    data_home: str | os.PathLike[str] | None = None,
-    download_if_missing: bool = True,
-    return_X_y: bool = False,
-    as_frame: bool = False,
-) -> Any:
+@loader(
+    _SOURCE,
+    sensitive='``"race"``, ``"gender"``, ``"age"``',
+    extra="``patient`` (whose stay it is)",
+    shape=(101_766, 212),
+)
+def load_diabetes130(read: Read) -> DataSet:
     """Load the diabetes data of 130 hospitals: is a patient readmitted within 30 days?
 
-    101,766 stays of 71,518 patients, of which 11.16 % are positive.
-
-    Parameters
-    ----------
-    SHARED_PARAMETERS
-
-    Returns
-    -------
-    diabetes : :class:`sklearn.utils.Bunch`
-        With ``data``, ``target``, ``sensitive`` (``"race"``, ``"gender"``, ``"age"``), ``frame``,
-        ``feature_names``, ``target_names``, ``patient`` (whose stay it is: split by it) and
-        ``DESCR``, laid out as in `load_adult`. In the array, diagnoses and specialties are coarse.
-
-    SHARED_RETURNS
-
-    Examples
-    --------
-    >>> from equipoise.datasets import load_diabetes130
-    >>> diabetes = load_diabetes130()  # doctest: +SKIP
-    >>> diabetes.data.shape  # doctest: +SKIP
-    (101766, 212)
+    101,766 stays of 71,518 patients, of which 11.16 % are positive. Split them by ``patient``. In
+    the array, diagnoses and specialties are coarse.
     """
-    table = _SOURCE.load(data_home, download_if_missing)
+    table = read(_SOURCE)
     specialty = table["medical_specialty"]
     assert specialty.categories is not None
-    rare = {name: "other" for name in specialty.categories if name not in _SPECIALTIES}
+    rare = {name: "other" for name in specialty.categories if name not in _SPECIALTIES.split()}
     coarse = {f"diag_{i}": _diagnosis_groups(table[f"diag_{i}"]) for i in (1, 2, 3)}
-    return make_bunch(
-        "diabetes130",
+    return DataSet(
         table,
-        features=_FEATURES,
-        sensitive={
-            "race": table["race"].rename({}, missing="Unknown"),
-            "gender": table["gender"],
-            "age": table["age"],
-        },
+        _FEATURES,
+        {name: table[name].rename({}, missing="Unknown") for name in ("race", "gender", "age")},
+        ["not within 30 days", "within 30 days"],
         extra={"patient": table["patient_nbr"]},
         coarse=coarse | {"medical_specialty": specialty.rename(rare)},
-        as_frame=as_frame,
-        return_X_y=return_X_y,
-        target_names=["not within 30 days", "within 30 days"],
     )
 
 

@@ -83,14 +83,13 @@ def _table(
 def _column(strings: list[str], kind: str, missing: Collection[str]) -> Column:
     if kind == "category":
         return Column.from_strings(strings, {"", *missing})
-    unknown = np.array([text in missing or not text for text in strings], dtype=bool)
-    if kind in ("date", "time"):
-        known = ["NaT" if gone else text for text, gone in zip(strings, unknown, strict=True)]
-        return Column(np.array(known, dtype="datetime64[D]" if kind == "date" else "datetime64[s]"))
-    known = ["nan" if gone else text for text, gone in zip(strings, unknown, strict=True)]
-    numbers = np.array(known, dtype=float)
-    whole = kind == "integer" and not unknown.any()
-    return Column(numbers.astype(np.int64) if whole else numbers)
+    unknown = [text in missing or not text for text in strings]
+    gap, dtype = {"date": ("NaT", "datetime64[D]"), "time": ("NaT", "datetime64[s]")}.get(
+        kind, ("nan", "float64")
+    )
+    known = [gap if gone else text for text, gone in zip(strings, unknown, strict=True)]
+    values = np.array(known, dtype=dtype)
+    return Column(values.astype(np.int64) if kind == "integer" and not any(unknown) else values)
 
 
 def read_parquet(path: Path) -> Table:

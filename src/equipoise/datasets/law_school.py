@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from equipoise.datasets.bunch import Column, Table, make_bunch
+from equipoise.datasets.bunch import Column, DataSet, Table, select
 from equipoise.datasets.formats import kinds, read_csv
-from equipoise.datasets.source import Facts, Source, documented
+from equipoise.datasets.source import Facts, Read, Source, loader
 
 _URL = (
     "https://raw.githubusercontent.com/jjgold012/lab-project-fairness/"
@@ -52,59 +51,27 @@ _SOURCE = Source(
 )
 
 
-@documented(_SOURCE)
-def load_law_school(
-    *,
-    subset: Literal["paper", "all"] = "paper",
-    data_home: str | os.PathLike[str] | None = None,
-    download_if_missing: bool = True,
-    return_X_y: bool = False,
-    as_frame: bool = False,
-) -> Any:
+@loader(_SOURCE, sensitive='``"race"``, ``"gender"``', shape=(20_649, 18))
+def load_law_school(read: Read, *, subset: Literal["paper", "all"] = "paper") -> DataSet:
     """Load the law school data: will a student pass the bar exam?
 
     20,649 students, as in the experiments of Agarwal et al. (2018), of whom 95.41 % are positive:
-    77.62 % of the black and 96.68 % of the white ones.
+    77.62 % of the black and 96.68 % of the white ones. A missing number in the array is the median,
+    marked in a further column.
 
     Parameters
     ----------
     subset : "paper" or "all", default="paper"
         The paper's rows, or everybody whose outcome is known (23,103, five races). There an
         unknown race or gender is the group "unknown".
-    SHARED_PARAMETERS
-
-    Returns
-    -------
-    law_school : :class:`sklearn.utils.Bunch`
-        With ``data``, ``target``, ``sensitive`` (``"race"``, ``"gender"``), ``frame``,
-        ``feature_names``, ``target_names`` and ``DESCR``, laid out as in `load_adult`. A missing
-        number in the array is the median, marked in a further column.
-
-    SHARED_RETURNS
-
-    Examples
-    --------
-    >>> from equipoise.datasets import load_law_school
-    >>> law = load_law_school()  # doctest: +SKIP
-    >>> law.data.shape  # doctest: +SKIP
-    (20649, 18)
     """
     if subset not in ("paper", "all"):
         raise ValueError(f"subset is {subset!r}; expected 'paper' or 'all'.")
-    table = _SOURCE.load(data_home, download_if_missing)
+    table = read(_SOURCE)
     known = np.isfinite(table["label"].to_array().astype(float))
-    rows = np.flatnonzero(table["paper_subset"].values.astype(bool) if subset == "paper" else known)
-    table = {name: column.take(rows) for name, column in table.items()}
-    table["label"] = Column(table["label"].values.astype(np.int64))
-    return make_bunch(
-        "law_school",
-        table,
-        features=_FEATURES,
-        sensitive={
-            "race": table["race1"].rename({}, missing="unknown"),
-            "gender": table["gender"].rename({}, missing="unknown"),
-        },
-        as_frame=as_frame,
-        return_X_y=return_X_y,
-        target_names=["failed", "passed"],
-    )
+    table = select(table, table["paper_subset"].values.astype(bool) if subset == "paper" else known)
+    sensitive = {
+        name: table[column].rename({}, missing="unknown")
+        for name, column in (("race", "race1"), ("gender", "gender"))
+    }
+    return DataSet(table, _FEATURES, sensitive, ["failed", "passed"])

@@ -1,4 +1,4 @@
-"""Sources: where the table of a data set is found, and what must be true of it."""
+"""Sources: where the table of a data set is found, and what must be true of it; their loaders."""
 
 from __future__ import annotations
 
@@ -6,37 +6,32 @@ import os
 import warnings
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from inspect import cleandoc
+from functools import wraps
+from inspect import Signature, cleandoc, signature
 from pathlib import Path
 from textwrap import wrap
-from typing import Any, TypeVar
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import numpy as np
 
 from equipoise.atomic_files import new_file
-from equipoise.datasets.bunch import Column, Table, read_table
+from equipoise.datasets.bunch import DataSet, Table, read_table
 from equipoise.datasets.download import DownloadError, cache_folder, fetch, fetch_openml
 from equipoise.datasets.formats import read_parquet
 from equipoise.exceptions import EquipoiseWarning
 
 _FOLDER = "EQUIPOISE_DATA"
-Loader = TypeVar("Loader", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of a table: its rows, and how many of each group are positive.
+    """What is known of a table: its rows, and (rows, positive rows) by column and value.
 
-    Parameters
-    ----------
-    n_rows : int
-    groups : mapping from column to mapping from value to (rows, positive rows)
-    tolerance : float, default=0
-        By how much the share of a group and its positive rate may differ from that; for a table
-        of other rows of the same population.
+    With a tolerance, other rows of the same population will do: the share of each group and its
+    positive rate may differ by so much.
     """
 
     n_rows: int
@@ -49,7 +44,7 @@ class Facts:
         if len(label) != self.n_rows:
             raise ValueError(f"expected {self.n_rows:,} rows, found {len(label):,}")
         for column, groups in self.groups.items():
-            values = _strings(table[column])
+            values = table[column].to_array().astype(str)
             total = sum(rows for rows, _ in groups.values())
             for value, (rows, positive) in groups.items():
                 inside = values == value
@@ -66,44 +61,20 @@ class Facts:
                     )
 
 
-def _strings(column: Column) -> Any:
-    return column.to_array() if column.categories is not None else column.to_array().astype(str)
-
-
 @dataclass(frozen=True)
 class Source:
-    """A data set: its files, its publisher, its facts.
+    """Where a data set is: its files, its publisher, its facts."""
 
-    Parameters
-    ----------
-    name : str
-        ``name.parquet`` in a folder of the user's, ``name.npz`` in the cache.
-    columns : sequence of str
-        What a table must have.
-    facts : tuple of Facts
-        One of them must be true.
-    file : str, optional
-        How the publisher's file is called; it is accepted in a folder of the user's, too.
-    parse : function from the publisher's bytes to a table, optional
-    url, sha256 : str, optional
-        Where the publisher's file is, and its checksum if that is known.
-    openml : int, optional
-        Number of the data set at OpenML.
-    from_openml : function from a data frame to a table, optional
-    terms : str, optional
-        Why there is no download, and where the data can be asked for.
-    """
-
-    name: str
-    columns: tuple[str, ...]
-    facts: tuple[Facts, ...]
-    file: str | None = None
-    parse: Callable[[bytes], Table] | None = None
-    url: str | None = None
-    sha256: str | None = None
-    openml: int | None = None
-    from_openml: Callable[[Any], Table] | None = None
-    terms: str | None = None
+    name: str  #: ``name.parquet`` in a folder of the user's, ``name.npz`` in the cache.
+    columns: tuple[str, ...]  #: What a table must have.
+    facts: tuple[Facts, ...]  #: One of them must be true.
+    file: str | None = None  #: The publisher's file, accepted in a folder of the user's, too.
+    parse: Callable[[bytes], Table] | None = None  #: From the publisher's bytes.
+    url: str | None = None  #: Where the publisher's file is,
+    sha256: str | None = None  #: and its checksum, if that is known.
+    openml: int | None = None  #: Number of the data set at OpenML.
+    from_openml: Callable[[Any], Table] | None = None  #: From OpenML's data frame.
+    terms: str | None = None  #: Why there is no download, and where to ask for the data.
 
     def load(self, data_home: str | os.PathLike[str] | None, download_if_missing: bool) -> Table:
         """Return the verified table, from a folder of the user's, the cache, or the publisher."""
@@ -127,10 +98,7 @@ class Source:
     def verify(self, table: Table, where: str) -> Table:
         """Return the table if it is what it should be, else raise OSError."""
         if absent := [name for name in self.columns if name not in table]:
-            raise OSError(
-                f"{where} is not the {self.name} data: the column {absent[0]!r} is absent. "
-                f"{self._advice()}"
-            )
+            raise self._other(where, f"the column {absent[0]!r} is absent")
         reasons = []
         for facts in self.facts:
             try:
@@ -139,9 +107,7 @@ class Source:
                 reasons.append(str(error))
             else:
                 return table
-        raise OSError(
-            f"{where} is not the {self.name} data: {'; or '.join(reasons)}. {self._advice()}"
-        )
+        raise self._other(where, "; or ".join(reasons))
 
     def _from_folder(self, folder: Path) -> Table | None:
         for file in (f"{self.name}.parquet", self.file):
@@ -153,9 +119,7 @@ class Source:
                 else:
                     table = read_parquet(folder / file)
             except ValueError as error:
-                raise OSError(
-                    f"{folder / file} is not the {self.name} data: {error}. {self._advice()}"
-                ) from error
+                raise self._other(str(folder / file), str(error)) from error
             return self.verify(table, str(folder / file))
         return None
 
@@ -186,7 +150,7 @@ class Source:
                 f"{self.name} was downloaded but cannot be kept in {path.parent}: {error}. Set "
                 "EQUIPOISE_CACHE to a folder that can be written to.",
                 EquipoiseWarning,
-                stacklevel=4,
+                stacklevel=6,
             )
 
     def _download(self) -> Table:
@@ -202,6 +166,9 @@ class Source:
                 f"{self.name} could not be downloaded from {where}: {reason}. {self._advice()}"
             ) from error
         return self.verify(table, where)
+
+    def _other(self, where: str, reason: str) -> OSError:
+        return OSError(f"{where} is not the {self.name} data: {reason}. {self._advice()}")
 
     def _missing(self, folder: Path | None) -> str:
         looked = [] if folder is None else [str(folder)]
@@ -226,41 +193,119 @@ def _user_folder(data_home: str | os.PathLike[str] | None) -> Path | None:
     return folder
 
 
-def documented(*sources: Source) -> Callable[[Loader], Loader]:
-    """Write into the docstring of a loader what all loaders share: where the data come from."""
+#: What a loader is given: reads a source, from wherever the user's options allow.
+Read = Callable[[Source], Table]
+
+
+class Loader(Protocol):
+    """A public loader; the options of some are in ``options``."""
+
+    def __call__(
+        self,
+        *,
+        data_home: str | os.PathLike[str] | None = None,
+        download_if_missing: bool = True,
+        return_X_y: bool = False,
+        as_frame: bool = False,
+        **options: Any,
+    ) -> Any:
+        """Return a Bunch, or the pair (data, target)."""
+
+
+def loader(
+    *sources: Source, sensitive: str, shape: tuple[int, int], extra: str = "", example: str = ""
+) -> Callable[[Callable[..., DataSet]], Loader]:
+    """Turn a function that makes a `DataSet` into a loader, with the options that all have.
+
+    The function is given what reads a source, and its own options; these are described at the end
+    of its docstring, under "Parameters". The rest of the docstring is written here.
+
+    Parameters
+    ----------
+    sources : Source
+        What may be read.
+    sensitive, extra : str
+        The sensitive features, and what else is in the Bunch, for the docstring.
+    shape, example
+        Of the array that is loaded by the example of the docstring, and its options.
+    """
+
+    def decorate(make: Callable[..., DataSet]) -> Loader:
+        name = make.__name__.removeprefix("load_")
+
+        @wraps(make)
+        def load(
+            *,
+            data_home: str | os.PathLike[str] | None = None,
+            download_if_missing: bool = True,
+            return_X_y: bool = False,
+            as_frame: bool = False,
+            **options: Any,
+        ) -> Any:
+            found = make(lambda source: source.load(data_home, download_if_missing), **options)
+            return found.bunch(name, as_frame=as_frame, return_X_y=return_X_y)
+
+        own = list(signature(make).parameters.values())[1:]
+        shared = list(signature(Loader.__call__).parameters.values())[1:-1]
+        load.__signature__ = Signature(own + shared, return_annotation=Any)  # type: ignore[attr-defined]
+        text = cleandoc(make.__doc__ or "")
+        text += "" if own else "\n\nParameters\n----------"
+        holds = f"""With ``data``, ``target``, ``sensitive`` ({sensitive}), ``frame``,
+            ``feature_names``, ``target_names``{extra and ", " + extra} and ``DESCR``, laid out as
+            in `load_adult`."""
+        folder, effect = (_filled(part) for part in _origin(sources))
+        load.__doc__ = text + _SHARED.format(
+            name=name, folder=folder, effect=effect, holds=_filled(holds), call=example, shape=shape
+        )
+        return load
+
+    return decorate
+
+
+def _filled(text: str) -> str:
+    return "\n    ".join(wrap(" ".join(text.split()), 92))
+
+
+def _origin(sources: Sequence[Source]) -> tuple[str, str]:
+    """Return what the folder of a loader holds, and what its download does, in words."""
+    first = sources[0]
     files = " or ".join(
         f"``{file}``" for s in sources for file in (f"{s.name}.parquet", s.file) if file
     )
     folder = f"A folder that holds {files}; by default ${_FOLDER}."
     effect = "Without effect, as there is no download."
-    if sources[0].url or sources[0].openml:
-        site = urlsplit(sources[0].url).netloc if sources[0].url else "OpenML, which needs pandas"
+    if first.url or first.openml:
+        site = urlsplit(first.url).netloc if first.url else "OpenML, which needs pandas"
         folder += f" Next comes the cache, then the download from {site}."
         effect = "Whether to download a file that is nowhere else."
-    parameters = _PARAMETERS.format(folder="\n    ".join(wrap(folder, 92)), effect=effect)
-
-    def fill(loader: Loader) -> Loader:
-        text = cleandoc(loader.__doc__ or "")  # without the indentation of the source
-        text = text.replace("SHARED_PARAMETERS", parameters).replace("SHARED_RETURNS", _RETURNS)
-        loader.__doc__ = text
-        return loader
-
-    return fill
+    return folder, effect
 
 
-_PARAMETERS = """\
+_SHARED = """
 data_home : path, optional
     {folder}
 download_if_missing : bool, default=True
     {effect}
 return_X_y, as_frame : bool, default=False
-    See `load_adult`."""
+    See `load_adult`.
 
-_RETURNS = """\
+Returns
+-------
+{name} : :class:`sklearn.utils.Bunch`
+    {holds}
+
 (data, target) : tuple
     If ``return_X_y=True``.
 
 Raises
 ------
 OSError
-    If the data are not there and cannot be had, or are not what they should be."""
+    If the data are not there and cannot be had, or are not what they should be.
+
+Examples
+--------
+>>> from equipoise.datasets import load_{name}
+>>> {name} = load_{name}({call})  # doctest: +SKIP
+>>> {name}.data.shape  # doctest: +SKIP
+{shape}
+"""

@@ -111,6 +111,10 @@ class Engine(Protocol):
         """Return how often a randomized classifier selects, summed by cell."""
         ...
 
+    def columns(self) -> list[str]:
+        """Return the kind of table, and the names and types of its columns."""
+        ...
+
     def identity(self) -> Iterator[bytes]:
         """Yield what distinguishes these data from others, in order."""
         ...

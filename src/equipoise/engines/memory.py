@@ -19,6 +19,7 @@ from equipoise.oracles.cross_fit import CrossFittedOracle
 from equipoise.oracles.decisions import decisions
 from equipoise.oracles.plugin import PluginOracle
 from equipoise.oracles.refit import RefitOracle
+from equipoise.rows.columns import describe_columns
 from equipoise.rows.fingerprint import LocalHashes, hash_people
 from equipoise.rows.hashing import hash_uniform
 from equipoise.rows.people import People
@@ -99,6 +100,10 @@ class MemoryEngine:
     def tally(self, mixture: Any) -> Tally:
         """Return how often a randomized classifier selects, summed by cell."""
         return Tally.of_people(self.cells, mixture.predict_pmf(self.X)[:, 1])
+
+    def columns(self) -> list[str]:
+        """Return the kind of table, and the names and types of its columns."""
+        return describe_columns(self.X)
 
     def identity(self) -> Iterator[bytes]:
         """Yield what distinguishes these data from others, in order."""

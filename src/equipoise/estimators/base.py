@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.utils import get_tags
+from sklearn.utils import ClassifierTags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from equipoise.cells.table import CellTable
@@ -19,13 +19,14 @@ from equipoise.engines import engine_for
 from equipoise.engines.base import Engine
 from equipoise.estimators.pools import open_pool
 from equipoise.game import theory
-from equipoise.game.feasibility import choose_parameters
 from equipoise.game.lagrangian import Lagrangian
-from equipoise.game.objectives import Loss, Objective, loss_table
+from equipoise.game.objectives import Loss, Objective
+from equipoise.game.parameters import find_parameters
 from equipoise.game.pool import Oracle, Pool
 from equipoise.game.rounds import Limits
 from equipoise.oracles.learners import constant_classifier
 from equipoise.oracles.specs import OracleSpec, Refit, read_oracle
+from equipoise.rows.hashing import salt_of
 from equipoise.rows.people import People
 from equipoise.rows.validation import check_features, read_integer, read_positive
 
@@ -69,6 +70,10 @@ class Problem:
         """The cells of the engine."""
         return self.engine.cells
 
+    def salt(self, given: int | None) -> int:
+        """Return the salt of the draws in predict: the one given, or one of this problem."""
+        return salt_of(self.cells, self.engine.classes) if given is None else given
+
     def with_multiplier_bound(self, B: float) -> Problem:
         """Return the problem with |lambda|_1 <= B."""
         return replace(self, lagrangian=replace(self.lagrangian, B=B))
@@ -94,6 +99,7 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
     sampling_slack: float | None
     constraint_weights: bool
     checkpoint: str | Path | None
+    _finds_parameters = True
 
     def _state(
         self,
@@ -123,15 +129,17 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
         spec.check(self.estimator, weighted=people.sample_weight is not None)
         engine = self._open(people)
         nu = read_nu(self.nu, engine.cells)
+        # Compiled before any work, so that its errors come first; see `_with_parameters`.
         constraint = self.constraint
-        if not constraint.is_open:  # compiled before any work, so that its errors come first
-            lagrangian = self._game(constraint, engine.cells)
-            if lagrangian.elastic is not None and not finds_worst_rate:
-                raise TypeError(
-                    f"{type(self).__name__} cannot make a worst group's error least: "
-                    f"{constraint!r} has no bound. Use FairClassifier, or "
-                    "BoundedGroupError(bound=...)."
-                )
+        if self._finds_parameters:
+            constraint = constraint.closed(np.ones(constraint.n_open))
+        lagrangian = self._game(constraint, engine.cells)
+        if lagrangian.elastic is not None and not finds_worst_rate:
+            raise TypeError(
+                f"{type(self).__name__} cannot make a worst group's error least: "
+                f"{constraint!r} has no bound. Use FairClassifier, or "
+                "BoundedGroupError(bound=...)."
+            )
         opened: AbstractContextManager = nullcontext()
         if pool is None:
             pool, opened = open_pool(engine, (self.estimator, spec), self.checkpoint, n_jobs)
@@ -139,9 +147,6 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
         if not oracle.exact:  # a list of candidates is the whole class
             pool.add(constant_classifier(0), np.zeros_like(engine.cells.limits()[0]))
             pool.add(constant_classifier(1), np.add(*engine.cells.limits()))
-        if constraint.is_open:
-            pool.ask(oracle, engine.cells.total(loss_table(self.objective, engine.cells))[1])
-            constraint, lagrangian = self._with_parameters(engine.cells, pool)
         return Problem(engine, lagrangian, oracle, pool, opened, nu, constraint, people)
 
     def _oracle_spec(self) -> OracleSpec:
@@ -183,10 +188,21 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
             return 0.0
         return theory.slack(moments, read_positive(self.sampling_slack, "sampling_slack"))
 
-    def _with_parameters(self, cells: CellTable, pool: Pool) -> tuple[Constraint, Lagrangian]:
-        """Return the constraint with open parameters chosen over the pool, and its Lagrangian."""
-        chosen = choose_parameters(self.constraint, lambda c: self._game(c, cells), pool.s)
-        return chosen, self._game(chosen, cells)
+    def _with_parameters(self, problem: Problem) -> Problem:
+        """Return the problem with open parameters of the constraint found, if there are any."""
+        if not self.constraint.n_open:
+            return problem
+        B = problem.lagrangian.B
+        found = find_parameters(
+            self.constraint,
+            lambda closed: self._game(closed, problem.cells),
+            problem.oracle,
+            problem.pool,
+            nu=problem.nu,
+            B=B,
+        )
+        lagrangian = replace(self._game(found, problem.cells), B=B)
+        return replace(problem, constraint=found, lagrangian=lagrangian)
 
     def _check_features(self, X: Any) -> None:
         check_features(self, engine_for(X).example(X), reset=False)
@@ -199,6 +215,9 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        # Also of a frontier, which is no classifier: its y has two labels.
+        tags.classifier_tags = ClassifierTags(multi_class=False)
+        tags.target_tags.required = True
         if not isinstance(self.estimator, (list, tuple)):
             # A learner of the user's own need not know scikit-learn's tags.
             with suppress(AttributeError):
@@ -211,15 +230,14 @@ def read_nu(nu: float | None, cells: CellTable) -> float:
     return NU_SCALE / np.sqrt(cells.n_effective) if nu is None else read_positive(nu, "nu")
 
 
-def read_limits(estimator: Any) -> tuple[Limits, int]:
-    """Return the checked limits of a fit, and the salt of the draws in predict."""
+def read_limits(estimator: Any) -> tuple[Limits, int | None]:
+    """Return the checked limits of a fit, and the salt of the draws if one was given."""
     if estimator.callback is not None and not callable(estimator.callback):
         raise TypeError(
             f"callback is {estimator.callback!r}; expected a function that takes a Round."
         )
     max_iter = read_integer(estimator.max_iter, "max_iter", least=1)
-    if estimator.random_state is None:
-        salt = int(np.random.default_rng().integers(2**32))
-    else:
-        salt = read_integer(estimator.random_state, "random_state", least=0)
+    salt = estimator.random_state
+    if salt is not None:
+        salt = read_integer(salt, "random_state", least=0)
     return Limits(max_iter, estimator.callback, estimator.verbose), salt

@@ -32,8 +32,10 @@ from equipoise.estimators.results import (
     joined,
     overlap_of,
     scope_of,
+    verify,
     violations_of,
 )
+from equipoise.exceptions import DeploymentError
 from equipoise.game.certificate import Certificate, Scope
 from equipoise.game.column_generation import Queries, many_bounds, over_pool
 from equipoise.game.lagrangian import Lagrangian
@@ -42,7 +44,7 @@ from equipoise.game.objectives import Loss, Objective
 from equipoise.game.pool import Pool
 from equipoise.game.rounds import Round, run
 from equipoise.metrics.tallies import Tally
-from equipoise.metrics.violations import ViolationReport, measure
+from equipoise.metrics.violations import Meter, ViolationReport
 from equipoise.oracles.specs import OracleSpec
 from equipoise.rows.people import People
 from equipoise.rows.validation import check_features
@@ -109,6 +111,8 @@ class Frontier(Reduction):
     True
     """
 
+    _finds_parameters = False  # the best ones differ from bound to bound
+
     def __init__(
         self,
         estimator: Any,
@@ -124,7 +128,7 @@ class Frontier(Reduction):
         n_jobs: int | None = None,
         checkpoint: str | Path | None = None,
         callback: Callable[[list[Round]], object] | None = None,
-        random_state: int | None = 0,
+        random_state: int | None = None,
         verbose: bool = False,
     ) -> None:
         self.estimator = estimator
@@ -173,11 +177,13 @@ class Frontier(Reduction):
             (free,) = problem.pool.ask(problem.oracle, problem.lagrangian.costs(no_multipliers))
         check_features(self, problem.engine.example(X), reset=True)
         self.classes_, self.nu_, self.n_iter_ = problem.engine.classes, problem.nu, outcome.n_rounds
-        self._salt, self._scope, self._free = salt, scope_of(problem.oracle), free
+        self._salt, self._free = problem.salt(salt), free
+        self._scope = scope_of(problem.oracle)
         self._queries: Queries | None = queries
         self.people_ = fingerprint_of(problem)
         self._take_over(problem, problem.pool.detached())
         self._trace(bounds)
+        self._verify(problem)
         warn_of(remarks_of_points(self.points_, self.cells_))
         warn_of_points(outcome, self.points_, self.nu_, self.n_calls_)
         return self
@@ -191,24 +197,14 @@ class Frontier(Reduction):
         traced = next((point for point in self.points_ if point.eps == eps), None)
         return self._classifier(traced or self._points([float(eps)])[0])
 
-    def refine(
-        self,
-        eps: float,
-        X: Any,
-        y: Any,
-        *,
-        sensitive_features: Any = None,
-        control_features: Any = None,
-        sample_weight: Any = None,
-        utilities: Any = None,
-    ) -> FairClassifier:
+    def refine(self, eps: float, X: Any, y: Any, **metadata: Any) -> FairClassifier:
         """Return the classifier for this bound with a certified gap, training where it must.
 
-        Takes the data of ``fit`` again, since none is kept. What is found serves all bounds:
-        ``points_`` are traced anew.
+        Takes the data of ``fit`` again, in the same way, since none is kept. What is found serves
+        all bounds: ``points_`` are traced anew.
         """
         check_is_fitted(self)
-        people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
+        people = People(X, y, **metadata)
         problem = self._state(people, pool=self.pool_, n_jobs=self.n_jobs)
         rounds = many_bounds(
             games_of(self.constraint, problem.lagrangian, [eps]),
@@ -221,6 +217,7 @@ class Frontier(Reduction):
         self.people_ = joined(self.people_, problem.engine, people)
         self._take_over(problem, problem.pool)
         self._trace(point.eps for point in self.points_)
+        self._verify(problem)
         return self.at(eps)
 
     def select(
@@ -246,8 +243,7 @@ class Frontier(Reduction):
     def with_constraint(self, constraint: Constraint, bounds: ArrayLike | None = None) -> Frontier:
         """Return the frontier of another constraint over the same cells, without training.
 
-        Its lower values hold for mixtures of the classifiers known only: the learner was not asked
-        about this constraint.
+        Its lower values hold for mixtures of the classifiers known only.
         """
         return self._over_same_pool(constraint=constraint, bounds=bounds)
 
@@ -255,21 +251,13 @@ class Frontier(Reduction):
         """Return the frontier for other costs, without training; see `with_constraint`."""
         return self._over_same_pool(objective=objective)
 
-    def recertify(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        sensitive_features: Any = None,
-        control_features: Any = None,
-        sample_weight: Any = None,
-        utilities: Any = None,
-    ) -> Frontier:
+    def recertify(self, X: Any, y: Any, **metadata: Any) -> Frontier:
         """Return the frontier on new data, its mixtures balanced anew, without training.
 
-        Lower values hold for mixtures of the classifiers known only.
+        The parameters are those of ``fit``. Lower values hold for mixtures of the classifiers known
+        only.
         """
-        people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
+        people = People(X, y, **metadata)
         engine = self._open_new(people)
         shares = engine.shares(self.pool_.classifiers)
         return self._over_same_pool(
@@ -279,22 +267,12 @@ class Frontier(Reduction):
             people_=joined(self.people_, engine, people),
         )
 
-    def evaluate(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        sensitive_features: Any = None,
-        control_features: Any = None,
-        sample_weight: Any = None,
-        utilities: Any = None,
-    ) -> list[FrontierPoint]:
+    def evaluate(self, X: Any, y: Any, **metadata: Any) -> list[FrontierPoint]:
         """Return the points as they are, measured on other data: what happens to new people.
 
-        The certificates of these points tell violations, but prove nothing about optimality.
+        The parameters are those of ``fit``. Certificates stay those of the training data.
         """
-        people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
-        engine = self._open_new(people)
+        engine = self._open_new(People(X, y, **metadata))
         shares = engine.shares(self.pool_.classifiers)
         stated = self._game(self.constraint, engine.cells)
         points = []
@@ -357,12 +335,10 @@ class Frontier(Reduction):
             overlap = overlap_of(self, people)
         measured = []
         for data, (table, shares) in known.items():
+            meter = Meter(table, with_eps(self.constraint, 0.0), self.objective, self.cells_)
             for point in self.points_:
                 tally = Tally.of_shares(table, point.mixture.shares(shares))
-                constraint = with_eps(self.constraint, point.eps)
-                measured += measure(
-                    {data: tally}, constraint, self.objective, level=level, bound=point.eps
-                )
+                measured.append(meter.measure(data, tally, level=level, bound=point.eps))
         return ViolationReport(measured, level, overlap)
 
     def _take_over(self, problem: Problem, pool: Pool) -> None:
@@ -382,6 +358,16 @@ class Frontier(Reduction):
         certificate = self._certificate(free, no_bounds)
         largest = self.lagrangian_.with_bound(0.0)
         self.unconstrained_ = point_of(np.inf, free, largest, certificate)
+
+    def _verify(self, problem: Problem) -> None:
+        """Raise, and be as if never fitted, unless what the points mix decides as recorded."""
+        try:
+            points = (*self.points_, self.unconstrained_)
+            verify(problem, (h for point in points for h in point.mixture.indices))
+        except DeploymentError:
+            for name in [name for name in vars(self) if name.endswith("_")]:
+                delattr(self, name)
+            raise
 
     def _points(self, bounds: list[float]) -> list[FrontierPoint]:
         games = games_of(self.constraint, self.lagrangian_, bounds)

@@ -18,13 +18,14 @@ from equipoise.cells.table import Array
 from equipoise.constraints.base import Constraint
 from equipoise.engines import engine_for
 from equipoise.estimators.base import BinaryClassifierMixin, Problem, Reduction
-from equipoise.estimators.results import fingerprint_of
+from equipoise.estimators.results import fingerprint_of, verify
 from equipoise.exceptions import InfeasibleWarning
 from equipoise.game.column_generation import column_generation
 from equipoise.game.grid import delta_grid, grid_rounds
 from equipoise.game.lagrangian import TOLERANCE
 from equipoise.game.objectives import Loss, Objective
 from equipoise.game.rounds import Limits, Reason, Round, run
+from equipoise.oracles.read_only import Guard
 from equipoise.oracles.specs import OracleSpec
 from equipoise.rows.people import People
 from equipoise.rows.validation import check_features, read_integer, read_positive
@@ -158,11 +159,13 @@ class GridSearch(BinaryClassifierMixin, Reduction):
         people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
         problem = self._state(people, n_jobs=self.n_jobs)
         with problem.opened:
+            problem = self._with_parameters(problem)
             if isinstance(self.grid, str):
                 candidates = self._from_saddle_point(problem)
             else:
                 candidates = self._from_grid(problem)
-        best = self._select(candidates)
+            best = self._select(candidates)
+            verify(problem, [problem.pool.classifiers.index(candidates[best].classifier)])
         check_features(self, problem.engine.example(X), reset=True)
         self.candidates_ = candidates
         self.classes_, self.people_ = problem.engine.classes, fingerprint_of(problem)
@@ -185,7 +188,7 @@ class GridSearch(BinaryClassifierMixin, Reduction):
     def predict_proba(self, X: Any) -> Array:
         """Return the scores of the selected classifier, which was trained on adjusted costs."""
         self._check_features(X)
-        return self.best_estimator_.predict_proba(X)
+        return Guard()(self.best_estimator_.predict_proba, X)
 
     def _from_grid(self, problem: Problem) -> list[Candidate]:
         game = problem.lagrangian

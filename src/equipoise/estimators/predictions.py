@@ -132,5 +132,6 @@ class RandomizedReduction(BinaryClassifierMixin, Reduction):
             self.objective,
             level=level,
             worst_rate=0.0 if worst is None else worst[1],
+            known=self.tallies_["training"].cells,
         )
         return ViolationReport(measured, level, overlap)

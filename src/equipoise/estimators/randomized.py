@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples
 
 from equipoise.cells.table import Array
 from equipoise.oracles.decisions import binary_predictions, decisions
 from equipoise.rows.batches import batches
-from equipoise.rows.hashing import hash_uniform
+from equipoise.rows.hashing import draw_uniform
 from equipoise.rows.take import take_rows
 from equipoise.rows.validation import read_weights, to_array
 
@@ -35,7 +34,7 @@ class RandomizedClassifier:
         What the predictions 0 and 1 stand for.
     random_state : int, default=0
         The salt. Another salt is another, equally valid, set of draws. Models that decide on the
-        same people with the same salt share their luck; give each its own if that matters.
+        same people with the same salt share their luck; fitted ones have salts of their own.
 
     Examples
     --------
@@ -92,7 +91,11 @@ class RandomizedClassifier:
             Draw afresh from this source instead of hashing.
         """
         n = _num_samples(X)
-        drawn = self._draw(X, n, key, random_state)
+        if key is None and len(self.members) == 1:  # nothing to draw
+            uniform = np.zeros(n)
+        else:
+            uniform = draw_uniform(X, salt=self.random_state, key=key, random_state=random_state)
+        drawn = np.searchsorted(np.cumsum(self.weights)[:-1], uniform, side="right")
         decided, start = np.zeros(n, dtype=np.intp), 0
         for batch in batches(X):
             some = slice(start, start + _num_samples(batch))
@@ -111,25 +114,6 @@ class RandomizedClassifier:
             elif len(rows):
                 decided[rows] = binary_predictions(member, take_rows(X, rows))
         return decided
-
-    def _draw(self, X: Any, n: int, key: Any, random_state: Any) -> NDArray[np.intp]:
-        """Draw the number of a member for each row."""
-        if key is not None and random_state is not None:
-            raise ValueError(
-                "got both key and random_state; pass key for the same decision every time, or "
-                "random_state for a fresh draw."
-            )
-        if key is None and len(self.members) == 1:  # nothing to draw
-            return np.zeros(n, dtype=np.intp)
-        if random_state is not None:
-            uniform = _fresh(random_state, n)
-        else:
-            uniform = hash_uniform(X if key is None else key, salt=self.random_state)
-        if len(uniform) != n:
-            raise ValueError(
-                f"key has {len(uniform)} entries but X has {n} rows; expected one for each row."
-            )
-        return np.searchsorted(np.cumsum(self.weights)[:-1], uniform, side="right")
 
     def predict_pmf(self, X: Any) -> Array:
         """Return the probability of deciding either way, over the draw of a member: shape (n, 2).
@@ -152,9 +136,3 @@ class RandomizedClassifier:
         right = np.where(y == self.classes_[0], pmf[:, 0], 0.0)
         right = np.where(y == self.classes_[1], pmf[:, 1], right)
         return float(np.average(right, weights=read_weights(sample_weight, len(y))))
-
-
-def _fresh(random_state: Any, n: int) -> Array:
-    if isinstance(random_state, np.random.Generator):
-        return random_state.random(n)
-    return check_random_state(random_state).random_sample(n)

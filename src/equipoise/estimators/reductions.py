@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,7 +16,7 @@ from equipoise.game import theory
 from equipoise.game.column_generation import column_generation
 from equipoise.game.exponentiated_gradient import exponentiated_gradient, polished
 from equipoise.game.objectives import Loss, Objective
-from equipoise.game.rounds import Reason, Round, run
+from equipoise.game.rounds import Round, run
 from equipoise.oracles.specs import OracleSpec
 from equipoise.rows.people import People
 from equipoise.rows.validation import check_features, read_positive
@@ -68,8 +67,10 @@ class FairClassifier(RandomizedReduction):
         data and parameters that finds them goes on from where the last one ended.
     callback : callable, optional
         Called with every `Round`; return True to stop with what was found.
-    random_state : int or None, default=0
-        Salt of the draws in ``predict``. None draws a salt at ``fit``.
+    random_state : int, optional
+        Salt of the draws in ``predict``. By default it follows from the labels, the groups and the
+        number of people in each, so that fits to the same people share it and models of other
+        problems do not. Pass a number to keep everybody's luck when the people change.
     verbose : bool, default=False
         Print a line for every round.
 
@@ -126,7 +127,7 @@ class FairClassifier(RandomizedReduction):
         max_iter: int = 100,
         checkpoint: str | Path | None = None,
         callback: Callable[[Round], object] | None = None,
-        random_state: int | None = 0,
+        random_state: int | None = None,
         verbose: bool = False,
     ) -> None:
         self.estimator = estimator
@@ -184,28 +185,18 @@ class FairClassifier(RandomizedReduction):
         people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
         problem = self._state(people, finds_worst_rate=True).with_multiplier_bound(B)
         with problem.opened:
+            problem = self._with_parameters(problem)
             outcome = run(self._rounds(problem), limits)
-            if self.constraint.is_open and outcome.reason is Reason.FINISHED:
-                problem = self._with_better_parameters(problem)
-                outcome = run(self._rounds(problem, outcome.n_rounds), limits)
             certificate = certify(problem, outcome)
         check_features(self, problem.engine.example(X), reset=True)
         self._finish(result_of(problem, outcome, certificate, salt))
         warn(outcome, certificate, self.relax)
         return self
 
-    def _rounds(self, problem: Problem, n_before: int = 0) -> Iterator[Round]:
-        """Return the solver, its rounds numbered after ``n_before`` earlier ones."""
-        rounds = column_generation(
+    def _rounds(self, problem: Problem) -> Iterator[Round]:
+        return column_generation(
             problem.lagrangian, problem.oracle, problem.pool, nu=problem.nu, relax=self.relax
         )
-        return (replace(found, iteration=n_before + found.iteration) for found in rounds)
-
-    def _with_better_parameters(self, problem: Problem) -> Problem:
-        """Return the problem with open parameters chosen anew, over the grown pool."""
-        constraint, lagrangian = self._with_parameters(problem.cells, problem.pool)
-        lagrangian = replace(lagrangian, B=problem.lagrangian.B)
-        return replace(problem, constraint=constraint, lagrangian=lagrangian)
 
 
 class ExponentiatedGradient(RandomizedReduction):
@@ -269,7 +260,7 @@ class ExponentiatedGradient(RandomizedReduction):
         max_iter: int = 200,
         checkpoint: str | Path | None = None,
         callback: Callable[[Round], object] | None = None,
-        random_state: int | None = 0,
+        random_state: int | None = None,
         verbose: bool = False,
     ) -> None:
         self.estimator = estimator
@@ -305,8 +296,9 @@ class ExponentiatedGradient(RandomizedReduction):
         people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
         problem = self._state(people)
         problem = problem.with_multiplier_bound(B or np.sqrt(problem.cells.n_effective))
-        eta = self._resolve_eta(problem)
         with problem.opened:
+            problem = self._with_parameters(problem)
+            eta = self._resolve_eta(problem)
             outcome = run(self._rounds(problem, eta), limits)
             certificate = certify(problem, outcome)
         check_features(self, problem.engine.example(X), reset=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 
 from equipoise.constraints.base import Constraint
@@ -22,6 +23,7 @@ from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.pool import Oracle
 from equipoise.game.rounds import Outcome, Reason, Round
 from equipoise.metrics.tallies import Tally
+from equipoise.oracles.deployment import check_shares
 from equipoise.rows.fingerprint import Fingerprint, Overlap
 from equipoise.rows.people import People
 
@@ -59,12 +61,15 @@ class FitResult:
 
 
 def result_of(
-    problem: Problem, outcome: Outcome[Round], certificate: Certificate, salt: int
+    problem: Problem, outcome: Outcome[Round], certificate: Certificate, salt: int | None
 ) -> FitResult:
     """Return the result of a solver's last round."""
     mixture, pool = outcome.last.mixture, problem.pool
     classifier = RandomizedClassifier(
-        mixture.members(pool.classifiers), mixture.weights, problem.engine.classes, salt
+        mixture.members(pool.classifiers),
+        mixture.weights,
+        problem.engine.classes,
+        problem.salt(salt),
     )
     table = problem.cells.table()
     measured = {"training": Tally.of_shares(table, mixture.shares(pool.s))}
@@ -129,8 +134,26 @@ def scope_of(oracle: Oracle) -> Scope:
     return Scope.WHOLE_CLASS if oracle.exact else Scope.ORACLE
 
 
+def verify(problem: Problem, members: Iterable[int]) -> None:
+    """Raise unless these classifiers of the pool decide about the rows of the fit as recorded.
+
+    Out of fold, the oracle has asked the models of the folds twice; they are not deployed.
+    """
+    if problem.oracle.out_of_fold:
+        return
+    pool, chosen = problem.pool, sorted(set(members))
+    classifiers = [pool.classifiers[h] for h in chosen]
+    with config_context(assume_finite=True):  # they have seen these rows before
+        again = problem.engine.shares(classifiers)
+    check_shares(pool.s[chosen], again, classifiers)
+
+
 def certify(problem: Problem, outcome: Outcome[Round]) -> Certificate:
-    """Return the certificate of a solver's last round, with the reason if bounds cannot be met."""
+    """Return the certificate of a solver's last round, with the reason if bounds cannot be met.
+
+    It is checked against the classifiers that are deployed, see `verify`.
+    """
+    verify(problem, outcome.last.mixture.indices)
     game, pool, conflict = problem.lagrangian, problem.pool, None
     if outcome.last.least_slack > 0 and outcome.reason is Reason.FINISHED:
         conflict = explain(game, problem.oracle, pool, problem.cells, nu=problem.nu)
@@ -168,7 +191,8 @@ def warn(outcome: Outcome[Round], certificate: Certificate, relax: str = "unifor
         )
         warnings.warn(
             f"the constraints cannot be met with this learner: {loosened}, the least that can. In "
-            f"conflict: {'; '.join(map(str, certificate.conflict))}. Loosen these{remedy}",
+            f"conflict: {'; '.join(row.sentence() for row in certificate.conflict)}. Loosen "
+            f"these{remedy}",
             InfeasibleWarning,
             stacklevel=3,
         )

@@ -1,6 +1,6 @@
 """The experiments of the paper's section 4 and appendix D, by one command, and extensions.
 
-``python -m equipoise.experiments`` runs them; `reproduce` is the same as a function.
+``equipoise reproduce`` runs them; `reproduce` is the same as a function.
 """
 
 from equipoise.experiments.command import reproduce

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from importlib.util import find_spec
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
@@ -18,11 +16,12 @@ from equipoise.experiments.learners import LEARNERS, PAPER_LEARNERS
 from equipoise.experiments.measurements import Row
 from equipoise.experiments.methods import METHODS
 from equipoise.experiments.panels import NOTIONS, PAPER_PROBLEMS, PROBLEMS, Panel
-from equipoise.experiments.rival_methods import RIVALS, all_methods, installed_rivals
+from equipoise.experiments.rival_methods import all_methods, installed_rivals
 from equipoise.experiments.runs import RunReport, run_all
 from equipoise.experiments.table import write_table
 from equipoise.experiments.tasks import Result, Task, make_tasks, read_result
 from equipoise.experiments.verdict import Verdict, judge, write_markdown
+from equipoise.plotting import new_figure
 
 #: Where tasks keep their results, inside the output folder.
 TASKS = "tasks"
@@ -30,29 +29,14 @@ TASKS = "tasks"
 
 @dataclass
 class Reproduction:
-    """What a run gives.
+    """What a run gives."""
 
-    Attributes
-    ----------
-    rows : list of dict
-        The results table.
-    comparisons : list of dict
-        Every reduction against every baseline.
-    verdicts : list of Verdict
-    files : list of Path
-        What was written, beside the results of single tasks.
-    report : RunReport
-        Tasks found done, done, and failed.
-    left_out : dict
-        Problems and learners that could not be had, and why.
-    """
-
-    rows: list[Row]
-    comparisons: list[Row]
+    rows: list[Row]  #: The results table.
+    comparisons: list[Row]  #: Every reduction against every baseline.
     verdicts: list[Verdict]
-    files: list[Path]
-    report: RunReport
-    left_out: dict[str, str] = field(default_factory=dict)
+    files: list[Path]  #: What was written, beside the results of single tasks.
+    report: RunReport  #: Tasks found done, done, and failed.
+    left_out: dict[str, str]  #: Problems and learners that could not be had, and why.
 
 
 def reproduce(
@@ -98,13 +82,15 @@ def reproduce(
     echo : callable
         Gets the lines of progress.
     """
+    if figures:
+        new_figure()  # or say what is missing, before hours of work
+    papers = {"problems": PAPER_PROBLEMS, "learners": PAPER_LEARNERS}
+    papers = {"problems": ("adult",), "learners": ("logistic",)} if quick else papers
     names = {
-        "problems": _read(problems, ("adult",) if quick else PAPER_PROBLEMS, PROBLEMS, "problem"),
-        "learners": _read(
-            learners, ("logistic",) if quick else PAPER_LEARNERS, LEARNERS, "learner"
-        ),
-        "notions": _read(notions, tuple(NOTIONS), NOTIONS, "notion"),
-        "methods": _read(methods, tuple(METHODS), all_methods(), "method"),
+        "problems": _read("problems", problems or papers["problems"], PROBLEMS),
+        "learners": _read("learners", learners or papers["learners"], LEARNERS),
+        "notions": _read("notions", notions or tuple(NOTIONS), NOTIONS),
+        "methods": _read("methods", methods or tuple(METHODS), all_methods()),
     }
     if others:
         names["methods"] += [name for name in installed_rivals() if name not in names["methods"]]
@@ -135,29 +121,24 @@ def reproduce(
         n_jobs=n_jobs,
         echo=echo,
     )
-    made = collate(tasks, output, figures=figures)
-    made.report, made.left_out = report, left_out
-    return made
+    return collate(tasks, output, report, left_out, figures)
 
 
-def collate(tasks: Sequence[Task], output: Path, *, figures: bool = True) -> Reproduction:
+def collate(
+    tasks: Sequence[Task], output: Path, report: RunReport, left_out: dict[str, str], figures: bool
+) -> Reproduction:
     """Make table, comparisons, verdict and figures of the tasks that are done."""
     output.mkdir(parents=True, exist_ok=True)
     rows: list[Row] = []
     compared: list[Row] = []
-    methods = all_methods()
-
-    def panel_and_seed(task: Task) -> tuple[Panel, int]:
-        return task.panel, task.seed
-
-    for (panel, seed), group in groupby(tasks, key=panel_and_seed):
+    for (panel, seed), group in groupby(tasks, key=lambda task: (task.panel, task.seed)):
         results: dict[str, Result] = {}
         for task in group:
             if (result := read_result(task, output / TASKS)) is not None:
                 results[task.method] = result
                 rows += result.rows
         if results:
-            compared += compare_panel(panel, seed, results, methods)
+            compared += compare_panel(panel, seed, results, all_methods())
     verdicts = judge(compared)
     files = write_table(rows, measurements.COLUMNS, output / "results")
     files += write_table(compared, comparisons.COLUMNS, output / "comparisons")
@@ -167,23 +148,20 @@ def collate(tasks: Sequence[Task], output: Path, *, figures: bool = True) -> Rep
         for prefix, part in (("", True), ("extension-", False)):
             if chosen := [row for row in rows if _is_papers(row) == part]:
                 files += draw_figures(chosen, output, prefix)
-    return Reproduction(rows, compared, verdicts, files, RunReport())
+    return Reproduction(rows, compared, verdicts, files, report, left_out)
 
 
 def _is_papers(row: Row) -> bool:
     return row["problem"] in PAPER_PROBLEMS and row["learner"] in PAPER_LEARNERS
 
 
-def _read(
-    given: Sequence[str] | None, default: Sequence[str], known: Sequence[str] | dict, what: str
-) -> list[str]:
+def _read(what: str, names: Sequence[str], known: Collection[str]) -> list[str]:
     """Return the names asked for, checked."""
-    names = list(default if given is None else given)
     if strange := [name for name in names if name not in known]:
         raise ValueError(
-            f"{what}s contain {', '.join(map(repr, strange))}; expected some of {', '.join(known)}."
+            f"{what} contain {', '.join(map(repr, strange))}; expected some of {', '.join(known)}."
         )
-    return names
+    return list(names)
 
 
 def _what_is_there(
@@ -208,39 +186,3 @@ def _what_is_there(
         except ImportError as error:
             missing[name] = str(error)
     return sizes, missing
-
-
-def make_parser(prog: str = "python -m equipoise.experiments") -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
-    parser = argparse.ArgumentParser(prog=prog, description=reproduce.__doc__.splitlines()[0])  # type: ignore[union-attr]
-    parser.add_argument("--output", type=Path, default=Path("outputs/experiments"), metavar="DIR")
-    parser.add_argument("--quick", action="store_true", help="logistic regression on Adult")
-    parser.add_argument("--seeds", type=int, default=1, metavar="N", help="random splits")
-    parser.add_argument("--problems", nargs="+", choices=list(PROBLEMS), metavar="NAME")
-    parser.add_argument("--learners", nargs="+", choices=list(LEARNERS), metavar="NAME")
-    parser.add_argument("--notions", nargs="+", choices=list(NOTIONS), metavar="NAME")
-    parser.add_argument("--methods", nargs="+", choices=[*METHODS, *RIVALS], metavar="NAME")
-    parser.add_argument("--others", action="store_true", help="other libraries' methods, too")
-    parser.add_argument("--rows", type=int, metavar="N", help="no more rows than these")
-    parser.add_argument("--n-jobs", type=int, default=1, metavar="N", help="tasks at a time")
-    parser.add_argument("--only-collate", action="store_true", help="run nothing, write anew")
-    parser.epilog = (
-        f"problems: {', '.join(PROBLEMS)}; learners: {', '.join(LEARNERS)}; "
-        f"methods: {', '.join([*METHODS, *RIVALS])}. By default those of the paper."
-    )
-    return parser
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; return 0 if all tasks are done."""
-    options = vars(make_parser().parse_args(argv))
-    made = reproduce(
-        **options,
-        figures=find_spec("matplotlib") is not None,
-        echo=lambda line: print(line, flush=True),
-    )
-    print(f"\n{len(made.verdicts)} verdicts from {len(made.rows)} rows. Written:")
-    print("\n".join(f"  {path}" for path in made.files))
-    for task, failure in made.report.failed.items():
-        print(f"failed: {task}: {failure}")
-    return 1 if made.report.failed else 0

@@ -41,17 +41,9 @@ def compare_panel(
     taken. The standard error of the difference of errors is over samples of the people in which
     all of this is done anew: it covers errors, violations and the choice from the envelope. So
     does that of the excess, by which the fairest violates more than the baseline.
-
-    Parameters
-    ----------
-    panel : Panel
-    seed : int
-    results : mapping
-        From a method to its result.
-    methods : mapping
-        From a method to what is known of it.
     """
-    people = _people(next(iter(results.values())))
+    first = next(iter(results.values()))
+    people = Part(np.empty((len(first.y_test), 0)), first.y_test, first.A_test)
     decisions = np.vstack([result.test for result in results.values()])
     samples = resample(decisions, people, NOTIONS[panel.notion].given_label, N_DRAWS)
     curves, start = {}, 0
@@ -88,11 +80,11 @@ class Contender:
 
     def with_more(self, other: Contender) -> Contender:
         """Return the classifiers of both."""
-        violation = np.vstack([self.samples.violation, other.samples.violation])
-        error = np.vstack([self.samples.error, other.samples.error])
-        return Contender(
-            self.train + other.train, self.test + other.test, Samples(violation, error)
+        mine, theirs = self.samples, other.samples
+        both = Samples(
+            np.vstack([mine.violation, theirs.violation]), np.vstack([mine.error, theirs.error])
         )
+        return Contender(self.train + other.train, self.test + other.test, both)
 
     def some(self, chosen: Sequence[int]) -> Contender:
         """Return some of the classifiers."""
@@ -151,7 +143,3 @@ def envelope_error(points: Array, violation: float) -> float:
 def trade_off(rows: Sequence[Row]) -> Array:
     """Return violation and error of each row, of shape (rows, 2)."""
     return np.array([(row["violation"], row["error"]) for row in rows], dtype=float)
-
-
-def _people(result: Result) -> Part:
-    return Part(np.empty((len(result.y_test), 0)), result.y_test, result.A_test)

@@ -58,17 +58,10 @@ def load_people() -> tuple[Part, Part]:
 def side_by_side(models: Mapping[str, Any], people: Part) -> str:
     """Return a table: every rate for every group, one column a model.
 
-    Parameters
-    ----------
-    models : mapping from name to fitted classifier
-        A randomized one counts with the probabilities of its draw.
+    Randomized ones count with the probabilities of their draw.
     """
-    tables = [
-        group_table(
-            people.y, probability_of_selection(model, people.X), sensitive_features=people.A
-        )
-        for model in models.values()
-    ]
+    selected = (probability_of_selection(model, people.X) for model in models.values())
+    tables = [group_table(people.y, h, sensitive_features=people.A) for h in selected]
     lines = [_line("", "", list(models))]
     for words, column in RATES.items():
         for group in tables[0].groups[1:]:
@@ -164,12 +157,10 @@ nothing else: compare "wrong" and the rates of the other constraint before you c
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the demonstration from the command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m equipoise.experiments.demo", description=report.__doc__
-    )
-    parser.add_argument(
-        "--output", type=Path, default=Path("outputs/frontier.png"), help="where the picture goes"
-    )
+    prog = "python -m equipoise.experiments.demo"
+    parser = argparse.ArgumentParser(prog=prog, description=report.__doc__)
+    picture = Path("outputs/frontier.png")
+    parser.add_argument("--output", type=Path, default=picture, help="where the picture goes")
     report(*load_people(), parser.parse_args(arguments).output)
 
 

@@ -37,30 +37,13 @@ _QUANTITIES = tuple(name for name in COLUMNS if name.startswith(("error", "viola
 
 @dataclass(frozen=True)
 class Figure:
-    """What one of the paper's figures shows.
+    """What one of the paper's figures shows."""
 
-    Attributes
-    ----------
-    part : "train" or "test"
-        The people on whom error and violation are measured.
-    curves : tuple of str
-        Methods shown as curves.
-    envelope : bool
-        Whether a curve is the convex envelope of the classifiers on the training Pareto frontier;
-        otherwise it is that frontier.
-    bands : bool
-        Whether to show the 95 % band for the error of the reductions and the 95 % interval for
-        the violation of post-processing.
-    lowest : bool
-        Whether dashed lines stand at the lowest violation that each curve reaches.
-    title : str
-    """
-
-    part: str
-    curves: tuple[str, ...]
-    envelope: bool
-    bands: bool
-    lowest: bool
+    part: str  #: "train" or "test": the people on whom error and violation are measured.
+    curves: tuple[str, ...]  #: Methods shown as curves:
+    envelope: bool  #: the convex envelope of the training Pareto frontier, or that frontier.
+    bands: bool  #: 95 % bands for the error of reductions, and for post-processing's violation.
+    lowest: bool  #: Dashed lines at the lowest violation that each curve reaches.
     title: str
 
 
@@ -163,16 +146,14 @@ def collect(rows: Iterable[Row]) -> dict[Panel, dict[str, SettingMeans]]:
 
 def _curve(parts: dict[str, dict[float, list[Row]]]) -> SettingMeans:
     settings = sorted(parts["train"])
-
-    def means(part: str) -> dict[str, Array]:
-        return {
-            name: np.array(
-                [np.mean([number(row, name) for row in parts[part][s]]) for s in settings]
-            )
+    train, test = (
+        {
+            name: np.array([np.mean([number(row, name) for row in rows[s]]) for s in settings])
             for name in _QUANTITIES
         }
-
-    return SettingMeans(np.array(settings), means("train"), means("test"))
+        for rows in (parts["train"], parts["test"])
+    )
+    return SettingMeans(np.array(settings), train, test)
 
 
 def draw_panel(ax: Any, curves: dict[str, SettingMeans], figure: Figure) -> None:

@@ -11,44 +11,29 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
+from equipoise import datasets
 from equipoise.cells.table import Array
 from equipoise.constraints import Constraint, DemographicParity, EqualizedOdds
-from equipoise.datasets import (
-    load_acs_income,
-    load_adult,
-    load_compas,
-    load_dutch_census,
-    load_law_school,
-)
 from equipoise.metrics import demographic_parity_violation, equalized_odds_violation
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A data set and the sensitive feature that is looked at.
+    """A data set and the sensitive feature that is looked at."""
 
-    Attributes
-    ----------
-    load : callable
-        Returns a Bunch of `equipoise.datasets`.
-    attribute : str
-    rows : int, optional
-        How many rows to use, drawn at random; all by default.
-    """
-
-    load: Callable[[], Any]
+    load: Callable[[], Any]  #: Returns a Bunch of `equipoise.datasets`.
     attribute: str
-    rows: int | None = None
+    rows: int | None = None  #: How many rows to use, drawn at random; all by default.
 
 
 #: The five problems of the paper, then the extension. All races of ACSIncome would be nine groups.
 PROBLEMS: dict[str, Problem] = {
-    "adult": Problem(load_adult, "sex"),
-    "adult4": Problem(load_adult, "sex_race4"),
-    "compas": Problem(load_compas, "race"),
-    "law": Problem(load_law_school, "race"),
-    "dutch": Problem(load_dutch_census, "gender"),
-    "acs": Problem(load_acs_income, "sex", rows=50_000),
+    "adult": Problem(datasets.load_adult, "sex"),
+    "adult4": Problem(datasets.load_adult, "sex_race4"),
+    "compas": Problem(datasets.load_compas, "race"),
+    "law": Problem(datasets.load_law_school, "race"),
+    "dutch": Problem(datasets.load_dutch_census, "gender"),
+    "acs": Problem(datasets.load_acs_income, "sex", rows=50_000),
 }
 PAPER_PROBLEMS = ("adult", "adult4", "compas", "law", "dutch")
 
@@ -102,21 +87,21 @@ class Split:
     train: Part
     test: Part
 
+    def fit(self, model: Any) -> Any:
+        """Fit a model to the people learned from, whose groups it is told."""
+        return model.fit(self.train.X, self.train.y, sensitive_features=self.train.A)
+
+    def map(self, decide: Callable[[Part], Array]) -> tuple[Array, Array]:
+        """Return what is decided for the people learned from, and for those tested on."""
+        return decide(self.train), decide(self.test)
+
 
 def load_split(problem: str, encoding: str, seed: int, rows: int | None = None) -> Split:
-    """Load a problem and split it at random, three to one.
+    """Load a problem and split it at random, three to one; use no more ``rows`` than these.
 
-    Parameters
-    ----------
-    problem : str
-        A name in `PROBLEMS`.
-    encoding : "indicators" or "codes"
-        Standardised 0/1 columns for each category, for linear learners; or one column of numbers
-        for each categorical feature, for trees. Either way A is among the features.
-    seed : int
-        Of the split, and of the sample where not all rows are used.
-    rows : int, optional
-        Use no more rows than these.
+    ``encoding`` is "indicators", standardised 0/1 columns for each category, for linear learners;
+    or "codes", one column of numbers for each categorical feature, for trees. Either way A is among
+    the features.
 
     Examples
     --------

@@ -37,16 +37,8 @@ def resample(
 ) -> Samples:
     """Draw samples with replacement (each person Poisson(1) times) and measure on each.
 
-    Parameters
-    ----------
-    decisions : array of shape (S, n)
-        Expected decisions of each classifier.
-    people : Part
-        Their labels and groups.
-    given_label : bool
-        Whether the violation is that of equalized odds, or of demographic parity.
-    n_draws : int
-    seed : int
+    ``decisions`` are expectations for each classifier, of shape (S, n). The violation is that of
+    equalized odds with ``given_label``, else of demographic parity.
 
     Examples
     --------

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -20,42 +21,40 @@ from equipoise.experiments.panels import Notion, Part, Split
 _MARGINS = np.linspace(0.02, 0.48, 24)
 
 
-def fairlearn_exponentiated_gradient(split: Split, notion: Notion, learner: Learner) -> Outcomes:
+def fairlearn_reduction(split: Split, notion: Notion, learner: Learner) -> Outcomes:
     """fairlearn's implementation of the paper's Algorithm 1, run anew for each bound."""
     from fairlearn.reductions import DemographicParity, EqualizedOdds, ExponentiatedGradient
 
     constraint = EqualizedOdds if notion.given_label else DemographicParity
-    train = split.train
     for eps in learner.bounds():
-        model = ExponentiatedGradient(learner.make(), constraint(difference_bound=float(eps)))
-        model.fit(train.X, train.y, sensitive_features=train.A)
-        decided = [_rounded(model._pmf_predict(people.X)) for people in (train, split.test)]
-        yield Outcome(float(eps), decided[0], decided[1])
+        model = ExponentiatedGradient(learner.make(), constraint(difference_bound=eps))
+        split.fit(model)
+        yield Outcome(eps, *split.map(partial(_pmf, model)))
 
 
-def fairlearn_threshold_optimizer(split: Split, notion: Notion, learner: Learner) -> Outcomes:
+def fairlearn_thresholds(split: Split, notion: Notion, learner: Learner) -> Outcomes:
     """fairlearn's post-processing; it has no relaxation."""
     from fairlearn.postprocessing import ThresholdOptimizer
 
-    train = split.train
     model = ThresholdOptimizer(
-        estimator=learner.make().fit(train.X, train.y),
-        constraints="equalized_odds" if notion.given_label else "demographic_parity",
+        estimator=learner.make().fit(split.train.X, split.train.y),
+        constraints=_name(notion),
         objective="accuracy_score",
         prefit=True,
         predict_method="predict_proba",
     )
-    model.fit(train.X, train.y, sensitive_features=train.A)
-    decided = [
-        _rounded(model._pmf_predict(people.X, sensitive_features=people.A))
-        for people in (train, split.test)
-    ]
-    yield Outcome(0.0, decided[0], decided[1], 1)
+    split.fit(model)
+    yield Outcome(0.0, *split.map(partial(_pmf, model, told=True)), 1)
 
 
-def _rounded(pmf: Array) -> Array:
-    """Probabilities of 1, without the rounding that takes them beyond 0 and 1."""
-    return np.clip(pmf[:, 1], 0.0, 1.0)
+def _name(notion: Notion) -> str:
+    return "equalized_odds" if notion.given_label else "demographic_parity"
+
+
+def _pmf(model: Any, people: Part, told: bool = False) -> Array:
+    """Return fairlearn's probabilities of 1, which rounding takes beyond 0 and 1."""
+    groups = {"sensitive_features": people.A} if told else {}
+    return np.clip(model._pmf_predict(people.X, **groups)[:, 1], 0.0, 1.0)
 
 
 def error_parity(split: Split, notion: Notion, learner: Learner) -> Outcomes:
@@ -63,18 +62,17 @@ def error_parity(split: Split, notion: Notion, learner: Learner) -> Outcomes:
     from error_parity import RelaxedThresholdOptimizer
 
     train = split.train
-    scores = _scores(learner.make().fit(train.X, train.y))
+    fitted = learner.make().fit(train.X, train.y)
     for eps in (0.0, *learner.bounds(N_BOUNDS)):
         model = RelaxedThresholdOptimizer(
-            predictor=scores,
-            constraint="equalized_odds" if notion.given_label else "demographic_parity",
-            tolerance=float(eps),
+            predictor=lambda X: fitted.predict_proba(X)[:, 1],
+            constraint=_name(notion),
+            tolerance=eps,
         )
         model.fit(train.X, train.y, group=train.A)
         # Its predict draws at random; the classifiers that it draws from tell the expectation.
         members = model._realized_classifier.group_to_clf
-        decided = [_by_group(members, people) for people in (train, split.test)]
-        yield Outcome(float(eps), decided[0], decided[1], 1)
+        yield Outcome(eps, *split.map(partial(_by_group, members)), 1)
 
 
 def _by_group(members: dict[int, Any], people: Part) -> Array:
@@ -105,9 +103,9 @@ def oxonfair(split: Split, notion: Notion, learner: Learner) -> Outcomes:
     model = FairPredictor(learner.make().fit(split.train.X, split.train.y), halves[0])
     gap = metrics.equalized_odds_max if notion.given_label else metrics.pos_pred_rate.max_diff
     for number, eps in enumerate(learner.bounds(N_BOUNDS)):
-        model.fit(metrics.accuracy, gap, float(eps), recompute=number == 0)
+        model.fit(metrics.accuracy, gap, eps, recompute=number == 0)
         decided = [np.asarray(model.predict(half), dtype=float) for half in halves]
-        yield Outcome(float(eps), decided[0], decided[1], 1)
+        yield Outcome(eps, decided[0], decided[1], 1)
 
 
 def aif360_reject_option(split: Split, notion: Notion, learner: Learner) -> Outcomes:
@@ -130,18 +128,12 @@ def aif360_reject_option(split: Split, notion: Notion, learner: Learner) -> Outc
         yield Outcome(float(margin), decided[0], decided[1], 1)
 
 
-def _scores(model: Any) -> Any:
-    return lambda X: model.predict_proba(X)[:, 1]
-
-
 #: Other libraries' methods, by name; the first word is the library.
 RIVALS: dict[str, Method] = {
     "fairlearn exponentiated gradient": Method(
-        fairlearn_exponentiated_gradient, lambda learner: 25 * learner.n_eps
+        fairlearn_reduction, lambda learner: 25 * learner.n_eps
     ),
-    "fairlearn threshold optimizer": Method(
-        fairlearn_threshold_optimizer, lambda learner: 1, published=0.0
-    ),
+    "fairlearn threshold optimizer": Method(fairlearn_thresholds, lambda learner: 1, 0.0),
     "error-parity thresholds": Method(error_parity, lambda learner: 1),
     "oxonfair thresholds": Method(oxonfair, lambda learner: 1),
     "aif360 reject option": Method(aif360_reject_option, lambda learner: 1, two_groups_only=True),

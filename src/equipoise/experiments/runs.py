@@ -9,7 +9,7 @@ from pathlib import Path
 
 from joblib import Parallel, delayed, parallel_config
 
-from equipoise.experiments.tasks import Task, is_done, run_task
+from equipoise.experiments.tasks import Task, read_result, run_task
 
 
 @dataclass
@@ -29,22 +29,13 @@ def run_all(
     n_jobs: int = 1,
     echo: Callable[[str], object] = print,
 ) -> RunReport:
-    """Run the tasks whose files are not there yet.
+    """Run the tasks whose files are not there yet, ``n_jobs`` processes of one thread at a time.
 
-    Parameters
-    ----------
-    tasks : sequence of Task
-    folder : Path
-        Where the files are; made if it is not there.
-    sizes : mapping
-        From a problem to its rows, for the estimate of what remains.
-    n_jobs : int
-        Tasks at a time, each in a process and with one thread.
-    echo : callable
-        Gets a line for each task that ends.
+    ``sizes`` are the rows of each problem, for the estimate of what remains; ``echo`` gets a line
+    for each task that ends.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    todo = [task for task in tasks if not is_done(task, folder)]
+    todo = [task for task in tasks if read_result(task, folder) is None]
     report = RunReport(found=len(tasks) - len(todo))
     if report.found:
         echo(f"{report.found} of {len(tasks)} tasks were done before.")
@@ -69,7 +60,7 @@ def _attempt(number: int, task: Task, folder: Path) -> tuple[int, float, str]:
     """Run a task; that one fails must not take the others down."""
     start = time.perf_counter()
     try:
-        if not is_done(task, folder):  # by now, another run may have done it
+        if read_result(task, folder) is None:  # by now, another run may have done it
             run_task(task, folder)
     except Exception as error:
         failure = f"{type(error).__name__}: {error}"

@@ -26,25 +26,13 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Task:
-    """One method on one panel with one split.
-
-    Attributes
-    ----------
-    panel : Panel
-    method : str
-    seed : int
-        Of the split.
-    rows : int, optional
-        Use no more rows than these; for trials.
-    quick : bool
-        Whether the learner's settings are the quick ones.
-    """
+    """One method on one panel with one split."""
 
     panel: Panel
     method: str
-    seed: int
-    rows: int | None = None
-    quick: bool = False
+    seed: int  #: Of the split.
+    rows: int | None = None  #: Use no more rows than these; for trials.
+    quick: bool = False  #: Whether the learner's settings are the quick ones.
 
     def __str__(self) -> str:
         return f"{self.panel}, seed {self.seed}: {self.method}"
@@ -125,15 +113,6 @@ def read_result(task: Task, folder: Path) -> Result | None:
         return None
 
 
-def is_done(task: Task, folder: Path) -> bool:
-    """Whether a usable result is there, without reading all of it."""
-    try:
-        with np.load(folder / task.file_name) as stored:
-            return str(stored["identity"]) == task.identity()
-    except (OSError, BadZipFile, KeyError, ValueError, EOFError):
-        return False
-
-
 def make_tasks(
     panels: Iterable[Panel],
     methods: Iterable[str],
@@ -144,13 +123,7 @@ def make_tasks(
 ) -> list[Task]:
     """Return the tasks that make sense, a split after the other, panels in the order given.
 
-    Parameters
-    ----------
-    panels, methods, seeds : iterables
-    n_groups : dict
-        From a problem to its number of groups; relabeling and grid search are for two.
-    rows, quick
-        See `Task`.
+    ``n_groups`` is from a problem to its number of groups: relabeling and grid search are for two.
     """
     known, panels, methods = all_methods(), list(panels), list(methods)
     return [

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -25,53 +25,38 @@ _LEVEL = 0.05
 
 @dataclass(frozen=True)
 class Verdict:
-    """A reduction judged against one baseline in one panel.
+    """A reduction judged against one baseline in one panel, the mean of all splits.
 
-    Attributes
-    ----------
-    problem, learner, notion, reduction, baseline : str
-        "reweighting" is the method as published; "reweighting, any setting" all interpolants.
-    judgement : "dominates", "matches" or "loses"
-        Loses: for some setting of the baseline the reduction errs more, beyond uncertainty, or
-        cannot get as fair, beyond uncertainty. Dominates: for some setting it errs less, beyond
-        uncertainty, and it does not lose. Matches: neither.
-    difference, margin : float
-        Error of the reduction minus that of the baseline at the setting that decided, or at the
-        one with the largest difference, and what chance can do to it.
-    excess : float
-        By how much the reduction violates more there: above zero only where it cannot get as
-        fair as the baseline.
-    unreachable : bool
-        Whether ``excess`` is beyond uncertainty.
-    settings : int
-        Settings of the baseline that were compared.
-    train_difference : float
-        The largest difference of errors on the people learned from; NaN where nothing compares.
+    Loses: for some setting of the baseline the reduction errs more, beyond uncertainty, or cannot
+    get as fair, beyond uncertainty. Dominates: for some setting it errs less, beyond uncertainty,
+    and it does not lose. Matches: neither. Numbers are those of the setting that decided, or of the
+    one with the largest difference.
     """
 
     problem: str
     learner: str
     notion: str
     reduction: str
-    baseline: str
-    judgement: Judgement
-    difference: float
-    margin: float
-    excess: float
-    unreachable: bool
-    settings: int
-    train_difference: float
+    baseline: str  #: "reweighting" is as published; "reweighting, any setting" all interpolants.
+    difference: float  #: Error of the reduction minus that of the baseline,
+    margin: float  #: and what chance can do to it.
+    excess: float  #: By how much it violates more: above zero only where it cannot get as fair.
+    unreachable: bool  #: Whether ``excess`` is beyond uncertainty.
+    train_difference: float  #: The largest, on the people learned from; NaN where none compares.
+    settings: int = 1  #: Settings of the baseline that were compared.
 
+    @property
+    def score(self) -> float:
+        """By how much a difference is beyond uncertainty: above zero where the reduction loses."""
+        if self.unreachable:
+            return 1.0 + self.excess  # no error makes up for it
+        beyond = abs(self.difference) - self.margin
+        return float(np.sign(self.difference) * max(beyond, 0.0))
 
-@dataclass(frozen=True)
-class _Duel:
-    """One setting of a baseline, the mean of all splits."""
-
-    difference: float
-    margin: float
-    excess: float
-    unreachable: bool
-    train_difference: float
+    @property
+    def judgement(self) -> Judgement:
+        """Say "dominates", "matches" or "loses"."""
+        return JUDGEMENTS[1 + int(np.sign(self.score))]
 
 
 def judge(comparisons: Iterable[Row]) -> list[Verdict]:
@@ -106,50 +91,33 @@ def judge(comparisons: Iterable[Row]) -> list[Verdict]:
 def _verdict(baseline: str, rows: list[Row]) -> Verdict:
     settings = [group for _, group in _by(rows, "setting")]
     quantile = float(norm.ppf(1 - _LEVEL / (2 * len(settings))))
-    duels = [_duel(group, quantile) for group in settings]
-    scores = np.array([_score(duel) for duel in duels])
-    judgement: Judgement = "matches"
-    deciding = int(np.argmax([duel.difference for duel in duels]))
-    if (scores > 0).any():
-        judgement, deciding = "loses", int(np.argmax(scores))
-    elif (scores < 0).any():
-        judgement, deciding = "dominates", int(np.argmin(scores))
-    duel = duels[deciding]
+    duels = [_duel(baseline, group, quantile) for group in settings]
+    deciding = max(duels, key=lambda duel: duel.score)
+    if deciding.score <= 0:
+        deciding = min(duels, key=lambda duel: duel.score)
+    if deciding.score == 0:
+        deciding = max(duels, key=lambda duel: duel.difference)
     on_train = [d.train_difference for d in duels if not np.isnan(d.train_difference)]
+    worst = max(on_train, default=float("nan"))
+    return replace(deciding, settings=len(duels), train_difference=worst)
+
+
+def _duel(baseline: str, rows: list[Row], quantile: float) -> Verdict:
+    """Return the verdict on one setting of a baseline."""
+
+    def mean(name: str) -> float:
+        return float(np.mean([number(row, name) for row in rows]))
+
     problem, learner, notion, reduction = (
         str(rows[0][name]) for name in ("problem", "learner", "notion", "reduction")
     )
     return Verdict(
         *(problem, learner, notion, reduction, baseline),
-        judgement=judgement,
-        difference=duel.difference,
-        margin=duel.margin,
-        excess=duel.excess,
-        unreachable=duel.unreachable,
-        settings=len(duels),
-        train_difference=max(on_train, default=float("nan")),
-    )
-
-
-def _score(duel: _Duel) -> float:
-    """By how much a difference is beyond uncertainty: above zero where the reduction loses."""
-    if duel.unreachable:
-        return 1.0 + duel.excess  # no error makes up for it
-    beyond = abs(duel.difference) - duel.margin
-    return float(np.sign(duel.difference) * max(beyond, 0.0))
-
-
-def _duel(rows: list[Row], quantile: float) -> _Duel:
-    def mean(name: str) -> float:
-        return float(np.mean([number(row, name) for row in rows]))
-
-    excess = mean("excess")
-    return _Duel(
-        mean("difference"),
-        quantile * mean("standard_error"),
-        excess,
-        excess > quantile * mean("excess_standard_error"),
-        mean("train_difference"),
+        difference=mean("difference"),
+        margin=quantile * mean("standard_error"),
+        excess=mean("excess"),
+        unreachable=mean("excess") > quantile * mean("excess_standard_error"),
+        train_difference=mean("train_difference"),
     )
 
 

@@ -1,24 +1,30 @@
-"""The archive: a zip file of named parts, with a manifest that holds the sha256 of each."""
+"""The archive: a zip file of named parts, with a manifest that holds the sha256 of each.
+
+A file may be anybody's work. How much it would expand to is looked at before it is expanded, and
+whatever goes wrong inside it is a `ModelFileError`.
+"""
 
 from __future__ import annotations
 
 import json
 import zipfile
-import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from equipoise.atomic_files import new_file
 from equipoise.exceptions import ModelFileError
 
 #: Raised whenever files of the new kind cannot be read by an older version of this package.
 FORMAT_VERSION = 1
+#: What a file may expand to, unless `load` is told otherwise.
+MAX_BYTES = 1 << 31
 _MANIFEST, _SEAL = "manifest.json", "manifest.sha256"
-#: A manifest is a few kilobytes; more is an attack or a mistake.
-_LARGEST_MANIFEST = 1 << 27
-_NOT_READABLE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, UnicodeError)
+_MOST_PARTS = 16
+#: Text of this package's making shrinks to a hundredth at most; a bomb, to a thousandth.
+_MOST_RATIO, _HARMLESS = 250, 1 << 24
 
 
 def write(
@@ -47,41 +53,88 @@ def write(
             archive.writestr(info, data)
 
 
-def read(path: Path) -> tuple[dict[str, Any], dict[str, bytes]]:
+def read(path: Path, max_bytes: int) -> tuple[dict[str, Any], dict[str, bytes]]:
     """Return the manifest and the parts, all of them whole and unchanged."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            manifest = _read_manifest(archive, path)
-            return manifest, {
-                name: _read_part(archive, path, name, facts)
-                for name, facts in manifest["parts"].items()
-            }
-    except _NOT_READABLE as error:
-        raise _damaged(path, f"it cannot be read as a zip archive ({error})") from None
+
+    def whole(archive: zipfile.ZipFile) -> tuple[dict[str, Any], dict[str, bytes]]:
+        manifest = _read_manifest(archive, path)
+        listed = manifest["parts"].items()
+        return manifest, {name: _read_part(archive, path, name, facts) for name, facts in listed}
+
+    return _read(path, max_bytes, whole)
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
     """Return the manifest alone."""
+    return _read(path, MAX_BYTES, lambda archive: _read_manifest(archive, path))
+
+
+def _read(path: Path, max_bytes: int, look: Callable[[zipfile.ZipFile], Any]) -> Any:
+    with (
+        path.open("rb") as file,  # what goes wrong here is not the fault of the contents
+        contents_of(path, "it cannot be read as a zip archive"),
+        zipfile.ZipFile(file) as archive,
+    ):
+        check_expansion(archive, path.stat().st_size, max_bytes, _MOST_PARTS)
+        return look(archive)
+
+
+@contextmanager
+def contents_of(path: str | Path, how: str) -> Iterator[None]:
+    """Turn whatever the contents of a file lead to into one kind of error."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            return _read_manifest(archive, path)
-    except _NOT_READABLE as error:
-        raise _damaged(path, f"it cannot be read as a zip archive ({error})") from None
+        yield
+    except ModelFileError as error:
+        if str(path) in str(error):
+            raise
+        raise ModelFileError(f"{path} cannot be loaded: {error}") from error
+    except Exception as error:  # a crafted file can lead to any
+        raise _damaged(path, f"{how} ({type(error).__name__}: {str(error)[:300]})") from error
+
+
+def check_expansion(archive: zipfile.ZipFile, size: int, max_bytes: int, most: int) -> None:
+    """Refuse an archive that would expand to too much, or that only zip knows how to read."""
+    entries = archive.infolist()
+    expanded = sum(entry.file_size for entry in entries)
+    if len(entries) > most or len({entry.filename for entry in entries}) < len(entries):
+        raise ModelFileError(
+            f"it has {len(entries)} parts, or one twice; expected no more than {most:,}, each once."
+        )
+    for entry in entries:
+        known = entry.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+        if entry.flag_bits & 1 or not known:
+            raise ModelFileError(f"{entry.filename} is encrypted, or packed in an unknown way.")
+    if expanded > max_bytes:
+        raise ModelFileError(
+            f"it would expand to {expanded:,} bytes; the most that is allowed is {max_bytes:,}. If "
+            f"you know where the file comes from, allow more: load(path, max_bytes={expanded})."
+        )
+    if expanded > max(_HARMLESS, _MOST_RATIO * size):
+        raise ModelFileError(
+            f"it would expand from {size:,} to {expanded:,} bytes, more than {_MOST_RATIO} times "
+            "its size. No model file does."
+        )
+
+
+def parse(text: bytes) -> Any:
+    """Return what JSON says; it knows no infinity."""
+
+    def refuse(word: str) -> NoReturn:
+        raise ValueError(f"{word} is no JSON")
+
+    return json.loads(text, parse_constant=refuse)
 
 
 def _read_manifest(archive: zipfile.ZipFile, path: Path) -> dict[str, Any]:
-    names = archive.namelist()
-    if _MANIFEST not in names or _SEAL not in names:
+    if not {_MANIFEST, _SEAL} <= set(archive.namelist()):
         raise ModelFileError(
             f"{path} is a zip archive, but no model file: it has no {_MANIFEST}. Expected a file "
             "that equipoise.save has written."
         )
-    if archive.getinfo(_MANIFEST).file_size > _LARGEST_MANIFEST:
-        raise _damaged(path, "its manifest is far too large")
     text = archive.read(_MANIFEST)
     if sha256(text).hexdigest().encode() != archive.read(_SEAL).strip():
         raise _damaged(path, f"{_MANIFEST} is not what was written")
-    manifest = json.loads(text)
+    manifest = parse(text)
     if not isinstance(manifest, dict) or manifest.get("format") != "equipoise model":
         raise ModelFileError(f"{path} is not a model file: its manifest is of another kind.")
     version = manifest.get("format_version")
@@ -91,8 +144,9 @@ def _read_manifest(archive: zipfile.ZipFile, path: Path) -> dict[str, Any]:
             f"{path} has format version {version}, written by equipoise {written}; this version "
             f"reads up to {FORMAT_VERSION}. Upgrade: pip install --upgrade equipoise."
         )
-    if not isinstance(manifest.get("parts"), dict):
-        raise _damaged(path, "its manifest lists no parts")
+    for name in ("parts", "versions", "metadata"):
+        if not isinstance(manifest.get(name), dict):
+            raise _damaged(path, f"its manifest lists no {name}")
     return manifest
 
 
@@ -107,7 +161,7 @@ def _read_part(archive: zipfile.ZipFile, path: Path, name: str, facts: dict[str,
     return data
 
 
-def _damaged(path: Path, how: str) -> ModelFileError:
+def _damaged(path: str | Path, how: str) -> ModelFileError:
     return ModelFileError(
         f"{path} is damaged: {how}. Copy the file again from where it was made, or save the model "
         "again."

@@ -20,7 +20,7 @@ from equipoise.game.certificate import Certificate, Evidence, Scope
 from equipoise.game.column_generation import Queries
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.mixture import Mixture
-from equipoise.game.objectives import BalancedError, Costs
+from equipoise.game.objectives import BalancedError, Costs, PersonCosts
 from equipoise.game.pool import Pool
 from equipoise.metrics.tallies import Tally
 from equipoise.oracles.candidates import LabelAdapter
@@ -62,7 +62,7 @@ class NotKept:
 MODELS = (FairClassifier, ExponentiatedGradient, GridSearch, Frontier, RandomizedClassifier)
 
 _OTHERS = (
-    *(All, Linear, Inequality, Expression, Term, Row, Event, Costs, BalancedError),
+    *(All, Linear, Inequality, Expression, Term, Row, Event, Costs, BalancedError, PersonCosts),
     *(Certificate, FrontierPoint, Candidate, CellTable, LayeredTable, Pool),
     *(ThresholdedClassifier, PluginClassifier, CellProbabilities, ClassProbabilities, CellGroups),
     *(OneAgainstRest, LabelAdapter, Tally, TransformedClassifier, Pipeline),

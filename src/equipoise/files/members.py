@@ -6,10 +6,22 @@ when reading is a matter of a list of types; everything else is refused by name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+import io
+import math
+import zipfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+
+import numpy as np
+from sklearn.utils.metadata_routing import MetadataRequest
 
 from equipoise.exceptions import ModelFileError, UntrustedTypeError
+from equipoise.files.archive import check_expansion
+from equipoise.files.kept import walk
+
+#: Every array of a member is a file of its own: a forest has thousands.
+_MOST_MEMBERS = 1_000_000
 
 #: Types that files may hold besides those of scikit-learn, NumPy and SciPy, which skops trusts:
 #: trees, boosted trees (LightGBM's and XGBoost's too), and what other classifiers are made of.
@@ -33,6 +45,8 @@ TRUSTED = frozenset(
         "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
         "sklearn.tree._tree.Tree",
         "sklearn.utils._bunch.Bunch",
+        "sklearn.utils._metadata_requests.MetadataRequest",
+        "sklearn.utils._metadata_requests.MethodMetadataRequest",
         "xgboost.core.Booster",
         "xgboost.sklearn.XGBClassifier",
     }
@@ -43,7 +57,8 @@ def dump(objects: list[Any]) -> tuple[bytes, list[str]]:
     """Return the objects as bytes, and the types that a reader will have to trust explicitly."""
     skops = _skops()
     try:
-        data = skops.dumps(objects)
+        with _without_owners(objects):
+            data = skops.dumps(objects)
         needed = set(skops.get_untrusted_types(data=data)) - TRUSTED
     except Exception as error:  # skops raises whatever the state of an object leads to
         kinds = ", ".join(dict.fromkeys(type(value).__name__ for value in objects))
@@ -59,11 +74,32 @@ def dump(objects: list[Any]) -> tuple[bytes, list[str]]:
     return data, sorted(needed)
 
 
-def load(data: bytes, trusted: Iterable[str | type]) -> list[Any]:
+@contextmanager
+def _without_owners(objects: list[Any]) -> Iterator[None]:
+    """Let metadata requests name the estimator that they belong to: skops ends no cycle."""
+    requests = [part for part in walk(objects) if isinstance(part, MetadataRequest)]
+    owned = [
+        part
+        for request in requests
+        for part in (request, *vars(request).values())
+        if hasattr(part, "owner")
+    ]
+    owners = [part.owner for part in owned]
+    try:
+        for part, owner in zip(owned, owners, strict=True):
+            part.owner = owner if isinstance(owner, str) else type(owner).__name__
+        yield
+    finally:
+        for part, owner in zip(owned, owners, strict=True):
+            part.owner = owner
+
+
+def load(data: bytes, trusted: Iterable[str | type], max_bytes: int) -> list[Any]:
     """Return the objects, if all of their types are trusted."""
     skops = _skops()
     allowed = {_name(kind) for kind in ([trusted] if isinstance(trusted, str) else trusted)}
     try:
+        _check_sizes(data, max_bytes)
         present = set(skops.get_untrusted_types(data=data))
     except Exception as error:
         raise ModelFileError(f"the members cannot be read: {error}.") from error
@@ -76,6 +112,28 @@ def load(data: bytes, trusted: Iterable[str | type]) -> list[Any]:
             f"the members cannot be made again with the libraries installed here: {error}. The "
             "manifest tells which versions wrote them; see equipoise.files.read_manifest."
         ) from error
+
+
+def _check_sizes(data: bytes, max_bytes: int) -> None:
+    """Refuse members that would expand to too much, and arrays that claim more than they hold."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        check_expansion(archive, len(data), max_bytes, _MOST_MEMBERS)
+        for entry in archive.infolist():
+            if entry.filename.endswith(".npz"):
+                _check_sizes(archive.read(entry), max_bytes)
+            elif entry.filename.endswith(".npy"):
+                with archive.open(entry) as file:
+                    _check_array(file, entry.file_size)
+
+
+def _check_array(file: IO[bytes], size: int) -> None:
+    version = np.lib.format.read_magic(file)
+    read = {(1, 0): np.lib.format.read_array_header_1_0}.get(
+        version, np.lib.format.read_array_header_2_0
+    )
+    shape, _, dtype = read(file)
+    if dtype.hasobject or dtype.itemsize * math.prod(shape) > size:
+        raise ModelFileError(f"an array of {dtype} and shape {shape} is not in {size:,} bytes")
 
 
 def _name(kind: str | type) -> str:

@@ -24,6 +24,8 @@ from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.exceptions import ModelFileError, UntrustedTypeError
 from equipoise.files import archive
 from equipoise.files import members as member_files
+from equipoise.files.checks import check_model
+from equipoise.files.kept import kept_values
 from equipoise.files.kinds import MODELS, is_model
 from equipoise.files.state import Decoder, Encoder
 from equipoise.files.summary import summarize
@@ -43,9 +45,10 @@ def save(
 ) -> None:
     """Write a fitted model to a file, whole or not at all.
 
-    The file holds the classifiers, their weights, the constraint and the certificate. It holds no
-    training rows, unless the learner itself keeps them, as nearest neighbours do. Functions of
-    your own (an objective, a utility, a callback) are code and are left out.
+    The file holds the classifiers, their weights, the constraint and the certificate, with sums
+    over people, and what the classifiers themselves keep of single people: the manifest says that
+    for each type, under "keeps". Functions of your own (an objective, a utility, a callback) are
+    code and are left out.
 
     Parameters
     ----------
@@ -87,7 +90,8 @@ def save(
         known = ", ".join(kind.__name__ for kind in MODELS)
         raise TypeError(
             f"got a {type(model).__name__} to save; expected one of {known}, or a Pipeline that "
-            "ends in one. Other scikit-learn estimators are saved with skops itself."
+            "ends in one. Of a search, save best_estimator_. Other scikit-learn estimators are "
+            "saved with skops itself."
         )
     if not isinstance(model, RandomizedClassifier):
         check_is_fitted(model)
@@ -99,12 +103,15 @@ def save(
         "versions": versions(),
         **summarize(model),
         "types_to_trust": untrusted,
+        "keeps": kept_values(encoder.objects),
         "metadata": dict(metadata or {}),
     }
     archive.write(Path(path), manifest, {_STATE: state, _MEMBERS: members}, overwrite=overwrite)
 
 
-def load(path: str | Path, *, trusted: Iterable[str | type] = ()) -> Any:
+def load(
+    path: str | Path, *, trusted: Iterable[str | type] = (), max_bytes: int = archive.MAX_BYTES
+) -> Any:
     """Read a model from a file; nothing of what the file holds is run as code.
 
     Parameters
@@ -114,6 +121,8 @@ def load(path: str | Path, *, trusted: Iterable[str | type] = ()) -> Any:
         Further types that the file may hold, such as ``"my_package.MyLearner"``. Those of
         equipoise, scikit-learn, LightGBM and XGBoost need not be named. Making an object of a type
         runs that type's own code: name only what you know.
+    max_bytes : int, default=2 GiB
+        What the file may expand to; one that would expand to more is refused before it does.
 
     Returns
     -------
@@ -123,23 +132,20 @@ def load(path: str | Path, *, trusted: Iterable[str | type] = ()) -> Any:
     Raises
     ------
     ModelFileError
-        If the file is truncated, changed, written by a newer version, or no model file.
+        If the file is truncated, changed, written by a newer version, too large, or no model file.
     UntrustedTypeError
         If it holds types that are not trusted; it names them.
     """
-    manifest, parts = archive.read(Path(path))
+    manifest, parts = archive.read(Path(path), max_bytes)
     if missing := {_STATE, _MEMBERS} - set(parts):
         raise ModelFileError(f"{path} is damaged: {min(missing)} is missing. Save it again.")
-    objects = member_files.load(parts[_MEMBERS], trusted)
-    try:
-        return Decoder(objects).decode(json.loads(parts[_STATE]))
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-        if isinstance(error, ModelFileError):
-            raise
-        raise ModelFileError(
-            f"{path} was written by equipoise {manifest['versions'].get('equipoise')} and does not "
-            f"make sense to this version ({type(error).__name__}: {error})."
-        ) from error
+    objects = member_files.load(parts[_MEMBERS], trusted, max_bytes)
+    written = f"it was written by equipoise {manifest['versions'].get('equipoise')} and"
+    with archive.contents_of(path, f"{written} does not make sense to this version"):
+        decoder = Decoder(objects)
+        model = decoder.decode(archive.parse(parts[_STATE]))
+        check_model(model, decoder.made)
+        return model
 
 
 def read_manifest(path: str | Path) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 The graph computes what ``predict_pmf`` does: every member's decision, weighted. The draw is left to
 the caller, who knows the person: compare the second probability with a number in [0, 1) that is
-the same for the same person each time, such as `equipoise.rows.hashing.hash_uniform` of their
+the same for the same person each time, such as `equipoise.rows.hashing.draw_uniform` of their
 key. That is another draw than the one of ``predict``, with the same probability.
 """
 
@@ -11,12 +11,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import narwhals.stable.v1 as nw
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
 
 from equipoise.atomic_files import new_file
+from equipoise.cells.table import Array
 from equipoise.estimators.grid_search import GridSearch
 from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.files.onnx_graph import Graph, inputs_of
+from equipoise.files.onnx_probes import LARGEST, Probe, columns_of, nudged, probes
+from equipoise.rows.take import take_rows
+from equipoise.rows.validation import is_missing
+
+#: Numbers that differ by less than this, relatively, may fall on other sides of a threshold.
+NEAR = 1e-6
 
 
 def export_onnx(
@@ -36,15 +46,16 @@ def export_onnx(
     overwrite : bool, default=False
         Whether a file of this name is replaced.
     allowed : float, default=0
-        Share of the rows of X whose probabilities may differ. Some operators compute in single
-        precision, so a score next to a threshold can fall on its other side.
+        Share of the rows of X whose probabilities may differ. LightGBM's thresholds are rounded to
+        single precision, so a value within 1e-7 of itself of one can fall on its other side.
 
     Raises
     ------
     ValueError
-        If onnxruntime does not give the probabilities of ``predict_pmf`` for the rows of X.
+        If onnxruntime does not give the probabilities of ``predict_pmf`` for the rows of X, or for
+        rows made from them: missing values, unseen categories, extremes and the like.
     TypeError
-        If a member cannot be converted.
+        If a member or a column cannot be converted.
     """
     data = to_onnx(model, X, allowed=allowed).SerializeToString()
     with new_file(path, overwrite=overwrite) as partial:
@@ -80,9 +91,18 @@ def to_onnx(model: Any, X: Any, *, allowed: float = 0.0) -> Any:
     low, high = graph.number(0.0), graph.number(1.0)
     selected = graph.node("Min", graph.node("Max", selected, low), high)
     both = graph.node("Concat", graph.node("Sub", high, selected), selected, axis=1)
-    proto = graph.finish(both, {"classes": ", ".join(map(str, mixture.classes_.tolist()))})
-    _check(proto, mixture, X, allowed)
-    return proto
+    properties = {"classes": ", ".join(map(str, mixture.classes_.tolist()))}
+    asked = probes(X, mixture.predict_pmf)
+    unanswered = _unanswered(Runtime(graph.finish(both, properties), mixture), asked)
+    if unanswered:
+        both = graph.without(both, _limits(X, unanswered))
+        properties["unanswered"] = "; ".join(f"{p.what} of {p.column}" for p in unanswered)
+    runtime = Runtime(graph.finish(both, properties), mixture)
+    _check_rows(runtime, mixture, X, allowed)
+    for probe in asked:
+        if probe not in unanswered:
+            _check_probe(runtime, probe)
+    return runtime.proto
 
 
 def _mixture(model: Any) -> RandomizedClassifier:
@@ -98,21 +118,142 @@ def _mixture(model: Any) -> RandomizedClassifier:
     )
 
 
-def _check(proto: Any, mixture: RandomizedClassifier, X: Any, allowed: float) -> None:
-    """Refuse a graph that gives other probabilities than the mixture does."""
-    import onnxruntime
+_INSTEAD = "Use another learner or transformer, or deploy the model file."
 
-    session = onnxruntime.InferenceSession(
-        proto.SerializeToString(), providers=["CPUExecutionProvider"]
-    )
-    (got,) = session.run(None, inputs_of(X))
+
+class Runtime:
+    """A graph as onnxruntime runs it."""
+
+    def __init__(self, proto: Any, mixture: RandomizedClassifier) -> None:
+        import onnxruntime
+
+        self.proto = proto
+        quiet = onnxruntime.SessionOptions()
+        quiet.log_severity_level = 4  # errors are raised; no need to print them as well
+        try:
+            self.session = onnxruntime.InferenceSession(
+                proto.SerializeToString(), quiet, providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:  # onnxruntime raises many kinds
+            raise TypeError(
+                f"onnxruntime cannot run the graph of {_kinds_of(mixture)}: "
+                f"{str(error).splitlines()[0]} {_INSTEAD}"
+            ) from error
+
+    def refuses(self, rows: Any) -> bool:
+        """Whether the graph gives no answer for these rows either."""
+        return bool(np.isnan(self.run(rows)).all())
+
+    def run(self, rows: Any) -> Array:
+        """Return the probabilities; NaN for all rows if onnxruntime raises an error."""
+        inputs = inputs_of(rows)
+        try:
+            return self.session.run(None, inputs)[0]
+        except Exception:  # onnxruntime raises many kinds, such as for unknown categories
+            return np.full((len(next(iter(inputs.values()))), 2), np.nan)
+
+    def compare(self, rows: Any, expected: Array) -> tuple[Array, NDArray[np.intp]]:
+        """Return how often the graph selects each row, and the rows where it differs."""
+        got = self.run(rows)
+        same = np.isclose(got, expected, rtol=0.0, atol=1e-9)
+        return got[:, 1], np.flatnonzero(~same.all(axis=1))
+
+
+def _unanswered(runtime: Runtime, asked: list[Probe]) -> list[Probe]:
+    """Return the missing and excessive numbers that the model refuses or the graph gets wrong."""
+    return [
+        probe
+        for probe in asked
+        if probe.kind == "float"
+        and probe.what in LARGEST
+        and (isinstance(probe.expected, str) or len(runtime.compare(probe.rows, probe.expected)[1]))
+    ]
+
+
+def _limits(X: Any, unanswered: list[Probe]) -> dict[str, NDArray]:
+    """Return for each input of numbers which columns may not be missing, and the largest number."""
+    limits = {
+        name: np.array([0.0, np.inf])
+        for name, column in columns_of(X).items()
+        if column.kind == "float"
+    }
+    for probe in unanswered:
+        limit, largest = limits[probe.column], LARGEST[probe.what]
+        limit[0], limit[1] = max(limit[0], np.isnan(largest)), np.fmin(limit[1], largest)
+    if isinstance(nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame):
+        return {name: limit[:, None] for name, limit in limits.items()}
+    return {"X": np.column_stack(list(limits.values()))}
+
+
+def _check_rows(runtime: Runtime, mixture: RandomizedClassifier, X: Any, allowed: float) -> None:
+    """Refuse a graph that gives other probabilities than the mixture for the user's rows."""
     expected = mixture.predict_pmf(X)
-    differ = np.abs(got - expected).max(axis=1) > 1e-9
-    if differ.mean() > allowed:
-        at = int(np.flatnonzero(differ)[0])
+    got, differ = runtime.compare(X, expected)
+    if len(differ) > allowed * len(got):
+        at = int(differ[0])
         raise ValueError(
-            f"onnxruntime gives other probabilities than predict_pmf for {int(differ.sum())} of "
-            f"{len(differ)} rows, first for row {at}: {got[at, 1]:.6g} and not "
-            f"{expected[at, 1]:.6g}. Scores next to a threshold may differ in single precision; "
-            "allow a share of such rows with allowed=..., if you can bear it."
+            f"onnxruntime gives other probabilities than predict_pmf for {len(differ)} of "
+            f"{len(got)} rows, first for row {at}: {got[at]:.6g} and not {expected[at, 1]:.6g}. "
+            f"{_cause(mixture, take_rows(X, differ))}"
         )
+
+
+def _check_probe(runtime: Runtime, probe: Probe) -> None:
+    """Refuse a graph that decides otherwise on rows made for the purpose."""
+    if not isinstance(probe.expected, str):
+        got, differ = runtime.compare(probe.rows, probe.expected)
+        if len(differ):
+            at = int(differ[0])
+            raise ValueError(
+                f"{probe.column} with {probe.what}: onnxruntime gives {got[at]:.6g}, and "
+                f"predict_pmf {probe.expected[at, 1]:.6g}. {_advice(probe.kind, probe.what)}"
+            )
+    elif not runtime.refuses(probe.rows):
+        raise ValueError(
+            f"{probe.column} with {probe.what}: the model raises an error ({probe.expected}), but "
+            f"the graph would decide. {_advice(probe.kind, probe.what)}"
+        )
+
+
+def _advice(kind: str, what: str) -> str:
+    """Say what to do about values of some kind in a column of numbers or texts."""
+    if kind == "text":
+        return (
+            "A graph is given missing texts as empty ones. Fill them in before the fit, such as "
+            "X.fillna('unknown'), and let encoders ignore what they do not know: "
+            "OneHotEncoder(handle_unknown='ignore')."
+        )
+    if what == "missing values":
+        return "Fill them in by a first step, such as SimpleImputer(), and fit again."
+    return _INSTEAD
+
+
+def _kinds_of(mixture: RandomizedClassifier) -> str:
+    found = dict[str, None]()
+    for member in mixture.members:
+        inner = getattr(member, "classifier", member)
+        steps = inner.steps if isinstance(inner, Pipeline) else [("", inner)]
+        found[" after ".join(type(step).__name__ for _, step in reversed(steps))] = None
+    return ", ".join(found)
+
+
+def _cause(mixture: RandomizedClassifier, X: Any) -> str:
+    """Say why these rows differ."""
+    for name, (kind, values) in columns_of(X).items():
+        missing = sum(map(is_missing, values.tolist()))
+        if missing == len(values) or (missing and kind == "text"):
+            return f"{missing} of them have no value in {name}. {_advice(kind, 'missing values')}"
+    pmf = mixture.predict_pmf(X)
+    near = np.zeros(len(pmf), dtype=bool)
+    for factor in (1.0 - NEAR, 1.0 + NEAR):
+        near |= (mixture.predict_pmf(nudged(X, factor)) != pmf).any(axis=1)
+    if near.all():
+        return (
+            "They are next to a threshold: the model itself decides otherwise where its numbers "
+            "change by a millionth, and trees in ONNX compute in single precision. Allow a share "
+            "of such rows with allowed=..., if you can bear it."
+        )
+    return (
+        f"{int((~near).sum())} of them are not next to a threshold: the converter of "
+        f"{_kinds_of(mixture)} does not do what the model does. {_INSTEAD}"
+    )

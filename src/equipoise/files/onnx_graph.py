@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -9,18 +11,27 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.dummy import DummyClassifier
-from sklearn.pipeline import Pipeline
+from sklearn.ensemble import GradientBoostingClassifier
+from sklearn.ensemble._forest import BaseForest
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.tree import BaseDecisionTree
 
+from equipoise.files.onnx_probes import columns_of
 from equipoise.oracles.candidates import LabelAdapter
 from equipoise.oracles.cell_probabilities import CellProbabilities, OneAgainstRest
 from equipoise.oracles.plugin import ROUNDING, PluginClassifier
 from equipoise.oracles.thresholds import ThresholdedClassifier
+from equipoise.oracles.transformed import TransformedClassifier
+from equipoise.rows.validation import is_missing
 
 #: Versions of the operators that the graph is made of, and of the format.
 _OPSET, _ML_OPSET, _IR_VERSION = 19, 3, 9
 _OUTPUT = "probabilities"
 #: Libraries whose classifiers onnxmltools converts.
 _BOOSTING = ("lightgbm", "xgboost")
+#: Those of scikit-learn that round the rows to single precision themselves, as XGBoost does.
+_READ_IN_SINGLE = (BaseDecisionTree, BaseForest, GradientBoostingClassifier)
 
 
 class Graph:
@@ -34,8 +45,10 @@ class Graph:
 
     def __init__(self, X: Any) -> None:
         self.onnx, self.skl2onnx = _libraries()
-        self.inputs = inputs_of(X)
-        self.types = {name: _onnx_type(column) for name, column in self.inputs.items()}
+        self.inputs = {name: _onnx_type(values) for name, values in inputs_of(X).items()}
+        #: The rows that classifiers are given: for each input its value here and its type.
+        self.rows = {name: (name, kind) for name, kind in self.inputs.items()}
+        self._transformed: dict[tuple[Any, ...], tuple[str, Any]] = {}
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
         self.prefix = ""
@@ -85,6 +98,9 @@ class Graph:
             return self.as_double(self.node("Less", cost, self.number(least)))
         if isinstance(member, ThresholdedClassifier):
             return self.above(member.classifier, member.threshold)
+        if isinstance(member, TransformedClassifier):
+            with self.through([member.transformer]):
+                return self.decision(member.classifier)
         if isinstance(member, LabelAdapter):
             return self.label_is(member.classifier, member.classes[1])
         return self.label_is(member, 1)
@@ -92,7 +108,8 @@ class Graph:
     def above(self, classifier: Any, threshold: float) -> str:
         """Return 1 where the score of class 1 is above a threshold."""
         margins = hasattr(classifier, "decision_function")
-        if margins and _library(_last_step(classifier)) in _BOOSTING:
+        last = classifier.steps[-1][1] if isinstance(classifier, Pipeline) else classifier
+        if margins and _library(last) in _BOOSTING:
             # Their converters give probabilities only, of which the margins are the log-odds.
             margins, threshold = False, float(expit(threshold))
         both = self.as_double(self.convert(classifier, raw=margins)[1])
@@ -143,30 +160,89 @@ class Graph:
 
     def convert(self, classifier: Any, *, raw: bool) -> list[str]:
         """Convert a classifier of another library; return its labels and its scores."""
-        types, prefix, make_node = self.types, f"{self.name()}_", self.onnx.helper.make_node
-        if single := list(types) == ["X"] and _library(classifier) == "xgboost":
-            types = {"X": _single_precision(types["X"])}  # as XGBoost itself reads rows
-        part = _convert(self.skl2onnx, classifier, types, raw)
-        part = self.onnx.compose.add_prefix(part, prefix)
-        if single:
-            to = self.onnx.TensorProto.FLOAT
-            self.nodes.append(make_node("Cast", ["X"], [f"{prefix}X"], to=to))
-        else:
-            self.nodes += [make_node("Identity", [n], [f"{prefix}{n}"]) for n in self.inputs]
-        self.nodes += part.graph.node
-        self.constants += part.graph.initializer
-        return [output.name for output in part.graph.output]
+        if isinstance(classifier, Pipeline):
+            with self.through([step for _, step in classifier.steps[:-1]]):
+                return self.convert(classifier.steps[-1][1], raw=raw)
+        _refuse_categories(classifier)
+        rows = self.rows
+        if len(rows) > 1 and "StringTensorType" not in {type(k).__name__ for _, k in rows.values()}:
+            joined = self.node("Concat", *(self.as_double(v) for v, _ in rows.values()), axis=1)
+            rows = {"X": (joined, self._type("Double", len(rows)))}
+        if isinstance(classifier, _READ_IN_SINGLE) or _library(classifier) == "xgboost":
+            rows = {name: self._in_single(value, kind) for name, (value, kind) in rows.items()}
+        options: dict[str, Any] = {"zipmap": False} | ({"raw_scores": True} if raw else {})
+        outputs = self._part(classifier, rows, {id(classifier): options})
+        if isinstance(classifier, (BaseDecisionTree, BaseForest)):
+            _send_missing(self.nodes, getattr(classifier, "estimators_", [classifier]))
+        return [output.name for output in outputs]
+
+    @contextmanager
+    def through(self, transformers: list[Any]) -> Iterator[None]:
+        """Let classifiers be given transformed rows; members that share a transformer share it."""
+        before, steps = self.rows, [step for step in transformers if step != "passthrough"]
+        if steps:
+            at = (*(value for value, _ in before.values()), *map(id, steps))
+            if at not in self._transformed:
+                (output,) = self._part(make_pipeline(*steps), before, None)
+                width = output.type.tensor_type.shape.dim[1].dim_value or None
+                self._transformed[at] = self.as_double(output.name), self._type("Double", width)
+            self.rows = {"X": self._transformed[at]}
+        yield
+        self.rows = before
+
+    def _part(self, part: Any, rows: dict[str, tuple[str, Any]], options: Any) -> Any:
+        """Convert a part by skl2onnx and add it to the graph; return its outputs."""
+        types = [(name, kind) for name, (_, kind) in rows.items()]
+        prefix = f"{self.name()}_"
+        proto = self.onnx.compose.add_prefix(_convert(self.skl2onnx, part, types, options), prefix)
+        self.nodes += [
+            self.onnx.helper.make_node("Identity", [value], [f"{prefix}{name}"])
+            for name, (value, _) in rows.items()
+        ]
+        self.nodes += list(proto.graph.node)
+        self.constants += proto.graph.initializer
+        return proto.graph.output
+
+    def _in_single(self, value: str, kind: Any) -> tuple[str, Any]:
+        single = self.node("Cast", value, to=self.onnx.TensorProto.FLOAT)
+        return single, self._type("Float", kind.shape[1])
+
+    @staticmethod
+    def _type(name: str, width: int | None) -> Any:
+        from skl2onnx.common import data_types
+
+        return getattr(data_types, f"{name}TensorType")([None, width])
+
+    def without(self, output: str, refused: dict[str, NDArray]) -> str:
+        """Return the output, NaN for rows that the model itself refuses.
+
+        Parameters
+        ----------
+        output : str
+        refused : mapping from input to array of shape (2, columns)
+            For each column of an input 1 where NaN is refused, and the largest number that is not.
+        """
+        bad = self.number(0.0)
+        for name, (missing, largest) in refused.items():
+            missing_here = self.node(
+                "And", self.node("IsNaN", name), self.constant(missing[None].astype(bool))
+            )
+            above = self.node("Greater", self.node("Abs", name), self.constant(largest[None]))
+            some = self.as_double(self.node("Or", missing_here, above))
+            worst = self.node("ReduceMax", some, self.constant(np.array([1])))
+            bad = self.node("Max", bad, worst)
+        is_bad = self.node("Cast", bad, to=self.onnx.TensorProto.BOOL)
+        return self.node("Where", is_bad, self.number(np.nan), output)
 
     def finish(self, output: str, properties: dict[str, str]) -> Any:
         """Return the model whose output is this one."""
         helper, double = self.onnx.helper, self.onnx.TensorProto.DOUBLE
-        self.nodes.append(helper.make_node("Identity", [output], [_OUTPUT]))
         graph = helper.make_graph(
-            self.nodes,
+            [*self.nodes, helper.make_node("Identity", [output], [_OUTPUT])],
             "equipoise",
             [
                 helper.make_tensor_value_info(name, _ELEMENT[type(kind).__name__], kind.shape)
-                for name, kind in self.types.items()
+                for name, kind in self.inputs.items()
             ],
             [helper.make_tensor_value_info(_OUTPUT, double, [None, 2])],
             self.constants,
@@ -184,26 +260,14 @@ _ELEMENT = {"DoubleTensorType": 11, "Int64TensorType": 7, "StringTensorType": 8}
 
 
 def inputs_of(X: Any) -> dict[str, NDArray]:
-    """Return what the graph is given, by the name of the input."""
-    native = nw.from_native(X, eager_only=True, pass_through=True)
-    if isinstance(native, nw.DataFrame):
-        columns = {name: native[name].to_numpy() for name in native.columns}
-        return {name: _column(values)[:, None] for name, values in columns.items()}
-    array = np.asarray(X)
-    if array.ndim != 2 or array.dtype.kind not in "biuf":
-        raise TypeError(
-            f"X is an array of shape {array.shape} and type {array.dtype}; expected rows of "
-            "numbers, or a data frame."
-        )
-    return {"X": array.astype(np.float64)}
-
-
-def _column(values: NDArray) -> NDArray:
-    if values.dtype.kind in "biu":
-        return values.astype(np.int64)
-    if values.dtype.kind == "f":
-        return values.astype(np.float64)
-    return values.astype(str).astype(object)
+    """Return what the graph is given, by the name of the input; a missing text is an empty one."""
+    columns = columns_of(X)
+    if not isinstance(nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame):
+        return {"X": np.column_stack([column.values for column in columns.values()])}
+    return {
+        name: (np.where(values == None, "", values) if kind == "text" else values)[:, None]  # noqa: E711
+        for name, (kind, values) in columns.items()
+    }
 
 
 def _onnx_type(values: NDArray) -> Any:
@@ -217,32 +281,86 @@ def _onnx_type(values: NDArray) -> Any:
     return kinds[values.dtype.kind]([None, values.shape[1]])
 
 
-def _single_precision(kind: Any) -> Any:
-    from skl2onnx.common.data_types import FloatTensorType
-
-    return FloatTensorType(kind.shape)
-
-
-def _convert(skl2onnx: Any, classifier: Any, types: dict[str, Any], raw: bool) -> Any:
-    last = _last_step(classifier)
-    if _library(last) in _BOOSTING:
-        _register_boosting(skl2onnx, last)
-    options = {id(last): {"zipmap": False, **({"raw_scores": True} if raw else {})}}
+def _convert(skl2onnx: Any, part: Any, types: list[tuple[str, Any]], options: Any) -> Any:
+    if _library(part) in _BOOSTING:
+        _register_boosting(skl2onnx, part)
     try:
         return skl2onnx.convert_sklearn(
-            classifier,
-            initial_types=list(types.items()),
+            part,
+            initial_types=types,
             options=options,
             target_opset={"": _OPSET, "ai.onnx.ml": _ML_OPSET},
+            custom_conversion_functions={SimpleImputer: _convert_imputer},
+            custom_shape_calculators={SimpleImputer: _shape_of_imputer},
         )
     except Exception as error:  # skl2onnx raises many kinds
+        steps = part.steps if isinstance(part, Pipeline) else [("", part)]
+        names = ", ".join(type(step).__name__ for _, step in steps)
+        cause: BaseException = error
+        while cause.__cause__ is not None:
+            cause = cause.__cause__
         raise TypeError(
-            f"skl2onnx cannot convert {type(last).__name__}: {str(error).splitlines()[0]}"
+            f"skl2onnx cannot convert {names}: {str(cause).splitlines()[0]} Use another learner or "
+            "transformer, or deploy the model file."
         ) from error
 
 
-def _last_step(classifier: Any) -> Any:
-    return classifier.steps[-1][1] if isinstance(classifier, Pipeline) else classifier
+def _shape_of_imputer(operator: Any) -> None:
+    from skl2onnx.common.data_types import DoubleTensorType, StringTensorType
+
+    imputer = operator.raw_operator
+    if any(isinstance(given.type, StringTensorType) for given in operator.inputs):
+        raise TypeError(
+            "it fills in texts, and ONNX has no missing text. Fill in texts before the fit, such "
+            "as X.fillna('unknown')."
+        )
+    if imputer.add_indicator or not is_missing(imputer.missing_values):
+        raise TypeError(
+            "only missing_values=nan and add_indicator=False can be converted; add a column that "
+            "tells what is missing before the fit."
+        )
+    kept = ~np.isnan(np.asarray(imputer.statistics_, dtype=float))
+    if not kept.all():
+        raise TypeError("a column of the fit had no value at all; drop it before the fit.")
+    operator.outputs[0].type = DoubleTensorType([None, len(kept)])
+
+
+def _convert_imputer(scope: Any, operator: Any, container: Any) -> None:
+    """Fill in numbers in double precision, for which ONNX's own operator has no implementation."""
+    statistics = np.asarray(operator.raw_operator.statistics_, dtype=float)
+    given, missing, values = (scope.get_unique_variable_name(n) for n in ("x", "missing", "values"))
+    container.add_initializer(values, 11, [1, len(statistics)], statistics)
+    container.add_node("Cast", operator.inputs[0].full_name, given, to=11, op_version=13)
+    container.add_node("IsNaN", given, missing, op_version=13)
+    filled = operator.outputs[0].full_name
+    container.add_node("Where", [missing, values, given], filled, op_version=16)
+
+
+def _send_missing(nodes: list[Any], trees: list[Any]) -> None:
+    """Send missing values where the trees send them, which skl2onnx leaves out."""
+    ensemble = next(node for node in reversed(nodes) if node.op_type == "TreeEnsembleClassifier")
+    found = {attribute.name: attribute.ints for attribute in ensemble.attribute}
+    found["nodes_missing_value_tracks_true"][:] = [
+        int(trees[tree].tree_.missing_go_to_left[node])
+        for tree, node in zip(found["nodes_treeids"], found["nodes_nodeids"], strict=True)
+    ]
+
+
+def _refuse_categories(classifier: Any) -> None:
+    """Refuse classifiers that were trained on categories of their own kind."""
+    library = _library(classifier)
+    if library == "lightgbm":
+        categorical: Any = bool(classifier.booster_.pandas_categorical)
+    elif library == "xgboost":
+        categorical = "c" in (classifier.get_booster().feature_types or [])
+    else:
+        categorical = np.any(getattr(classifier, "is_categorical_", False))
+    if categorical:
+        raise TypeError(
+            f"{type(classifier).__name__} was trained on categorical columns of a frame, which a "
+            "graph cannot be given. Put a OneHotEncoder(handle_unknown='ignore') before it, in a "
+            "pipeline, and fit again."
+        )
 
 
 def _library(classifier: Any) -> str:

@@ -20,15 +20,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.pipeline import Pipeline
 
 from equipoise.exceptions import ModelFileError
-from equipoise.files.kinds import KINDS, NAMES, NotKept, is_model
+from equipoise.files.kinds import KINDS, NAMES, NotKept
 from equipoise.game.pool import Pool
 
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType, partial, np.ufunc)
 #: Attributes that serve a fit and would carry code, paths or threads.
 _LEFT_OUT = {"callback": None, "checkpoint": None}
+#: In bytes; texts of a fixed length can claim any.
+_LARGEST_ARRAY = 1 << 30
 
 
 class Encoder:
@@ -51,7 +52,7 @@ class Encoder:
             return {"$scalar": value.dtype.str, "value": _flat(np.array([value]), self)[0]}
         if kind is np.ndarray:
             return self._array(value)
-        if kind in NAMES and (kind is not Pipeline or is_model(value)):
+        if kind in NAMES:  # pipelines too, so that a step that several share is written once
             return self._own(value)
         return self._container(value)
 
@@ -130,7 +131,7 @@ def _flat(array: NDArray, encoder: Encoder) -> list[Any]:
         return array.ravel().view(np.int64).tolist()
     if array.dtype.kind == "O":
         return [encoder.encode(entry) for entry in array.ravel()]
-    if array.dtype.kind in "biufUS" and array.dtype.kind != "S":
+    if array.dtype.kind in "biufU":
         return [_float(v) if type(v) is float else v for v in array.ravel().tolist()]
     raise ModelFileError(
         f"the model holds an array of type {array.dtype}, which a model file cannot; expected "
@@ -143,6 +144,7 @@ class Decoder:
 
     def __init__(self, objects: Sequence[Any]) -> None:
         self.objects = objects
+        self.made: list[Any] = []
         self._seen: dict[int, Any] = {}
 
     def decode(self, value: Any) -> Any:
@@ -188,6 +190,8 @@ class Decoder:
 
     def _array(self, dtype: str, values: list[Any], shape: tuple[int, ...]) -> NDArray:
         kind = np.dtype(dtype)
+        if kind.kind not in "biufUmMO" or kind.itemsize * len(values) > _LARGEST_ARRAY:
+            raise ModelFileError(f"it holds {len(values):,} values of type {dtype}.")
         if kind.kind == "O":
             array = np.empty(len(values), dtype=object)
             array[:] = [self.decode(entry) for entry in values]
@@ -207,5 +211,6 @@ class Decoder:
             return kind(*map(self.decode, value["values"]))
         made: Any = Pool() if kind is Pool else object.__new__(kind)
         self._seen[value["number"]] = made
+        self.made.append(made)
         vars(made).update({name: self.decode(entry) for name, entry in value["state"].items()})
         return made

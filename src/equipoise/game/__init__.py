@@ -5,7 +5,7 @@ from equipoise.game.column_generation import column_generation, many_bounds
 from equipoise.game.exponentiated_gradient import exponentiated_gradient
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.mixture import Mixture
-from equipoise.game.objectives import BalancedError, Costs
+from equipoise.game.objectives import BalancedError, Costs, PersonCosts
 from equipoise.game.pool import Oracle, Pool, Response
 from equipoise.game.rounds import Limits, Outcome, Reason, Round, run
 
@@ -13,6 +13,7 @@ __all__ = [
     "BalancedError",
     "Certificate",
     "Costs",
+    "PersonCosts",
     "Lagrangian",
     "Limits",
     "Mixture",

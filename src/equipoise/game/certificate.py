@@ -77,6 +77,18 @@ class Evidence:
         """Return the value of Q."""
         return self.lagrangian.upper(self.mean_shares())
 
+    def numbers(self) -> dict[str, float]:
+        """Return the numbers of a certificate that follow from this, by name."""
+        mean, lower, upper = self.mean_shares(), self.lower(), self.upper()
+        return {
+            "error": float(self.lagrangian.error(mean)),
+            "violation": float(self.lagrangian.violation(mean)),
+            "lower": lower,
+            "upper": upper,
+            "gap": max(upper - lower, 0.0),
+            "free_error": float(self.lagrangian.error(self.shares).min()),
+        }
+
     def mean_shares(self) -> Array:
         """Return s(Q)."""
         return self.mixture.shares(self.shares)
@@ -217,7 +229,9 @@ class Certificate:
         )
 
     def check(self) -> tuple[float, float]:
-        """Prove lower and upper value again, from the pool's shares and the multipliers queried.
+        """Prove the numbers again, from the pool's shares and the multipliers queried.
+
+        These are error, violation, lower and upper value, gap, and the error without constraints.
 
         Returns
         -------
@@ -229,16 +243,15 @@ class Certificate:
         ValueError
             If they are not the values that this certificate states.
         """
-        recomputed = self.evidence.lower(), self.evidence.upper()
-        for name, stated, found in zip(
-            ("lower", "upper"), (self.lower, self.upper), recomputed, strict=True
-        ):
+        recomputed = self.evidence.numbers()
+        for name, found in recomputed.items():
+            stated = getattr(self, name)
             if not (stated == found or abs(stated - found) <= _RECOMPUTED * max(1.0, abs(found))):
                 raise ValueError(
-                    f"the certificate states a {name} value of {stated!r}, but its evidence gives "
-                    f"{found!r}: one of them was changed after the fit. Fit anew."
+                    f"the certificate states {name}={stated!r}, but its evidence gives {found!r}: "
+                    "one of them was changed after the fit. Fit anew."
                 )
-        return recomputed
+        return recomputed["lower"], recomputed["upper"]
 
     @property
     def status(self) -> Status:
@@ -296,14 +309,14 @@ class Certificate:
             "scope": self.scope.value,
             "status": self.status.value,
             "gap_closed": bool(self.is_optimal()),
-            "conflict": [str(row) for row in self.conflict],
+            "conflict": [row.sentence() for row in self.conflict],
             "text": str(self),
         }
 
     def __str__(self) -> str:
         scope = self.scope.value
-        proven = "certified" if self.scope is Scope.WHOLE_CLASS else "search gap closed"
-        closed = proven if self.is_optimal() else f"NOT {proven}"
+        name = "" if self.scope is Scope.WHOLE_CLASS else "search gap "
+        closed = name + ("closed" if self.is_optimal() else "NOT closed")
         lines = [
             f"bounds      {self.status.value}",
             f"error       {self.error:.4f}",
@@ -337,7 +350,7 @@ class Certificate:
             if self.possible
             else "No decisions whatsoever can meet them, not even with every label known."
         )
-        rows = "; ".join(map(str, self.conflict))
+        rows = "; ".join(row.sentence() for row in self.conflict)
         in_all = (
             f", or {self.total_slack:.4f} in all, spread over the bounds that need it"
             if self.total_slack > 0
@@ -369,7 +382,8 @@ class Certificate:
             f"binding     {len(self.binding)} of {len(self.rows)} constraints{limits}",
         ]
         lines += [
-            f'loosening "{row}" by 0.01 saves at most {price:.4f} of error' for row, price in prices
+            f'loosening "{row.sentence()}" by 0.01 saves at most {price:.4f} of error'
+            for row, price in prices
         ]
         return lines
 

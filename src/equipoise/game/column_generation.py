@@ -333,7 +333,7 @@ class _Bound:
         return replace(
             found,
             mixture=Mixture.of_weights(np.eye(len(pool))[self.unconstrained], found.multipliers),
-            error=value,
+            error=float(self.game.error(alone)),
             violation=float(self.game.violation(alone)),
             upper=value,
             gap=max(value - found.lower, 0.0),

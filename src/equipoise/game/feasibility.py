@@ -7,8 +7,7 @@ least *total* slack, and the indicator of some rows makes their common bound lea
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, NamedTuple
@@ -16,10 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from equipoise.cells.table import Array, CellTable
-from equipoise.constraints.base import Constraint
-from equipoise.exceptions import EquipoiseWarning
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian
-from equipoise.game.mixture import Mixture, best_mixture, least_slack_mixture
+from equipoise.game.mixture import Mixture, least_slack_mixture
 from equipoise.game.pool import Oracle, Pool, Response
 from equipoise.game.rounds import Round
 
@@ -27,8 +24,6 @@ from equipoise.game.rounds import Round
 _MAX_ROUNDS = 500
 #: A learner that is not exact is asked no more often than this about one part of a conflict.
 _MOST_FITS = 20
-#: Cost of a unit of violation in the search for parameters: more than any error it could save.
-_PENALTY = 100.0
 
 
 class Slack(NamedTuple):
@@ -205,27 +200,3 @@ def can_be_met(lagrangian: Lagrangian, oracle: Oracle, pool: Pool) -> bool:
         if slack.upper <= TOLERANCE:
             return True
     return slack.upper <= TOLERANCE
-
-
-def choose_parameters(
-    constraint: Constraint, game: Callable[[Constraint], Lagrangian], s: Array
-) -> Constraint:
-    """Return the constraint with open parameters of least error over mixtures of a pool.
-
-    No classifier is fitted: every value tried is a small linear program over their shares.
-
-    Parameters
-    ----------
-    game : callable
-        From a constraint without open parameters to its Lagrangian.
-    s : array of shape (P, C)
-        The selected shares of the classifiers.
-    """
-
-    def value(closed: Constraint) -> float:
-        lagrangian = replace(game(closed), B=_PENALTY)
-        return lagrangian.upper(best_mixture(lagrangian, s).shares(s))
-
-    with warnings.catch_warnings():  # compiled once for each value tried; one warning is enough
-        warnings.simplefilter("ignore", EquipoiseWarning)
-        return constraint.settle(value)

@@ -28,6 +28,9 @@ _LP_OPTIONS = {
     "primal_feasibility_tolerance": 1e-10,
     "dual_feasibility_tolerance": 1e-10,
 }
+#: Of equally good classifiers the later ones are mixed: a constant, which is there from the start,
+#: gives way to an answer of the learner. This is what a step back in the pool costs.
+_TIE = 1e-9
 #: Excesses below this are rounding: they make no bound worth a multiplier.
 _ROUNDING = 1e-12
 
@@ -154,7 +157,7 @@ class _Block:
 def _block_of(game: Lagrangian, s: Array, most: float) -> _Block:
     is_hard = not np.isfinite(game.B)
     return _Block(
-        cost=game.error(s),
+        cost=game.error(s) - _TIE * np.arange(len(s)),
         excess=(game.gamma(s) - game.c).T,
         directions=np.ones((game.n_constraints, 1)),
         price=np.array([0.0 if is_hard else game.B]),

@@ -11,7 +11,7 @@ import numpy as np
 from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.conditions import tabulate
 
-#: g_err: (sensitive values of a cell, label, prediction) -> loss in [0, 1].
+#: g_err(A, Y, h): (sensitive values of a cell, label, prediction) -> loss in [0, 1].
 Loss = Callable[[dict, int, int], float]
 
 
@@ -19,8 +19,8 @@ Loss = Callable[[dict, int, int], float]
 class Objective(Protocol):
     """Anything that can tabulate a loss over cells."""
 
-    def table(self, cells: CellTable) -> Array:
-        """g_err in every cell (rows) for prediction 0 and 1 (columns)."""
+    def table(self, cells: CellTable) -> Array | str:
+        """g_err in every cell (rows) for prediction 0 and 1 (columns); or a utility's name."""
         ...
 
 
@@ -135,8 +135,42 @@ class BalancedError:
         return Costs().table(cells) * np.reshape(scale, (-1, 1))
 
 
-def loss_table(loss: Objective | Loss | None, cells: CellTable) -> Array:
-    """Tabulate g_err(A, Y, prediction) over the cells, shape (C, 2).
+@dataclass(frozen=True)
+class PersonCosts:
+    """Objective: the mean cost of decisions that cost each person something else.
+
+    The paper's g_err(X, A, Y, h(X)), given person by person, such as the loss on a loan of this
+    size. The costs are two columns of ``utilities``, numbers in [0, 1] like all of these; divide
+    by the largest cost.
+
+    Parameters
+    ----------
+    column : str, default="cost"
+        Name of the columns without their ending: with ``fit(..., utilities=frame)``,
+        ``frame["cost_0"]`` is what it costs not to select a person, ``frame["cost_1"]`` what it
+        costs to select them.
+
+    Examples
+    --------
+    >>> from equipoise.cells import Cells
+    >>> from equipoise.cells.layered import layered
+    >>> cells = Cells.from_columns([0, 1, 1], {"sex": ["F", "F", "M"]})
+    >>> costs = np.array([[0.0, 0.3], [0.9, 0.0], [0.6, 0.0]])
+    >>> cells = layered(cells, utilities={"cost": costs})
+    >>> offset, slope = cells.total(PersonCosts("cost").table(cells))
+    >>> print(round(offset, 2), round(offset + slope @ cells.sum([1, 1, 0]), 2))  # nobody; two
+    0.5 0.3
+    """
+
+    column: str = "cost"
+
+    def table(self, cells: CellTable) -> str:
+        """Return the name of the utility that is minimised; `CellTable.total` looks it up."""
+        return self.column
+
+
+def loss_table(loss: Objective | Loss | None, cells: CellTable) -> Array | str:
+    """Tabulate g_err(A, Y, prediction) over the cells, shape (C, 2); or name a utility.
 
     >>> from equipoise.cells import Cells
     >>> cells = Cells.from_columns([0, 1], {"sex": ["F", "M"]})
@@ -151,8 +185,9 @@ def loss_table(loss: Objective | Loss | None, cells: CellTable) -> Array:
         return loss.table(cells)
     if not callable(loss):
         raise TypeError(
-            f"objective is {loss!r}; expected None (the error rate), Costs(...), or a function "
-            "(sensitive, label, prediction) -> loss in [0, 1]."
+            f"objective is {loss!r}; expected None (the error rate), Costs(...), "
+            "BalancedError(...), PersonCosts(...), or a function (sensitive, label, prediction) -> "
+            "loss in [0, 1]."
         )
     table = tabulate(loss, cells)
     if not np.all((table >= 0) & (table <= 1)):

@@ -24,13 +24,9 @@ from equipoise.metrics.comparison import (
 )
 from equipoise.metrics.uncertainty import (
     Kind,
+    Means,
     check_level,
-    contrast_errors,
-    effective_size,
-    largest_deviations,
-    least_variance,
-    normal_deviations,
-    rate_covariance,
+    joint_limits,
     rate_intervals,
     resample,
 )
@@ -146,68 +142,21 @@ def confidence_interval(
 
 
 def _of_disparity(
-    comparisons: list[Comparison],
-    ratio: bool,
-    agg: Agg,
-    level: float,
-    draws: Draws | None,
+    comparisons: list[Comparison], ratio: bool, agg: Agg, level: float, draws: Draws | None
 ) -> Interval:
     """Bound all deviations at once, and with them the largest."""
     if not comparisons:
         return Interval(float("nan"), float("nan"), float("nan"))
-    blocks = [_Block(comparison, ratio) for comparison in comparisons]
-    source = np.random.default_rng(0)  # fixed: the quantile must not differ between calls
-    largest = [
-        block.normal(source) if draws is None else block.resampled(draws) for block in blocks
-    ]
-    reach = float(np.quantile(np.max(largest, axis=0), level))
-    ends = [block.ends(reach) for block in blocks]
+    blocks = [(Means.of_rates(c.audit, c.rate, c.masks, ratio), c.contrasts) for c in comparisons]
+    drawn = None if draws is None else [c.rates(draws) for c in comparisons]
+    ends = [_of_largest(*limits, ratio) for limits in joint_limits(blocks, level, drawn)]
     estimate = combine([c.disparity(ratio) for c in comparisons], agg, ratio)
     low, high = (combine([end[i] for end in ends], agg, ratio) for i in (0, 1))
     return Interval(estimate, min(low, estimate), max(high, estimate))
 
 
-class _Block:
-    """The deviations of one comparison: differences of rates, or of their logarithms."""
-
-    error: Array  # of each difference, known once the deviations are
-
-    def __init__(self, comparison: Comparison, ratio: bool) -> None:
-        self.comparison, self.ratio = comparison, ratio
-        self.contrasts = comparison.contrasts
-        self.size = effective_size(comparison.audit, comparison.rate, comparison.masks)
-        self.rates = comparison.rates()
-        self.values = self._transform(self.rates)
-
-    def _transform(self, value: Array) -> Array:
-        # A rate of zero stands for half a person, else its logarithm has no bounds.
-        return np.log(np.maximum(value, 0.5 / (self.size + 1))) if self.ratio else value
-
-    def normal(self, rng: np.random.Generator) -> Array:
-        """Return the largest deviation in each draw from the normal approximation."""
-        audit, rate, masks = self.comparison.audit, self.comparison.rate, self.comparison.masks
-        spread = rate_covariance(audit, rate, masks)
-        least = least_variance(self.rates, self.size)
-        np.fill_diagonal(spread, np.maximum(np.diag(spread), least))
-        if self.ratio:
-            slope = 1 / np.maximum(self.rates, 0.5 / (self.size + 1))
-            spread *= np.outer(slope, slope)
-        return self._largest(normal_deviations(spread, rng), spread)
-
-    def resampled(self, draws: Draws) -> Array:
-        """Return the largest deviation in each draw of a bootstrap."""
-        with np.errstate(invalid="ignore"):
-            deviations = self._transform(self.comparison.rates(draws)) - self.values
-        deviations = np.nan_to_num(deviations)  # a group that was not drawn says nothing
-        return self._largest(deviations, np.atleast_2d(np.cov(deviations.T, ddof=0)))
-
-    def _largest(self, deviations: Array, spread: Array) -> Array:
-        self.error = contrast_errors(self.contrasts, spread)
-        return largest_deviations(deviations, self.contrasts, self.error)
-
-    def ends(self, reach: float) -> tuple[float, float]:
-        """Return the limits of the disparity, when no difference errs by more than ``reach``."""
-        size = np.abs(self.contrasts @ self.values)
-        low = float(np.clip(size - reach * self.error, 0.0, None).max(initial=0.0))
-        high = float((size + reach * self.error).max(initial=0.0))
-        return (float(np.exp(-high)), float(np.exp(-low))) if self.ratio else (low, high)
+def _of_largest(low: Array, high: Array, ratio: bool) -> tuple[float, float]:
+    """Return the limits of the largest deviation, given those of all differences."""
+    at_least = float(np.maximum(low, -high).max(initial=0.0))
+    at_most = float(np.maximum(high, -low).max(initial=0.0))
+    return (float(np.exp(-at_most)), float(np.exp(-at_least))) if ratio else (at_least, at_most)

@@ -10,7 +10,7 @@ from equipoise.cells.codes import add_up
 from equipoise.cells.layered import AnyCells
 from equipoise.cells.rows import Cells
 from equipoise.cells.table import Array, CellTable
-from equipoise.metrics.uncertainty import Squares, least_variance
+from equipoise.metrics.uncertainty import Squares
 
 
 class Tally(NamedTuple):
@@ -41,18 +41,7 @@ class Tally(NamedTuple):
             square = np.square(cells.weight / cells.total_weight)
         each = (square * h, square * h**2)
         w2h, w2hh = (add_up(cells.code, cells.n_cells, values) for values in each)
-        return cls.of_sums(table, s, (table.square, w2h, w2hh))
-
-    @classmethod
-    def of_sums(cls, table: CellTable, s: Array, squares: Squares) -> Tally:
-        """Make a tally from sums over cells: s, and those of w^2, w^2 h and w^2 h^2.
-
-        No cell is credited with less than the `least_variance` of its people.
-        """
-        w2, w2h, w2hh = squares
-        rate = s / np.maximum(table.mass, 1e-300)
-        least = table.count * least_variance(rate, table.count)  # of one person's decision
-        return cls(table, s, (w2, w2h, np.maximum(w2hh, w2 * (rate**2 + least))))
+        return cls(table, s, (table.square, w2h, w2hh))
 
     @classmethod
     def of_shares(cls, table: CellTable, s: Array) -> Tally:
@@ -64,4 +53,4 @@ class Tally(NamedTuple):
         if not table.is_plain:
             return cls(table, s, None)
         drawn = table.square * np.clip(s / np.maximum(table.mass, 1e-300), 0.0, 1.0)
-        return cls.of_sums(table, s, (table.square, drawn, drawn))
+        return cls(table, s, (table.square, drawn, drawn))

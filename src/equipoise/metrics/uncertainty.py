@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.stats import norm
 
@@ -16,6 +18,10 @@ from equipoise.rows.validation import read_integer
 
 #: Draws from the normal distribution that give the quantile of the largest of many deviations.
 N_NORMAL = 10_000
+
+#: Answers that a mean counts as fewer in a contrast: Wilson's limits are those of one mean, whose
+#: own variance is known once it is; in small groups limits of differences would be too narrow.
+_FEWER = 2.0
 
 Kind = Literal["analytic", "bootstrap"]
 #: Sums over cells of w^2, w^2 h and w^2 h^2.
@@ -28,46 +34,178 @@ def check_level(level: float) -> None:
         raise ValueError(f"level is {level!r}; expected a number between 0 and 1, such as 0.95.")
 
 
-def covariance(
-    events: Array, low: Array, high: Array, mass: Array, value: Array, squares: Squares
-) -> Array:
-    """Return the covariance of several conditional means, by linearisation: shape (J, J).
+def wilson(rate: Array, n: Array, z: float) -> tuple[Array, Array]:
+    """Return the ends of Wilson's interval for a proportion of ``n`` answers, ``z`` errors wide.
 
-    A mean is a ratio of sums, N / D; a person of weight w in its event who gets g moves it by
-    w (g - mean) / D. Summed cell by cell, where g is ``low`` for those who are not selected and
-    ``high`` for those who are.
+    >>> low, high = wilson(np.array([0.1]), np.array([50]), 1.96)
+    >>> low.round(4), high.round(4)
+    (array([0.0435]), array([0.2136]))
+    """
+    z2 = z**2
+    centre = (rate + z2 / (2 * n)) / (1 + z2 / n)
+    half = np.sqrt(z2 * rate * (1 - rate) / n + z2**2 / (4 * n**2)) / (1 + z2 / n)
+    return np.clip(centre - half, 0.0, 1.0), np.clip(centre + half, 0.0, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Means:
+    """Several conditional means, and how they vary together.
+
+    Attributes
+    ----------
+    value : array of shape (J,)
+    covariance : array of shape (J, J)
+    people : array of shape (J,)
+        Kish's effective number of people in each event.
+    least, most : arrays of shape (J,)
+        What one person can add at least and at most.
+    log : bool
+        Whether contrasts are between the logarithms of the means: ratios.
+    """
+
+    value: Array
+    covariance: Array
+    people: Array
+    least: Array | float = 0.0
+    most: Array | float = 1.0
+    log: bool = False
+
+    @classmethod
+    def of_cells(
+        cls, events: Array, low: Array, high: Array, mass: Array, value: Array, squares: Squares
+    ) -> Means:
+        """Return means over cells, with their covariance by linearisation.
+
+        A mean is a ratio of sums, N / D; a person of weight w in its event who gets g moves it by
+        w (g - mean) / D. Summed cell by cell, where g is ``low`` for those who are not selected
+        and ``high`` for those who are.
+
+        Parameters
+        ----------
+        events : array of shape (J, C)
+            Zeros and ones.
+        low, high : arrays of shape (C,) or (J, C)
+        mass : array of shape (C,)
+            The weight of each cell.
+        value : array of shape (J,)
+            The means.
+        squares : three arrays of shape (C,)
+            Sums of w^2, w^2 h and w^2 h^2.
+        """
+        w2, w2h, w2hh = squares
+        with np.errstate(invalid="ignore", divide="ignore"):
+            share = events / (events @ mass)[:, None]
+            at_zero, slope = share * (low - value[:, None]), share * (high - low)
+            cross = (at_zero * w2h) @ slope.T
+            spread = (at_zero * w2) @ at_zero.T + cross + cross.T + (slope * w2hh) @ slope.T
+            people = (events @ mass) ** 2 / (events @ w2)
+        least = np.where(events > 0, np.minimum(low, high), np.inf).min(axis=1, initial=np.inf)
+        most = np.where(events > 0, np.maximum(low, high), -np.inf).max(axis=1, initial=-np.inf)
+        return cls(value, spread, people, least, most)
+
+    @classmethod
+    def of_rates(cls, audit: Audit, rate: Rate, masks: Mask, log: bool = False) -> Means:
+        """Return a rate in several masks."""
+        inside = (masks & rate.event(audit.cells)).astype(float)
+        low, high = rate.table(audit.cells).T
+        value = audit.rate(rate, masks)
+        means = cls.of_cells(inside, low, high, audit.mass, value, audit.squares)
+        return replace(means, least=0.0, most=1.0, log=log)
+
+    @cached_property
+    def answers(self) -> Array:
+        """How many yes-or-no answers each mean is worth: as many as would have its variance.
+
+        For decisions of equal weight these are the people. Few people who are decided on alike
+        show next to no variance, which proves little: four more, whose answers vary as much as
+        answers can, are counted in.
+        """
+        n, rate = self.people, self._rate
+        with np.errstate(invalid="ignore", divide="ignore"):
+            variance = np.diag(self.covariance) / self._range**2
+            relative = np.where(rate * (1 - rate) > 1e-15, n * variance / (rate * (1 - rate)), 1.0)
+            return n * (n + 4) / (n * relative + 4)
+
+    @property
+    def _range(self) -> Array:
+        return np.maximum(np.subtract(self.most, self.least), 1e-300)
+
+    @property
+    def _rate(self) -> Array:
+        """The mean on a scale from 0 to 1."""
+        return np.clip((self.value - self.least) / self._range, 0.0, 1.0)
+
+    def limits(self, z: float, fewer: float = 0.0) -> tuple[Array, Array]:
+        """Return Wilson's limits of each mean, ``z`` errors wide, for so many answers fewer."""
+        n = np.maximum(self.answers - fewer, self.answers / (1 + fewer))
+        low, high = wilson(self._rate, n, z)
+        return self.least + low * self._range, self.least + high * self._range
+
+    def scaled(self, value: Array) -> Array:
+        """Return values of the means on the scale of contrasts."""
+        # A rate of zero stands for half a person, else its logarithm has no bounds.
+        return np.log(np.maximum(value, 0.5 / (self.people + 1))) if self.log else value
+
+    def distances(self, z: float) -> tuple[Array, Array]:
+        """Return how far the limits of each mean are below and above it, on that scale."""
+        low, high = self.limits(z, _FEWER)
+        value = self.scaled(self.value)
+        return value - self.scaled(low), self.scaled(high) - value
+
+    @cached_property
+    def correlation(self) -> Array:
+        """Correlations of the means; zero for those that show no variance."""
+        error = np.sqrt(np.clip(np.diag(self.covariance), 0.0, None))
+        scale = np.divide(1.0, error, out=np.zeros_like(error), where=error > 1e-15)
+        correlation = self.covariance * np.outer(scale, scale)
+        np.fill_diagonal(correlation, 1.0)
+        return correlation
+
+    def contrast_limits(self, contrasts: csr_array, z: float) -> tuple[Array, Array]:
+        """Return the limits of each contrast, given limits of the means that are ``z`` errors wide.
+
+        How far a difference may be too large follows from how far its first mean may be too large
+        and its second too small (Newcombe 1998; Zou and Donner 2008 for correlated means).
+        """
+        below, above = self.distances(z)
+        value = contrasts @ self.scaled(self.value)
+        first, second = contrasts.maximum(0), contrasts.minimum(0)
+        down = contrast_errors((first * below + second * above).tocsr(), self.correlation)
+        up = contrast_errors((first * above + second * below).tocsr(), self.correlation)
+        return value - down, value + up
+
+
+def joint_limits(
+    blocks: Sequence[tuple[Means, csr_array]], level: float, drawn: Sequence[Array] | None = None
+) -> list[tuple[Array, Array]]:
+    """Return limits of contrasts of several blocks of means that hold for all of them at once.
+
+    All limits are as many errors wide as the largest of all deviations is, at this level.
 
     Parameters
     ----------
-    events : array of shape (J, C)
-        Zeros and ones.
-    low, high : arrays of shape (C,) or (J, C)
-    mass : array of shape (C,)
-        The weight of each cell.
-    value : array of shape (J,)
-        The means.
-    squares : three arrays of shape (C,)
-        Sums of w^2, w^2 h and w^2 h^2.
+    blocks : sequence of (Means, sparse array of shape (K, J))
+        Contrasts are weighted sums of means.
+    level : float
+    drawn : sequence of arrays of shape (draws, J), optional
+        Means in draws of a bootstrap; by default deviations are drawn from the normal distribution.
     """
-    w2, w2h, w2hh = squares
-    with np.errstate(invalid="ignore", divide="ignore"):
-        share = events / (events @ mass)[:, None]
-        at_zero, slope = share * (low - value[:, None]), share * (high - low)
-        cross = (at_zero * w2h) @ slope.T
-        return (at_zero * w2) @ at_zero.T + cross + cross.T + (slope * w2hh) @ slope.T
-
-
-def least_variance(rate: Array, people: NDArray) -> Array:
-    """Return the least variance that a rate of so many people is credited with.
-
-    Few people who are decided on alike show next to no variance, which proves little: the rate is
-    taken to vary as if one more person were decided on either way.
-
-    >>> least_variance(np.array([1.0]), np.array([3])).round(4)
-    array([0.0272])
-    """
-    centre = (people * rate + 1) / (people + 2)
-    return (centre**2 + (1 - centre) ** 2) / (people + 2) ** 2
+    rng = np.random.default_rng(0)  # fixed: the quantile must not differ between calls
+    z, largest = float(norm.ppf((1 + level) / 2)), []
+    for at, (means, contrasts) in enumerate(blocks):
+        if drawn is None:
+            error = np.add(*means.distances(z)) / (2 * z)
+            spread = means.correlation * np.outer(error, error)
+            deviations = normal_deviations(spread, rng)
+        else:
+            # A group that was not drawn says nothing.
+            deviations = np.nan_to_num(means.scaled(drawn[at]) - means.scaled(means.value))
+            spread = np.atleast_2d(np.cov(deviations.T, ddof=0))
+        errors = contrast_errors(contrasts, spread)
+        largest.append(largest_deviations(deviations, contrasts, errors))
+    # No narrower than the interval of one contrast by itself.
+    reach = max(float(np.quantile(np.max(largest, axis=0), level)), z)
+    return [means.contrast_limits(contrasts, reach) for means, contrasts in blocks]
 
 
 def contrast_errors(contrasts: csr_array, covariance: Array) -> Array:
@@ -145,38 +283,5 @@ def rate_intervals(
         low, high = np.full((2, len(value)), np.nan)
         low[known], high[known] = np.nanquantile(drawn[:, known], [tail, 1 - tail], axis=0)
         return value, low, high
-    variance = np.diag(rate_covariance(audit, rate, masks))
-    people = effective_size(audit, rate, masks)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        # As many independent yes-or-no answers as would have this variance, but no more than
-        # there are people where it is too small to be believed.
-        proven = variance > least_variance(value, people)
-        n = np.where(proven, value * (1 - value) / variance, people)
-        return value, *wilson(value, n, level)
-
-
-def wilson(rate: Array, n: Array, level: float) -> tuple[Array, Array]:
-    """Return the ends of Wilson's interval for a proportion of ``n`` answers.
-
-    >>> low, high = wilson(np.array([0.1]), np.array([50]), 0.95)
-    >>> low.round(4), high.round(4)
-    (array([0.0435]), array([0.2136]))
-    """
-    z2 = norm.ppf((1 + level) / 2) ** 2
-    centre = (rate + z2 / (2 * n)) / (1 + z2 / n)
-    half = np.sqrt(z2 * rate * (1 - rate) / n + z2**2 / (4 * n**2)) / (1 + z2 / n)
-    return np.clip(centre - half, 0.0, 1.0), np.clip(centre + half, 0.0, 1.0)
-
-
-def effective_size(audit: Audit, rate: Rate, masks: Mask) -> Array:
-    """Return Kish's effective number of people in each mask."""
-    inside = (masks & rate.event(audit.cells)).astype(float)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return (inside @ audit.mass) ** 2 / (inside @ audit.squares[0])
-
-
-def rate_covariance(audit: Audit, rate: Rate, masks: Mask) -> Array:
-    """Return the covariance of the rates in several masks: shape (R, R)."""
-    inside = (masks & rate.event(audit.cells)).astype(float)
-    low, high = rate.table(audit.cells).T
-    return covariance(inside, low, high, audit.mass, audit.rate(rate, masks), audit.squares)
+    z = float(norm.ppf((1 + level) / 2))
+    return value, *Means.of_rates(audit, rate, masks).limits(z)

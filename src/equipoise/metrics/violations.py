@@ -17,14 +17,7 @@ from equipoise.game.lagrangian import is_met
 from equipoise.game.objectives import Loss, Objective, loss_table
 from equipoise.metrics.intervals import Interval
 from equipoise.metrics.tallies import Tally
-from equipoise.metrics.uncertainty import (
-    check_level,
-    contrast_errors,
-    covariance,
-    largest_deviations,
-    normal_deviations,
-    wilson,
-)
+from equipoise.metrics.uncertainty import Means, check_level, joint_limits
 from equipoise.rows.fingerprint import Overlap
 
 _UNKNOWN = Interval(float("nan"), float("nan"), float("nan"))
@@ -154,6 +147,7 @@ def measure(
     level: float = 0.95,
     worst_rate: float = 0.0,
     bound: float | None = None,
+    known: CellTable | None = None,
 ) -> list[Measured]:
     """Measure a classifier on several data.
 
@@ -168,9 +162,12 @@ def measure(
         The bound of elastic rows, which have none of their own.
     bound : float, optional
         ``eps``, on a frontier; it takes the place of that of the constraint.
+    known : CellTable, optional
+        The cells of the fit. Bounds on groups that only the fit had are not measured; a warning
+        names them.
     """
     return [
-        Meter(tally.cells, constraint, objective).measure(
+        Meter(tally.cells, constraint, objective, known).measure(
             data, tally, level=level, worst_rate=worst_rate, bound=bound
         )
         for data, tally in tallies.items()
@@ -186,6 +183,8 @@ class Meter:
         The table of the tallies to come.
     constraint : Constraint
     objective : as for `FairClassifier`
+    known : CellTable, optional
+        The cells of the fit; see `measure`.
 
     Examples
     --------
@@ -201,9 +200,13 @@ class Meter:
     """
 
     def __init__(
-        self, cells: CellTable, constraint: Constraint, objective: Objective | Loss | None
+        self,
+        cells: CellTable,
+        constraint: Constraint,
+        objective: Objective | Loss | None,
+        known: CellTable | None = None,
     ) -> None:
-        builder = MomentsBuilder(cells)
+        builder = MomentsBuilder(cells, known)
         constraint.add_rows(builder)
         self.moments, self._averaged = builder.build(), builder.averaged
         self._contrasts = csr_array(self.moments.M)
@@ -226,10 +229,10 @@ class Meter:
             c = np.where(moments.elastic, worst_rate, c)
         mu = moments.mu(tally.s)
         excess = moments.M @ mu - c
-        half = self._half_widths(tally, mu, level)
+        low, high = self._limits(tally, mu, level)
         rows = tuple(
-            (row, Interval(float(value), float(value - h), float(value + h)))
-            for row, value, h in zip(moments.rows, excess, half, strict=True)
+            (row, Interval(*map(float, ends)))
+            for row, *ends in zip(moments.rows, excess, low - c, high - c, strict=True)
         )
         return Measured(
             data=data,
@@ -241,36 +244,28 @@ class Meter:
             bound=bound,
         )
 
-    def _half_widths(self, tally: Tally, mu: Array, level: float) -> Array:
-        """Return half the width of each row's interval, so wide that all hold at once."""
+    def _limits(self, tally: Tally, mu: Array, level: float) -> tuple[Array, Array]:
+        """Return limits of gamma = M mu that hold for all rows at once."""
         if tally.squares is None:
-            return np.full(len(self.moments.c), np.nan)
+            return (np.full(len(self.moments.c), np.nan),) * 2
         if not len(mu):
-            return np.zeros(0)
+            return np.zeros(0), np.zeros(0)
         events = np.array([event for event, _ in self._averaged], dtype=float)
         low, high = np.moveaxis(np.array([g for _, g in self._averaged], dtype=float), 2, 0)
-        spread = covariance(events, low, high, tally.cells.mass, mu, tally.squares)
-        error = contrast_errors(self._contrasts, spread)
-        # Fixed: the quantile must not differ between calls.
-        deviations = normal_deviations(spread, np.random.default_rng(0))
-        reach = np.quantile(largest_deviations(deviations, self._contrasts, error), level)
-        return float(reach) * error
+        means = Means.of_cells(events, low, high, tally.cells.mass, mu, tally.squares)
+        return joint_limits([(means, self._contrasts)], level)[0]
 
     def _error(self, tally: Tally, level: float) -> Interval:
         offset, slope = tally.cells.total(self._loss)
         value = float(offset + tally.s @ slope)
-        if tally.squares is None:
+        if tally.squares is None or isinstance(self._loss, str):
             return Interval(value, float("nan"), float("nan"))
-        low, high = self._loss.T
-        everybody = np.ones((1, len(low)))
+        everybody, mass = np.ones((1, len(self._loss))), tally.cells.mass
         mean = np.array([value])
-        spread = covariance(everybody, low, high, tally.cells.mass, mean, tally.squares)
-        variance = float(spread[0, 0])
-        if self._loss.max() <= 1 and 0 < value < 1 and variance > 0:
-            ends = wilson(mean, value * (1 - value) / np.array([variance]), level)
-            return Interval(value, float(ends[0][0]), float(ends[1][0]))
-        half = float(norm.ppf((1 + level) / 2)) * np.sqrt(variance)
-        return Interval(value, value - half, value + half)
+        low, high = self._loss.T
+        means = Means.of_cells(everybody, low, high, mass, mean, tally.squares)
+        ends = means.limits(float(norm.ppf((1 + level) / 2)))
+        return Interval(value, *(float(end[0]) for end in ends))
 
 
 def largest(intervals: list[Interval]) -> Interval:

@@ -16,6 +16,7 @@ from equipoise.cells.rows import Cells
 from equipoise.cells.table import Array, CellTable
 from equipoise.oracles.folds import Rows
 from equipoise.oracles.learners import weight_parameter
+from equipoise.oracles.read_only import Guard
 from equipoise.rows.take import take_rows
 from equipoise.rows.validation import read_columns
 
@@ -102,9 +103,11 @@ class ClassProbabilities:
         known, codes = np.unique(target[rows], return_inverse=True)
         if len(known) < 2:  # most learners refuse a single class
             return cls(None, known, n_classes)
-        given = {} if weight is None else {weight_parameter(estimator): _mean_one(weight[rows])}
+        own = None if weight is None else weight[rows]
+        given = {} if own is None else {weight_parameter(estimator): own / own.mean()}
+        model = clone(estimator, safe=False)
         with config_context(enable_metadata_routing=False):
-            model = clone(estimator, safe=False).fit(take_rows(X, rows), codes, **given)
+            model.fit(take_rows(X, rows), codes, **given)  # copies, all of them
         return cls(model, known, n_classes)
 
     def __call__(self, X: Any) -> Array:
@@ -117,7 +120,7 @@ class ClassProbabilities:
                 len(self.known) or self.n_classes, 1
             )
             return result
-        found = np.asarray(self.model.predict_proba(X), dtype=float)
+        found = np.asarray(Guard()(self.model.predict_proba, X), dtype=float)
         if found.shape != (n, len(self.known)) or not np.isfinite(found).all():
             raise ValueError(
                 f"{type(self.model).__name__}.predict_proba returned an array of shape "
@@ -152,10 +155,6 @@ class OneAgainstRest:
         total = each.sum(axis=1, keepdims=True)
         even = np.full_like(each, 1.0 / len(self.parts))
         return np.divide(each, total, out=even, where=total > 0)
-
-
-def _mean_one(weight: Array) -> Array:
-    return weight / weight.mean()
 
 
 class CellGroups:

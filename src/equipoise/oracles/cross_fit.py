@@ -1,8 +1,7 @@
 """Cross-fitting: moments measured on people that a classifier has not seen.
 
 A learner that overfits meets a bound on its training data and misses it on everybody else. Here
-the selected shares s(h) come from out-of-fold predictions instead: the people are dealt into
-folds, and each person is decided on by a model that was trained without that person's fold.
+each person is decided on by a model that was trained without that person's fold.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from equipoise.cells.rows import LabelCache
 from equipoise.cells.table import Array
 from equipoise.game.pool import Response
 from equipoise.oracles.decisions import binary_predictions
+from equipoise.oracles.deployment import check_shares
 from equipoise.oracles.folds import make_folds
 from equipoise.oracles.refit import Refitter
 from equipoise.rows.take import take_rows
@@ -26,10 +26,8 @@ class CrossFittedOracle:
 
     A query trains the learner once on all examples, which gives the classifier that is deployed,
     and once without each fold, which gives the decisions on that fold. Thresholds are tuned on
-    what each model was trained on. The selected shares are those of the out-of-fold decisions, so
-    errors, violations and certificates that follow from them speak of people whom the models had
-    not seen: of the learning procedure, trained on a little less data, more than of the one
-    classifier that is deployed.
+    what each model was trained on. Certificates then speak of the learning procedure, trained on
+    a little less data, more than of the one classifier that is deployed.
 
     Parameters
     ----------
@@ -68,11 +66,21 @@ class CrossFittedOracle:
     def best_response(self, costs: Array) -> Response:
         """Train for these costs: on all examples, and without each fold."""
         label, weight = self.cells.relabel_rows(costs, self._labels)
-        h = np.zeros(len(label), dtype=bool)
-        for fold, (train, test) in enumerate(self.folds):
-            trained = self._learner_without(fold).train(label[train], weight[train])
-            h[test] = binary_predictions(trained.classifier, take_rows(self.X, test))
-        return Response(self._deployed.train(label, weight).classifier, self.cells.sum(h))
+        models = [
+            self._learner_without(fold).train(label[train], weight[train]).classifier
+            for fold, (train, _) in enumerate(self.folds)
+        ]
+        s = self._measure(models)
+        deployed = self._deployed.train(label, weight).classifier
+        check_shares([s], [self._measure(models)], models[:1])
+        return Response(deployed, s)
+
+    def _measure(self, models: list[Any]) -> Array:
+        """Return the shares of decisions that models make on the folds they have not seen."""
+        h = np.zeros(self.cells.n_examples, dtype=bool)
+        for model, (_, test) in zip(models, self.folds, strict=True):
+            h[test] = binary_predictions(model, take_rows(self.X, test))
+        return self.cells.sum(h)
 
     def start_from(self, classifier: Any) -> None:
         """Let the learner on all examples start from this classifier, an earlier answer."""

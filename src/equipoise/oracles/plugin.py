@@ -21,6 +21,7 @@ from equipoise.cells.rows import Cells
 from equipoise.cells.table import Array
 from equipoise.game.pool import Response
 from equipoise.oracles.cell_probabilities import CellGroups, CellProbabilities
+from equipoise.oracles.deployment import check_probabilities
 from equipoise.oracles.folds import make_folds
 from equipoise.oracles.learners import check_probabilistic
 from equipoise.rows.take import take_rows
@@ -39,14 +40,13 @@ class PluginOracle:
 
     P(Y | X) and P(A | X, Y) are learned once: without each fold, for the moments, and on all
     examples, for the classifiers that are deployed. A is every combination of sensitive and
-    control features that occurs. Three fits of the learner, times one more than there are
-    folds, are all that it ever makes.
+    control features that occurs. That is three fits of the learner, times one more than there
+    are folds.
 
     The selected shares are counted on the true labels and groups, for decisions from out-of-fold
-    probabilities; errors, violations and certificates that follow speak of people whom the models
-    had not seen. What is deployed was trained on everything, rather than being the mean of the
-    fold models: it is a model of the kind that was measured, so what is claimed for it holds; a
-    mean is another classifier, perhaps a better one, and takes a prediction for each fold.
+    probabilities. What is deployed was trained on everything: a model of the kind that was
+    measured. The mean of the fold models would be another classifier, and take a prediction for
+    each fold.
 
     Parameters
     ----------
@@ -98,12 +98,15 @@ class PluginOracle:
             table.check_groups(X, cells)
         folds = make_folds(cells, cv)
         self.probabilities = np.empty((cells.n_examples, cells.n_cells))
+        models = []
         for train, test in folds:
-            fold = CellProbabilities.learned(estimator, X, cells, table, train, aware)
-            self.probabilities[test] = fold(take_rows(X, test))
+            models.append(CellProbabilities.learned(estimator, X, cells, table, train, aware))
+            self.probabilities[test] = models[-1](take_rows(X, test))
         self.deployed = CellProbabilities.learned(
             estimator, X, cells, table, np.arange(cells.n_examples), aware
         )
+        for model, (_, test) in zip(models, folds, strict=True):  # after all of the training
+            check_probabilities(self.probabilities[test], model(take_rows(X, test)), estimator)
 
     def best_response(self, costs: Array) -> Response:
         """Select those who cost less than nothing."""

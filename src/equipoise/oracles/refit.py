@@ -32,8 +32,8 @@ class RefitOracle:
     """The paper's oracle: fit a clone of the learner to relabelled, reweighted examples.
 
     With d_i the signed cost of the cell of example i, the label is 1 where d_i < 0 and the weight
-    is |d_i| times the example's own, scaled to mean one so that the learner's regularisation
-    keeps its meaning.
+    is |d_i| times the example's own, scaled so that all weights sum to as much as the examples' own
+    and the learner's regularisation keeps its meaning.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class RefitOracle:
         Takes ``fit(X, y, sample_weight)`` with labels 0 and 1; see
         `equipoise.oracles.learners.weight_parameter`.
     X : table of n rows
-        Handed to the learner as it is.
+        Handed to the learner as it is, read-only.
     cells : Cells
     threshold : "auto", "tuned" or "learner", default="learner"
         "tuned" moves the threshold on the learner's scores to where the costs are least, and

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.cells.table import Array
+from equipoise.oracles.read_only import Guard
 
 
 class ThresholdedClassifier:
@@ -77,8 +78,8 @@ def is_linear(classifier: Any) -> bool:
 def scores(classifier: Any, X: Any) -> Array:
     """Return the scores of a binary classifier, higher for class 1."""
     if hasattr(classifier, "decision_function"):
-        return np.asarray(classifier.decision_function(X), dtype=float)
-    return np.asarray(classifier.predict_proba(X), dtype=float)[:, 1]
+        return np.asarray(Guard()(classifier.decision_function, X), dtype=float)
+    return np.asarray(Guard()(classifier.predict_proba, X), dtype=float)[:, 1]
 
 
 def tuned(

@@ -6,6 +6,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from equipoise.oracles.read_only import Guard
+
 
 class TransformedClassifier:
     """A classifier that transforms rows before it decides.
@@ -38,4 +40,4 @@ class TransformedClassifier:
 
     def predict(self, X: Any) -> NDArray:
         """Decide 0 or 1 for each row."""
-        return self.classifier.predict(self.transformer.transform(X))
+        return self.classifier.predict(Guard()(self.transformer.transform, X))

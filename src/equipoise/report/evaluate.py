@@ -202,7 +202,10 @@ class _View:
     def facts(self, cells: CellTable) -> RowFacts:
         """Return what is known of the inequalities over these cells; looked up once."""
         if id(cells) not in self._facts:
-            self._facts[id(cells)] = cells, RowFacts.of(self.constraint, cells, self.least)
+            self._facts[id(cells)] = (
+                cells,
+                RowFacts.of(self.constraint, cells, self.cells, self.least),
+            )
         return self._facts[id(cells)][1]
 
     def point(
@@ -228,7 +231,11 @@ class _View:
                 for member, weight in zip(members, weights, strict=True)
             ],
             certificate=_certificate(certificate, rows, self.least),
-            prices=[(str(r), price) for r, price in certificate.shadow_prices() if r not in rows],
+            prices=[
+                (row.sentence(), price)
+                for row, price in certificate.shadow_prices()
+                if row not in rows
+            ],
             binding=[str(row) for row in certificate.binding if row not in rows],
             measured=[measured_contents(entry, facts) for entry in known],
             groups={},
@@ -245,6 +252,7 @@ class _View:
             self.constraint,
             self.model.objective,
             level=self.level,
+            known=self.cells,
             **bounds,
         )
         measured = [

@@ -112,8 +112,8 @@ class RowFacts(NamedTuple):
     hidden: Mask
 
     @classmethod
-    def of(cls, constraint: Constraint, cells: CellTable, least: int) -> RowFacts:
-        """Return the facts of a constraint's inequalities."""
+    def of(cls, constraint: Constraint, cells: CellTable, known: CellTable, least: int) -> RowFacts:
+        """Return the facts of a constraint's inequalities; ``known`` is the table of the fit."""
         names: set[Hashable] = set()
         if cells.is_plain:
             squares = (cells.square, cells.square, cells.square)
@@ -122,7 +122,7 @@ class RowFacts(NamedTuple):
             names = _names(table, small_groups(table, least))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the fit has warned of what is left out
-            moments = constraint.moments(cells)
+            moments = constraint.moments(cells, None if known is cells else known)
         people = np.where(moments.M != 0, moments.event_count, np.inf).min(axis=1, initial=np.inf)
         compared: Mask = np.abs(moments.M @ moments.U).max(axis=1, initial=0.0) > TOLERANCE
         named = [row.group in names or row.against in names for row in moments.rows]

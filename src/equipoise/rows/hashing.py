@@ -2,28 +2,98 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from hashlib import blake2b
 from numbers import Real
+from struct import pack
 from typing import Any
 
 import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples
 
-from equipoise.cells.table import Array
+from equipoise.cells.table import Array, CellTable
 from equipoise.rows.batches import batches
 from equipoise.rows.validation import is_missing, to_array
 
 Bits = NDArray[np.uint64]
+#: Takes a column of numbers or times, or one value of another kind; returns what is to be hashed.
+Read = Callable[[Any], Any]
 
 _MISSING = int(np.array(np.nan).view(np.uint64))
 _ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio, the increment of splitmix64
 _KEY_HELP = "Pass predict(X, key=...) with whatever identifies the person, such as a number."
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,307}")
+
+
+def draw_uniform(X: Any, *, salt: int, key: Any = None, random_state: Any = None) -> Array:
+    """Return a number in [0, 1) for each row of X, the same for the same person every time.
+
+    Of a row, numbers count to single precision, so that float32 and float64 copies of a table draw
+    alike. Of a key, whole numbers count to the last digit, and a text such as "17" as the number.
+
+    Parameters
+    ----------
+    X : table of n rows
+    salt : int
+        Other salts give other numbers.
+    key : array-like of shape (n,) or table of n rows, optional
+        What to hash instead of the row.
+    random_state : int, Generator or RandomState, optional
+        Draw afresh from this source instead of hashing.
+
+    Examples
+    --------
+    >>> X = np.array([[0.1, 5.0], [0.2, 6.0]])
+    >>> bool((draw_uniform(X, salt=1) == draw_uniform(X.astype("float32"), salt=1)).all())
+    True
+    >>> bool((draw_uniform(X, salt=1, key=[17, 18]) == hash_uniform([17, 18], salt=1)).all())
+    True
+    """
+    n = _num_samples(X)
+    if random_state is not None:
+        if key is not None:
+            raise ValueError(
+                "got both key and random_state; pass key for the same decision every time, or "
+                "random_state for a fresh draw."
+            )
+        if isinstance(random_state, np.random.Generator):
+            return random_state.random(n)
+        return check_random_state(random_state).random_sample(n)
+    if key is None:
+        return _of_batches(X, salt, _single)
+    uniform = _of_batches(key, salt, _identifier)
+    if len(uniform) != n:
+        raise ValueError(
+            f"key has {len(uniform)} entries but X has {n} rows; expected one for each row."
+        )
+    return uniform
+
+
+def salt_of(cells: CellTable, classes: NDArray) -> int:
+    """Return the salt of a problem: of its labels, its groups and how many people are in each.
+
+    Models of the same problem share it, whatever their learner, constraint and bound, and in
+    whichever order and on whichever engine the people come.
+
+    >>> cells, _ = CellTable.from_sums([0, 1], {"sex": ["F", "M"]}, {}, count=np.array([5.0, 2.0]))
+    >>> salt_of(cells, np.array(["bad", "good"])) == salt_of(cells, np.array(["no", "yes"]))
+    False
+    """
+    named = [*cells.sensitive.items(), *cells.control.items()]
+    columns = [cells.label, cells.count, *(values for _, values in named)]
+    people = sorted(
+        map(str, zip(*(np.asarray(column).tolist() for column in columns), strict=True))
+    )
+    weights = sorted(f"{mass:.9g}" for mass in cells.mass)  # sums may differ by their order
+    told = ([str(label) for label in classes.tolist()], [name for name, _ in named])
+    return _digest(str((told, people, weights))) >> 32
 
 
 def hash_uniform(rows: Any, salt: int = 0) -> Array:
@@ -39,22 +109,69 @@ def hash_uniform(rows: Any, salt: int = 0) -> Array:
     >>> bool((hash_uniform(X) == hash_uniform(X, salt=1)).any())
     False
     """
-    parts = [_hashed(batch, salt) for batch in batches(rows)]
+    return _of_batches(rows, salt, lambda values: values)
+
+
+def _of_batches(rows: Any, salt: int, read: Read) -> Array:
+    parts = [_hashed(batch, salt, read) for batch in batches(rows)]
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def _hashed(rows: Any, salt: int) -> Array:
+def _hashed(rows: Any, salt: int, read: Read) -> Array:
     total = np.zeros(_num_samples(rows), dtype=np.uint64)
     with np.errstate(over="ignore"):
         if issparse(rows):
             entries = rows.tocoo(copy=True)
             entries.sum_duplicates()
-            np.add.at(total, entries.row, _place(_bits(entries.data), entries.col))
+            np.add.at(total, entries.row, _place(_bits(entries.data, read), entries.col))
         else:
             for number, column in enumerate(_columns(rows)):
-                total += _place(_bits(column), np.array(number))
+                total += _place(_bits(column, read), np.array(number))
         mixed = _mix(total + _mix_position(np.array(_value_bits(salt), dtype=np.uint64)))
     return np.ldexp((mixed >> np.uint64(11)).astype(float), -53)
+
+
+def _single(value: Any) -> Any:
+    """Return numbers as single precision has them, and other values as they are."""
+    if isinstance(value, np.ndarray):
+        return value.astype(np.float64).astype(np.float32) if value.dtype.kind in "biuf" else value
+    if not isinstance(value, (np.bool_, Real, Decimal)):
+        return value
+    try:
+        return float(np.float32(float(value)))
+    except OverflowError:  # beyond the largest double
+        return np.inf if str(value)[0] != "-" else -np.inf
+
+
+def _identifier(value: Any) -> Any:
+    """Return what identifies a person: whole numbers exactly, also those written as texts."""
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind in "fmM":
+            _refuse_missing((value != value).any())
+        return _whole_or_single(value) if value.dtype.kind == "f" else value
+    if isinstance(value, (str, bytes)):
+        text = value if isinstance(value, str) else value.decode("latin-1")
+        return int(text) if _WHOLE.fullmatch(text) else value
+    _refuse_missing(is_missing(value))
+    return _whole_or_single(np.array([value]))[0] if isinstance(value, float) else value
+
+
+def _refuse_missing(is_missing: bool) -> None:
+    if is_missing:
+        raise ValueError(
+            "key has missing values (None, NaN or NaT): all such people would share one draw. Give "
+            "each a key, or leave key out for a hash of the row."
+        )
+
+
+def _whole_or_single(values: NDArray) -> NDArray:
+    whole, digits = values == np.rint(values), np.finfo(values.dtype).nmant + 1
+    if (whole & (np.abs(values) > 2.0**digits)).any():
+        raise ValueError(
+            f"key has numbers of type {values.dtype} beyond 2^{digits}, of which the last digits "
+            "may be lost: several people might have the same. Pass integers or strings."
+        )
+    return np.where(whole, values, _single(values))
 
 
 def _columns(rows: Any) -> Iterable[NDArray]:
@@ -67,19 +184,20 @@ def _columns(rows: Any) -> Iterable[NDArray]:
     return (array,) if array.ndim == 1 else array.reshape(len(array), -1).T
 
 
-def _bits(values: NDArray) -> Bits:
+def _bits(values: NDArray, read: Read) -> Bits:
     """64 bits that stand for a value; zero stands for 0, as absent from a sparse matrix."""
     if values.dtype.kind in "biuf":
-        return _number_bits(values)
+        return _number_bits(read(values))
     if values.dtype.kind in "mM":
-        return _time_bits(values)
+        return _time_bits(read(values))
     entries = values.tolist()
     try:
         number = {value: at for at, value in enumerate(dict.fromkeys(entries))}
     except TypeError as error:
         raise TypeError(f"rows with such values cannot be hashed ({error}). {_KEY_HELP}") from None
-    bits = np.fromiter(map(_value_bits, number), dtype=np.uint64, count=len(number))
-    return bits[np.fromiter(map(number.__getitem__, entries), dtype=np.intp, count=len(entries))]
+    bits = (_value_bits(read(value)) for value in number)
+    each = np.fromiter(bits, dtype=np.uint64, count=len(number))
+    return each[np.fromiter(map(number.__getitem__, entries), dtype=np.intp, count=len(entries))]
 
 
 def _number_bits(values: NDArray) -> Bits:
@@ -115,7 +233,7 @@ def _value_bits(value: Any) -> int:
     if isinstance(value, (int, np.integer)):
         return _integer_bits(int(value))
     if isinstance(value, (np.bool_, Real, Decimal)):
-        return int(_number_bits(np.array([float(value)]))[0])
+        return _float_bits(float(value))
     if isinstance(value, (date, timedelta, np.datetime64, np.timedelta64)):
         if isinstance(value, datetime) and value.tzinfo is not None:
             value = value.astimezone(UTC).replace(tzinfo=None)
@@ -129,9 +247,13 @@ def _value_bits(value: Any) -> int:
 
 
 def _integer_bits(value: int) -> int:
-    if abs(value) < 2**1023 and int(float(value)) == value:
-        return int(_number_bits(np.array([float(value)]))[0])
+    if abs(value) < 2**53 or (abs(value) < 2**1023 and int(float(value)) == value):
+        return _float_bits(float(value))
     return value % 2**64 if -(2**63) <= value < 2**64 else _digest(str(value))
+
+
+def _float_bits(value: float) -> int:
+    return int.from_bytes(pack("<d", value + 0.0), "little")  # -0.0 becomes 0.0
 
 
 def _digest(text: str | bytes) -> int:

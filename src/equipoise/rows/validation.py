@@ -19,6 +19,11 @@ from equipoise.cells.codes import factorize
 from equipoise.cells.table import Array
 from equipoise.exceptions import EmptyCellWarning
 
+#: The least weight, as a share of all, that sums of weights still tell from zero.
+LEAST_SHARE = 1e-14
+#: Weights from 2^-300 to 2^300 are kept as they are.
+_MOST_BITS = 300
+
 
 def read_labels(y: Any, n: int) -> tuple[NDArray[np.int8], NDArray]:
     """Return labels as 0 and 1, and the two classes these stand for, in sorted order."""
@@ -69,6 +74,12 @@ def read_columns(columns: Any, n: int, name: str, default: str) -> dict[str, NDA
         found = _split_array(to_array(columns, name), name, default)
     if not found:
         raise ValueError(f"{name} has no column; expected one or more.")
+    given = list(columns) if isinstance(columns, dict) else getattr(columns, "columns", found)
+    if len(series or found) < len(given):
+        names = ", ".join(map(repr, given))
+        raise ValueError(
+            f"{name} has columns whose names are the same as text: {names}. Rename one of them."
+        )
     for column, values in found.items():
         if values.ndim != 1:
             raise ValueError(
@@ -145,6 +156,8 @@ def read_weights(sample_weight: Any, n: int) -> Array | None:
     check_length(len(weight), n, "sample_weight")
     _check_missing(weight, "sample_weight", "Expected finite numbers >= 0; drop these rows.")
     try:
+        if weight.dtype.kind in "cmMUS":  # these would lose something, silently
+            raise TypeError
         weight = weight.astype(float, copy=False)
     except (TypeError, ValueError):
         raise ValueError(
@@ -157,9 +170,27 @@ def read_weights(sample_weight: Any, n: int) -> Array | None:
         )
     if not weight.any():
         raise ValueError("sample_weight is zero everywhere; give some examples a weight.")
-    if not np.isfinite(weight.sum()):
-        raise ValueError("the sum of sample_weight is not finite; scale the weights down.")
-    return None if weight.min() == weight.max() else weight
+    return None if weight.min() == weight.max() else _in_range(weight)
+
+
+def _in_range(weight: Array) -> Array:
+    """Return weights whose sums and squares are numbers; raise if some would be lost in sums.
+
+    Only what weights are relative to each other counts, so those of extreme size are scaled, by a
+    power of two, which rounds nothing.
+    """
+    exponent = int(np.frexp(weight.max())[1])
+    if abs(exponent) > _MOST_BITS:
+        weight = np.ldexp(weight, -exponent)
+    least, total = weight[weight > 0].min(), weight.sum()
+    if least < LEAST_SHARE * total:
+        lost = int((weight < LEAST_SHARE * total).sum() - (weight == 0).sum())
+        raise ValueError(
+            f"sample_weight has {lost} weights above zero that are less than {LEAST_SHARE:g} of "
+            f"the sum of all (the least is {least / total:.3g} of it): sums of numbers so far "
+            "apart are wrong. Set these weights to zero, or drop the rows."
+        )
+    return weight
 
 
 def read_positive(value: Any, name: str) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from clusters import BOUNDS, N, logistic, split, trees
 from joblib import parallel_config
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from equipoise import (
@@ -21,6 +22,7 @@ from equipoise import (
 )
 from equipoise.engines.dask import retry
 from equipoise.engines.dask.engine import DaskEngine
+from equipoise.game import PersonCosts
 from equipoise.oracles.specs import Plugin, Refit
 from equipoise.rows.people import People
 
@@ -92,6 +94,28 @@ def test_classifiers_are_those_of_memory(client, people, make):
     assert str(there.report(dX, dy, sensitive_features=dA)) == str(
         here.report(X, y, sensitive_features=A)
     )
+
+
+@pytest.mark.parametrize("constraint_weights", [True, False])
+def test_costs_of_persons_are_those_of_memory(client, people, constraint_weights):
+    X, y, A = people
+    rng = np.random.default_rng(0)
+    given = A, np.column_stack([y * rng.random(N), (1 - y) * rng.random(N)]), rng.random(N) + 0.5
+    names = ("sensitive_features", "utilities", "sample_weight")
+    fair = FairClassifier(
+        logistic(),
+        DemographicParity(eps=0.05),
+        objective=PersonCosts("utility"),
+        constraint_weights=constraint_weights,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        there = clone(fair).fit(*split(X, y), **dict(zip(names, split(*given), strict=True)))
+        here = fair.fit(X, y, **dict(zip(names, given, strict=True)))
+    assert there.certificate_.error == pytest.approx(here.certificate_.error, abs=1e-4)
+    h, (_, g, w) = there.predict_pmf(X)[:, 1], given
+    paid = np.average(h * g[:, 1] + (1 - h) * g[:, 0], weights=w)
+    assert there.certificate_.error == pytest.approx(paid)
 
 
 def test_grid_search_is_that_of_memory(client, people):
@@ -318,7 +342,9 @@ def test_bad_input_is_refused_with_the_remedy(client, people):
     refuses("partition 3.*NaN", A=holes)
     refuses("3 classes", y=three)
     refuses("sensitive_features is missing", A=None)
-    refuses("utilities and constraint_weights=False", utilities=dX[:, :2])
+    refuses("partition 0: utility 'utility' has values from", utilities=100 + dX[:, :2])
+    plugin = FairClassifier(logistic(), DemographicParity(), oracle="plugin")
+    refuses("the plug-in oracle got utilities", clf=plugin, utilities=abs(dX[:, :2]) % 1)
     refuses(
         "RandomForestClassifier cannot be trained on a Dask collection",
         of=TypeError,

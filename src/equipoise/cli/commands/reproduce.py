@@ -8,7 +8,10 @@ from typing import Annotated
 import typer
 
 from equipoise.cli import options as opt
+from equipoise.cli.exits import NOT_DONE, Ended
 from equipoise.cli.terminal import Terminal
+
+_AGAIN = "; again for more"
 
 
 def reproduce(
@@ -18,18 +21,20 @@ def reproduce(
     quick: Annotated[
         bool, typer.Option("--quick", help="A small part of it, in about a minute.")
     ] = False,
-    seeds: Annotated[int, typer.Option("--seeds", help="Random splits.")] = 1,
-    problem: Annotated[
-        list[str] | None, typer.Option("--problem", help="Only this data set; again for more.")
-    ] = None,
-    learner: Annotated[
-        list[str] | None, typer.Option("--learner", help="Only this learner; again for more.")
-    ] = None,
-    rows: Annotated[
-        int | None, typer.Option("--rows", help="No more rows of a data set than these.")
-    ] = None,
-    jobs: Annotated[int, typer.Option("--jobs", help="Tasks at a time.")] = 1,
+    seeds: Annotated[int, typer.Option(help="Random splits.")] = 1,
+    problem: Annotated[list[str] | None, typer.Option(help=f"Only this data set{_AGAIN}.")] = None,
+    learner: Annotated[list[str] | None, typer.Option(help=f"Only this learner{_AGAIN}.")] = None,
+    notion: Annotated[list[str] | None, typer.Option(help=f"Only DP or EO{_AGAIN}.")] = None,
+    method: Annotated[list[str] | None, typer.Option(help=f"Only this method{_AGAIN}.")] = None,
+    others: Annotated[
+        bool, typer.Option("--others", help="Also the methods of other libraries installed.")
+    ] = False,
+    rows: Annotated[int | None, typer.Option(help="No more rows of a data set than these.")] = None,
+    jobs: Annotated[int, typer.Option(help="Tasks at a time.")] = 1,
     figures: Annotated[bool, typer.Option(help="Draw figures; needs matplotlib.")] = True,
+    only_collate: Annotated[
+        bool, typer.Option("--only-collate", help="Run nothing; write anew what is done.")
+    ] = False,
     machine: opt.Json = False,
 ) -> None:
     """Run the experiments of the paper.
@@ -45,11 +50,21 @@ def reproduce(
         seeds=seeds,
         problems=problem,
         learners=learner,
+        notions=notion,
+        methods=method,
+        others=others,
         rows=rows,
         n_jobs=jobs,
         figures=figures,
+        only_collate=only_collate,
         echo=terminal.progress_line,
     )
-    files = [str(file) for file in made.files]
+    files, failed = [str(file) for file in made.files], made.report.failed
+    terminal.say(f"{len(made.verdicts)} verdicts from {len(made.rows)} rows.")
     terminal.say("Written: " + ", ".join(files))
-    terminal.emit({"files": files, "left_out": made.left_out, "rows": len(made.rows)})
+    for task, failure in failed.items():
+        terminal.note(f"failed: {task}: {failure}")
+    result = {"files": files, "left_out": made.left_out, "rows": len(made.rows), "failed": failed}
+    terminal.emit(result)
+    if failed:
+        raise Ended(NOT_DONE)

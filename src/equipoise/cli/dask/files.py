@@ -17,18 +17,10 @@ _LEAST, _MOST = 1 << 20, 1 << 26
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """Consecutive row groups of one file: what a worker reads at a time.
+    """Consecutive row groups of one file: what a worker reads at a time."""
 
-    Attributes
-    ----------
-    fragment : pyarrow.dataset.ParquetFileFragment
-    start : int
-        The number of its first row among the rows of all files.
-    rows : int
-    """
-
-    fragment: Any
-    start: int
+    fragment: Any  #: pyarrow.dataset.ParquetFileFragment
+    start: int  #: The number of its first row among the rows of all files.
     rows: int
 
     def read(self, names: Sequence[str]) -> Any:
@@ -49,25 +41,13 @@ class Piece:
 
 @dataclass(frozen=True, eq=False)
 class ParquetFiles:
-    """Parquet files that make one table; only their footers have been read.
+    """Parquet files that make one table; only their footers have been read."""
 
-    Attributes
-    ----------
-    name : str
-        What the user called them.
-    fragments : list of pyarrow.dataset.ParquetFileFragment
-        One for each file.
-    names : list of str
-        The columns of the first file.
-    types : mapping from column to a mapping from type to the first file that has it so
-    lacking : mapping from column to the first file that lacks it
-    """
-
-    name: str
-    fragments: Sequence[Any]
-    names: list[str]
-    types: Mapping[str, Mapping[Any, str]]
-    lacking: Mapping[str, str]
+    name: str  #: What the user called them.
+    fragments: Sequence[Any]  #: One pyarrow.dataset.ParquetFileFragment for each file.
+    names: list[str]  #: The columns of the first file.
+    types: Mapping[str, Mapping[Any, str]]  #: By column and type, the first file that has it so.
+    lacking: Mapping[str, str]  #: By column, the first file that lacks it.
 
     @property
     def rows(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from sklearn.frozen import FrozenEstimator
 from equipoise.cli.dask.files import ParquetFiles, Piece, open_files
 from equipoise.cli.dask.summary import PieceReader, Summary, coded, summarize
 from equipoise.cli.tables.columns import as_kinds, as_number, import_pyarrow, plain_values
-from equipoise.cli.tables.encoding import make_encoder
+from equipoise.cli.tables.encoding import make_encoder, without_names
 from equipoise.cli.tables.people import Columns, Examples, Request, check_groups, read_label
 from equipoise.cli.training_data import TrainingData
 
@@ -23,14 +23,7 @@ SAMPLE_ROWS = 1_000_000
 
 
 class DaskReader:
-    """Reads people out of Parquet files with the workers of a cluster.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    note : callable
-        Told what should be known.
-    """
+    """Reads people out of Parquet files with the workers of a cluster."""
 
     def __init__(self, client: Any, note: Callable[[str], None] = lambda text: None) -> None:
         self.client, self.note = client, note
@@ -43,6 +36,9 @@ class DaskReader:
         found = summarize(self.client, pieces, reader)
         self._check_whole(found, reader, files, request.drop_missing)
         reader = self._without_empty(reader, found)
+        sample = import_pyarrow().concat_tables(found.sample)
+        kept = without_names(reader.features, sample, request.keep_text, self.note)
+        reader = replace(reader, features=kept)
         columns, values = _columns_and_values(found, reader, request)
         encoder = self._encoder(found, reader)
         train, test = (
@@ -59,7 +55,7 @@ class DaskReader:
             test=test if len(test) else None,
             columns=columns,
             encoder=FrozenEstimator(encoder),
-            base_rate=_base_rate(found.values[columns.label], values[columns.label], columns),
+            base_rate=_base_rate(found, values, columns),
             missing={name: found.missing[name] for name in columns.features},
             held_out=(reader.part(piece, columns.features, held_out=True) for piece in pieces),
         )
@@ -77,10 +73,10 @@ class DaskReader:
     def _pieces(self, files: ParquetFiles) -> list[Piece]:
         workers = len(self.client.nthreads())
         pieces = files.cut(workers)
-        if len(pieces) < workers:
+        if (idle := workers - len(pieces)) > 0:
             self.note(
-                f"the files have {len(pieces)} row groups, so that {workers - len(pieces)} of "
-                f"{workers} workers have nothing to do. Write files with smaller row groups."
+                f"the files have {len(pieces)} row groups, so that {idle} of {workers} workers "
+                "have nothing to do. Write files with smaller row groups."
             )
         return pieces
 
@@ -101,71 +97,61 @@ class DaskReader:
 
     def _without_empty(self, reader: PieceReader, found: Summary) -> PieceReader:
         """Leave features out that have no values."""
-        kept = dict(reader.features)
-        for name in reader.features:
-            if found.missing[name] == found.whole:
-                self.note(f"column {name!r} has no values and is left out.")
-                del kept[name]
-        return replace(reader, features=kept)
+        empty = [name for name in reader.features if found.missing[name] == found.whole]
+        for name in empty:
+            self.note(f"column {name!r} has no values and is left out.")
+        return replace(
+            reader, features={k: v for k, v in reader.features.items() if k not in empty}
+        )
 
     def _encoder(self, found: Summary, reader: PieceReader) -> Any:
         """Return the encoder, fitted to the sample; note which values it has not seen."""
         sample = import_pyarrow().concat_tables(found.sample).select(list(reader.features))
         if not sample.num_rows:
             raise ValueError("no row was drawn to learn the encoding from; choose another --seed.")
-        encoder = make_encoder(reader.features).fit(sample)
-        new = {
-            name: {text: rows for text, rows in counted.items() if text not in known}
-            for name, counted in found.texts.items()
-            if name in reader.features
-            for known in [set(sample.column(name).unique().to_pylist())]
-        }
-        for name, unseen in new.items():
-            if unseen:
+        encoder = make_encoder(reader.features, sample).fit(sample)
+        for name in (name for name in reader.features if name in found.texts):
+            known = set(sample.column(name).unique().to_pylist())
+            if unseen := [n for text, n in found.texts[name].items() if text not in known]:
                 self.note(
-                    f"column {name!r}: {len(unseen):,} different values, in "
-                    f"{sum(unseen.values()):,} rows, are not among the {sample.num_rows:,} rows "
-                    "that the encoding was learned from; they count as rare values, or as none."
+                    f"column {name!r}: {len(unseen):,} different values, in {sum(unseen):,} rows, "
+                    f"are not among the {sample.num_rows:,} rows that the encoding was learned "
+                    "from; they count as rare values, or as none."
                 )
         return encoder
 
 
 @dataclass(frozen=True)
 class PartReader:
-    """Reads the people of a piece who are held out, or the others, on a worker.
-
-    Attributes
-    ----------
-    reader : PieceReader
-    columns : Columns
-    values : dict from label or group column to dict
-        What each of its values becomes.
-    held_out : bool
-    """
+    """Reads the people of a piece who are held out, or the others, on a worker."""
 
     reader: PieceReader
     columns: Columns
-    values: dict[str, dict[Any, Any]]
+    values: dict[str, dict[Any, Any]]  #: By label or group column, what each value becomes.
     held_out: bool
+
+    def part(self, piece: Piece, features: Iterable[str] = ()) -> Any:
+        """Return the columns that are named, and some features."""
+        return self.reader.part(piece, features, held_out=self.held_out)
 
     def features(self, piece: Piece) -> Any:
         """Return the features, as a data frame."""
         kinds = self.columns.features
-        table = as_kinds(self.reader.part(piece, kinds, held_out=self.held_out), kinds)
+        table = as_kinds(self.part(piece, kinds), kinds)
         return _frame({name: _objects(table.column(name)) for name in kinds})
 
     def labels(self, piece: Piece) -> NDArray:
         """Return the labels."""
-        return self._plain(self.reader.part(piece, (), held_out=self.held_out), self.columns.label)
+        return self._plain(self.part(piece), self.columns.label)
 
     def groups(self, piece: Piece, names: Sequence[str]) -> Any:
         """Return the columns that make groups, as a data frame."""
-        table = self.reader.part(piece, (), held_out=self.held_out)
+        table = self.part(piece)
         return _frame({name: self._plain(table, name) for name in names})
 
     def weights(self, piece: Piece) -> NDArray:
         """Return the weights."""
-        table, name = self.reader.part(piece, (), held_out=self.held_out), self.columns.weight
+        table, name = self.part(piece), self.columns.weight
         return as_number(table.column(name), name or "").to_numpy()
 
     def people(self, pieces: Sequence[Piece], sizes: Sequence[int]) -> Examples:
@@ -233,10 +219,10 @@ def _column(values: Any) -> Any:
     return pa.chunked_array([pa.array(known)])
 
 
-def _base_rate(weights: Mapping[Any, float], plain: Mapping[Any, Any], columns: Columns) -> float:
-    favourable = "1" if columns.recoded else columns.labels[1]
-    chosen = sum(weight for value, weight in weights.items() if str(plain[value]) == favourable)
-    return chosen / sum(weights.values())
+def _base_rate(found: Summary, values: dict[str, dict[Any, Any]], columns: Columns) -> float:
+    favourable, plain = "1" if columns.recoded else columns.labels[1], values[columns.label]
+    weights = found.values[columns.label]
+    return sum(w for v, w in weights.items() if str(plain[v]) == favourable) / weights.total()
 
 
 def _objects(column: Any) -> NDArray:

@@ -35,26 +35,13 @@ class PieceReader:
     """Which rows and columns are read, which rows are held out, and which are sampled.
 
     Rows are drawn by their number among the rows of all files, and by nothing else.
-
-    Attributes
-    ----------
-    named : tuple of str
-        Columns in which every row must have a value; rows without are left out.
-    weight : str or None
-        One of them.
-    features : dict from name to "number" or "category"
-    held_out : float
-        Share of the rows that are held out.
-    sampled : float
-        Share of the other rows in the sample; the encoder is fitted to it.
-    seed : int
     """
 
-    named: tuple[str, ...]
-    weight: str | None
+    named: tuple[str, ...]  #: Columns that every row must have; rows without are left out.
+    weight: str | None  #: One of them.
     features: dict[str, Kind]
-    held_out: float
-    sampled: float
+    held_out: float  #: Share of the rows that are held out.
+    sampled: float  #: Share of the other rows in the sample; the encoder is fitted to it.
     seed: int
 
     def read(self, piece: Piece, features: Iterable[str]) -> Any:
@@ -73,48 +60,24 @@ class PieceReader:
 
     def is_held_out(self, piece: Piece) -> NDArray[np.bool_]:
         """Return which rows are held out."""
-        return self._drawn(piece, self.held_out, self.seed)
-
-    def is_sampled(self, piece: Piece) -> NDArray[np.bool_]:
-        """Return which rows are sampled, of those that are not held out."""
-        return self._drawn(piece, self.sampled, self.seed + _SAMPLE_SALT) & ~self.is_held_out(piece)
-
-    def _drawn(self, piece: Piece, share: float, salt: int) -> NDArray[np.bool_]:
-        if share in (0.0, 1.0):
-            return np.full(piece.rows, bool(share))
-        number = np.arange(piece.start, piece.start + piece.rows, dtype=np.int64)
-        return hash_uniform(number, salt) < share
+        return _drawn(piece, self.held_out, self.seed)
 
 
 @dataclass
 class Summary:
-    """What is known of some pieces.
-
-    Attributes
-    ----------
-    rows, whole : int
-        All rows, and those that lack nothing.
-    sizes : dict from the start of a piece to (rows to learn from, rows held out)
-    lacking : Counter
-        Missing values by named column, over all rows.
-    missing : Counter
-        Missing values by feature, over the whole rows.
-    values : dict from label or group column to Counter
-        The weight of the whole rows with each value.
-    texts : dict from feature to Counter
-        The rows with each text; empty where the sample holds all rows.
-    sample : list of pyarrow.Table
-        The features of sampled rows.
-    """
+    """What is known of some pieces."""
 
     rows: int = 0
-    whole: int = 0
+    whole: int = 0  #: Rows that lack nothing.
     sizes: dict[int, tuple[int, int]] = field(default_factory=dict)
-    lacking: Counter = field(default_factory=Counter)
-    missing: Counter = field(default_factory=Counter)
+    """From the start of a piece to (rows to learn from, rows held out)."""
+    lacking: Counter = field(default_factory=Counter)  #: Missing values by named column, all rows.
+    missing: Counter = field(default_factory=Counter)  #: The same by feature, whole rows.
     values: dict[str, Counter] = field(default_factory=dict)
+    """By label or group column, the weight of the whole rows with each value."""
     texts: dict[str, Counter] = field(default_factory=dict)
-    sample: list[Any] = field(default_factory=list)
+    """By feature, the rows with each text; empty where the sample holds all rows."""
+    sample: list[Any] = field(default_factory=list)  #: Tables of the features of sampled rows.
 
     def add(self, other: Summary) -> None:
         """Add the summary of other pieces."""
@@ -147,12 +110,12 @@ def summarize_piece(piece: Piece, reader: PieceReader) -> Summary:
     """Return the summary of one piece."""
     table, mask = reader.read(piece, reader.features), import_pyarrow().array
     whole = reader.whole(table)
-    learned = int((whole & ~reader.is_held_out(piece)).sum())
+    learned = whole & ~reader.is_held_out(piece)
     found = Summary(piece.rows, int(whole.sum()))
-    found.sizes[piece.start] = learned, found.whole - learned
+    found.sizes[piece.start] = int(learned.sum()), found.whole - int(learned.sum())
     found.lacking.update({n: int(is_missing(table.column(n)).sum()) for n in reader.named})
-    sample = table.filter(mask(whole & reader.is_sampled(piece)))
-    found.sample.append(as_kinds(sample, reader.features))
+    sampled = learned & _drawn(piece, reader.sampled, reader.seed + _SAMPLE_SALT)
+    found.sample.append(as_kinds(table.filter(mask(sampled)), reader.features))
     table = table.filter(mask(whole))
     weight = None
     if reader.weight is not None:
@@ -164,10 +127,19 @@ def summarize_piece(piece: Piece, reader: PieceReader) -> Summary:
         column = table.column(name)
         found.missing[name] = int(is_missing(column).sum())
         if kind == "number":
-            _check_finite(column, name)
+            if np.isinf(as_number(column, name).to_numpy()).any():
+                raise ValueError(f"column {name!r} has infinite values; expected finite numbers.")
         elif reader.sampled < 1:
             found.texts[name] = _counted(as_category(column, name), name, None)
     return found
+
+
+def _drawn(piece: Piece, share: float, salt: int) -> NDArray[np.bool_]:
+    """Return a share of the rows of a piece, by their numbers among all rows."""
+    if share in (0.0, 1.0):
+        return np.full(piece.rows, bool(share))
+    number = np.arange(piece.start, piece.start + piece.rows, dtype=np.int64)
+    return hash_uniform(number, salt) < share
 
 
 def coded(column: Any) -> tuple[NDArray[np.intp], list[Any]]:
@@ -194,8 +166,3 @@ def _check_number(name: str, found: int) -> None:
             f"column {name!r} has more than {MOST_VALUES:,} different values; expected categories. "
             "Leave it out with --exclude, or turn it into numbers."
         )
-
-
-def _check_finite(column: Any, name: str) -> None:
-    if np.isinf(as_number(column, name).to_numpy()).any():
-        raise ValueError(f"column {name!r} has infinite values; expected finite numbers.")

@@ -2,43 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+from equipoise.cli.tables.columns import Kind, as_category
+
 #: Of a text column, this many values get a column of their own; the rarer ones share one.
 MOST_CATEGORIES = 50
+#: A value that fewer people have is rare, and is not kept.
+FEWEST_PEOPLE = 10
+#: A text column in which this share of the people have a rare value is made of names or the like.
+_NEARLY_ALL = 0.8
+_RARE = "(rare values)"
 
 
-def make_encoder(kinds: Mapping[str, str]) -> ColumnTransformer:
+def make_encoder(kinds: Mapping[str, str], table: Any) -> ColumnTransformer:
     """Return a transformer for a data frame whose columns are "number" or "category".
 
     Numbers are scaled; a missing one becomes the median, and a further column marks it. Categories
-    become columns of zeros and ones, a missing value being a category too. A category that was not
-    seen before counts as a rare one, or as none.
+    become columns of zeros and ones, a missing value being a category too. Values that are rare
+    share a column, with those that were not seen before; they are not kept. Without rare ones, a
+    new value counts as none.
 
     Parameters
     ----------
     kinds : mapping from column name to "number" or "category"
+    table : pyarrow.Table
+        The people to learn from: which categories are common is looked up here.
 
     Examples
     --------
-    >>> import numpy as np, pandas as pd
-    >>> frame = pd.DataFrame({"age": [20.0, np.nan, 40.0], "town": ["Rome", "Oslo", "Rome"]})
-    >>> encoder = make_encoder({"age": "number", "town": "category"}).fit(frame)
+    >>> import pyarrow as pa
+    >>> ages, towns = [20.0, None, 40.0] * 10, ["Rome", "Oslo", "Rome"] * 9 + ["Rome", "Oslo", "Ur"]
+    >>> table = pa.table({"age": pa.array(ages).fill_null(float("nan")), "town": towns})
+    >>> encoder = make_encoder({"age": "number", "town": "category"}, table).fit(table)
     >>> encoder.get_feature_names_out().tolist()
-    ['age', 'missingindicator_age', 'town_Oslo', 'town_Rome']
-    >>> encoder.transform(pd.DataFrame({"age": [30.0], "town": ["Bonn"]})).round(2).tolist()
-    [[0.0, -0.71, 0.0, 0.0]]
+    ['age', 'missingindicator_age', 'town_Oslo', 'town_Rome', 'town_infrequent_sklearn']
+    >>> new = pa.table({"age": [30.0], "town": ["Bonn"]})
+    >>> encoder.transform(new).round(2).tolist()
+    [[0.0, -0.71, 0.0, 0.0, 1.0]]
     """
     numbers = [name for name, kind in kinds.items() if kind == "number"]
     categories = [name for name, kind in kinds.items() if kind == "category"]
+    # Nobody has the value that stands for rare ones, so that it is the infrequent one.
     one_hot = OneHotEncoder(
-        handle_unknown="infrequent_if_exist", max_categories=MOST_CATEGORIES, sparse_output=False
+        categories=[_categories(table.column(name), name) for name in categories],
+        handle_unknown="infrequent_if_exist",
+        min_frequency=1,
+        sparse_output=False,
     )
     steps: list[tuple[str, Any, list[str]]] = []
     if numbers:
@@ -46,6 +65,58 @@ def make_encoder(kinds: Mapping[str, str]) -> ColumnTransformer:
     if categories:
         steps.append(("categories", one_hot, categories))
     return ColumnTransformer(steps, sparse_threshold=0.0, verbose_feature_names_out=False)
+
+
+def without_names(
+    features: Mapping[str, Kind], table: Any, keep: Sequence[str], note: Callable[[str], Any]
+) -> dict[str, Kind]:
+    """Return the features but for text columns that are nearly unique: names, ids, notes.
+
+    Parameters
+    ----------
+    features : mapping from column name to "number" or "category"
+    table : pyarrow.Table
+    keep : sequence of str
+        Columns that are features in any case.
+    note : callable
+        Told which columns are left out, and why.
+    """
+    kept = dict(features)
+    for name, kind in features.items():
+        if kind == "number" or name in keep:
+            continue
+        counted = _count(table.column(name), name)
+        people = sum(rows for value, rows in counted.items() if value is not None)
+        rare = sum(
+            rows for value, rows in counted.items() if value is not None and rows < FEWEST_PEOPLE
+        )
+        if rare >= _NEARLY_ALL * people:
+            note(
+                f"text column {name!r} is left out, as names, ids and notes should be: {rare:,} of "
+                f"{people:,} people have a value in it that fewer than {FEWEST_PEOPLE} share. To "
+                f"learn from its common values: --keep-text {name}"
+            )
+            del kept[name]
+    if not kept:
+        raise ValueError("no column is left to learn from; name text columns with --keep-text.")
+    return kept
+
+
+def _count(column: Any, name: str) -> Counter:
+    counted = as_category(column, name).value_counts().to_pylist()
+    return Counter({entry["values"]: entry["counts"] for entry in counted})
+
+
+def _categories(column: Any, name: str) -> NDArray:
+    """Return the common values of a column, in order, and one that stands for the others."""
+    counted = _count(column, name)
+    most = MOST_CATEGORIES if len(counted) <= MOST_CATEGORIES else MOST_CATEGORIES - 1
+    in_order = sorted(counted, key=lambda value: (-counted[value], str(value)))
+    common = [value for value in in_order[:most] if counted[value] >= FEWEST_PEOPLE]
+    common.sort(key=lambda value: (value is None, str(value)))
+    if len(common) < len(counted):
+        common.append(_RARE)
+    return np.array(common, dtype=object)
 
 
 def _numbers() -> Pipeline:

@@ -7,23 +7,18 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from io import TextIOWrapper
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO, Self
 
 from equipoise.atomic_files import new_file
 from equipoise.cli.tables.columns import Kind, as_kinds, import_pyarrow
 
 _FORMATS = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
+    **dict.fromkeys((".csv", ".tsv"), "csv"),
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".arrow", ".feather", ".ipc"), "arrow"),
 }
 _BATCH_ROWS = 1 << 16
 _BATCH_BYTES = 1 << 22
@@ -69,7 +64,7 @@ def read_table(path: str | Path, *, missing: Sequence[str] = ()) -> Any:
     with _readable(path), ExitStack() as stack:
         if format_of(path) == "csv":
             stream = stack.enter_context(pa.input_stream(str(path), compression="detect"))
-            table = pa.csv.read_csv(stream, **_csv_options(path, missing, None, None))
+            table = pa.csv.read_csv(stream, **_csv_options(path, missing))
         elif format_of(path) == "parquet":
             table = pa.parquet.ParquetFile(path).read()
         else:
@@ -80,15 +75,8 @@ def read_table(path: str | Path, *, missing: Sequence[str] = ()) -> Any:
 
 def column_names(path: str | Path) -> list[str]:
     """Return the names of the columns of a file, without reading its rows."""
-    pa = import_pyarrow()
-    with _readable(path), ExitStack() as stack:
-        if format_of(path) == "csv":
-            stream = stack.enter_context(pa.input_stream(str(path), compression="detect"))
-            names = pa.csv.open_csv(stream, **_csv_options(path, (), None, None)).schema.names
-        elif format_of(path) == "parquet":
-            names = pa.parquet.ParquetFile(path).schema_arrow.names
-        else:
-            names = _open_arrow(stack.enter_context(pa.memory_map(str(path)))).schema.names
+    with _readable(path):
+        names = _schema(path).names
         _check_names(names, path)
         return list(names)
 
@@ -113,21 +101,22 @@ def read_batches(
         Told after every batch which share of the file has been read.
     """
     with _readable(path):
-        for batch, share in _batches(Path(path), list(columns), columns, missing):
+        for batch, share in _batches(Path(path), columns, missing):
             yield as_kinds(batch, columns)
             progress(share)
 
 
 def _batches(
-    path: Path, names: list[str], kinds: Mapping[str, Kind], missing: Sequence[str]
+    path: Path, kinds: Mapping[str, Kind], missing: Sequence[str]
 ) -> Iterator[tuple[Any, float]]:
-    pa = import_pyarrow()
+    pa, names = import_pyarrow(), list(kinds)
     if format_of(path) == "csv":
         size = max(path.stat().st_size, 1)
         types = _csv_types(path, missing, kinds)
         with path.open("rb") as file:
-            stream = pa.input_stream(file, compression=_compression(path))
-            for batch in pa.csv.open_csv(stream, **_csv_options(path, missing, names, types)):
+            compression = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}.get(path.suffix.lower())
+            stream = pa.input_stream(file, compression=compression)
+            for batch in pa.csv.open_csv(stream, **_csv_options(path, missing, types)):
                 yield pa.Table.from_batches([batch]), min(file.tell() / size, 1.0)
     elif format_of(path) == "parquet":
         file = pa.parquet.ParquetFile(path)
@@ -148,7 +137,7 @@ def _batches(
                     yield pa.Table.from_batches([batch]).select(names), 0.0
 
 
-class TableWriter:
+class TableWriter(ExitStack):
     """Writes a table batch by batch, in the format of the file's ending, whole or not at all.
 
     Parameters
@@ -169,31 +158,21 @@ class TableWriter:
     """
 
     def __init__(self, path: str | Path, *, overwrite: bool = False) -> None:
+        super().__init__()
         self.path, self.overwrite, self.format = Path(path), overwrite, format_of(path)
-        self._stack = ExitStack()
         self._writer: Any = None
 
     def __enter__(self) -> Self:
-        file = new_file(self.path, overwrite=self.overwrite)
-        self._partial = self._stack.enter_context(file)
+        self._partial = self.enter_context(new_file(self.path, overwrite=self.overwrite))
         return self
 
     def write(self, columns: Mapping[str, Any]) -> None:
         """Add some rows; all batches have the same columns, of the same types."""
         batch = import_pyarrow().table(dict(columns))
         if self._writer is None:
-            self._writer = self._stack.enter_context(
-                open_writer(self._partial, self.format, batch.schema, self.path)
-            )
+            writer = open_writer(self._partial, self.format, batch.schema, self.path)
+            self._writer = self.enter_context(writer)
         self._writer.write_table(batch)
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._stack.__exit__(kind, error, trace)
 
 
 def open_writer(target: Path | BinaryIO, format_: str, schema: Any, named: Path) -> Any:
@@ -214,13 +193,13 @@ class _CsvWriter:
         raw = target.open("wb") if isinstance(target, Path) else target
         self._file, self._owned = TextIOWrapper(raw, "utf-8", newline=""), raw is not target
         self._writer = csv.writer(self._file, delimiter=delimiter, lineterminator="\n")
-        self._writer.writerow(names)
+        self._writer.writerow(map(_no_formula, names))
 
     def __enter__(self) -> Self:
         return self
 
     def write_table(self, table: Any) -> None:
-        columns = [column.to_pylist() for column in table.columns]
+        columns = [map(_no_formula, column.to_pylist()) for column in table.columns]
         self._writer.writerows(zip(*columns, strict=True))
 
     def close(self) -> None:
@@ -234,17 +213,28 @@ class _CsvWriter:
         self.close()
 
 
+def _no_formula(value: Any) -> Any:
+    """Return text that a spreadsheet would run with an apostrophe before it, as it shows text.
+
+    >>> [_no_formula(value) for value in ("=1+1", "@x", "-5", "a=b", -5)]
+    ["'=1+1", "'@x", '-5', 'a=b', -5]
+    """
+    if not isinstance(value, str) or not value.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return value
+    with suppress(ValueError):
+        float(value)  # a number, such as an id
+        return value
+    return f"'{value}"
+
+
 def _csv_options(
-    path: str | Path,
-    missing: Sequence[str],
-    names: list[str] | None,
-    types: Mapping[str, Any] | None,
+    path: str | Path, missing: Sequence[str] = (), types: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
     pa = import_pyarrow()
     convert = pa.csv.ConvertOptions(strings_can_be_null=True)
     convert.null_values = [*convert.null_values, *missing]
-    if names is not None and types is not None:
-        convert.include_columns, convert.column_types = names, dict(types)
+    if types is not None:
+        convert.include_columns, convert.column_types = list(types), dict(types)
     return {
         "read_options": pa.csv.ReadOptions(block_size=_BATCH_BYTES),
         "parse_options": pa.csv.ParseOptions(
@@ -257,9 +247,7 @@ def _csv_options(
 def _csv_types(path: Path, missing: Sequence[str], kinds: Mapping[str, Kind]) -> dict[str, Any]:
     """Return the types to read columns as, the same for every block whatever is in it."""
     pa = import_pyarrow()
-    with pa.input_stream(str(path), compression="detect") as stream:
-        seen = pa.csv.open_csv(stream, **_csv_options(path, missing, None, None)).schema
-    types = {}
+    seen, types = _schema(path, missing), {}
     for name, kind in kinds.items():
         found = seen.field(name).type
         keep = kind == "category" or pa.types.is_string(found)
@@ -268,8 +256,16 @@ def _csv_types(path: Path, missing: Sequence[str], kinds: Mapping[str, Kind]) ->
     return types
 
 
-def _compression(path: Path) -> str | None:
-    return {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}.get(path.suffix.lower())
+def _schema(path: str | Path, missing: Sequence[str] = ()) -> Any:
+    """Return the columns of a file and their types; in CSV files, those of the first block."""
+    pa = import_pyarrow()
+    if format_of(path) == "parquet":
+        return pa.parquet.ParquetFile(path).schema_arrow
+    if format_of(path) == "csv":
+        with pa.input_stream(str(path), compression="detect") as stream:
+            return pa.csv.open_csv(stream, **_csv_options(path, missing)).schema
+    with pa.memory_map(str(path)) as source:
+        return _open_arrow(source).schema
 
 
 def _open_arrow(source: Any) -> Any:
@@ -288,23 +284,19 @@ def _check_names(names: list[str], path: str | Path) -> None:
         )
 
 
-class _readable:
+@contextmanager
+def _readable(path: str | Path) -> Iterator[None]:
     """Turn pyarrow's errors about a file into sentences."""
-
-    def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-
-    def __enter__(self) -> None:
-        if not self.path.exists():
-            raise FileNotFoundError(f"there is no file {self.path}.")
-        if self.path.is_dir():
-            raise IsADirectoryError(f"{self.path} is a folder; expected a file.")
-        format_of(self.path)
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        pa = import_pyarrow()
-        if isinstance(error, (pa.ArrowException, EOFError)) and not isinstance(error, KeyError):
-            text = " ".join(str(error).split())
-            raise ValueError(
-                f"{self.path.name} cannot be read as a {format_of(self.path)} file: {text}"
-            ) from None
+    pa, path = import_pyarrow(), Path(path)
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {path}.")
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; expected a file.")
+    format_ = format_of(path)
+    try:
+        yield
+    except (pa.ArrowException, EOFError) as error:
+        if isinstance(error, KeyError):
+            raise
+        text = " ".join(str(error).split())
+        raise ValueError(f"{path.name} cannot be read as a {format_} file: {text}") from None

@@ -21,6 +21,7 @@ from equipoise.cli.tables.columns import (
     kind_of,
     plain_values,
 )
+from equipoise.cli.tables.encoding import without_names
 from equipoise.cli.tables.files import read_table
 from equipoise.rows.people import People
 
@@ -130,6 +131,7 @@ class Request:
     control: Sequence[str] = ()
     weight: str | None = None
     exclude: Sequence[str] = ()
+    keep_text: Sequence[str] = ()
     use_sensitive: bool = False
     missing: Sequence[str] = ()
     drop_missing: bool = False
@@ -142,7 +144,7 @@ class Request:
 
     def check_names(self, known: Sequence[str], path: str | Path) -> None:
         """Refuse columns that a table does not have, or that are named for two purposes."""
-        check_columns(known, [*self.named, *self.exclude], path)
+        check_columns(known, [*self.named, *self.exclude, *self.keep_text], path)
         for name in self.named:
             if self.named.count(name) > 1:
                 raise ValueError(f"column {name!r} is named for two purposes; expected one.")
@@ -198,6 +200,7 @@ class Reader:
         features = request.features(
             table.column_names, lambda name: kind_of(table.column(name), name), self.note
         )
+        features = without_names(features, table, request.keep_text, self.note)
         columns = request.columns(labels, recoded, features)
         return self._examples(table, columns, y), columns
 

@@ -24,10 +24,11 @@ class Partition(NamedTuple):
     sensitive: Any = None
     control: Any = None
     weight: Any = None
+    utilities: Any = None
 
 
 #: What users call the parts of a `Partition`.
-_NAMES = ("X", "y", "sensitive_features", "control_features", "sample_weight")
+_NAMES = ("X", "y", "sensitive_features", "control_features", "sample_weight", "utilities")
 
 
 def split(*collections: Any, names: tuple[str, ...] = _NAMES) -> list[tuple[Any, ...]]:

@@ -20,12 +20,13 @@ from equipoise.engines.dask.pipelines import (
     is_frozen_pipeline,
     transformed,
 )
-from equipoise.engines.dask.shard import digest_of, selected_by, tally_of
+from equipoise.engines.dask.shard import digest_of, expected_of, selected_by, tally_of
 from equipoise.engines.dask.shards import Shards
 from equipoise.engines.dask.trainers import trainer_kind
 from equipoise.game.pool import Oracle
 from equipoise.metrics.tallies import Tally
 from equipoise.oracles.candidates import candidate_oracle
+from equipoise.rows.columns import describe_columns
 from equipoise.rows.people import People
 from equipoise.rows.validation import read_integer
 
@@ -40,13 +41,18 @@ class DaskEngine:
     transformer : object with ``transform``, optional
         What the rows of the shards have gone through. Classifiers that come and go take rows from
         before it.
+    columns : list of str
+        What `columns` returns.
     """
 
     is_local: ClassVar[bool] = False
     keeps_answers: ClassVar[bool] = True
 
-    def __init__(self, shards: Shards, transformer: Any = None) -> None:
+    def __init__(
+        self, shards: Shards, transformer: Any = None, columns: Sequence[str] = ()
+    ) -> None:
         self.shards, self.classes, self.transformer = shards, shards.classes, transformer
+        self._columns = list(columns)
 
     @property
     def cells(self) -> CellTable:
@@ -58,23 +64,21 @@ class DaskEngine:
         cls, people: People, *, constraint_weights: bool = True, estimator: Any = None
     ) -> Self:
         """Check what was passed to fit, and read it into the memory of the workers."""
-        if people.utilities is not None or not constraint_weights:
-            raise ValueError(
-                "utilities and constraint_weights=False need rows in memory; X is a Dask "
-                "collection. Load the data, or leave both at their defaults."
-            )
         if people.y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         people.check_groups()
-        dtype = None
+        dtype, columns = None, describe_columns(example_of(people.X))
         if is_frozen_pipeline(estimator):
             before, learner = estimator[:-1], estimator[-1]
             rows = replace(people, X=transformed(people.X, before))
-            return cls(Shards(rows, dtype=trainer_kind(learner).dtype), before)
+            dtype = trainer_kind(learner).dtype
+            shards = Shards(rows, dtype=dtype, constraint_weights=constraint_weights)
+            return cls(shards, before, columns)
         if estimator is not None and not isinstance(estimator, (list, tuple)):
             dtype = trainer_kind(estimator).dtype
             _check_numbers(example_of(people.X))
-        return cls(Shards(people, dtype=dtype))
+        shards = Shards(people, dtype=dtype, constraint_weights=constraint_weights)
+        return cls(shards, None, columns)
 
     @staticmethod
     def example(X: Any) -> Any:
@@ -118,6 +122,11 @@ class DaskEngine:
                 "aware=True reads groups from rows in memory; X is a Dask collection. Use "
                 "aware=False."
             )
+        if not self.cells.is_plain:
+            raise ValueError(
+                "the plug-in oracle got utilities or constraint_weights=False; it expects one "
+                "weight per person. Use oracle='refit'."
+            )
         return self._before(ShardPluginOracle(self._last(learner), self.shards, _read_folds(cv)))
 
     def candidates(self, classifiers: Sequence[Any]) -> Oracle:
@@ -137,9 +146,15 @@ class DaskEngine:
         if self.transformer is not None:
             members = [after_transform(member) for member in mixture.members]
             mixture = type(mixture)(members, mixture.weights, mixture.classes_)
+        if not self.cells.is_plain:
+            return Tally(self.cells, self.shards.total(expected_of, mixture) / total, None)
         s, w2h, w2hh = self.shards.total(tally_of, mixture)
         squares = self.cells.square, w2h / total**2, w2hh / total**2
-        return Tally.of_sums(self.cells, s / total, squares)
+        return Tally(self.cells, s / total, squares)
+
+    def columns(self) -> list[str]:
+        """Return the kind of table, and the names and types of its columns."""
+        return self._columns
 
     def identity(self) -> Iterator[bytes]:
         """Yield what distinguishes these data from others, in order."""

@@ -20,23 +20,10 @@ def lazily(
     columns: int | None = None,
     dtype: Any = float,
 ) -> Any:
-    """Return ``function(number, X, *others)`` for every partition as one Dask array.
+    """Return ``function(number, X, *others)`` for every partition, as one lazy Dask array.
 
-    Nothing is computed yet.
-
-    Parameters
-    ----------
-    function : callable
-        Gets the number of a partition, its rows of X, and those of the others.
-    X : Dask array or data frame
-    others : Dask collections or None
-        Whose rows belong to those of X.
-    names : tuple of str
-        What users call the others.
-    columns : int, optional
-        Columns of the answer; by default it has one dimension.
-    dtype : dtype
-        Of the answer.
+    ``others`` are collections or None, whose rows belong to those of X; users call them ``names``.
+    The answer has ``columns``, or one dimension, and is of this ``dtype``.
     """
     import dask.array as da
     from dask import delayed

@@ -9,7 +9,7 @@ import numpy as np
 
 from equipoise.cells.table import Array, Mask
 from equipoise.engines.dask.cuts import best_threshold
-from equipoise.engines.dask.shard import Shard, Task, selected_by, selected_out_of_fold
+from equipoise.engines.dask.shard import Shard, Task, cost_sums, selected_by, selected_out_of_fold
 from equipoise.engines.dask.shards import Shards
 from equipoise.engines.dask.trainers import ShardTrainer, trainer_kind
 from equipoise.game.pool import Response
@@ -19,6 +19,7 @@ from equipoise.oracles.cell_probabilities import (
     ClassProbabilities,
     OneAgainstRest,
 )
+from equipoise.oracles.deployment import check_probabilities, check_shares
 from equipoise.oracles.learners import constant_classifier
 from equipoise.oracles.plugin import PluginClassifier
 from equipoise.oracles.thresholds import (
@@ -57,15 +58,26 @@ class ShardOracle:
     def best_response(self, costs: Array) -> Response:
         """Fit the learner for these costs."""
         cells = self.shards.cells
-        task = Task(*cells.relabel(costs), self.n_folds)
+        task = self._task(costs)
         classifier, selected = self._answer(task)
         if self.n_folds > 1:
             tasks = (task._replace(left_out=fold) for fold in range(self.n_folds))
             members = [self._answer(without)[0] for without in tasks]
-            selected = self.shards.total(selected_out_of_fold, members)
+            selected, again = (self.shards.total(selected_out_of_fold, members) for _ in range(2))
+            total = cells.total_weight
+            check_shares([selected / total], [again / total], members[:1])
         elif selected is None:
             selected = self.shards.total(selected_by, [classifier])[0]
         return Response(classifier, selected / cells.total_weight)
+
+    def _task(self, costs: Array) -> Task:
+        """Return what is to be learned; weights are one on average."""
+        cells = self.shards.cells
+        if cells.is_plain:
+            return Task(*cells.relabel(costs), self.n_folds)
+        sums = self.shards.total(cost_sums, costs)
+        mean = float(sums.sum()) / len(self.shards) or 1.0
+        return Task(np.array([1, 0]), sums, self.n_folds, -1, costs / mean)
 
     def start_from(self, classifier: Any) -> None:
         """Let learners that can start from a solution start from this one."""
@@ -157,6 +169,7 @@ def _probabilities(shard: Shard, models: Sequence[CellProbabilities]) -> Array:
     for number, model in enumerate(models):
         if (rows := fold == number).any():
             result[rows] = model(shard.X[rows])
+            check_probabilities(result[rows], model(shard.X[rows]), model.label)
     return result
 
 

@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from equipoise.cells.table import Array
 from equipoise.engines.dask.lazy import lazily
 from equipoise.game.pool import Oracle, Response
+from equipoise.oracles.read_only import Guard
 from equipoise.oracles.transformed import TransformedClassifier
 
 
@@ -36,7 +37,7 @@ def is_frozen_pipeline(estimator: Any) -> bool:
 def transformed(X: Any, transformer: Any) -> Any:
     """Return a Dask collection after a fitted transformer, not computed yet."""
     width = len(transformer.get_feature_names_out())
-    return lazily(lambda number, X: transformer.transform(X), X, columns=width)
+    return lazily(lambda number, X: Guard()(transformer.transform, X), X, columns=width)
 
 
 class TransformedOracle:

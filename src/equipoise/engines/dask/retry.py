@@ -26,14 +26,8 @@ class WorkerLost(Exception):
 def retry(client: Any, what: str, work: Callable[[float], T]) -> T:
     """Return the result of the work, which is repeated if a worker was lost or it took too long.
 
-    Parameters
-    ----------
-    client : distributed.Client
-    what : str
-        What is being done, for messages.
-    work : callable
-        Gets the seconds it may take. What it leaves on workers must be rebuilt when it is called
-        again.
+    ``what`` is being done, for messages. The work gets the seconds it may take; what it leaves on
+    workers must be rebuilt when it is called again.
     """
     import dask
     from dask.utils import parse_timedelta
@@ -72,16 +66,8 @@ def gather(
 ) -> list[Any]:
     """Return the results of tasks; an error once one fails, its worker is lost or time is up.
 
-    Parameters
-    ----------
-    client : distributed.Client
-    tasks : sequence of distributed.Future
-    limit : float
-        Seconds.
-    pinned : collection of str
-        Addresses of workers without which the tasks can never end.
-    let_go : callable, optional
-        Frees tasks that wait for each other; called when they have failed.
+    ``limit`` is in seconds. Without the workers at the addresses ``pinned`` tasks can never end.
+    ``let_go`` frees tasks that wait for each other; it is called when they have failed.
     """
     from distributed import wait
 

@@ -17,11 +17,13 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from equipoise.cells.codes import add_up, count_selected, look_up
+from equipoise.cells.layered import LayerSums, layer_sums
 from equipoise.cells.rows import Cells
-from equipoise.cells.table import Array, CellTable
+from equipoise.cells.table import Array, CellTable, weighted_labels
 from equipoise.exceptions import EmptyCellWarning
 from equipoise.oracles.decisions import decisions
 from equipoise.rows.hashing import hash_uniform
+from equipoise.rows.people import read_utilities
 from equipoise.rows.validation import read_columns, read_target, to_array
 
 #: An odd constant with mixed bits, to scatter row numbers.
@@ -39,15 +41,21 @@ class Task(NamedTuple):
         To be multiplied by a row's own.
     n_folds, left_out : int
         Rows of the fold ``left_out`` of ``n_folds`` weigh nothing; -1 leaves none out.
+    costs : array of shape (layers x C,), or None
+        Where rows count in more than one way, what they cost, layer by layer. Label and weight are
+        then those of two kinds of rows: those that are to be selected, and all others.
     """
 
     label: NDArray[np.int64]
     weight: Array
     n_folds: int = 1
     left_out: int = -1
+    costs: Array | None = None
 
     def labels(self, cells: CellTable) -> set[int]:
         """Return the labels that some weight has."""
+        if self.costs is not None:
+            return set(self.label[self.weight > 0].tolist())
         return set(self.label[(self.weight > 0) & (cells.mass > 0)].tolist())
 
 
@@ -58,6 +66,7 @@ class ReadRows:
     X: Any
     cells: Cells
     weight: Array | None
+    utilities: Mapping[str, Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +95,11 @@ class Shard:
     start : int
         The number of its first row among all rows.
     n_cells : int
+    factors : tuple of arrays of shape (n,)
+        For each layer, what a row adds to its cell when it is selected, where rows count in more
+        than one way.
+    sums : LayerSums, or None
+        What these rows add to the table of layers.
     """
 
     X: Any
@@ -93,6 +107,8 @@ class Shard:
     weight: Array | None
     start: int
     n_cells: int
+    factors: tuple[Array, ...] = ()
+    sums: LayerSums | None = None
 
     def __len__(self) -> int:
         return len(self.code)
@@ -106,28 +122,39 @@ class Shard:
 
     def examples(self, task: Task) -> tuple[NDArray[np.int64], Array]:
         """Return the label and the weight of each row."""
-        label, weight = look_up(self.code, task.label), look_up(self.code, task.weight)
-        if self.weight is not None:
-            weight *= self.weight
+        if task.costs is not None:
+            label, weight = weighted_labels(self.signed_costs(task.costs), 1.0)
+        else:
+            label, weight = look_up(self.code, task.label), look_up(self.code, task.weight)
+            if self.weight is not None:
+                weight *= self.weight
         if task.left_out >= 0:
             weight[self.folds(task.n_folds) == task.left_out] = 0.0
         return label, weight
 
-    def count(self, selected: NDArray[np.bool_]) -> Array:
-        """Return the weight that is selected in each cell."""
+    def signed_costs(self, costs: Array) -> Array:
+        """Return what predicting 1 rather than 0 costs, row by row, given costs by layer."""
+        tables = np.reshape(costs, (len(self.factors), self.n_cells))
+        return sum(f * look_up(self.code, t) for f, t in zip(self.factors, tables, strict=True))
+
+    def count(self, selected: NDArray) -> Array:
+        """Return the weight that is selected in each cell, layer by layer where there are some."""
+        if self.factors:
+            by_layer = [add_up(self.code, self.n_cells, f * selected) for f in self.factors]
+            return np.concatenate(by_layer)
         if self.weight is None:
             return count_selected(self.code, self.n_cells, selected)
         return add_up(self.code, self.n_cells, self.weight * selected)
 
 
 def read_partition(
-    number: int, X: Any, y: Any, sensitive: Any, control: Any, weight: Any
+    number: int, X: Any, y: Any, sensitive: Any, control: Any, weight: Any, utilities: Any
 ) -> ReadRows:
     """Check one partition, and sort its rows into combinations of its own."""
     try:
         n = len(X) if not issparse(X) else X.shape[0]
         _check_index(X, y=y, sensitive_features=sensitive, control_features=control)
-        _check_index(X, sample_weight=weight)
+        _check_index(X, sample_weight=weight, utilities=utilities)
         y = read_target(y, n) if n else to_array(y, "y")
         with warnings.catch_warnings():  # a category that is not here may be in other partitions
             warnings.simplefilter("ignore", EmptyCellWarning)
@@ -136,11 +163,12 @@ def read_partition(
             if control is not None:
                 strata = read_columns(control, n, "control_features", "stratum")
         weight = None if weight is None else _read_weight(weight, n)
+        given = {} if utilities is None else read_utilities(utilities, n)
     except ValueError as error:
         raise ValueError(f"partition {number}: {error}") from None
     # The label is one more column here: its two values are known once all partitions are read.
     cells = Cells.from_columns(np.zeros(n, np.int8), {_LABEL: y, **groups}, strata, weight)
-    return ReadRows(X, cells, weight)
+    return ReadRows(X, cells, weight, given)
 
 
 _LABEL = "\0label"
@@ -159,19 +187,48 @@ def combinations_of(rows: ReadRows) -> Combinations:
 
 
 def encode(
-    rows: ReadRows, cell: NDArray[np.integer], start: int, n_cells: int, dtype: Any
+    rows: ReadRows,
+    cell: NDArray[np.integer],
+    start: int,
+    n_cells: int,
+    dtype: Any,
+    by_head: float | None,
 ) -> Shard:
-    """Return the shard: local combinations become cells, features an array if that is asked."""
+    """Return the shard: local combinations become cells, features an array if that is asked.
+
+    ``by_head`` is what a row weighs on average, given where weights enter the error only.
+    """
     table = np.asarray(cell, dtype=np.min_scalar_type(max(n_cells - 1, 0)))
     code = look_up(rows.cells.code, table) if len(table) else np.zeros(0, np.uint8)
     X = rows.X if dtype is None else np.ascontiguousarray(np.asarray(rows.X), dtype=dtype)
-    return Shard(X, code, rows.weight, start, n_cells)
+    if by_head is None and not rows.utilities:
+        return Shard(X, code, rows.weight, start, n_cells)
+    own = np.ones(len(code)) if rows.weight is None else rows.weight
+    factors, sums = layer_sums(
+        lambda values: add_up(code, n_cells, values),
+        own,
+        np.full(len(code), by_head or 1.0),
+        by_head is not None,
+        rows.utilities,
+    )
+    return Shard(X, code, rows.weight, start, n_cells, factors, sums)
+
+
+def layer_sums_of(shard: Shard) -> LayerSums | None:
+    """Return what its rows add to the table of layers."""
+    return shard.sums
+
+
+def cost_sums(shard: Shard, costs: Array) -> Array:
+    """Return what all rows can save by being selected, and what they can lose by it."""
+    each = shard.signed_costs(costs)
+    return np.array([-each[each < 0].sum(), each[each > 0].sum()])
 
 
 def digest_of(shard: Shard) -> bytes:
     """Return a digest of all that is in it."""
     digest = blake2b(digest_size=16)
-    parts = [shard.code, shard.weight]
+    parts = [shard.code, shard.weight, *shard.factors]
     if len(shard):
         parts.append(hash_uniform(shard.X.tocsr() if issparse(shard.X) else shard.X))
     for array in parts:
@@ -183,7 +240,7 @@ def digest_of(shard: Shard) -> bytes:
 def selected_by(shard: Shard, classifiers: Sequence[Any]) -> Array:
     """Return the weight that each classifier selects in each cell, shape (P, C)."""
     if not len(shard):
-        return np.zeros((len(classifiers), shard.n_cells))
+        return np.array([shard.count(np.zeros(0, bool)) for _ in classifiers])
     return np.array([shard.count(h) for h in decisions(classifiers, shard.X)])
 
 
@@ -193,6 +250,11 @@ def tally_of(shard: Shard, mixture: Any) -> Array:
     w = np.ones(len(shard)) if shard.weight is None else shard.weight
     each = (w * h, w**2 * h, w**2 * h**2)
     return np.array([add_up(shard.code, shard.n_cells, values) for values in each])
+
+
+def expected_of(shard: Shard, mixture: Any) -> Array:
+    """Return the weight that a mixture selects in expectation, layer by layer."""
+    return shard.count(mixture.predict_pmf(shard.X)[:, 1] if len(shard) else np.zeros(0))
 
 
 def selected_out_of_fold(shard: Shard, classifiers: Sequence[Any]) -> Array:
@@ -212,6 +274,11 @@ def _read_weight(weight: Any, n: int) -> Array:
         raise ValueError(f"sample_weight has {len(array)} entries, X has {n} rows.")
     if not (np.isfinite(array) & (array >= 0)).all():
         raise ValueError("sample_weight has negative or missing entries; expected numbers >= 0.")
+    if (extreme := array[(array > 0) & ((array < 1e-90) | (array > 1e90))]).size:
+        raise ValueError(
+            f"sample_weight has the value {extreme[0]}; expected 0, or numbers from 1e-90 to 1e90. "
+            "Scale all weights."
+        )
     return array
 
 

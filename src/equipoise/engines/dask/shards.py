@@ -9,11 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.cells.codes import factorize
+from equipoise.cells.layered import LayeredTable, LayerSums
 from equipoise.cells.table import CellTable
 from equipoise.engines.dask.collections import Partition, example_of, split
 from equipoise.engines.dask.retry import gather, retry
-from equipoise.engines.dask.shard import Combinations, combinations_of, encode, read_partition
+from equipoise.engines.dask.shard import (
+    Combinations,
+    combinations_of,
+    encode,
+    layer_sums_of,
+    read_partition,
+)
 from equipoise.rows.people import People
+from equipoise.rows.validation import LEAST_SHARE
 
 
 class Shards:
@@ -28,6 +36,8 @@ class Shards:
         Of Dask collections.
     dtype : dtype, optional
         Keep features as arrays of this type; by default as they come.
+    constraint_weights : bool, default=True
+        Whether sample weights enter the constraints, or the error only.
 
     Attributes
     ----------
@@ -37,8 +47,11 @@ class Shards:
         Names and number of the features.
     """
 
-    def __init__(self, people: People, *, dtype: Any = None) -> None:
+    def __init__(
+        self, people: People, *, dtype: Any = None, constraint_weights: bool = True
+    ) -> None:
         self.client = current_client()
+        self.cells: CellTable
         self.example = example_of(people.X)
         parts = split(
             people.X,
@@ -46,10 +59,15 @@ class Shards:
             people.sensitive_features,
             people.control_features,
             people.sample_weight,
+            people.utilities,
         )
-        self._read(list(map(Partition._make, parts)), dtype)
+        by_head = not constraint_weights and people.sample_weight is not None
+        self._read(list(map(Partition._make, parts)), dtype, by_head)
+        if by_head or people.utilities is not None:
+            sums = LayerSums.of_parts(self.map(layer_sums_of), self.cells.total_weight)
+            self.cells = self.cells.as_kind(LayeredTable, **sums._asdict())
 
-    def _read(self, partitions: list[Partition], dtype: Any) -> None:
+    def _read(self, partitions: list[Partition], dtype: Any, by_head: bool) -> None:
         from dask import delayed
 
         client = self.client
@@ -65,10 +83,11 @@ class Shards:
         )
         self.cells, self.classes, codes = _merge(tables)
         self.sizes = [int(table.count.sum()) for table in tables]
+        mean = self.cells.total_weight / len(self) if by_head else None
         starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(int)
         shards = client.persist(
             [
-                delayed(encode, pure=False)(part, code, int(start), self.cells.n_cells, dtype)
+                delayed(encode, pure=False)(part, code, int(start), self.cells.n_cells, dtype, mean)
                 for part, code, start in zip(rows, codes, starts, strict=True)
             ]
         )
@@ -153,6 +172,11 @@ def _merge(
     )
     if not cells.total_weight > 0 or not 0 < cells.mass[cells.label == 1].sum() < 1:
         raise ValueError("sample_weight is zero for one of the two classes; give both some weight.")
+    if (lost := (cells.mass > 0) & (cells.mass < LEAST_SHARE)).any():
+        raise ValueError(
+            f"sample_weight: the rows of {lost.sum()} combinations of groups and label have less "
+            f"than {LEAST_SHARE:g} of all weight, which sums would lose. Set these weights to zero."
+        )
     ends = np.cumsum([len(table.count) for table in tables])
     return cells, classes, np.split(code, ends[:-1])
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from equipoise.cells.table import Array
+from equipoise.oracles.read_only import Guard
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class Trainer(ABC):
 
     def __init__(self, estimator: Any, X: Any, weight_parameter: str) -> None:
         self.estimator, self.X, self.weight_parameter = estimator, X, weight_parameter
+        self._guard = Guard()
 
     @classmethod
     @abstractmethod
@@ -136,11 +138,6 @@ def is_binnable(X: Any) -> bool:
         return True
     array = isinstance(X, np.ndarray) or (issparse(X) and X.format in ("csr", "csc"))
     return array and X.ndim == 2 and X.dtype.kind in "fiub"
-
-
-def first_rows(X: Any, n: int) -> Any:
-    """Return the first rows of a table that `is_binnable`."""
-    return X.iloc[:n] if hasattr(X, "iloc") else X[:n]
 
 
 def has_fixed_seed(estimator: Any) -> bool:

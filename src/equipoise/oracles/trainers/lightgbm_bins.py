@@ -19,7 +19,6 @@ from equipoise.oracles.trainers.base import (
     CachedScores,
     CachingTrainer,
     Trained,
-    first_rows,
     has_fixed_seed,
     is_binnable,
 )
@@ -92,7 +91,7 @@ class LightGBMTrainer(CachingTrainer):
         rows = min(self.X.shape[0], _PROBE_ROWS)
         form = clone(self.estimator)
         form.n_estimators = 1
-        form.fit(first_rows(self.X, rows), np.arange(rows) % 2)
+        form.fit(getattr(self.X, "iloc", self.X)[:rows], np.arange(rows) % 2)
         params = {k: v for k, v in form.booster_.params.items() if k != "num_iterations"}
         form.n_estimators = self.estimator.n_estimators
         bins = lightgbm.Dataset(self.X, label=np.zeros(self.X.shape[0]), params=params).construct()

@@ -73,17 +73,16 @@ class PipelineTrainer(CachingTrainer):
         from equipoise.oracles.trainers import choose_trainer  # which chooses this one, too
 
         name, last = self.estimator.steps[-1]
-        head = Pipeline(
-            [
-                (step, clone(transformer, safe=False))
-                for step, transformer in self.estimator.steps[:-1]
-            ],
-            verbose=self.estimator.verbose,
-        )
-        learned = head.fit_transform(self.X, label)
+
+        def transform(X: Any, label: NDArray) -> tuple[Pipeline, Any]:
+            steps = [(step, clone(part, safe=False)) for step, part in self.estimator.steps[:-1]]
+            head = Pipeline(steps, verbose=self.estimator.verbose)
+            return head, head.fit_transform(X, label)
+
+        head, learned = self._guard(transform, self.X, label)
         # A pipeline trains on what fit_transform gives and predicts from what transform gives.
         # The two are not always the same: NMF and PCA are examples.
-        seen = head.transform(self.X)
+        seen = self._guard(head.transform, self.X)
         trainer = choose_trainer(last, learned, self.weight_parameter.removeprefix(f"{name}__"))
         return head, trainer, None if _same(learned, seen) else seen
 

@@ -21,6 +21,11 @@ class PlainTrainer(Trainer):
 
     def fit(self, label: NDArray, weight: Array) -> Trained:
         """Fit a clone of the learner."""
-        classifier = clone(self.estimator, safe=False)
-        classifier.fit(self.X, label, **{self.weight_parameter: weight})
+
+        def train(X: Any, label: NDArray, weight: Array) -> Any:
+            classifier = clone(self.estimator, safe=False)
+            classifier.fit(X, label, **{self.weight_parameter: weight})
+            return classifier
+
+        classifier = self._guard(train, self.X, label, weight)
         return Trained(classifier, classifier, self.X)

@@ -45,11 +45,14 @@ class WarmStartTrainer(Trainer):
 
     def fit(self, label: NDArray, weight: Array) -> Trained:
         """Fit a clone of the learner, from the start if there is one."""
-        classifier = clone(self.estimator)
-        if self._start is not None:
-            # scikit-learn starts from these two.
-            classifier.coef_, classifier.intercept_ = (part.copy() for part in self._start)
-        classifier.set_params(warm_start=True)
-        classifier.fit(self.X, label, **{self.weight_parameter: weight})
-        classifier.set_params(warm_start=self.estimator.warm_start)
+
+        def train(X: Any, label: NDArray, weight: Array) -> Any:
+            classifier = clone(self.estimator).set_params(warm_start=True)
+            if self._start is not None:
+                # scikit-learn starts from these two.
+                classifier.coef_, classifier.intercept_ = (part.copy() for part in self._start)
+            classifier.fit(X, label, **{self.weight_parameter: weight})
+            return classifier.set_params(warm_start=self.estimator.warm_start)
+
+        classifier = self._guard(train, self.X, label, weight)
         return Trained(classifier, classifier, self.X)

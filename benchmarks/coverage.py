@@ -1,0 +1,133 @@
+"""Do 95 % intervals of disparities contain the truth in 95 % of all samples?
+
+    python benchmarks/coverage.py            2,000 samples a setting; about 25 minutes on one core
+    python benchmarks/coverage.py --quick    200 samples of 200 people; about half a minute
+    python benchmarks/coverage.py --people 200 --rates "rare, apart" --groups 5
+
+People are drawn with a group, a label (1 with probability 0.5) and a decision, whose probability
+depends on both. The truth is computed from these probabilities. "equal": every group has a false
+positive rate of 0.3 and a true positive rate of 0.6, so that the truth is 0, where intervals of a
+maximum fail most easily. "rare": all are 0.03. "rare, apart": they rise from 0.02 to 0.1 over the
+groups. Groups are of one size, or as unequal as SHARES says. "report" is what a report says of the
+violation of EqualizedOdds; the other columns are `metrics.confidence_interval`. In brackets is the
+mean width. Samples in which a group has nobody of some label are left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Callable
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+from _machine import machine, markdown_table
+from numpy.typing import NDArray
+
+from equipoise import metrics
+from equipoise.cells import Cells
+from equipoise.constraints import EqualizedOdds
+from equipoise.metrics.tallies import Tally
+from equipoise.metrics.violations import Meter
+
+Array = NDArray[np.float64]
+SHARES = {2: [0.9, 0.1], 3: [0.6, 0.3, 0.1], 5: [0.4, 0.3, 0.15, 0.1, 0.05]}
+#: From the number of groups to P[h = 1 | group, label], shape (groups, 2).
+RATES: dict[str, Callable[[int], Array]] = {
+    "equal": lambda groups: np.tile([0.3, 0.6], (groups, 1)),
+    "rare": lambda groups: np.full((groups, 2), 0.03),
+    "apart": lambda groups: np.linspace([0.2, 0.5], [0.4, 0.8], groups),
+    "rare, apart": lambda groups: np.linspace([0.02, 0.02], [0.1, 0.1], groups),
+}
+COLUMNS = ("DP difference", "DP violation", "EO difference", "EO violation", "report")
+
+
+class Setting(NamedTuple):
+    people: int
+    groups: int
+    sizes: str
+    rates: str
+
+    @property
+    def shares(self) -> Array:
+        even = np.full(self.groups, 1 / self.groups)
+        return even if self.sizes == "even" else np.array(SHARES[self.groups])
+
+    def truths(self) -> dict[str, float]:
+        """Return the disparities of the population that samples are from."""
+        by_label = RATES[self.rates](self.groups)
+        selection = by_label.mean(axis=1)
+        overall = float(np.abs(by_label - self.shares @ by_label).max())
+        return {
+            "DP difference": float(np.ptp(selection)),
+            "DP violation": float(np.abs(selection - self.shares @ selection).max()),
+            "EO difference": float(np.ptp(by_label, axis=0).max()),
+            "EO violation": overall,
+            "report": overall,
+        }
+
+    def sample(self, rng: np.random.Generator) -> tuple[NDArray, NDArray, NDArray]:
+        A = rng.choice(self.groups, self.people, p=self.shares)
+        y = rng.integers(0, 2, self.people)
+        h = rng.random(self.people) < RATES[self.rates](self.groups)[A, y]
+        return y, h.astype(int), A
+
+
+def intervals(y: NDArray, h: NDArray, A: NDArray) -> dict[str, metrics.Interval]:
+    functions = {
+        "DP difference": metrics.demographic_parity_difference,
+        "DP violation": metrics.demographic_parity_violation,
+        "EO difference": metrics.equalized_odds_difference,
+        "EO violation": metrics.equalized_odds_violation,
+    }
+    found = {
+        name: metrics.confidence_interval(function, y, h, sensitive_features=A)
+        for name, function in functions.items()
+    }
+    cells = Cells.from_columns(y, {"group": A})
+    meter = Meter(cells, EqualizedOdds(eps=0.0), None)
+    measured = meter.measure("test", Tally.of_people(cells, h.astype(float)))
+    return found | {"report": measured.violation}
+
+
+def measure(setting: Setting, samples: int) -> list[str]:
+    """Return a line of the table."""
+    rng, truths = np.random.default_rng(0), setting.truths()
+    caught: dict[str, list[bool]] = {name: [] for name in COLUMNS}
+    width: dict[str, list[float]] = {name: [] for name in COLUMNS}
+    for _ in range(samples):
+        y, h, A = setting.sample(rng)
+        if len(np.unique(2 * A + y)) < 2 * setting.groups:
+            continue
+        for name, interval in intervals(y, h, A).items():
+            caught[name].append(interval.low - 1e-9 <= truths[name] <= interval.high + 1e-9)
+            width[name].append(interval.high - interval.low)
+    line = [str(setting.people), str(setting.groups), setting.sizes, setting.rates]
+    for name in COLUMNS:
+        share = float(np.mean(caught[name]))
+        error = np.sqrt(max(share * (1 - share), 1e-4) / len(caught[name]))
+        line.append(f"{share:.3f} ± {error:.3f} ({np.mean(width[name]):.2f})")
+    return line
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--samples", type=int)
+    parser.add_argument("--people", type=int, nargs="+")
+    parser.add_argument("--groups", type=int, nargs="+", choices=list(SHARES), default=[2, 3, 5])
+    parser.add_argument("--rates", nargs="+", choices=list(RATES))
+    chosen = parser.parse_args()
+    samples = chosen.samples or (200 if chosen.quick else 2000)
+    people = chosen.people or ([200] if chosen.quick else [200, 1000])
+    rates = chosen.rates or (["equal"] if chosen.quick else list(RATES))
+    settings = product(people, chosen.groups, ("even", "unequal"), rates)
+    print(machine(), f"{samples} samples a setting.\n", sep="\n")
+    warnings.simplefilter("ignore")
+    lines = [measure(Setting(*setting), samples) for setting in settings]
+    print(markdown_table(["people", "groups", "sizes", "rates", *COLUMNS], lines))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""Size and opening time of a frontier's file, for a table with a column of nearly unique text.
+
+Run ``python benchmarks/model_file.py``: 200,000 people, one text column in which nearly every value
+is different, a frontier of five bounds made by the command line. Printed: bytes of the file, bytes
+that it expands to, seconds to open it (the least of three), and how often a name is in it: as the
+command is by default, which leaves the column out, and with ``--keep-text``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+
+import numpy as np
+from _machine import machine
+
+import equipoise
+
+BOUNDS = "0.005,0.01,0.02,0.05,0.1"
+
+
+def write_people(path: Path, rows: int) -> None:
+    """Write people with an income, a town, a sex, a note that is nearly unique, and a label."""
+    rng = np.random.default_rng(0)
+    man = rng.random(rows) < 0.5
+    income = rng.normal(size=rows) + man
+    paid = (income + rng.logistic(size=rows) > 0.5).astype(int)
+    town = rng.choice(["Rome", "Oslo", "Bonn"], rows)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        out = csv.writer(file)
+        out.writerow(["note", "income", "town", "sex", "paid"])
+        for i in range(rows):
+            note = f"Person {i} Secretname" if i % 100 else "none"
+            out.writerow([note, round(income[i], 6), town[i], "M" if man[i] else "F", paid[i]])
+
+
+def frontier(folder: Path, name: str, *options: str) -> Path:
+    """Trace a frontier with the command line."""
+    command = [sys.executable, "-m", "equipoise.cli", "frontier", "people.csv", "--label", "paid"]
+    command += ["--sensitive", "sex", "--bounds", BOUNDS, "--no-page", "-o", name, *options]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True, env=dict(os.environ))
+    return folder / name
+
+
+def describe(path: Path) -> str:
+    """Return a line of the table."""
+    seconds = []
+    for _ in range(3):
+        start = time.perf_counter()
+        equipoise.load(path)
+        seconds.append(time.perf_counter() - start)
+    with zipfile.ZipFile(path) as archive:
+        expanded = sum(entry.file_size for entry in archive.infolist())
+        with zipfile.ZipFile(io.BytesIO(archive.read("members.skops"))) as members:
+            names = sum(members.read(entry).count(b"Secretname") for entry in members.namelist())
+    return f"{path.stat().st_size:,} | {expanded:,} | {min(seconds):.3f} | {names:,}"
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=200_000)
+    parser.add_argument("--default-only", action="store_true", help="without --keep-text")
+    given = parser.parse_args()
+    print(machine(), end="\n\n")
+    print("| options | file, bytes | expanded, bytes | seconds to open | names in it |")
+    print("| --- | --- | --- | --- | --- |")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_people(folder / "people.csv", given.rows)
+        print(f"| default | {describe(frontier(folder, 'a.equipoise'))} |", flush=True)
+        if not given.default_only:
+            kept = frontier(folder, "b.equipoise", "--keep-text", "note")
+            print(f"| --keep-text note | {describe(kept)} |")
+
+
+if __name__ == "__main__":
+    main()
