@@ -25,7 +25,16 @@ from equipoise.estimators.frontier_point import (
 )
 from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.estimators.reductions import FairClassifier
-from equipoise.estimators.results import FitResult, scope_of, verify, violations_of
+from equipoise.estimators.remarks import remarks_of_points, warn_of, warn_of_absent
+from equipoise.estimators.results import (
+    FitResult,
+    fingerprint_of,
+    joined,
+    overlap_of,
+    scope_of,
+    verify,
+    violations_of,
+)
 from equipoise.exceptions import DeploymentError
 from equipoise.game.certificate import Certificate, Scope
 from equipoise.game.column_generation import Queries, many_bounds, over_pool
@@ -83,7 +92,7 @@ class Frontier(Reduction):
         fold": arrays of shape (P, C).
     lagrangian_ : Lagrangian
         Error and constraints over these cells.
-    classes_, nu_, n_iter_, n_calls_
+    classes_, people_, nu_, n_iter_, n_calls_
         As for `FairClassifier`.
 
     Examples
@@ -171,9 +180,11 @@ class Frontier(Reduction):
         self._salt, self._free = problem.salt(salt), free
         self._scope = scope_of(problem.oracle)
         self._queries: Queries | None = queries
+        self.people_ = fingerprint_of(problem)
         self._take_over(problem, problem.pool.detached())
         self._trace(bounds)
         self._verify(problem)
+        warn_of(remarks_of_points(self.points_, self.cells_))
         warn_of_points(outcome, self.points_, self.nu_, self.n_calls_)
         return self
 
@@ -203,6 +214,7 @@ class Frontier(Reduction):
             queries=self._queries,
         )
         self.n_iter_ += run(rounds, read_limits(self)[0]).n_rounds
+        self.people_ = joined(self.people_, problem.engine, people)
         self._take_over(problem, problem.pool)
         self._trace(point.eps for point in self.points_)
         self._verify(problem)
@@ -245,12 +257,14 @@ class Frontier(Reduction):
         The parameters are those of ``fit``. Lower values hold for mixtures of the classifiers known
         only.
         """
-        engine = self._open_new(People(X, y, **metadata))
+        people = People(X, y, **metadata)
+        engine = self._open_new(people)
         shares = engine.shares(self.pool_.classifiers)
         return self._over_same_pool(
             cells_=engine.cells.table(),
             pool_=Pool.of(self.pool_.classifiers, shares),
             shares_={"recertified": shares},
+            people_=joined(self.people_, engine, people),
         )
 
     def evaluate(self, X: Any, y: Any, **metadata: Any) -> list[FrontierPoint]:
@@ -312,18 +326,20 @@ class Frontier(Reduction):
         [('training', 0.02), ('training', 0.05), ('test', 0.02), ('test', 0.05)]
         """
         check_is_fitted(self)
-        known = {data: (self.cells_, s) for data, s in self.shares_.items()}
+        known, overlap = {data: (self.cells_, s) for data, s in self.shares_.items()}, None
         if X is not None:
             people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
             engine = self._open_new(people)
+            warn_of_absent(self.cells_, engine.cells)
             known["test"] = engine.cells.table(), engine.shares(self.pool_.classifiers)
+            overlap = overlap_of(self, people)
         measured = []
         for data, (table, shares) in known.items():
             meter = Meter(table, with_eps(self.constraint, 0.0), self.objective, self.cells_)
             for point in self.points_:
                 tally = Tally.of_shares(table, point.mixture.shares(shares))
                 measured.append(meter.measure(data, tally, level=level, bound=point.eps))
-        return ViolationReport(measured, level)
+        return ViolationReport(measured, level, overlap)
 
     def _take_over(self, problem: Problem, pool: Pool) -> None:
         """Keep what later bounds and reports need: a few numbers a cell, and no rows."""
@@ -392,6 +408,7 @@ class Frontier(Reduction):
             np.inf,
             self.n_iter_,
             self.n_calls_,
+            self.people_,
         )
         return FairClassifier(constraint=constraint, **params)._finish(result, features_of=self)
 
