@@ -16,8 +16,8 @@ from equipoise.constraints.base import Constraint
 from equipoise.estimators.base import Problem, Reduction, read_limits
 from equipoise.estimators.frontier_point import (
     FrontierPoint,
-    disparity,
     games_of,
+    measured_on,
     point_of,
     read_bounds,
     warn_of_points,
@@ -225,19 +225,19 @@ class Frontier(Reduction):
     ) -> FairClassifier:
         """Return the most accurate within a disparity, or the fairest within an error."""
         check_is_fitted(self)
-        if (violation is None) == (error is None):
-            raise ValueError("give either violation= (a disparity) or error=, and not both.")
-        if violation is not None:
+        if violation is not None and error is None:
             return self.at(violation)
+        if error is None or violation is not None:
+            raise ValueError("give either violation= (a disparity) or error=, and not both.")
         low, high = 0.0, max(self.unconstrained_.disparity, self.points_[-1].eps)
         (most,) = self._points([high])
-        if most.error > float(error):  # type: ignore[arg-type]
+        if most.error > error:
             raise ValueError(
                 f"no classifier found errs as little as {error}; the least is {most.error:.4f}."
             )
         for _ in range(40):
             (point,) = self._points([(low + high) / 2])
-            low, high = (low, point.eps) if point.error <= error else (point.eps, high)  # type: ignore[operator]
+            low, high = (low, point.eps) if point.error <= error else (point.eps, high)
         return self.at(high)
 
     def with_constraint(self, constraint: Constraint, bounds: ArrayLike | None = None) -> Frontier:
@@ -275,32 +275,20 @@ class Frontier(Reduction):
         engine = self._open_new(People(X, y, **metadata))
         shares = engine.shares(self.pool_.classifiers)
         stated = self._game(self.constraint, engine.cells)
-        points = []
-        for point in [*self.points_, self.unconstrained_]:
-            eps = point.eps if np.isfinite(point.eps) else 0.0
-            game, s = stated.with_bound(eps), point.mixture.shares(shares)
-            error, largest = float(game.error(s)), disparity(game, s, eps)
-            points.append(replace(point, error=error, disparity=largest, lower=np.nan, gap=np.nan))
-        return points
+        return [
+            measured_on(point, stated, shares) for point in (*self.points_, self.unconstrained_)
+        ]
 
     def report(
-        self,
-        X: Any = None,
-        y: Any = None,
-        *,
-        sensitive_features: Any = None,
-        control_features: Any = None,
-        sample_weight: Any = None,
-        utilities: Any = None,
-        level: float = 0.95,
+        self, X: Any = None, y: Any = None, *, level: float = 0.95, **metadata: Any
     ) -> ViolationReport:
         """Tell error and largest difference of every point, on all data, with intervals.
 
         Parameters
         ----------
-        X, y, sensitive_features, control_features, sample_weight, utilities : optional
-            Test data. Training data and, where moments were measured so, out-of-fold decisions
-            are in the report anyway.
+        X, y, **metadata : optional
+            Test data, as for ``fit``. Training data and, where moments were measured so,
+            out-of-fold decisions are in the report anyway.
         level : float, default=0.95
             Level of the confidence intervals.
 
@@ -308,27 +296,12 @@ class Frontier(Reduction):
         -------
         ViolationReport
             An entry for every bound on the training data, then on the others. Differences are
-            those of the constraint as written, ``slack`` not counted.
-
-        Examples
-        --------
-        >>> from sklearn.tree import DecisionTreeClassifier
-        >>> from equipoise import DemographicParity
-        >>> rng = np.random.default_rng(0)
-        >>> A = rng.integers(0, 2, 1000)
-        >>> X = np.column_stack([A + rng.normal(size=1000), rng.normal(size=1000)])
-        >>> y = (X.sum(axis=1) + rng.normal(size=1000) > 0.5).astype(int)
-        >>> frontier = Frontier(DecisionTreeClassifier(max_depth=3), DemographicParity(),
-        ...                     bounds=[0.02, 0.05])
-        >>> frontier = frontier.fit(X[:500], y[:500], sensitive_features=A[:500])
-        >>> report = frontier.report(X[500:], y[500:], sensitive_features=A[500:])
-        >>> [(measured.data, measured.bound) for measured in report]
-        [('training', 0.02), ('training', 0.05), ('test', 0.02), ('test', 0.05)]
+            those of the constraint as written, ``sampling_slack`` not counted.
         """
         check_is_fitted(self)
         known, overlap = {data: (self.cells_, s) for data, s in self.shares_.items()}, None
         if X is not None:
-            people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
+            people = People(X, y, **metadata)
             engine = self._open_new(people)
             warn_of_absent(self.cells_, engine.cells)
             known["test"] = engine.cells.table(), engine.shares(self.pool_.classifiers)
