@@ -36,10 +36,11 @@ class FairClassifier(RandomizedReduction):
         trained, and the best mixture of these is found.
     constraint : Constraint
         For example ``DemographicParity(eps=0.02)``.
-    objective : Costs, BalancedError or callable, optional
+    objective : Costs, BalancedError, PersonCosts or callable, optional
         What to minimise; the error rate by default. ``Costs(false_positive=..,
-        false_negative=..)``, also by group; `BalancedError`; or a function of (sensitive values,
-        label, prediction) with values in [0, 1].
+        false_negative=..)``, also by group; `BalancedError`; `equipoise.game.PersonCosts`, two
+        columns of ``utilities``; or a function of (sensitive values, label, prediction) with
+        values in [0, 1].
     oracle : Refit, Plugin, BestOf or str, default="refit"
         Where members come from; a string is shorthand for the class with its defaults. `Refit`
         trains the learner anew for every query, as in the paper. `Plugin` learns probabilities of
@@ -175,8 +176,9 @@ class FairClassifier(RandomizedReduction):
             only, see ``constraint_weights``.
         utilities : array-like or data frame of n rows, optional
             What each person gets out of either decision, in [0, 1], for constraints on such a
-            utility: two columns, the values under prediction 0 and 1. In a frame with columns
-            ``profit_0`` and ``profit_1`` the utility is called "profit"; in an array, "utility".
+            utility or as costs to minimise: two columns, the values under prediction 0 and 1. In a
+            frame with columns ``profit_0`` and ``profit_1`` the utility is called "profit"; in an
+            array, "utility".
         """
         if self.relax not in ("uniform", "total"):
             raise ValueError(f"relax is {self.relax!r}; expected 'uniform' or 'total'.")
