@@ -163,6 +163,7 @@ def test_small_groups_and_what_gives_them_away_are_suppressed(constraint):
     assert everything.on("training").hidden == 0
 
 
+@pytest.mark.filterwarnings("ignore::equipoise.exceptions.EmptyCellWarning")
 def test_remarks_tell_what_is_easily_overlooked():
     people = make_people(300, 0)
     one = {"sex": np.full(300, "F")}
