@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 
 from equipoise import ExponentiatedGradient, FairClassifier, Frontier, GridSearch
 from equipoise.constraints import TreatmentEquality
-from equipoise.exceptions import InfeasibleWarning
+from equipoise.exceptions import EquipoiseWarning
 
 TAUS = np.tan(np.linspace(0.0, np.pi / 2, 401)[1:-1])
 
@@ -57,7 +57,7 @@ def least_error(y: Array, group: Array, H: Array, eps: float) -> float:
 def fitted(estimator, y: Array, group: Array, H: Array, eps: float, **more):
     clf = estimator([Listed(h) for h in H], TreatmentEquality(eps), **more)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", InfeasibleWarning)
+        warnings.simplefilter("ignore", EquipoiseWarning)
         return clf.fit(np.arange(len(y))[:, None], y, sensitive_features=group)
 
 
