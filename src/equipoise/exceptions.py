@@ -5,7 +5,10 @@ UserWarning
     ├── SmallGroupWarning    a group is too small to be constrained by itself
     ├── EmptyCellWarning     nobody is in a group or cell, so a constraint on it was left out
     ├── InfeasibleWarning    no classifier that the learner can find meets the constraints
-    └── CheckpointWarning    a file of a checkpoint is damaged or another fit's, and was not used
+    ├── CheckpointWarning    a file of a checkpoint is damaged or another fit's, and was not used
+    ├── ConstantDecisionWarning   a result selects nobody, or everybody
+    ├── NothingComparedWarning    there is one group only, or bounds that nothing can exceed
+    └── AbsentGroupWarning        a group of the fit is not among the people measured
 
 ValueError
 └── ModelFileError           a model file is damaged, of a newer version, or no model file
@@ -37,6 +40,18 @@ class InfeasibleWarning(EquipoiseWarning):
 
 class CheckpointWarning(EquipoiseWarning):
     """A file of a checkpoint is damaged or belongs to another fit; its answer is computed again."""
+
+
+class ConstantDecisionWarning(EquipoiseWarning):
+    """A result selects nobody, or everybody."""
+
+
+class NothingComparedWarning(EquipoiseWarning):
+    """There is one group only, or no decisions could exceed the bounds."""
+
+
+class AbsentGroupWarning(EquipoiseWarning):
+    """A group of the fit is not among the people measured, so nothing is known about it."""
 
 
 class ModelFileError(ValueError):

@@ -67,3 +67,41 @@ def test_models_of_other_types_need_trust(run, data):
     assert "strange_learner.Strange" in ran.err
     trusted = ("--trust", "strange_learner.Strange")
     assert run("certify", "model.equipoise", data, *trusted).code == 0
+
+
+def test_people_learned_from_are_counted(run, model, data):
+    ran = run("certify", model, data)  # 480 of the 600 were learned from
+    assert "Measured on 600 people (480 of them were learned from" in ran.out
+    assert "held out" not in ran.out
+    assert "--held-out FILE" in ran.err
+    write_table(make_table(300, seed=1), data.parent / "new.csv")
+    ran = run("certify", model, "new.csv", "--json")
+    assert ran.json["learned_from"]["high"] == 0
+    assert "people held out" in run("certify", model, "new.csv").out
+
+
+def test_one_group_alone_is_not_a_pass(run, model, data):
+    """Nothing was compared: an exit code of its own, and no word of a bound that is met."""
+    new = make_table(600, seed=1)
+    women = [n for n, sex in enumerate(new["sex"]) if sex == "F"]
+    write_table({k: [v[n] for n in women] for k, v in new.items()}, data.parent / "women.csv")
+    ran = run("certify", model, "women.csv")
+    assert ran.code == 4
+    assert "NOTHING WAS COMPARED" in ran.out
+    assert "belongs to M" in ran.err
+    ran = run("certify", model, "women.csv", "--json")
+    assert ran.code == 4
+    assert ran.json["compared"] is False
+    assert {row["verdict"] for row in ran.json["measured"]["rows"]} == {"not known"}
+
+
+def test_small_groups_are_suppressed(run, model, data):
+    new = make_table(600, seed=1)
+    men = [n for n, sex in enumerate(new["sex"]) if sex == "M"]
+    few = [n for n in range(600) if n not in men[8:]]  # eight men
+    write_table({k: [v[n] for n in few] for k, v in new.items()}, data.parent / "few.csv")
+    ran = run("certify", model, "few.csv", "--json")
+    counts = {group["group"]: group["count"] for group in ran.json["groups"]}
+    assert counts == {"overall": len(few), "F": None, "M": None}
+    shown = run("certify", model, "few.csv", "--json", "--suppress-below", 5)
+    assert {group["group"]: group["count"] for group in shown.json["groups"]}["M"] == 8

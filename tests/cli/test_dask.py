@@ -14,6 +14,8 @@ import pytest
 from hiring import COLUMNS, make_table
 
 from equipoise.cli.dask import cluster
+from equipoise.cli.tables.files import read_table
+from equipoise.files import read_manifest
 
 FIT = ("--label", "hired", "--sensitive", "sex")
 NEEDS = "needs equipoise[dask]"
@@ -89,6 +91,9 @@ def test_a_model_is_that_of_the_table_in_memory(run, address, parts, tmp_path, m
         for rate, (value, low, high) in mine["rates"].items():
             assert value == pytest.approx(other["rates"][rate][0], abs=1e-6)
             assert low <= value <= high
+    # Both know their people, wherever these were.
+    known = [read_manifest(name)["people"] for name in ("far.equipoise", "memory.equipoise")]
+    assert known[0] == known[1]
     # The file decides about a table like any other, and what is said about it is true.
     assert run("predict", "far.equipoise", "people.parquet", "-o", "out.parquet").code == 0
     selected = pq.read_table("out.parquet")["probability"].to_numpy()
@@ -98,6 +103,17 @@ def test_a_model_is_that_of_the_table_in_memory(run, address, parts, tmp_path, m
     good = np.array(columns["hired"]) == "yes"
     wrong = np.average(np.where(good, 1 - selected, selected), weights=weight)
     assert far.json["error"] == pytest.approx(wrong, abs=1e-9)
+
+
+def test_the_rows_held_out_are_written(run, address, parts, tmp_path):
+    options = (*COLUMNS, "--test-size", 0.3, "--held-out", "rest.csv", "--json")
+    ran = run("fit", "parts/*.parquet", *options, "--dask", address)
+    assert ran.code == 0, ran.err
+    rest = read_table(tmp_path / "rest.csv").num_rows
+    assert rest == ran.json["measured"][-1]["people"] > 100
+    assert run("certify", "model.equipoise", "rest.csv", "--json").json["learned_from"]["high"] == 0
+    whole = run("certify", "model.equipoise", parts / "part-1.parquet", "--json")
+    assert 0 < whole.json["learned_from"]["estimate"] < 240
 
 
 def test_a_frontier_of_trees_with_people_held_out(run, address, parts, tmp_path, monkeypatch):
@@ -193,7 +209,7 @@ def test_the_encoding_is_that_of_memory(client, tmp_path):
     path, notes = tmp_path / "odd.parquet", []
     pq.write_table(odd_table(), path, row_group_size=90)
     request = Request("label", ["group"], keep_text=["many"])
-    people, columns = Reader().training(path, request)
+    people, columns = Reader().training(Reader().whole(path, request), request)
     expected = make_encoder(columns.features, people.X).fit_transform(people.X)
     found = DaskReader(client, notes.append).training(path, request, 0.0, 0)
     assert found.columns == columns

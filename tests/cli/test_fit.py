@@ -9,6 +9,7 @@ import pytest
 from hiring import COLUMNS, make_table, write_table
 
 import equipoise
+from equipoise.cli.tables.files import read_table
 from equipoise.files import read_manifest
 
 
@@ -158,3 +159,42 @@ def test_bounds_that_cannot_be_met_are_a_note(run, data):
     ran = run("fit", data, *COLUMNS, *options)
     assert ran.code == 0
     assert any("cannot be met" in note for note in ran.json["notes"])
+
+
+@pytest.mark.parametrize("name", ["rest.csv", "rest.parquet"])
+def test_the_rows_held_out_are_written_and_certify_on_them(run, data, name):
+    ran = run("fit", data, *COLUMNS, "--eps", 0.05, "--held-out", name, "--json")
+    assert ran.code == 0
+    assert ran.json["measured"][-1]["overlap"] == [120, 0, 0, 0, True]
+    rest = read_table(data.parent / name).to_pydict()
+    whole = read_table(data).to_pydict()
+    at = [whole["person"].index(person) for person in rest["person"]]
+    assert len(at) == 120
+    for column, values in whole.items():
+        assert [values[n] for n in at] == rest[column]
+    again = run("certify", "model.equipoise", name, "--json")
+    assert again.json["learned_from"]["estimate"] == 0
+    test = ran.json["measured"][-1]
+    assert again.json["measured"]["excess"] == pytest.approx(test["excess"], abs=1e-12)
+
+
+def test_the_manifest_says_when_and_from_what(run, data, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+    assert run("fit", data, *COLUMNS, "--eps", 0.05, "--seed", 7).code == 0
+    manifest = read_manifest(data.parent / "model.equipoise")
+    assert manifest["date"] == "1970-01-02"
+    made = manifest["metadata"]["made"]
+    assert (made["date"], made["seed"]) == ("1970-01-02", 7)
+    assert made["command"].startswith("equipoise")
+    assert manifest["people"]["rows"] == 480
+    assert manifest["metadata"]["data"]["fingerprint"] == manifest["people"]["fingerprint"]
+
+
+def test_nobody_selected_is_said(run, data):
+    """A rare label that no feature tells: the least error is to select nobody."""
+    table = make_table(600)
+    table = {"sex": table["sex"], "town": ["Rome"] * 600, "hired": ["no"] * 570 + ["yes"] * 30}
+    write_table(table, data)
+    ran = run("fit", data, "--label", "hired", "--sensitive", "sex", "--eps", 0.01)
+    assert ran.code == 0
+    assert "it selects nobody" in ran.err

@@ -201,7 +201,7 @@ def test_frames_with_categories_and_groups_of_any_kind(people, tmp_path):
 @pytest.mark.parametrize("name", ["pipeline", "lightgbm"])
 def test_the_file_holds_no_rows_and_does_not_grow_with_them(name, tmp_path):
     sizes, secret = [], 0.1234567891
-    for n in (500, 8000):
+    for n in (5000, 20_000):  # both above the size of the sketch of people
         some = make_people(n)
         some.X[3, 2] = secret
         frontier = Frontier(LEARNERS[name](), DemographicParity(), bounds=[0.05], max_iter=2)

@@ -5,9 +5,11 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from unkind import make_people
 
-from equipoise import DemographicParity, Frontier
+from equipoise import DemographicParity, EqualizedOdds, FairClassifier, Frontier
+from equipoise.exceptions import NothingComparedWarning
 from equipoise.metrics import group_table
 from equipoise.report.evaluate import frontier_points, model_point
+from equipoise.report.text import whose
 from equipoise.rows import People
 
 
@@ -96,3 +98,84 @@ def test_people_are_read_once(traced, monkeypatch):
     monkeypatch.setattr(People, "read", lambda self, **how: calls.append(self) or read(self, **how))
     frontier_points(frontier, people, level=0.95, file="f")
     assert calls == list(people.values())
+
+
+def fitted_and(n=600, m=400):
+    train, other = make_people(n, 0), make_people(m, 1)
+    model = FairClassifier(LogisticRegression(), DemographicParity(eps=0.05))
+    model.fit(train.X, train.y, sensitive_features=train.group)
+    return model, People(train.X, train.y, train.group), People(other.X, other.y, other.group)
+
+
+def test_people_learned_from_are_never_called_held_out():
+    model, train, other = fitted_and()
+    half = People(
+        np.concatenate([train.X[:150], other.X]),
+        np.concatenate([train.y[:150], other.y]),
+        {
+            "sex": np.concatenate(
+                [train.sensitive_features["sex"][:150], other.sensitive_features["sex"]]
+            )
+        },
+    )
+    said = {}
+    for name, people in {"same": train, "half": half, "other": other}.items():
+        point = model_point(model, {"test": people}, level=0.95, file="m")
+        said[name] = whose(point.on("test"))
+    assert said["same"] == "people learned from"
+    assert said["half"].startswith("people (150 of them were learned from")
+    assert said["other"] == "people held out"
+    model.people_ = None  # taken out before the file was sent
+    point = model_point(model, {"test": other}, level=0.95, file="m")
+    assert "is not known" in whose(point.on("test"))
+
+
+def with_small_group(n=600):
+    """One person of group X, who has the label "yes"."""
+    people = make_people(n, 0)
+    sex = np.where(people.group["sex"] == "F", "F", "M").astype(object)
+    at = int(np.flatnonzero(people.y == "yes")[0])
+    sex[at] = "X"
+    return people, sex
+
+
+@pytest.mark.filterwarnings("ignore::equipoise.exceptions.EmptyCellWarning")
+@pytest.mark.parametrize("constraint", [DemographicParity(eps=0.05), EqualizedOdds(eps=0.05)])
+def test_small_groups_and_what_gives_them_away_are_suppressed(constraint):
+    people, sex = with_small_group()
+    model = FairClassifier(LogisticRegression(), constraint)
+    model.fit(people.X, people.y, sensitive_features={"sex": sex})
+    known = {"training": People(people.X, people.y, {"sex": sex})}
+    point = model_point(model, known, level=0.95, file="m")
+    counts = {group.group: group.count for group in point.groups["training"]}
+    smaller = min(("F", "M"), key=lambda name: (sex == name).sum())
+    assert counts["X"] is None
+    assert counts[smaller] is None  # X is everybody less F and M
+    assert counts["overall"] == len(sex)
+    assert all(not group.rates for group in point.groups["training"] if group.count is None)
+    entry = point.on("training")
+    told = [row.text for row in entry.rows] + point.binding + [text for text, _ in point.prices]
+    told += [entry.worst, point.certificate["text"], *point.certificate["conflict"]]
+    assert not any(f": {name} " in text for text in told for name in ("X", smaller))
+    assert entry.hidden > 0
+    everything = model_point(model, known, level=0.95, file="m", suppress_below=0)
+    assert {group.count for group in everything.groups["training"]} >= {1}
+    assert everything.on("training").hidden == 0
+
+
+@pytest.mark.filterwarnings("ignore::equipoise.exceptions.EmptyCellWarning")
+def test_remarks_tell_what_is_easily_overlooked():
+    people = make_people(300, 0)
+    one = {"sex": np.full(300, "F")}
+    with pytest.warns(NothingComparedWarning, match="same value of 'sex'"):
+        model = FairClassifier(LogisticRegression(), DemographicParity(eps=0.05)).fit(
+            people.X, people.y, sensitive_features=one
+        )
+    point = model_point(model, {}, level=0.95, file="m")
+    assert any("no groups differ" in text for text in point.remarks)
+
+    model, _, other = fitted_and()
+    women = np.flatnonzero(other.sensitive_features["sex"] == "F")
+    some = People(other.X[women], other.y[women], {"sex": np.full(len(women), "F")})
+    point = model_point(model, {"test": some}, level=0.95, file="m")
+    assert any("nobody of the people measured belongs to" in text for text in point.remarks)

@@ -7,6 +7,7 @@ code  meaning
 1     ``certify`` found a bound exceeded beyond its confidence interval
 2     not done: wrong options, data or files; a sentence on the standard error says what to do
 3     not done: an error that was not foreseen; EQUIPOISE_TRACEBACK=1 shows where
+4     ``certify`` found nothing to compare: one group alone, or bounds that are not known
 130   interrupted from the keyboard
 ====  ===========================================================================================
 """
@@ -24,9 +25,9 @@ from typing import Any
 from sklearn.exceptions import ConvergenceWarning
 
 from equipoise.cli.terminal import Terminal, printable
-from equipoise.exceptions import EquipoiseWarning
+from equipoise.exceptions import EmptyCellWarning, EquipoiseWarning
 
-DONE, EXCEEDED, NOT_DONE, UNFORESEEN, INTERRUPTED = 0, 1, 2, 3, 130
+DONE, EXCEEDED, NOT_DONE, UNFORESEEN, NOTHING_COMPARED, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
 #: Errors that say what was received, what was expected, and what to do.
 _EXPLAINED = (ValueError, TypeError, OSError, ImportError, MemoryError, RuntimeError)
@@ -80,7 +81,8 @@ def warnings_as_notes(terminal: Terminal) -> Iterator[None]:
         if issubclass(category, (EquipoiseWarning, ConvergenceWarning)):
             text = str(message)
             if text not in terminal.notes:
-                terminal.note(text)
+                # That nobody has a label tells the labels of the others: not for files.
+                terminal.note(text, keep=not issubclass(category, EmptyCellWarning))
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", EquipoiseWarning)

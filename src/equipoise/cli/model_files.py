@@ -9,10 +9,12 @@ from typing import Any
 
 from equipoise.atomic_files import check_free, new_file
 from equipoise.cli.tables.people import Columns
-from equipoise.cli.terminal import Terminal
+from equipoise.cli.terminal import Terminal, command_line
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.reductions import FairClassifier
 from equipoise.files import load, read_manifest, save
+from equipoise.files.summary import small_cells
+from equipoise.files.versions import date_made, versions
 from equipoise.report.contents import ReportContents
 
 
@@ -63,9 +65,16 @@ def write_model(
     """Write a model file and say so."""
     save(model, path, overwrite=force, metadata=metadata)
     terminal.say(f"Written: {path} ({path.stat().st_size:,} bytes)")
+    if few := small_cells(model):
+        terminal.note(few, keep=False)
     for name, kept in read_manifest(path)["keeps"].items():
         if name != "SimpleImputer":  # the median of each number, of all commands
             terminal.note(f"of the training data, the {name} in {path.name} keeps {kept}.")
+
+
+def made(seed: int | None) -> dict[str, Any]:
+    """Return how a file was made, for its manifest."""
+    return {"date": date_made(), "seed": seed, "command": command_line(), "versions": versions()}
 
 
 def check_outputs(*paths: Path | None, force: bool) -> None:

@@ -16,6 +16,7 @@ import typer
 
 from equipoise.cli.names import CONSTRAINTS, LEARNERS
 from equipoise.cli.tables.people import Request
+from equipoise.report.contents import SUPPRESS_BELOW
 
 
 def option(help: str, *names: str, **more: Any) -> Any:
@@ -34,6 +35,9 @@ Force = Annotated[bool, option("Overwrite files that exist.", "--force")]
 Json = Annotated[bool, option("Print one JSON object for machines.", "--json")]
 Trust = Annotated[
     list[str] | None, option("A type that the model file may hold, such as my_package.MyLearner.")
+]
+SuppressBelow = Annotated[
+    int, option("Suppress groups of fewer people, and what would give them away; 0: none.")
 ]
 ModelOutput = Annotated[Path, option("The model file.", "--output", "-o")]
 ModelFile = Annotated[Path, typer.Argument(help="A model file; or a frontier file, with --eps.")]
@@ -120,6 +124,9 @@ class Training:
         option("Measure on out-of-fold decisions of so many folds: for learners that overfit."),
     ] = None
     test_size: Annotated[float, option("Share of the rows to hold out.")] = 0.2
+    held_out: Annotated[
+        Path | None, option("Also write the rows held out to this file, to certify on later.")
+    ] = None
     seed: Annotated[int, option("Of the split and the learner.")] = 0
     checkpoint: Annotated[
         Path | None,
@@ -145,6 +152,7 @@ class Results:
     """How results are printed and written."""
 
     level: Level = 0.95
+    suppress_below: SuppressBelow = SUPPRESS_BELOW
     force: Force = False
     machine: Json = False
 

@@ -9,9 +9,12 @@ from equipoise.cli.terminal import Terminal
 from equipoise.constraints.rates import GROUP_RATES
 from equipoise.game.lagrangian import is_met
 from equipoise.report.contents import GroupContents, PointContents, Range, ReportContents
+from equipoise.report.text import SUPPRESSED, whose
 
 #: The verdict that makes `certify` exit with 1.
 EXCEEDED = "EXCEEDED"
+#: The verdict where nothing was compared, or too few people are left.
+UNKNOWN = "not known"
 _RATE_NAMES = {rate.column: rate.words for rate in GROUP_RATES}
 
 
@@ -33,6 +36,7 @@ def show_frontier(terminal: Terminal, contents: ReportContents) -> None:
         rows.append([bound, *errors, *gaps, price, str(len(point.members))])
     name = contents.constraint.name if contents.constraint is not None else ""
     terminal.table(f"Frontier: {name}", [*header, "price", "members"], rows)
+    _say_remarks(terminal, contents.points[0])
     terminal.say(
         f"error: share of wrong decisions. diff.: largest difference that the constraint looks at, "
         f"[{contents.level:.0%} interval].\nprice: error saved for each unit that the bound is "
@@ -48,10 +52,20 @@ def show_measured(terminal: Terminal, point: PointContents, level: float) -> Non
     ]
     header = ["data", "people", "error", "excess over the bound", "of"]
     terminal.table(f"Measured, [{level:.0%} intervals]", header, rows)
+    _say_remarks(terminal, point)
+
+
+def _say_remarks(terminal: Terminal, point: PointContents) -> None:
+    """Print whose data the test data are, and what is easily overlooked."""
+    if (entry := point.on("test")) is not None:
+        terminal.say(f"test: {entry.people:,} {whose(entry)}.")
+    for text in point.remarks:
+        if text not in terminal.notes:
+            terminal.note(text)
 
 
 def show_groups(terminal: Terminal, point: PointContents) -> None:
-    """Print the rates of every group, on the people held out if there are any."""
+    """Print the rates of every group, on other people than those of the fit if there are any."""
     if point.groups:
         data = list(point.groups)[-1]
         show_group_rows(terminal, f"Groups, {data} data", point.groups[data])
@@ -68,8 +82,8 @@ def show_group_rows(
     rows = [
         [
             row.group if not row.feature else f"{row.feature}: {row.group}",
-            f"{row.count:,}",
-            *(shown(row.rates[rate], ".1%", ".1%") for rate in rates),
+            SUPPRESSED if row.count is None else f"{row.count:,}",
+            *(shown(row.rates[rate], ".1%", ".1%") if row.rates else "" for rate in rates),
         ]
         for row in groups
     ]
@@ -103,7 +117,7 @@ def verdict(excess: Range, people: float, few: int) -> str:
     'not known'
     """
     if excess.estimate is None:
-        return "not known"
+        return UNKNOWN
     if is_met(excess.estimate):
         return "met"
     if people < few or excess.low is None:

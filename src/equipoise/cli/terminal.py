@@ -67,9 +67,10 @@ class Terminal:
         if not self.machine:
             self.out.print(printable(text, keep="\n"), soft_wrap=True)
 
-    def note(self, text: str) -> None:
-        """Print something that should be known, such as a warning, and keep it for machines."""
-        self.notes.append(text)
+    def note(self, text: str, *, keep: bool = True) -> None:
+        """Print something that should be known, such as a warning; keep it for pages and JSON."""
+        if keep:
+            self.notes.append(text)
         self.err.print(f"Note: {printable(text)}", soft_wrap=True)
 
     def progress_line(self, text: str) -> None:

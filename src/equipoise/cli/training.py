@@ -15,6 +15,7 @@ from equipoise.cli.names import find_constraint, find_learner, find_oracle
 from equipoise.cli.terminal import Terminal, Tick
 from equipoise.cli.training_data import TrainingData, read_training_data
 from equipoise.constraints.base import Constraint
+from equipoise.engines import engine_for
 from equipoise.estimators.base import NU_SCALE
 from equipoise.oracles.specs import OracleSpec
 
@@ -82,7 +83,11 @@ class Training:
                 callback=_watcher(tick, NU_SCALE / np.sqrt(len(train))),
                 **parameters,
             )
-            return model.fit(train.X, train.y, **train.metadata)
+            model.fit(train.X, train.y, **train.metadata)
+        if data.test is not None and model.people_ is not None:
+            apart = engine_for(data.test.X).hashed(data.test, model.classes_)
+            model.people_ = model.people_.with_held_out(apart)
+        return model
 
 
 def _watcher(tick: Tick, nu: float) -> Callable[[Any], None]:

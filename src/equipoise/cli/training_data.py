@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,9 @@ from sklearn.pipeline import Pipeline
 
 from equipoise.cli.tables.columns import is_missing
 from equipoise.cli.tables.encoding import make_encoder
+from equipoise.cli.tables.files import TableWriter
 from equipoise.cli.tables.people import Columns, Examples, Reader, Request, favourable
+from equipoise.cli.terminal import Terminal
 from equipoise.report.contents import DataContents
 
 
@@ -27,6 +29,7 @@ class TrainingData:
     encoder: Any  #: Turns features into numbers; frozen if it is fitted already.
     base_rate: float  #: The share of the favourable label.
     missing: dict[str, int]  #: Missing values by feature.
+    held_out: Iterable[Any] = ()  #: Tables of the rows of test, as they were read.
 
     @property
     def people(self) -> dict[str, Examples]:
@@ -38,7 +41,19 @@ class TrainingData:
         """Return the learner after the encoder of the features."""
         return Pipeline([("encode", self.encoder), ("learner", learner)])
 
-    def contents(self) -> DataContents:
+    def write_held_out(self, path: Path | None, *, force: bool, terminal: Terminal) -> None:
+        """Write the rows held out, if that was asked for."""
+        if path is None:
+            return
+        if self.test is None:
+            terminal.note(f"nobody was held out, so {path} was not written.")
+            return
+        with TableWriter(path, overwrite=force) as writer:
+            for table in self.held_out:
+                writer.write(dict(zip(table.column_names, table.columns, strict=True)))
+        terminal.say(f"Written: {path} ({len(self.test):,} rows held out)")
+
+    def contents(self, model: Any) -> DataContents:
         """Return a summary for reports."""
         columns, held_out = self.columns, 0 if self.test is None else len(self.test)
         return DataContents(
@@ -54,6 +69,7 @@ class TrainingData:
             weight=columns.weight,
             features=dict(columns.features),
             missing={name: count for name, count in self.missing.items() if count},
+            fingerprint="" if model.people_ is None else model.people_.digest,
         )
 
 
@@ -61,14 +77,18 @@ def read_training_data(
     data: Path, request: Request, test_size: float, seed: int, note: Callable[[str], None]
 ) -> TrainingData:
     """Read a file into memory."""
-    people, columns = Reader(note).training(data, request)
-    train, test = people.split(test_size, seed)
+    reader = Reader(note)
+    table = reader.whole(data, request)
+    people, columns = reader.training(table, request)
+    learned, held_out = people.deal(test_size, seed)
+    train = people.take(learned) if len(held_out) else people
     return TrainingData(
         name=data.name,
         train=train,
-        test=test,
+        test=people.take(held_out) if len(held_out) else None,
         columns=columns,
         encoder=make_encoder(columns.features, train.X),
         base_rate=float(np.average(favourable(people.y, columns), weights=people.sample_weight)),
         missing={name: int(is_missing(people.X.column(name)).sum()) for name in columns.features},
+        held_out=[table.take(held_out)],
     )

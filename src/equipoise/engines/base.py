@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from equipoise.cells.table import Array, CellTable
 from equipoise.game.pool import Oracle
 from equipoise.metrics.tallies import Tally
+from equipoise.rows.fingerprint import Hashed
 from equipoise.rows.people import People
 
 
@@ -61,6 +62,11 @@ class Engine(Protocol):
     @staticmethod
     def example(X: Any) -> Any:
         """Return a table with the columns of X, of any rows or none, to check features by."""
+        ...
+
+    @staticmethod
+    def hashed(people: People, classes: NDArray) -> Hashed:
+        """Return the hashes of the rows with their labels, for a `Fingerprint` of people."""
         ...
 
     @staticmethod

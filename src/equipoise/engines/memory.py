@@ -20,6 +20,7 @@ from equipoise.oracles.decisions import decisions
 from equipoise.oracles.plugin import PluginOracle
 from equipoise.oracles.refit import RefitOracle
 from equipoise.rows.columns import describe_columns
+from equipoise.rows.fingerprint import LocalHashes, hash_people
 from equipoise.rows.hashing import hash_uniform
 from equipoise.rows.people import People
 
@@ -51,6 +52,11 @@ class MemoryEngine:
     def example(X: Any) -> Any:
         """Return a table with the columns of X: X itself."""
         return X
+
+    @staticmethod
+    def hashed(people: People, classes: NDArray) -> LocalHashes:
+        """Return the hashes of the rows with their labels."""
+        return LocalHashes(hash_people(people.X, people.y, classes[1]))
 
     @staticmethod
     def predict(mixture: Any, X: Any, *, key: Any = None, random_state: Any = None) -> NDArray:

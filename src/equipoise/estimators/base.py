@@ -52,6 +52,8 @@ class Problem:
         The gap at which to stop.
     constraint : Constraint
         The constraint, without open parameters.
+    people : People
+        As they were passed.
     """
 
     engine: Engine
@@ -61,6 +63,7 @@ class Problem:
     opened: AbstractContextManager
     nu: float
     constraint: Constraint
+    people: People
 
     @property
     def cells(self) -> CellTable:
@@ -144,7 +147,7 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
         if not oracle.exact:  # a list of candidates is the whole class
             pool.add(constant_classifier(0), np.zeros_like(engine.cells.limits()[0]))
             pool.add(constant_classifier(1), np.add(*engine.cells.limits()))
-        return Problem(engine, lagrangian, oracle, pool, opened, nu, constraint)
+        return Problem(engine, lagrangian, oracle, pool, opened, nu, constraint, people)
 
     def _oracle_spec(self) -> OracleSpec:
         """Return the oracle asked for; None is the one of the paper."""

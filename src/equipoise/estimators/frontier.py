@@ -16,8 +16,8 @@ from equipoise.constraints.base import Constraint
 from equipoise.estimators.base import Problem, Reduction, read_limits
 from equipoise.estimators.frontier_point import (
     FrontierPoint,
-    disparity,
     games_of,
+    measured_on,
     point_of,
     read_bounds,
     warn_of_points,
@@ -25,7 +25,16 @@ from equipoise.estimators.frontier_point import (
 )
 from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.estimators.reductions import FairClassifier
-from equipoise.estimators.results import FitResult, scope_of, verify, violations_of
+from equipoise.estimators.remarks import remarks_of_points, warn_of, warn_of_absent
+from equipoise.estimators.results import (
+    FitResult,
+    fingerprint_of,
+    joined,
+    overlap_of,
+    scope_of,
+    verify,
+    violations_of,
+)
 from equipoise.exceptions import DeploymentError
 from equipoise.game.certificate import Certificate, Scope
 from equipoise.game.column_generation import Queries, many_bounds, over_pool
@@ -83,7 +92,7 @@ class Frontier(Reduction):
         fold": arrays of shape (P, C).
     lagrangian_ : Lagrangian
         Error and constraints over these cells.
-    classes_, nu_, n_iter_, n_calls_
+    classes_, people_, nu_, n_iter_, n_calls_
         As for `FairClassifier`.
 
     Examples
@@ -171,9 +180,11 @@ class Frontier(Reduction):
         self._salt, self._free = problem.salt(salt), free
         self._scope = scope_of(problem.oracle)
         self._queries: Queries | None = queries
+        self.people_ = fingerprint_of(problem)
         self._take_over(problem, problem.pool.detached())
         self._trace(bounds)
         self._verify(problem)
+        warn_of(remarks_of_points(self.points_, self.cells_))
         warn_of_points(outcome, self.points_, self.nu_, self.n_calls_)
         return self
 
@@ -203,6 +214,7 @@ class Frontier(Reduction):
             queries=self._queries,
         )
         self.n_iter_ += run(rounds, read_limits(self)[0]).n_rounds
+        self.people_ = joined(self.people_, problem.engine, people)
         self._take_over(problem, problem.pool)
         self._trace(point.eps for point in self.points_)
         self._verify(problem)
@@ -213,19 +225,19 @@ class Frontier(Reduction):
     ) -> FairClassifier:
         """Return the most accurate within a disparity, or the fairest within an error."""
         check_is_fitted(self)
-        if (violation is None) == (error is None):
-            raise ValueError("give either violation= (a disparity) or error=, and not both.")
-        if violation is not None:
+        if violation is not None and error is None:
             return self.at(violation)
+        if error is None or violation is not None:
+            raise ValueError("give either violation= (a disparity) or error=, and not both.")
         low, high = 0.0, max(self.unconstrained_.disparity, self.points_[-1].eps)
         (most,) = self._points([high])
-        if most.error > float(error):  # type: ignore[arg-type]
+        if most.error > error:
             raise ValueError(
                 f"no classifier found errs as little as {error}; the least is {most.error:.4f}."
             )
         for _ in range(40):
             (point,) = self._points([(low + high) / 2])
-            low, high = (low, point.eps) if point.error <= error else (point.eps, high)  # type: ignore[operator]
+            low, high = (low, point.eps) if point.error <= error else (point.eps, high)
         return self.at(high)
 
     def with_constraint(self, constraint: Constraint, bounds: ArrayLike | None = None) -> Frontier:
@@ -245,12 +257,14 @@ class Frontier(Reduction):
         The parameters are those of ``fit``. Lower values hold for mixtures of the classifiers known
         only.
         """
-        engine = self._open_new(People(X, y, **metadata))
+        people = People(X, y, **metadata)
+        engine = self._open_new(people)
         shares = engine.shares(self.pool_.classifiers)
         return self._over_same_pool(
             cells_=engine.cells.table(),
             pool_=Pool.of(self.pool_.classifiers, shares),
             shares_={"recertified": shares},
+            people_=joined(self.people_, engine, people),
         )
 
     def evaluate(self, X: Any, y: Any, **metadata: Any) -> list[FrontierPoint]:
@@ -261,32 +275,20 @@ class Frontier(Reduction):
         engine = self._open_new(People(X, y, **metadata))
         shares = engine.shares(self.pool_.classifiers)
         stated = self._game(self.constraint, engine.cells)
-        points = []
-        for point in [*self.points_, self.unconstrained_]:
-            eps = point.eps if np.isfinite(point.eps) else 0.0
-            game, s = stated.with_bound(eps), point.mixture.shares(shares)
-            error, largest = float(game.error(s)), disparity(game, s, eps)
-            points.append(replace(point, error=error, disparity=largest, lower=np.nan, gap=np.nan))
-        return points
+        return [
+            measured_on(point, stated, shares) for point in (*self.points_, self.unconstrained_)
+        ]
 
     def report(
-        self,
-        X: Any = None,
-        y: Any = None,
-        *,
-        sensitive_features: Any = None,
-        control_features: Any = None,
-        sample_weight: Any = None,
-        utilities: Any = None,
-        level: float = 0.95,
+        self, X: Any = None, y: Any = None, *, level: float = 0.95, **metadata: Any
     ) -> ViolationReport:
         """Tell error and largest difference of every point, on all data, with intervals.
 
         Parameters
         ----------
-        X, y, sensitive_features, control_features, sample_weight, utilities : optional
-            Test data. Training data and, where moments were measured so, out-of-fold decisions
-            are in the report anyway.
+        X, y, **metadata : optional
+            Test data, as for ``fit``. Training data and, where moments were measured so,
+            out-of-fold decisions are in the report anyway.
         level : float, default=0.95
             Level of the confidence intervals.
 
@@ -294,36 +296,23 @@ class Frontier(Reduction):
         -------
         ViolationReport
             An entry for every bound on the training data, then on the others. Differences are
-            those of the constraint as written, ``slack`` not counted.
-
-        Examples
-        --------
-        >>> from sklearn.tree import DecisionTreeClassifier
-        >>> from equipoise import DemographicParity
-        >>> rng = np.random.default_rng(0)
-        >>> A = rng.integers(0, 2, 1000)
-        >>> X = np.column_stack([A + rng.normal(size=1000), rng.normal(size=1000)])
-        >>> y = (X.sum(axis=1) + rng.normal(size=1000) > 0.5).astype(int)
-        >>> frontier = Frontier(DecisionTreeClassifier(max_depth=3), DemographicParity(),
-        ...                     bounds=[0.02, 0.05])
-        >>> frontier = frontier.fit(X[:500], y[:500], sensitive_features=A[:500])
-        >>> report = frontier.report(X[500:], y[500:], sensitive_features=A[500:])
-        >>> [(measured.data, measured.bound) for measured in report]
-        [('training', 0.02), ('training', 0.05), ('test', 0.02), ('test', 0.05)]
+            those of the constraint as written, ``sampling_slack`` not counted.
         """
         check_is_fitted(self)
-        known = {data: (self.cells_, s) for data, s in self.shares_.items()}
+        known, overlap = {data: (self.cells_, s) for data, s in self.shares_.items()}, None
         if X is not None:
-            people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
+            people = People(X, y, **metadata)
             engine = self._open_new(people)
+            warn_of_absent(self.cells_, engine.cells)
             known["test"] = engine.cells.table(), engine.shares(self.pool_.classifiers)
+            overlap = overlap_of(self, people)
         measured = []
         for data, (table, shares) in known.items():
             meter = Meter(table, with_eps(self.constraint, 0.0), self.objective, self.cells_)
             for point in self.points_:
                 tally = Tally.of_shares(table, point.mixture.shares(shares))
                 measured.append(meter.measure(data, tally, level=level, bound=point.eps))
-        return ViolationReport(measured, level)
+        return ViolationReport(measured, level, overlap)
 
     def _take_over(self, problem: Problem, pool: Pool) -> None:
         """Keep what later bounds and reports need: a few numbers a cell, and no rows."""
@@ -392,6 +381,7 @@ class Frontier(Reduction):
             np.inf,
             self.n_iter_,
             self.n_calls_,
+            self.people_,
         )
         return FairClassifier(constraint=constraint, **params)._finish(result, features_of=self)
 

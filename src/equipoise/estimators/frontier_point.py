@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -111,6 +111,14 @@ def with_eps(constraint: Constraint, eps: float) -> Constraint:
 def disparity(game: Lagrangian, s: Array, eps: float) -> float:
     """Return the largest difference that s(Q) leaves, for a game whose bound is ``eps``."""
     return float(eps + (game.gamma(s) - game.c).max(initial=-eps))
+
+
+def measured_on(point: FrontierPoint, stated: Lagrangian, shares: Array) -> FrontierPoint:
+    """Return the point with error and disparity on other data, whose shares (P, C) these are."""
+    eps = point.eps if np.isfinite(point.eps) else 0.0
+    game, s = stated.with_bound(eps), point.mixture.shares(shares)
+    error, largest = float(game.error(s)), disparity(game, s, eps)
+    return replace(point, error=error, disparity=largest, lower=np.nan, gap=np.nan)
 
 
 def warn_of_points(

@@ -18,7 +18,7 @@ from equipoise.cells.table import Array
 from equipoise.constraints.base import Constraint
 from equipoise.engines import engine_for
 from equipoise.estimators.base import BinaryClassifierMixin, Problem, Reduction
-from equipoise.estimators.results import verify
+from equipoise.estimators.results import fingerprint_of, verify
 from equipoise.exceptions import InfeasibleWarning
 from equipoise.game.column_generation import column_generation
 from equipoise.game.grid import delta_grid, grid_rounds
@@ -86,6 +86,8 @@ class GridSearch(BinaryClassifierMixin, Reduction):
         All of them, for a choice of one's own, see `use`.
     best_index_ : int
     classes_ : array of two labels
+    people_ : Fingerprint or None
+        Of the people learned from.
 
     Examples
     --------
@@ -166,7 +168,7 @@ class GridSearch(BinaryClassifierMixin, Reduction):
             verify(problem, [problem.pool.classifiers.index(candidates[best].classifier)])
         check_features(self, problem.engine.example(X), reset=True)
         self.candidates_ = candidates
-        self.classes_ = problem.engine.classes
+        self.classes_, self.people_ = problem.engine.classes, fingerprint_of(problem)
         return self.use(best)
 
     def use(self, index: int) -> Self:

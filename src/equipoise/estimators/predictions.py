@@ -13,10 +13,12 @@ from equipoise.constraints.base import Constraint
 from equipoise.engines import engine_for
 from equipoise.estimators.base import BinaryClassifierMixin, Reduction
 from equipoise.estimators.randomized import RandomizedClassifier
-from equipoise.estimators.results import FitResult
+from equipoise.estimators.remarks import warn_of_absent
+from equipoise.estimators.results import FitResult, overlap_of
 from equipoise.game.certificate import Certificate
 from equipoise.metrics.tallies import Tally
 from equipoise.metrics.violations import ViolationReport, measure
+from equipoise.rows.fingerprint import Fingerprint
 from equipoise.rows.people import People
 
 
@@ -28,6 +30,7 @@ class RandomizedReduction(BinaryClassifierMixin, Reduction):
     constraint_: Constraint
     classes_: NDArray
     tallies_: Mapping[str, Tally]
+    people_: Fingerprint | None
 
     def _finish(self, result: FitResult, features_of: Any = None) -> Self:
         """Take over the result of a fit: the one way in which these estimators are fitted.
@@ -42,6 +45,7 @@ class RandomizedReduction(BinaryClassifierMixin, Reduction):
         self.violations_ = dict(result.violations)
         self.nu_, self.B_ = result.nu, result.B
         self.n_iter_, self.n_calls_ = result.n_iter, result.n_calls
+        self.people_ = result.people
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(features_of, name):
                 setattr(self, name, getattr(features_of, name))
@@ -91,8 +95,8 @@ class RandomizedReduction(BinaryClassifierMixin, Reduction):
         Returns
         -------
         ViolationReport
-            Prints as a table. Excesses are over the bounds as written: ``sampling_slack`` is not
-            counted.
+            Prints as a table, and says how many of the people passed were learned from. Excesses
+            are over the bounds as written: ``sampling_slack`` is not counted.
 
         Examples
         --------
@@ -114,10 +118,13 @@ class RandomizedReduction(BinaryClassifierMixin, Reduction):
         True
         """
         check_is_fitted(self)
-        tallies = dict(self.tallies_)
+        tallies, overlap = dict(self.tallies_), None
         if X is not None:
             people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
-            tallies["test"] = self._open_new(people).tally(self.classifier_)
+            engine = self._open_new(people)
+            warn_of_absent(self.tallies_["training"].cells, engine.cells)
+            tallies["test"] = engine.tally(self.classifier_)
+            overlap = overlap_of(self, people)
         worst = self.certificate_.worst_rate
         measured = measure(
             tallies,
@@ -127,4 +134,4 @@ class RandomizedReduction(BinaryClassifierMixin, Reduction):
             worst_rate=0.0 if worst is None else worst[1],
             known=self.tallies_["training"].cells,
         )
-        return ViolationReport(measured, level)
+        return ViolationReport(measured, level, overlap)

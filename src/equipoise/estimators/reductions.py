@@ -90,6 +90,10 @@ class FairClassifier(RandomizedReduction):
     classes_ : array of two labels
     nu_, B_ : float
         The gap asked for and the bound on the multipliers, as resolved.
+    people_ : Fingerprint or None
+        Of the people learned from: their number, a hash of their table, and a sample of salted
+        hashes of rows, from which `report` tells how many of other people were learned from. Set
+        it to None before `equipoise.save` to leave it out of the file.
     n_iter_, n_calls_ : int
         Rounds run, and calls of the learner.
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 
 from equipoise.constraints.base import Constraint
+from equipoise.engines import engine_for
+from equipoise.engines.base import Engine
 from equipoise.estimators.base import Problem
 from equipoise.estimators.randomized import RandomizedClassifier
+from equipoise.estimators.remarks import remarks, warn_of
 from equipoise.exceptions import InfeasibleWarning
 from equipoise.game.certificate import Certificate, Scope
 from equipoise.game.feasibility import explain
@@ -20,6 +24,8 @@ from equipoise.game.pool import Oracle
 from equipoise.game.rounds import Outcome, Reason, Round
 from equipoise.metrics.tallies import Tally
 from equipoise.oracles.deployment import check_shares
+from equipoise.rows.fingerprint import Fingerprint, Overlap
+from equipoise.rows.people import People
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +44,8 @@ class FitResult:
         By how much the worst bound is exceeded.
     nu, B : float
     n_iter, n_calls : int
+    people : Fingerprint or None
+        Of the people learned from; None where their rows cannot be hashed.
     """
 
     classifier: RandomizedClassifier
@@ -49,6 +57,7 @@ class FitResult:
     B: float
     n_iter: int
     n_calls: int
+    people: Fingerprint | None
 
 
 def result_of(
@@ -69,6 +78,7 @@ def result_of(
             "training": problem.engine.tally(classifier),
             "out of fold": measured["training"],
         }
+    warn_of(remarks(problem.lagrangian, table, certificate.evidence.mean_shares()))
     return FitResult(
         classifier,
         certificate,
@@ -79,7 +89,35 @@ def result_of(
         problem.lagrangian.B,
         outcome.last.iteration,
         pool.n_calls,
+        fingerprint_of(problem),
     )
+
+
+def fingerprint_of(problem: Problem) -> Fingerprint | None:
+    """Return the fingerprint of the people learned from; None where rows cannot be hashed."""
+    try:
+        return Fingerprint.of(problem.engine.hashed(problem.people, problem.engine.classes))
+    except TypeError:
+        return None
+
+
+def joined(known: Fingerprint | None, engine: Engine, people: People) -> Fingerprint | None:
+    """Return the fingerprint of people learned from and further ones; None if one is not known."""
+    try:
+        return known and known.joined(engine.hashed(people, engine.classes))
+    except TypeError:
+        return None
+
+
+def overlap_of(model: Any, people: People) -> Overlap | None:
+    """Return how many of some people a fitted model learned from; None where that is not known."""
+    known: Fingerprint | None = getattr(model, "people_", None)
+    if known is None:
+        return None
+    try:
+        return known.overlap(engine_for(people.X).hashed(people, model.classes_))
+    except TypeError:  # rows that cannot be hashed
+        return None
 
 
 def violations_of(

@@ -34,6 +34,7 @@ from equipoise.oracles.plugin import PluginClassifier
 from equipoise.oracles.specs import BestOf, Plugin, Refit
 from equipoise.oracles.thresholds import ThresholdedClassifier
 from equipoise.oracles.transformed import TransformedClassifier
+from equipoise.rows.fingerprint import Fingerprint
 
 
 class NotKept:
@@ -65,7 +66,7 @@ _OTHERS = (
     *(Certificate, FrontierPoint, Candidate, CellTable, LayeredTable, Pool),
     *(ThresholdedClassifier, PluginClassifier, CellProbabilities, ClassProbabilities, CellGroups),
     *(OneAgainstRest, LabelAdapter, Tally, TransformedClassifier, Pipeline),
-    *(Evidence, Scope, Lagrangian, Mixture, Queries, Refit, Plugin, BestOf),
+    *(Evidence, Scope, Lagrangian, Mixture, Queries, Refit, Plugin, BestOf, Fingerprint),
 )
 #: By the names under which files know them. Renaming a class here is a new format version.
 KINDS: dict[str, type[Any]] = {

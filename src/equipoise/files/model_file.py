@@ -29,7 +29,7 @@ from equipoise.files.kept import kept_values
 from equipoise.files.kinds import MODELS, is_model
 from equipoise.files.state import Decoder, Encoder
 from equipoise.files.summary import summarize
-from equipoise.files.versions import versions
+from equipoise.files.versions import date_made, versions
 
 __all__ = ["ModelFileError", "UntrustedTypeError", "load", "read_manifest", "save"]
 
@@ -99,6 +99,7 @@ def save(
     state = json.dumps(encoder.encode(model), ensure_ascii=False, allow_nan=False).encode()
     members, untrusted = member_files.dump(encoder.objects)
     manifest = {
+        "date": date_made(),
         "versions": versions(),
         **summarize(model),
         "types_to_trust": untrusted,

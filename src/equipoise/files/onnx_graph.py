@@ -13,23 +13,28 @@ from scipy.special import expit
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.ensemble._forest import BaseForest
-from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.tree import BaseDecisionTree
 
+from equipoise.files.onnx_converters import (
+    BOOSTING,
+    ML_OPSET,
+    OPSET,
+    convert,
+    libraries,
+    library,
+    refuse_categories,
+    send_missing,
+)
 from equipoise.files.onnx_probes import columns_of
 from equipoise.oracles.candidates import LabelAdapter
 from equipoise.oracles.cell_probabilities import CellProbabilities, OneAgainstRest
 from equipoise.oracles.plugin import ROUNDING, PluginClassifier
 from equipoise.oracles.thresholds import ThresholdedClassifier
 from equipoise.oracles.transformed import TransformedClassifier
-from equipoise.rows.validation import is_missing
 
-#: Versions of the operators that the graph is made of, and of the format.
-_OPSET, _ML_OPSET, _IR_VERSION = 19, 3, 9
+_IR_VERSION = 9
 _OUTPUT = "probabilities"
-#: Libraries whose classifiers onnxmltools converts.
-_BOOSTING = ("lightgbm", "xgboost")
 #: Those of scikit-learn that round the rows to single precision themselves, as XGBoost does.
 _READ_IN_SINGLE = (BaseDecisionTree, BaseForest, GradientBoostingClassifier)
 
@@ -44,7 +49,7 @@ class Graph:
     """
 
     def __init__(self, X: Any) -> None:
-        self.onnx, self.skl2onnx = _libraries()
+        self.onnx, self.skl2onnx = libraries()
         self.inputs = {name: _onnx_type(values) for name, values in inputs_of(X).items()}
         #: The rows that classifiers are given: for each input its value here and its type.
         self.rows = {name: (name, kind) for name, kind in self.inputs.items()}
@@ -109,7 +114,7 @@ class Graph:
         """Return 1 where the score of class 1 is above a threshold."""
         margins = hasattr(classifier, "decision_function")
         last = classifier.steps[-1][1] if isinstance(classifier, Pipeline) else classifier
-        if margins and _library(last) in _BOOSTING:
+        if margins and library(last) in BOOSTING:
             # Their converters give probabilities only, of which the margins are the log-odds.
             margins, threshold = False, float(expit(threshold))
         both = self.as_double(self.convert(classifier, raw=margins)[1])
@@ -163,17 +168,17 @@ class Graph:
         if isinstance(classifier, Pipeline):
             with self.through([step for _, step in classifier.steps[:-1]]):
                 return self.convert(classifier.steps[-1][1], raw=raw)
-        _refuse_categories(classifier)
+        refuse_categories(classifier)
         rows = self.rows
         if len(rows) > 1 and "StringTensorType" not in {type(k).__name__ for _, k in rows.values()}:
             joined = self.node("Concat", *(self.as_double(v) for v, _ in rows.values()), axis=1)
             rows = {"X": (joined, self._type("Double", len(rows)))}
-        if isinstance(classifier, _READ_IN_SINGLE) or _library(classifier) == "xgboost":
+        if isinstance(classifier, _READ_IN_SINGLE) or library(classifier) == "xgboost":
             rows = {name: self._in_single(value, kind) for name, (value, kind) in rows.items()}
         options: dict[str, Any] = {"zipmap": False} | ({"raw_scores": True} if raw else {})
         outputs = self._part(classifier, rows, {id(classifier): options})
         if isinstance(classifier, (BaseDecisionTree, BaseForest)):
-            _send_missing(self.nodes, getattr(classifier, "estimators_", [classifier]))
+            send_missing(self.nodes, getattr(classifier, "estimators_", [classifier]))
         return [output.name for output in outputs]
 
     @contextmanager
@@ -194,7 +199,7 @@ class Graph:
         """Convert a part by skl2onnx and add it to the graph; return its outputs."""
         types = [(name, kind) for name, (_, kind) in rows.items()]
         prefix = f"{self.name()}_"
-        proto = self.onnx.compose.add_prefix(_convert(self.skl2onnx, part, types, options), prefix)
+        proto = self.onnx.compose.add_prefix(convert(self.skl2onnx, part, types, options), prefix)
         self.nodes += [
             self.onnx.helper.make_node("Identity", [value], [f"{prefix}{name}"])
             for name, (value, _) in rows.items()
@@ -247,7 +252,7 @@ class Graph:
             [helper.make_tensor_value_info(_OUTPUT, double, [None, 2])],
             self.constants,
         )
-        opsets = [helper.make_opsetid("", _OPSET), helper.make_opsetid("ai.onnx.ml", _ML_OPSET)]
+        opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", ML_OPSET)]
         proto = helper.make_model(graph, opset_imports=opsets, producer_name="equipoise")
         proto.ir_version = _IR_VERSION
         helper.set_model_props(proto, properties)
@@ -279,126 +284,3 @@ def _onnx_type(values: NDArray) -> Any:
         "O": data_types.StringTensorType,
     }
     return kinds[values.dtype.kind]([None, values.shape[1]])
-
-
-def _convert(skl2onnx: Any, part: Any, types: list[tuple[str, Any]], options: Any) -> Any:
-    if _library(part) in _BOOSTING:
-        _register_boosting(skl2onnx, part)
-    try:
-        return skl2onnx.convert_sklearn(
-            part,
-            initial_types=types,
-            options=options,
-            target_opset={"": _OPSET, "ai.onnx.ml": _ML_OPSET},
-            custom_conversion_functions={SimpleImputer: _convert_imputer},
-            custom_shape_calculators={SimpleImputer: _shape_of_imputer},
-        )
-    except Exception as error:  # skl2onnx raises many kinds
-        steps = part.steps if isinstance(part, Pipeline) else [("", part)]
-        names = ", ".join(type(step).__name__ for _, step in steps)
-        cause: BaseException = error
-        while cause.__cause__ is not None:
-            cause = cause.__cause__
-        raise TypeError(
-            f"skl2onnx cannot convert {names}: {str(cause).splitlines()[0]} Use another learner or "
-            "transformer, or deploy the model file."
-        ) from error
-
-
-def _shape_of_imputer(operator: Any) -> None:
-    from skl2onnx.common.data_types import DoubleTensorType, StringTensorType
-
-    imputer = operator.raw_operator
-    if any(isinstance(given.type, StringTensorType) for given in operator.inputs):
-        raise TypeError(
-            "it fills in texts, and ONNX has no missing text. Fill in texts before the fit, such "
-            "as X.fillna('unknown')."
-        )
-    if imputer.add_indicator or not is_missing(imputer.missing_values):
-        raise TypeError(
-            "only missing_values=nan and add_indicator=False can be converted; add a column that "
-            "tells what is missing before the fit."
-        )
-    kept = ~np.isnan(np.asarray(imputer.statistics_, dtype=float))
-    if not kept.all():
-        raise TypeError("a column of the fit had no value at all; drop it before the fit.")
-    operator.outputs[0].type = DoubleTensorType([None, len(kept)])
-
-
-def _convert_imputer(scope: Any, operator: Any, container: Any) -> None:
-    """Fill in numbers in double precision, for which ONNX's own operator has no implementation."""
-    statistics = np.asarray(operator.raw_operator.statistics_, dtype=float)
-    given, missing, values = (scope.get_unique_variable_name(n) for n in ("x", "missing", "values"))
-    container.add_initializer(values, 11, [1, len(statistics)], statistics)
-    container.add_node("Cast", operator.inputs[0].full_name, given, to=11, op_version=13)
-    container.add_node("IsNaN", given, missing, op_version=13)
-    filled = operator.outputs[0].full_name
-    container.add_node("Where", [missing, values, given], filled, op_version=16)
-
-
-def _send_missing(nodes: list[Any], trees: list[Any]) -> None:
-    """Send missing values where the trees send them, which skl2onnx leaves out."""
-    ensemble = next(node for node in reversed(nodes) if node.op_type == "TreeEnsembleClassifier")
-    found = {attribute.name: attribute.ints for attribute in ensemble.attribute}
-    found["nodes_missing_value_tracks_true"][:] = [
-        int(trees[tree].tree_.missing_go_to_left[node])
-        for tree, node in zip(found["nodes_treeids"], found["nodes_nodeids"], strict=True)
-    ]
-
-
-def _refuse_categories(classifier: Any) -> None:
-    """Refuse classifiers that were trained on categories of their own kind."""
-    library = _library(classifier)
-    if library == "lightgbm":
-        categorical: Any = bool(classifier.booster_.pandas_categorical)
-    elif library == "xgboost":
-        categorical = "c" in (classifier.get_booster().feature_types or [])
-    else:
-        categorical = np.any(getattr(classifier, "is_categorical_", False))
-    if categorical:
-        raise TypeError(
-            f"{type(classifier).__name__} was trained on categorical columns of a frame, which a "
-            "graph cannot be given. Put a OneHotEncoder(handle_unknown='ignore') before it, in a "
-            "pipeline, and fit again."
-        )
-
-
-def _library(classifier: Any) -> str:
-    return type(classifier).__module__.partition(".")[0]
-
-
-def _register_boosting(skl2onnx: Any, classifier: Any) -> None:
-    """Tell skl2onnx how LightGBM's and XGBoost's classifiers are converted."""
-    library = _library(classifier)
-    try:
-        if library == "lightgbm":
-            from onnxmltools.convert.lightgbm.operator_converters import LightGbm as converters
-        else:
-            from onnxmltools.convert.xgboost.operator_converters import XGBoost as converters
-    except ImportError as error:
-        raise ImportError(
-            f"members of {library} need onnxmltools, which cannot be imported ({error}): pip "
-            "install 'equipoise[onnx]'."
-        ) from None
-    from skl2onnx.common.shape_calculator import calculate_linear_classifier_output_shapes
-
-    skl2onnx.update_registered_converter(
-        type(classifier),
-        f"Equipoise{type(classifier).__name__}",
-        calculate_linear_classifier_output_shapes,
-        getattr(converters, f"convert_{library}"),
-        options={"nocl": [True, False], "zipmap": [True, False, "columns"]},
-    )
-
-
-def _libraries() -> tuple[Any, Any]:
-    try:
-        import onnx
-        import onnxruntime  # noqa: F401
-        import skl2onnx
-    except ImportError as error:
-        raise ImportError(
-            f"exporting to ONNX needs {error.name}, which is not installed: pip install "
-            "'equipoise[onnx]'."
-        ) from None
-    return onnx, skl2onnx

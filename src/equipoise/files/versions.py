@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from contextlib import suppress
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 
 _LIBRARIES = (
@@ -23,3 +25,10 @@ def versions() -> dict[str, str]:
         with suppress(PackageNotFoundError):
             found[name] = version(name)
     return found
+
+
+def date_made() -> str:
+    """Return the date, in UTC; that of SOURCE_DATE_EPOCH, where it is set for equal outputs."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    now = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
+    return now.date().isoformat()

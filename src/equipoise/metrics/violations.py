@@ -18,6 +18,7 @@ from equipoise.game.objectives import Loss, Objective, loss_table
 from equipoise.metrics.intervals import Interval
 from equipoise.metrics.tallies import Tally
 from equipoise.metrics.uncertainty import Means, check_level, joint_limits
+from equipoise.rows.fingerprint import Overlap
 
 _UNKNOWN = Interval(float("nan"), float("nan"), float("nan"))
 
@@ -83,10 +84,14 @@ class ViolationReport:
     measured : sequence of Measured
     level : float
         Level of the intervals.
+    overlap : Overlap, optional
+        How many of the people of the test data were learned from; None where that is not known.
     """
 
-    def __init__(self, measured: list[Measured], level: float) -> None:
-        self.measured, self.level = measured, level
+    def __init__(
+        self, measured: list[Measured], level: float, overlap: Overlap | None = None
+    ) -> None:
+        self.measured, self.level, self.overlap = measured, level, overlap
 
     def __len__(self) -> int:
         return len(self.measured)
@@ -121,7 +126,11 @@ class ViolationReport:
             "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
             for line in lines
         ]
-        return "\n".join([*table, f"[...]: {self.level:.0%} confidence intervals"])
+        told = [*table, f"[...]: {self.level:.0%} confidence intervals"]
+        if any(entry.data == "test" for entry in self.measured):
+            known = self.overlap or "whether they were learned from is not known"
+            told.append(f"test: {known}.")
+        return "\n".join(told)
 
 
 def _shown(interval: Interval, sign: str = "") -> str:
@@ -229,7 +238,7 @@ class Meter:
             data=data,
             people=round(float(tally.cells.count.sum())),
             error=self._error(tally, level),
-            excess=_largest([interval for _, interval in rows]),
+            excess=largest([interval for _, interval in rows]),
             worst=rows[int(excess.argmax())][0] if rows else None,
             rows=rows,
             bound=bound,
@@ -259,7 +268,7 @@ class Meter:
         return Interval(value, *(float(end[0]) for end in ends))
 
 
-def _largest(intervals: list[Interval]) -> Interval:
+def largest(intervals: list[Interval]) -> Interval:
     """Return the limits of the largest, given limits that hold for all at once."""
     if not intervals:
         return _UNKNOWN

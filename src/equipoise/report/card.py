@@ -17,11 +17,14 @@ from equipoise.report.text import (
     NOT_PROMISED,
     RATE_MEANINGS,
     RATE_NAMES,
+    SUPPRESSED,
     bound,
+    bound_verdict,
     decimal,
+    facts_of_making,
     findings,
     group_name,
-    verdict,
+    shares_of_data,
     with_interval,
 )
 
@@ -126,6 +129,7 @@ def _model(contents: ReportContents, point: PointContents | None) -> CardSection
         items.append(f"To select it: {point.command}")
     if contents.command:
         items.append(f"Made by: {contents.command}")
+    items += [f"{term}: {text}." for term, text in facts_of_making(contents)]
     if contents.versions:
         items.append("Versions: " + ", ".join(f"{k} {v}" for k, v in contents.versions.items()))
     return CardSection("Model", findings(contents), items)
@@ -142,8 +146,7 @@ def _factors(contents: ReportContents) -> CardSection:
 def _data(contents: ReportContents) -> CardSection:
     data = contents.data
     items = [f"Source: {data.source}, {data.rows:,} rows."]
-    if data.train_rows:
-        items.append(f"Learned from {data.train_rows:,}, held out {data.test_rows:,}.")
+    items += [f"{term}: {text}." for term, text in shares_of_data(contents)]
     items.append(
         f"Label: {data.label}; favourable: {data.labels[1]}, otherwise {data.labels[0]}. "
         f"{data.base_rate:.1%} have the favourable one."
@@ -172,7 +175,7 @@ def _results(point: PointContents) -> list[CardSection]:
             f"{entry.people:,}",
             with_interval(entry.error),
             with_interval(entry.excess, sign="+"),
-            verdict(entry.excess),
+            bound_verdict(entry),
         ]
         for entry in point.measured
     ]
@@ -185,7 +188,7 @@ def _groups(point: PointContents, data: str) -> CardSection:
     rows = [
         [
             group_name(group),
-            f"{group.count:,}",
+            SUPPRESSED if group.count is None else f"{group.count:,}",
             *(with_interval(group.rates.get(rate), share=True) for rate in RATES),
         ]
         for group in largest_groups(point.groups[data], _MOST_GROUPS)

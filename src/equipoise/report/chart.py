@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from equipoise.report.axis import Axis
-from equipoise.report.contents import PointContents, Range, ReportContents
-from equipoise.report.text import bound, decimal
+from equipoise.report.contents import MeasuredContents, PointContents, Range, ReportContents
+from equipoise.report.text import bound, decimal, whose
 
 #: Data -> class of its marks, which says colour and shape; in the order of drawing.
 _KINDS = {"test": "test", "out of fold": "fold", "training": "train", "recertified": "train"}
 _LEGEND = {
     "training": "people learned from",
     "out of fold": "the same people, out of fold",
-    "test": "people held out",
+    "test": "test data",
     "recertified": "people recertified on",
 }
 
@@ -25,6 +25,7 @@ class Mark:
     data: str
     disparity: Range
     error: Range
+    people: str = ""
 
     @property
     def kind(self) -> str:
@@ -34,13 +35,13 @@ class Mark:
     @property
     def name(self) -> str:
         """Whom it was measured on, in words."""
-        return _LEGEND.get(self.data, self.data)
+        return self.people or _LEGEND.get(self.data, self.data)
 
 
 def marks_of(point: PointContents) -> list[Mark]:
     """Return where a classifier is, on each of the data, those it was fitted to last."""
     found = [
-        Mark(entry.data, entry.disparity, entry.error)
+        Mark(entry.data, entry.disparity, entry.error, _people(entry))
         for entry in point.measured
         if entry.disparity is not None
         and entry.disparity.estimate is not None
@@ -51,6 +52,10 @@ def marks_of(point: PointContents) -> list[Mark]:
         found = [Mark("training", *fit)]
     order = list(_KINDS)
     return sorted(found, key=lambda mark: order.index(mark.data) if mark.data in order else 9)
+
+
+def _people(entry: MeasuredContents) -> str:
+    return whose(entry) if entry.data == "test" and entry.overlap is not None else ""
 
 
 def point_summary(point: PointContents) -> str:

@@ -11,9 +11,13 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple, get_args, get_type_hints
 
 from equipoise.game.certificate import Status
+from equipoise.rows.fingerprint import Overlap
 
 #: The rates that are shown for every group; the first is of labels, the others of decisions.
 RATES = ("base_rate", "selection_rate", "true_positive_rate", "false_positive_rate", "error_rate")
+
+#: Groups of fewer people are suppressed, by default.
+SUPPRESS_BELOW = 10
 
 
 class Range(NamedTuple):
@@ -26,10 +30,15 @@ class Range(NamedTuple):
 
 @dataclass(frozen=True)
 class RowContents:
-    """One inequality of the constraint: what is compared, and its value minus its bound."""
+    """One inequality of the constraint: what is compared, and its value minus its bound.
+
+    ``people`` is how many its rarest rate was measured on. Where nothing is compared, since there
+    is one group alone, the excess is not known.
+    """
 
     text: str
     excess: Range
+    people: int = 0
 
 
 @dataclass(frozen=True)
@@ -38,7 +47,9 @@ class MeasuredContents:
 
     ``data`` is "training", "out of fold" or "test". ``excess`` is the largest constraint value
     minus its bound, ``worst`` the inequality that it belongs to. ``disparity`` is the largest
-    difference itself, where all inequalities have the same bound.
+    difference itself, where all inequalities have the same bound. ``overlap`` tells how many of
+    the people were learned from, None where that is not known. ``hidden`` counts inequalities about
+    few people, which are in none of this, and ``hidden_exceeded`` those of them that are exceeded.
     """
 
     data: str
@@ -48,6 +59,9 @@ class MeasuredContents:
     disparity: Range | None
     worst: str
     rows: list[RowContents]
+    overlap: Overlap | None = None
+    hidden: int = 0
+    hidden_exceeded: int = 0
 
 
 @dataclass(frozen=True)
@@ -55,12 +69,13 @@ class GroupContents:
     """What happens to one group: its size and its rates, with intervals that hold one by one.
 
     ``feature`` is the column that makes the group, "a x b" for combinations, "" for everybody.
-    ``rates`` has the names `RATES`.
+    ``rates`` has the names `RATES`. Of a group that is suppressed ``count`` is None and ``rates``
+    is empty: too few people belong to it, or another group could be told from it.
     """
 
     feature: str
     group: str
-    count: int
+    count: int | None
     rates: dict[str, Range]
 
 
@@ -72,7 +87,8 @@ class PointContents:
     the classifiers that are mixed, in words, and their weights. ``prices`` are inequalities, in
     words, and what loosening each by 0.01 saves in error, at most. ``certificate`` is what
     `Certificate.to_dict` returns. ``groups`` is by the name of the data that it was measured on.
-    ``command`` and ``python`` select this classifier.
+    ``command`` and ``python`` select this classifier. ``remarks`` are sentences about what is
+    easily overlooked.
     """
 
     eps: float | None
@@ -87,6 +103,7 @@ class PointContents:
     groups: dict[str, list[GroupContents]]
     command: str = ""
     python: str = ""
+    remarks: list[str] = field(default_factory=list)
 
     def on(self, data: str) -> MeasuredContents | None:
         """Return what was measured on these data, None if nothing was."""
@@ -106,7 +123,7 @@ class PointContents:
 
     @property
     def main_data(self) -> str:
-        """The data that count most: people whom the fit has not seen, if there are any."""
+        """The data that count most: others than those of the fit, if there are any."""
         names = [entry.data for entry in self.measured] or ["training"]
         return next((name for name in ("test", "out of fold") if name in names), names[0])
 
@@ -121,7 +138,7 @@ class DataContents:
     """The data: where from, how many, and which columns are what.
 
     ``labels`` are the unfavourable and the favourable label. ``missing`` counts missing values by
-    column, where there are any.
+    column, where there are any. ``fingerprint`` is a hash of the table that was learned from.
     """
 
     source: str
@@ -136,6 +153,7 @@ class DataContents:
     weight: str | None
     features: dict[str, str]
     missing: dict[str, int]
+    fingerprint: str = ""
 
 
 @dataclass(frozen=True)
@@ -181,6 +199,12 @@ class ReportContents:
     file : str
         The name of the model file that commands of points refer to.
     versions : dict from library to version
+    date : str
+        When the page was made.
+    seed : int or None
+        Of the split, the learner and the draws.
+    suppress_below : int
+        Groups of fewer people are suppressed.
     notes : list of str
         What the commands warned of.
 
@@ -204,6 +228,9 @@ class ReportContents:
     command: str = ""
     file: str = ""
     versions: dict[str, str] = field(default_factory=dict)
+    date: str = ""
+    seed: int | None = None
+    suppress_below: int = SUPPRESS_BELOW
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -245,7 +272,8 @@ def largest_groups(groups: Sequence[GroupContents], most: int) -> list[GroupCont
     ['all', '3', '4']
     """
     order = sorted(
-        (at for at, group in enumerate(groups) if group.feature), key=lambda at: -groups[at].count
+        (at for at, group in enumerate(groups) if group.feature),
+        key=lambda at: -(groups[at].count or 0),
     )
     left_out = set(order[most:])
     return [group for at, group in enumerate(groups) if at not in left_out]
@@ -265,8 +293,8 @@ def _make(kind: Any, value: Any) -> Any:
         return tuple(_make(option, entry) for option, entry in zip(options, value, strict=True))
     if origin is dict and len(options) == 2:
         return {key: _make(options[1], entry) for key, entry in value.items()}
-    if kind is Range:
-        return Range(*value)
+    if hasattr(kind, "_fields"):  # a NamedTuple
+        return kind(*value)
     if hasattr(kind, "__dataclass_fields__"):
         hints = get_type_hints(kind)
         return kind(**{name: _make(hints[name], entry) for name, entry in value.items()})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import ROUND_FLOOR, Context
 from typing import Any, NamedTuple
@@ -14,26 +14,35 @@ import numpy as np
 from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.groups import group_name
+from equipoise.constraints.moments import Row
 from equipoise.engines import engine_for
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.reductions import FairClassifier
+from equipoise.estimators.remarks import absent_groups, remarks
+from equipoise.estimators.results import overlap_of
 from equipoise.game.certificate import Certificate
+from equipoise.game.lagrangian import TOLERANCE
 from equipoise.game.mixture import Mixture
 from equipoise.metrics import GroupTable
 from equipoise.metrics.audit import Audit
+from equipoise.metrics.intervals import Interval
 from equipoise.metrics.tallies import Tally
-from equipoise.metrics.violations import Measured, measure
+from equipoise.metrics.violations import Measured, largest, measure
 from equipoise.oracles.decisions import decisions
 from equipoise.report.contents import (
     RATES,
+    SUPPRESS_BELOW,
     GroupContents,
     MeasuredContents,
     PointContents,
     Range,
     RowContents,
 )
+from equipoise.report.suppression import RowFacts, small_groups
+from equipoise.rows.fingerprint import Overlap
 from equipoise.rows.people import People
 
+_UNKNOWN = Interval(math.nan, math.nan, math.nan)
 _SIX_DIGITS = Context(prec=6, rounding=ROUND_FLOOR)
 
 
@@ -46,9 +55,9 @@ class Evaluation(NamedTuple):
     tally: Tally
     audit: Audit
 
-    def groups(self, level: float) -> list[GroupContents]:
+    def groups(self, level: float, suppress_below: int) -> list[GroupContents]:
         """Return the rates of every group, with intervals."""
-        return group_contents(GroupTable.from_audit(self.audit, level=level))
+        return group_contents(GroupTable.from_audit(self.audit, level=level), suppress_below)
 
 
 def evaluate_rows(
@@ -102,7 +111,12 @@ def _on_model(model: FairClassifier, data: str, people: People) -> Iterator[Eval
 
 
 def frontier_points(
-    frontier: Frontier, people: Mapping[str, People], *, level: float, file: str
+    frontier: Frontier,
+    people: Mapping[str, People],
+    *,
+    level: float,
+    file: str,
+    suppress_below: int = SUPPRESS_BELOW,
 ) -> tuple[list[PointContents], PointContents]:
     """Return the points of a frontier and the unconstrained one, measured on these people."""
     traced = [*frontier.points_, frontier.unconstrained_]
@@ -111,117 +125,210 @@ def frontier_points(
         data: _on_frontier(frontier, data, some, mixtures) for data, some in people.items()
     }
     known = [entry for entry in frontier.report(level=level) if entry.data not in people]
-    asked = frontier.constraint, frontier.objective, frontier.cells_
+    view = _View(frontier, frontier.constraint, people, frontier.cells_, level, suppress_below)
     points = []
     for point, mixture in zip(traced, mixtures, strict=True):
         free = not np.isfinite(point.eps)
         eps = 0.0 if free else float(point.eps)
-        found = {data: next(some) for data, some in evaluated.items()}
-        shown = PointContents(
+        shown = view.point(
+            point.certificate,
+            [frontier.pool_.classifiers[at] for at in mixture.indices],
+            mixture.weights,
+            [entry for entry in known if not free and entry.bound == point.eps],
             eps=None if free else eps,
-            error=float(point.error),
-            disparity=float(point.disparity),
-            price=None if free else float(point.price),
-            members=[
-                (repr(frontier.pool_.classifiers[at]), float(weight))
-                for at, weight in zip(mixture.indices, mixture.weights, strict=True)
-            ],
-            certificate=point.certificate.to_dict(),
-            prices=[] if free else _prices(point.certificate),
-            binding=[] if free else [str(row) for row in point.certificate.binding],
-            measured=[measured_contents(e) for e in known if not free and e.bound == point.eps],
-            groups={},
             command="" if free else select_command(file, eps),
             python="" if free else f"equipoise.load({file!r}).at(eps={no_looser(eps)})",
         )
-        points.append(_measured_on(shown, found, *asked, level, eps))
+        shown = replace(
+            shown,
+            disparity=float(point.disparity),
+            price=None if free else float(point.price),
+        )
+        if free:
+            shown = replace(shown, prices=[], binding=[], remarks=[])
+        found = {data: next(some) for data, some in evaluated.items()}
+        points.append(view.measured_on(shown, found, bound=eps))
     return points[:-1], points[-1]
 
 
 def model_point(
-    model: FairClassifier, people: Mapping[str, People], *, level: float, file: str
+    model: FairClassifier,
+    people: Mapping[str, People],
+    *,
+    level: float,
+    file: str,
+    suppress_below: int = SUPPRESS_BELOW,
 ) -> PointContents:
     """Return a single model, measured on these people."""
-    mixed, certificate = model.classifier_, model.certificate_
+    certificate, mixed = model.certificate_, model.classifier_
+    cells = model.tallies_["training" if "training" in model.tallies_ else "recertified"].cells
+    view = _View(model, model.constraint_, people, cells, level, suppress_below)
     eps = model.constraint_.get_params().get("eps")
-    point = PointContents(
+    point = view.point(
+        certificate,
+        mixed.members,
+        mixed.weights,
+        [entry for entry in model.report(level=level) if entry.data not in people],
         eps=float(eps) if isinstance(eps, (int, float)) else None,
-        error=float(certificate.error),
-        disparity=None,
-        price=None,
-        members=[
-            (repr(member), float(weight))
-            for member, weight in zip(mixed.members, mixed.weights, strict=True)
-        ],
-        certificate=certificate.to_dict(),
-        prices=_prices(certificate),
-        binding=[str(row) for row in certificate.binding],
-        measured=[measured_contents(e) for e in model.report(level=level) if e.data not in people],
-        groups={},
         command=f"equipoise predict {shlex.quote(file)} DATA",
         python=f"equipoise.load({file!r})",
     )
     found = {data: next(_on_model(model, data, some)) for data, some in people.items()}
     worst = 0.0 if certificate.worst_rate is None else certificate.worst_rate[1]
-    asked = model.constraint_, model.objective, model.tallies_["training"].cells
-    return _measured_on(point, found, *asked, level, None, worst)
+    return view.measured_on(point, found, worst_rate=worst)
 
 
-def _prices(certificate: Certificate) -> list[tuple[str, float]]:
-    return [(row.sentence(), price) for row, price in certificate.shadow_prices()]
+class _View:
+    """What of a model's numbers may be shown, and of whom they are."""
+
+    def __init__(
+        self,
+        model: Frontier | FairClassifier,
+        constraint: Constraint,
+        people: Mapping[str, People],
+        cells: CellTable,
+        level: float,
+        least: int,
+    ) -> None:
+        self.model, self.constraint, self.cells = model, constraint, cells
+        self.level, self.least = level, least
+        self.overlaps = {
+            data: overlap_of(model, some)
+            for data, some in people.items()
+            if data == "test" or engine_for(some.X).is_local
+        }
+        self._facts: dict[int, tuple[CellTable, RowFacts]] = {}
+
+    def facts(self, cells: CellTable) -> RowFacts:
+        """Return what is known of the inequalities over these cells; looked up once."""
+        if id(cells) not in self._facts:
+            self._facts[id(cells)] = (
+                cells,
+                RowFacts.of(self.constraint, cells, self.cells, self.least),
+            )
+        return self._facts[id(cells)][1]
+
+    def point(
+        self,
+        certificate: Certificate,
+        members: Sequence[Any],
+        weights: Array,
+        known: Sequence[Measured],
+        **others: Any,
+    ) -> PointContents:
+        """Return a classifier with what its certificate says, and what is known from the fit."""
+        facts = self.facts(self.cells)
+        # The unconstrained classifier's certificate has no rows.
+        rows = {row for row, hide in zip(certificate.rows, facts.hidden, strict=False) if hide}
+        evidence = certificate.evidence
+        told = remarks(evidence.lagrangian, self.cells, evidence.mean_shares())
+        return PointContents(
+            error=float(certificate.error),
+            disparity=None,
+            price=None,
+            members=[
+                (repr(member), float(weight))
+                for member, weight in zip(members, weights, strict=True)
+            ],
+            certificate=_certificate(certificate, rows, self.least),
+            prices=[
+                (row.sentence(), price)
+                for row, price in certificate.shadow_prices()
+                if row not in rows
+            ],
+            binding=[str(row) for row in certificate.binding if row not in rows],
+            measured=[measured_contents(entry, facts) for entry in known],
+            groups={},
+            remarks=[text for _, text in told],
+            **others,
+        )
+
+    def measured_on(
+        self, point: PointContents, found: Mapping[str, Evaluation], **bounds: Any
+    ) -> PointContents:
+        """Return the point with what was found on each of the data."""
+        entries = measure(
+            {data: some.tally for data, some in found.items()},
+            self.constraint,
+            self.model.objective,
+            level=self.level,
+            known=self.cells,
+            **bounds,
+        )
+        measured = [
+            measured_contents(
+                entry, self.facts(found[entry.data].tally.cells), self.overlaps.get(entry.data)
+            )
+            for entry in entries
+        ]
+        absent = [absent_groups(self.cells, some.tally.cells) for some in found.values()]
+        return replace(
+            point,
+            measured=[*point.measured, *measured],
+            groups={data: some.groups(self.level, self.least) for data, some in found.items()},
+            remarks=[*point.remarks, *dict.fromkeys(text for text in absent if text)],
+        )
 
 
-def _measured_on(
-    point: PointContents,
-    found: Mapping[str, Evaluation],
-    constraint: Constraint,
-    objective: Any,
-    known: CellTable,
-    level: float,
-    bound: float | None,
-    worst_rate: float = 0.0,
-) -> PointContents:
-    """Return the point with what was found on each of the data."""
-    tallies = {data: some.tally for data, some in found.items()}
-    entries = measure(
-        tallies,
-        constraint,
-        objective,
-        level=level,
-        worst_rate=worst_rate,
-        bound=bound,
-        known=known,
-    )
-    return replace(
-        point,
-        measured=[*point.measured, *map(measured_contents, entries)],
-        groups={data: some.groups(level) for data, some in found.items()},
-    )
+def _certificate(certificate: Certificate, hidden: Collection[Row], least: int) -> dict[str, Any]:
+    """Return a certificate as plain data, without lines about suppressed inequalities."""
+    told = certificate.to_dict()
+    names = [str(row) for row in hidden]
+    names += [f"; {group_name(row.group)} limits" for row in hidden if row.group is not None]
+    lines = told["text"].splitlines()
+    shown = [line for line in lines if not any(name in line for name in names)]
+    if len(shown) < len(lines):
+        shown.append(
+            f"{len(lines) - len(shown)} lines about fewer than {least} people are left out"
+        )
+    kept = [str(row) for row in certificate.conflict if row not in hidden]
+    return {**told, "text": "\n".join(shown), "conflict": kept}
 
 
-def measured_contents(entry: Measured) -> MeasuredContents:
-    """Return a measurement as plain data."""
+def measured_contents(
+    entry: Measured, facts: RowFacts, overlap: Overlap | None = None
+) -> MeasuredContents:
+    """Return a measurement as plain data, over what was compared and is not suppressed."""
+    known = [
+        (row, interval if compared else _UNKNOWN)
+        for (row, interval), compared in zip(entry.rows, facts.compared, strict=True)
+    ]
+    few = [interval for (_, interval), hide in zip(known, facts.hidden, strict=True) if hide]
+    rows = [
+        RowContents(str(row), span(*interval), int(min(people, entry.people)))
+        for (row, interval), people, hide in zip(known, facts.people, facts.hidden, strict=True)
+        if not hide
+    ]
+    shown = [pair for pair, hide in zip(known, facts.hidden, strict=True) if not hide]
+    shown = [pair for pair in shown if pair[1] is not _UNKNOWN]
+    excess = largest([interval for _, interval in shown])
+    worst = max(shown, key=lambda pair: pair[1].estimate)[0] if shown else None
+    bound = entry.bound
     return MeasuredContents(
         data=entry.data,
         people=int(entry.people),
         error=span(*entry.error),
-        excess=span(*entry.excess),
-        disparity=None if entry.bound is None else span(*entry.disparity),
-        worst=str(entry.worst or ""),
-        rows=[RowContents(str(row), span(*interval)) for row, interval in entry.rows],
+        excess=span(*excess),
+        disparity=None if bound is None else span(*(max(bound + end, 0.0) for end in excess)),
+        worst=str(worst or ""),
+        rows=rows,
+        overlap=overlap,
+        hidden=len(few),
+        hidden_exceeded=sum(interval.estimate > TOLERANCE for interval in few),
     )
 
 
-def group_contents(table: GroupTable) -> list[GroupContents]:
-    """Return a table of groups as plain data."""
+def group_contents(table: GroupTable, suppress_below: int = SUPPRESS_BELOW) -> list[GroupContents]:
+    """Return a table of groups as plain data; small ones without size and rates."""
+    hidden = small_groups(table, suppress_below)
     return [
         GroupContents(
             feature=feature,
             group=group_name(group),
-            count=int(table["count"][at]),
+            count=None if hidden[at] else int(table["count"][at]),
             rates={
                 rate: span(*(table[f"{rate}{end}"][at] for end in ("", "_low", "_high")))
-                for rate in RATES
+                for rate in ([] if hidden[at] else RATES)
             },
         )
         for at, (group, feature) in enumerate(zip(table.groups, table.features, strict=True))

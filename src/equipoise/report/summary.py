@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.reductions import FairClassifier
-from equipoise.files.versions import versions
-from equipoise.report.contents import DataContents, ReportContents
+from equipoise.files.versions import date_made, versions
+from equipoise.report.contents import SUPPRESS_BELOW, DataContents, ReportContents
 from equipoise.report.evaluate import frontier_points, model_point
 from equipoise.report.text import constraint_contents
 from equipoise.rows.people import People
@@ -38,6 +38,7 @@ def report_of(
     file: str = "model.equipoise",
     level: float = 0.95,
     notes: Sequence[str] = (),
+    suppress_below: int = SUPPRESS_BELOW,
 ) -> ReportContents:
     """Return what a report page shows about a fitted frontier or classifier.
 
@@ -48,7 +49,7 @@ def report_of(
     X, y, sensitive_features, control_features, sample_weight
         The data of the fit. Groups must be known: a table of probabilities has no group table.
     X_test, y_test, ..., sample_weight_test : optional
-        People held out, passed in the same way.
+        Other people, passed in the same way. The page says how many of them were learned from.
     title, source, label : str
         What the page is called, and where the data and the label are from.
     file : str
@@ -57,6 +58,8 @@ def report_of(
         Level of all intervals.
     notes : sequence of str
         What readers of the page should know.
+    suppress_below : int, default=10
+        Groups of fewer people are suppressed, with those that would give them away; 0 shows all.
 
     Returns
     -------
@@ -85,7 +88,7 @@ def report_of(
     check_is_fitted(model)
     if len({X_test is None, y_test is None, sensitive_features_test is None}) > 1:
         raise ValueError(
-            "people held out are given in part; expected X_test, y_test and "
+            "people to test on are given in part; expected X_test, y_test and "
             "sensitive_features_test together, or none of them."
         )
     people = {"training": _people(X, y, sensitive_features, control_features, sample_weight)}
@@ -94,7 +97,7 @@ def report_of(
             X_test, y_test, sensitive_features_test, control_features_test, sample_weight_test
         )
     data = _data_contents(model, people, source, label)
-    contents = summarize(model, people, data, file=file, level=level)
+    contents = summarize(model, people, data, file=file, level=level, suppress_below=suppress_below)
     return replace(contents, title=contents.title if title is None else title, notes=list(notes))
 
 
@@ -105,8 +108,12 @@ def summarize(
     *,
     file: str,
     level: float,
+    suppress_below: int,
+    seed: int | None = None,
 ) -> ReportContents:
     """Return what a report shows about a fitted model, measured on these people."""
+    known = model.people_
+    data = replace(data, fingerprint=known.digest) if known is not None else data
     traced = isinstance(model, Frontier)
     asked = constraint_contents(model.constraint if traced else model.constraint_)
     contents = ReportContents(
@@ -118,11 +125,15 @@ def summarize(
         level=level,
         file=file,
         versions=versions(),
+        date=date_made(),
+        seed=model.random_state if seed is None else seed,
+        suppress_below=suppress_below,
     )
+    options: dict[str, Any] = {"level": level, "file": file, "suppress_below": suppress_below}
     if isinstance(model, Frontier):
-        points, free = frontier_points(model, people, level=level, file=file)
+        points, free = frontier_points(model, people, **options)
         return replace(contents, points=points, unconstrained=free)
-    return replace(contents, points=[model_point(model, people, level=level, file=file)])
+    return replace(contents, points=[model_point(model, people, **options)])
 
 
 def _people(X: Any, y: Any, sensitive: Any, control: Any, weight: Any) -> People:

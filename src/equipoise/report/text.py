@@ -18,6 +18,8 @@ from equipoise.report.contents import (
 
 #: Where nothing is known.
 UNKNOWN = "–"
+#: Where too few people belong to a group.
+SUPPRESSED = "suppressed"
 
 #: Rate -> its name in tables. The first is of the labels, the others are of decisions.
 RATE_NAMES = {rate.column: rate.words.capitalize() for rate in GROUP_RATES}
@@ -159,15 +161,34 @@ def point_title(point: PointContents) -> str:
 def findings(contents: ReportContents) -> list[str]:
     """Return what was found, in a few sentences."""
     if contents.audit is not None:
-        return [
+        found = [
             f"{words[0].upper()}{words[1:]}: {with_interval(value)}."
             for _, value, words in contents.audit.disparities
         ]
+        return found + [text for text in [_suppressed(contents)] if text]
     shown = [contents.unconstrained, contents.nearest()]
     if len(contents.points) > 1:
         shown.append(contents.points[0])
     sentences = [_finding(point) for point in shown if point is not None]
+    remarked = [point for point in shown if point is not None and point.remarks]
+    sentences += dict.fromkeys(
+        f"{point_title(point)}: {text}" for point in remarked for text in point.remarks
+    )
+    if hidden := _suppressed(contents):
+        sentences.append(hidden)
     return sentences + [text for status in Status if (text := _unmet(contents, status))]
+
+
+def _suppressed(contents: ReportContents) -> str:
+    tables = [groups for point in contents.all_points for groups in point.groups.values()]
+    tables += [] if contents.audit is None else [contents.audit.groups]
+    if not any(group.count is None for groups in tables for group in groups):
+        return ""
+    return (
+        f"Groups of fewer than {contents.suppress_below} people are suppressed, and where these "
+        "could be told from the others, the next smallest too. Largest differences are over the "
+        "inequalities shown."
+    )
 
 
 def _unmet(contents: ReportContents, status: Status) -> str:
@@ -194,21 +215,64 @@ def _finding(point: PointContents) -> str:
     name = point_title(point)
     if measured is None:
         return f"{name}: error {decimal(point.error)}."
-    people = f"{measured.people:,} {_whose(measured)}"
     text = f"{name}: error {with_interval(measured.error)}"
     if measured.disparity is not None:
         text += f", largest difference between groups {with_interval(measured.disparity)}"
-    text = f"{text}, on {people}."
+    text = f"{text}, on {measured.people:,} {whose(measured)}."
     if point.eps is not None:
-        text += f" The bound is {verdict(measured.excess)}."
+        text += f" The bound is {bound_verdict(measured)}."
     return text
 
 
-def _whose(measured: MeasuredContents) -> str:
-    return {
-        "test": "people held out",
-        "out of fold": "people, each decided on by a model that had not seen them",
-    }.get(measured.data, "people learned from")
+def bound_verdict(measured: MeasuredContents) -> str:
+    """Return whether the bounds were met, also in groups that are not shown."""
+    told = verdict(measured.excess)
+    if measured.hidden_exceeded:
+        told += f", and exceeded in {measured.hidden_exceeded} inequalities about few people"
+    return told
+
+
+def whose(measured: MeasuredContents) -> str:
+    """Return who the people are: learned from, held out, or some of both.
+
+    >>> from equipoise.rows.fingerprint import Overlap
+    >>> unknown = Range(None, None, None)
+    >>> entry = MeasuredContents("test", 9, unknown, unknown, None, "", [], Overlap(9, 4, 4, 4))
+    >>> print(whose(entry))
+    people (4 of them were learned from, or equal somebody who was in features and label)
+    """
+    overlap = measured.overlap
+    if measured.data == "out of fold":
+        return "people, each decided on by a model that had not seen them"
+    if overlap is None:
+        unknown = "people (whether they were learned from is not known)"
+        return unknown if measured.data == "test" else "people learned from"
+    if overlap.low == overlap.people and not overlap.set_apart:
+        return "people learned from"
+    if overlap.high == 0:
+        return "people held out"
+    held_out = overlap.set_apart or overlap.estimate == 0
+    return f"people held out ({overlap})" if held_out else f"people ({overlap})"
+
+
+def shares_of_data(contents: ReportContents) -> list[tuple[str, str]]:
+    """Return how many people were learned from, and how many others were measured, in words."""
+    data, point = contents.data, contents.nearest()
+    found = [("Learned from", f"{data.train_rows:,} people")] if data.train_rows else []
+    measured = None if point is None else point.on("test")
+    if measured is not None:
+        found.append(("Test data", f"{measured.people:,} {whose(measured)}"))
+    return found
+
+
+def facts_of_making(contents: ReportContents) -> list[tuple[str, str]]:
+    """Return when, from what and with what the page was made."""
+    facts = [
+        ("Date", contents.date),
+        ("Fingerprint of the data", contents.data.fingerprint),
+        ("Seed", "" if contents.seed is None else str(contents.seed)),
+    ]
+    return [(term, value) for term, value in facts if value]
 
 
 def constraint_contents(constraint: Constraint) -> ConstraintContents:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from equipoise.cli import options as opt
-from equipoise.cli.model_files import check_outputs, open_file, write_model
+from equipoise.cli.model_files import check_outputs, made, open_file, write_model
 from equipoise.cli.result_tables import show_measured
 from equipoise.cli.terminal import Terminal
 from equipoise.estimators.frontier import Frontier
@@ -38,11 +38,14 @@ def at(
             f"the bound {eps:g} cannot be met with this learner; the classifier exceeds it by "
             f"{model.certificate_.least_slack:.4g}, the least that it can."
         )
-    point = model_point(model, {}, level=results.level, file=output.name)
-    terminal.say(str(model.certificate_))
+    point = model_point(
+        model, {}, level=results.level, file=output.name, suppress_below=results.suppress_below
+    )
+    terminal.say(point.certificate["text"])
     show_measured(terminal, point, results.level)
     metadata = {k: v for k, v in opened.metadata.items() if k != "report"}
     if "report" in opened.metadata:
         metadata["data"] = opened.metadata["report"]["data"]
+    metadata["made"] = made(opened.metadata.get("made", {}).get("seed"))
     write_model(model, output, metadata, force=results.force, terminal=terminal)
     terminal.emit({"file": str(output), "constraint": repr(model.constraint_), **vars(point)})

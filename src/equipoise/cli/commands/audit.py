@@ -19,7 +19,7 @@ from equipoise.cli.result_tables import show_group_rows, shown
 from equipoise.cli.tables.columns import as_number, is_missing, kind_of, plain_values
 from equipoise.cli.tables.people import Reader, check_columns, read_label
 from equipoise.cli.terminal import Terminal, command_line
-from equipoise.files.versions import versions
+from equipoise.files.versions import date_made, versions
 from equipoise.report.contents import AuditContents, DataContents, ReportContents
 from equipoise.report.evaluate import group_contents, span
 
@@ -55,7 +55,7 @@ def audit(
     terminal, level = Terminal.current(), results.level
     check_outputs(page, force=results.force)
     people = _read(table, prediction, terminal.note)
-    found = people.audit(level)
+    found = people.audit(level, results.suppress_below)
     of = f"predictions {prediction!r}" if prediction else f"labels {table.label!r}"
     rates = None if prediction else ["base_rate"]
     show_group_rows(terminal, f"Groups: {of}, [{level:.0%} intervals]", found.groups, rates)
@@ -70,6 +70,8 @@ def audit(
             level=level,
             command=command_line(),
             versions=versions(),
+            date=date_made(),
+            suppress_below=results.suppress_below,
             notes=list(terminal.notes),
         )
         write_page(contents, page, force=results.force, terminal=terminal)
@@ -95,7 +97,7 @@ class _Audited:
     groups: dict[str, NDArray]
     weight: Array | None
 
-    def audit(self, level: float) -> AuditContents:
+    def audit(self, level: float, suppress_below: int) -> AuditContents:
         """Return the rates of all groups, and the disparities between them."""
         about: dict[str, Any] = {
             "sensitive_features": self.groups,
@@ -106,7 +108,9 @@ class _Audited:
         given = (self.y, self.decided)
         return AuditContents(
             decisions="labels" if self.prediction is None else self.prediction,
-            groups=group_contents(metrics.group_table(*given, interval="analytic", **about)),
+            groups=group_contents(
+                metrics.group_table(*given, interval="analytic", **about), suppress_below
+            ),
             disparities=[
                 (
                     name,

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
-import numpy as np
 import typer
 
 from equipoise.cli import exits
 from equipoise.cli import options as opt
 from equipoise.cli.exits import Ended
 from equipoise.cli.model_files import open_classifier
-from equipoise.cli.result_tables import EXCEEDED, show_groups, show_rows, verdict
-from equipoise.cli.tables.people import Examples, Reader
+from equipoise.cli.result_tables import EXCEEDED, UNKNOWN, show_groups, show_rows, verdict
+from equipoise.cli.tables.people import Reader
 from equipoise.cli.terminal import Terminal
-from equipoise.estimators.reductions import FairClassifier
+from equipoise.report.contents import SUPPRESS_BELOW, MeasuredContents
 from equipoise.report.evaluate import model_point
+from equipoise.report.text import whose
 
 
 def certify(
@@ -30,52 +31,82 @@ def certify(
             help="Rates of fewer people prove nothing: their intervals cannot be relied on.",
         ),
     ] = 30,
+    suppress_below: opt.SuppressBelow = SUPPRESS_BELOW,
     trust: opt.Trust = None,
     level: opt.Level = 0.95,
     machine: opt.Json = False,
 ) -> None:
     """Measure a model on new data.
 
-    The exit code is 1 where a bound is exceeded beyond its confidence interval, and 0 where none
-    is, so that a pipeline can stop.
+    The exit code is 1 where a bound is exceeded beyond its confidence interval, 4 where nothing was
+    compared, and 0 otherwise, so that a pipeline can stop.
     """
     terminal = Terminal.current()
     opened = open_classifier(model, eps, trust)
     people = Reader(terminal.note).known(data, opened.columns, drop_missing=drop_missing)
-    point = model_point(opened.model, {"test": people}, level=level, file=model.name)
+    point = model_point(
+        opened.model, {"test": people}, level=level, file=model.name, suppress_below=suppress_below
+    )
     (measured,) = [entry for entry in point.measured if entry.data == "test"]
     rows = [
-        {**vars(row), "people": n, "verdict": verdict(row.excess, n, min_people)}
-        for row, n in zip(measured.rows, people_by_row(opened.model, people), strict=True)
+        {**vars(row), "verdict": verdict(row.excess, row.people, min_people)}
+        for row in measured.rows
     ]
-    exceeded = [row["text"] for row in rows if row["verdict"] == EXCEEDED]
     terminal.say(f"{opened.model.constraint_!r} on {data.name}")
+    _say_who(terminal, measured, point.remarks)
     show_rows(terminal, rows, measured.people, level)
-    show_groups(terminal, point)
-    if exceeded:
+    if measured.hidden:
         terminal.say(
-            f"EXCEEDED: {len(exceeded)} of {len(rows)} bounds, by more than chance explains at the "
-            f"{level:.0%} level."
+            f"{measured.hidden} inequalities about few people are suppressed; "
+            f"{measured.hidden_exceeded} of them are exceeded.\n"
         )
-    else:
-        terminal.say(f"No bound is exceeded beyond its {level:.0%} interval.")
+    show_groups(terminal, point)
+    exceeded = [row["text"] for row in rows if row["verdict"] == EXCEEDED]
+    compared = sum(row["verdict"] != UNKNOWN for row in rows)
+    terminal.say(_outcome(len(exceeded), compared, len(rows) + measured.hidden, level))
     terminal.emit(
         {
             "exceeded": bool(exceeded),
             "exceeded_rows": exceeded,
+            "compared": bool(compared),
             "constraint": repr(opened.model.constraint_),
             "level": level,
+            "learned_from": measured.overlap and measured.overlap._asdict(),
             "measured": {**vars(measured), "rows": rows},
             "groups": point.groups["test"],
+            "remarks": point.remarks,
         }
     )
     if exceeded:
         raise Ended(exits.EXCEEDED)
+    if not compared:
+        raise Ended(exits.NOTHING_COMPARED)
 
 
-def people_by_row(model: FairClassifier, people: Examples) -> list[float]:
-    """Return how many people the rarest rate of each inequality was measured on."""
-    cells, _ = people.read()
-    moments = model.constraint_.moments(cells, model.tallies_["training"].cells)
-    count = np.where(moments.M != 0, moments.event_count, np.inf)
-    return count.min(axis=1, initial=np.inf).tolist()
+def _say_who(terminal: Terminal, measured: MeasuredContents, remarks: Sequence[str]) -> None:
+    """Print who was measured, and what is easily overlooked."""
+    terminal.say(f"Measured on {measured.people:,} {whose(measured)}.\n")
+    for text in remarks:
+        terminal.note(text)
+    overlap = measured.overlap
+    if overlap is None or (overlap.estimate and not overlap.set_apart):
+        terminal.note(
+            "what holds for people learned from says little about others. Certify on people held "
+            "out: fit and frontier write them with --held-out FILE."
+        )
+
+
+def _outcome(exceeded: int, compared: int, rows: int, level: float) -> str:
+    if exceeded:
+        return (
+            f"EXCEEDED: {exceeded} of {rows} bounds, by more than chance explains at the "
+            f"{level:.0%} level."
+        )
+    if not compared:
+        return "NOTHING WAS COMPARED: no bound could be looked at on these people."
+    if compared < rows:
+        return (
+            f"No bound of the {compared} looked at is exceeded beyond its {level:.0%} interval; "
+            f"{rows - compared} are suppressed or not known."
+        )
+    return f"No bound is exceeded beyond its {level:.0%} interval."

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from equipoise.cli import options as opt
-from equipoise.cli.model_files import check_outputs, write_model
+from equipoise.cli.model_files import check_outputs, made, write_model
 from equipoise.cli.result_tables import show_groups, show_measured
-from equipoise.cli.terminal import Terminal, command_line
+from equipoise.cli.terminal import Terminal
 from equipoise.cli.training import Training
 from equipoise.estimators.reductions import FairClassifier
 from equipoise.report.evaluate import model_point
@@ -32,18 +32,25 @@ def fit(
     Prints its certificate and what it does to each group, and writes a model file.
     """
     terminal = Terminal.current()
-    check_outputs(output, force=results.force)
+    check_outputs(output, training.held_out, force=results.force)
     prepared = Training.from_options(table, training, eps)
     with prepared.open_data(terminal) as data:
         model = prepared.fit(FairClassifier, data, terminal, max_iter=max_iter)
-        point = model_point(model, data.people, level=results.level, file=output.name)
-    terminal.say(str(model.certificate_))
+        point = model_point(
+            model,
+            data.people,
+            level=results.level,
+            file=output.name,
+            suppress_below=results.suppress_below,
+        )
+        data.write_held_out(training.held_out, force=results.force, terminal=terminal)
+    terminal.say(point.certificate["text"])
     show_measured(terminal, point, results.level)
     show_groups(terminal, point)
     metadata = {
         "columns": data.columns.to_dict(),
-        "data": vars(data.contents()),
-        "command": command_line(),
+        "data": vars(data.contents(model)),
+        "made": made(training.seed),
     }
     write_model(model, output, metadata, force=results.force, terminal=terminal)
     terminal.emit({"file": str(output), "constraint": repr(model.constraint_), **vars(point)})

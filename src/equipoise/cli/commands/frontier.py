@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from equipoise.cli import options as opt
-from equipoise.cli.model_files import check_outputs, write_model, write_page
+from equipoise.cli.model_files import check_outputs, made, write_model, write_page
 from equipoise.cli.names import read_bounds
 from equipoise.cli.result_tables import show_frontier
 from equipoise.cli.terminal import Terminal, command_line
 from equipoise.cli.training import Training
 from equipoise.estimators.frontier import Frontier
-from equipoise.files.versions import versions
-from equipoise.report.contents import ReportContents
-from equipoise.report.evaluate import frontier_points
-from equipoise.report.text import constraint_contents
+from equipoise.report.summary import summarize
 
 
 def frontier(
@@ -43,31 +41,35 @@ def frontier(
     Prints the trade-off between error and fairness, and writes a frontier file, from which `at`
     picks a classifier without training, and a report page.
     """
-    terminal, level = Terminal.current(), results.level
+    terminal = Terminal.current()
     page = None if no_page else page or output.with_suffix(".html")
-    check_outputs(output, page, force=results.force)
+    check_outputs(output, page, training.held_out, force=results.force)
     prepared = Training.from_options(table, training)
     traced = read_bounds(bounds)
     with prepared.open_data(terminal) as data:
         model = prepared.fit(Frontier, data, terminal, bounds=traced, max_iter=max_iter)
-        points, alone = frontier_points(model, data.people, level=level, file=output.name)
-    described, asked = data.contents(), constraint_contents(prepared.constraint)
-    contents = ReportContents(
-        kind="frontier",
-        title=f"{asked.name} in {described.source}",
-        data=described,
-        constraint=asked,
+        contents = summarize(
+            model,
+            data.people,
+            data.contents(model),
+            file=output.name,
+            level=results.level,
+            suppress_below=results.suppress_below,
+            seed=training.seed,
+        )
+        data.write_held_out(training.held_out, force=results.force, terminal=terminal)
+    contents = replace(
+        contents,
         learner=repr(prepared.learner),
-        points=points,
-        unconstrained=alone,
-        level=level,
         command=command_line(),
-        file=output.name,
-        versions=versions(),
         notes=list(terminal.notes),
     )
     show_frontier(terminal, contents)
-    metadata = {"columns": data.columns.to_dict(), "report": contents.to_dict()}
+    metadata = {
+        "columns": data.columns.to_dict(),
+        "report": contents.to_dict(),
+        "made": made(training.seed),
+    }
     write_model(model, output, metadata, force=results.force, terminal=terminal)
     if page is not None:
         write_page(contents, page, force=results.force, terminal=terminal)

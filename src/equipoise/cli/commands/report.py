@@ -12,12 +12,9 @@ from equipoise.cli import options as opt
 from equipoise.cli.model_files import ModelFile, check_outputs, open_file, write_page
 from equipoise.cli.tables.people import Examples, Reader
 from equipoise.cli.terminal import Terminal, command_line
-from equipoise.estimators.frontier import Frontier
-from equipoise.files.versions import versions
 from equipoise.report.card import write_model_card
 from equipoise.report.contents import DataContents, ReportContents
-from equipoise.report.evaluate import frontier_points, model_point
-from equipoise.report.text import constraint_contents
+from equipoise.report.summary import summarize
 
 
 def report(
@@ -49,7 +46,7 @@ def report(
         people["test"] = Reader(terminal.note).known(
             data, opened.columns, drop_missing=drop_missing
         )
-    contents = make_contents(opened, people, data, results.level)
+    contents = make_contents(opened, people, data, results)
     write_page(contents, output, force=results.force, terminal=terminal)
     if card is not None:
         write_model_card(card, contents, overwrite=results.force)
@@ -58,7 +55,7 @@ def report(
 
 
 def make_contents(
-    opened: ModelFile, people: dict[str, Examples], data: Path | None, level: float
+    opened: ModelFile, people: dict[str, Examples], data: Path | None, results: opt.Results
 ) -> ReportContents:
     """Return what the page shows; from the file alone, or with new data."""
     stored = opened.metadata.get("report")
@@ -70,23 +67,14 @@ def make_contents(
         summary = replace(
             summary, source=f"{summary.source}; test: {data.name}", test_rows=len(people["test"])
         )
-    model = opened.model
-    traced = isinstance(model, Frontier)
-    asked = constraint_contents(model.constraint if traced else model.constraint_)
-    contents = ReportContents(
-        kind="frontier" if traced else "model",
-        title=f"{asked.name} in {summary.source}",
-        data=summary,
-        constraint=asked,
-        learner=repr(model.estimator.steps[-1][1]),
-        level=level,
-        command=command_line(),
+    contents = summarize(
+        opened.model,
+        people,
+        summary,
         file=opened.path.name,
-        versions=versions(),
+        level=results.level,
+        suppress_below=results.suppress_below,
+        seed=opened.metadata.get("made", {}).get("seed"),
     )
-    if traced:
-        points, alone = frontier_points(model, people, level=level, file=opened.path.name)
-        return replace(contents, points=points, unconstrained=alone)
-    return replace(
-        contents, points=[model_point(model, people, level=level, file=opened.path.name)]
-    )
+    learner = repr(opened.model.estimator.steps[-1][1])
+    return replace(contents, learner=learner, command=command_line())

@@ -57,6 +57,7 @@ class DaskReader:
             encoder=FrozenEstimator(encoder),
             base_rate=_base_rate(found, values, columns),
             missing={name: found.missing[name] for name in columns.features},
+            held_out=(reader.part(piece, columns.features, held_out=True) for piece in pieces),
         )
 
     def _reader(

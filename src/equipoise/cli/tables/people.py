@@ -105,20 +105,20 @@ class Examples(People):
             None if weight is None else weight[rows],
         )
 
-    def split(self, test_size: float, seed: int) -> tuple[Examples, Examples | None]:
-        """Deal the people into those to learn from and those held out; none if the size is 0."""
+    def deal(self, test_size: float, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the rows to learn from and those held out; none if the size is 0."""
         if not 0 <= test_size < 1:
             raise ValueError(f"--test-size is {test_size}; expected a share from 0 to below 1.")
+        rows = np.arange(len(self))
         if test_size == 0:
-            return self, None
+            return rows, rows[:0]
         codes = [factorize(values)[0] for values in (self.y, *self.sensitive_features.values())]
         _, cell = np.unique(np.column_stack(codes), axis=0, return_inverse=True)
         few = np.bincount(cell.ravel()).min() < 2
-        rows = np.arange(len(self))
         train, test = train_test_split(
             rows, test_size=test_size, random_state=seed, stratify=None if few else cell.ravel()
         )
-        return self.take(np.sort(train)), self.take(np.sort(test))
+        return np.sort(train), np.sort(test)
 
 
 @dataclass(frozen=True)
@@ -194,9 +194,8 @@ class Reader:
     def __init__(self, note: Any = lambda text: None) -> None:
         self.note = note
 
-    def training(self, path: str | Path, request: Request) -> tuple[Examples, Columns]:
-        """Return the examples of a file, and what its columns were taken for."""
-        table = self.whole(path, request)
+    def training(self, table: Any, request: Request) -> tuple[Examples, Columns]:
+        """Return the examples of a table, see `whole`, and what its columns were taken for."""
         y, labels, recoded = read_label(table, request.label, request.positive)
         features = request.features(
             table.column_names, lambda name: kind_of(table.column(name), name), self.note

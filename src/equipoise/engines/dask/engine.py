@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from equipoise.cells.table import Array, CellTable
 from equipoise.engines.dask import lazy
 from equipoise.engines.dask.collections import example_of
+from equipoise.engines.dask.hashes import DaskHashes
 from equipoise.engines.dask.oracles import ShardOracle, ShardPluginOracle
 from equipoise.engines.dask.pipelines import (
     TransformedOracle,
@@ -83,6 +84,11 @@ class DaskEngine:
     def example(X: Any) -> Any:
         """Return a table with the columns of X and no rows."""
         return example_of(X)
+
+    @staticmethod
+    def hashed(people: People, classes: NDArray) -> DaskHashes:
+        """Return the hashes of the rows with their labels, kept by the workers."""
+        return DaskHashes(people, classes)
 
     @staticmethod
     def predict(mixture: Any, X: Any, *, key: Any = None, random_state: Any = None) -> Any:

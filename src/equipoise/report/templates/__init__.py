@@ -33,19 +33,23 @@ def page_template() -> Template:
         for function in (
             chart.point_summary,
             text.bound,
+            text.bound_verdict,
             text.decimal,
             text.estimate,
+            text.facts_of_making,
             text.findings,
             text.group_name,
             text.interval,
             text.percent,
             text.point_title,
+            text.shares_of_data,
             text.verdict,
         )
     }
     environment.filters |= {
         "on_track": lambda share: f"{100 * min(max(share, 0.0), 1.0):.2f}%",
         "rate_name": text.RATE_NAMES.__getitem__,
+        "sentence": lambda text: text[:1].upper() + text[1:],
         "shortened": _shortened,
         "thousands": lambda count: f"{count:,}",
     }

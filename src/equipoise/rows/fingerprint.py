@@ -1,0 +1,208 @@
+"""The fingerprint of people: how many of other people are among them, and nobody's row.
+
+Every row, with its label, is hashed to a number in [0, 1) that looks uniform. A fingerprint keeps
+the number of rows, a hash of the whole table, and a *bottom-k sketch*: the k least of these
+numbers. Of other people, those whose numbers lie below the largest one kept are a random sample,
+drawn by the hash; how many of that sample are in the sketch tells how many there are in all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import chi2
+
+from equipoise.cells.table import Array
+from equipoise.rows.hashing import hash_uniform
+from equipoise.rows.validation import to_array
+
+#: Numbers kept: 32 kB. Counts are exact for fits of fewer rows; of a larger fit's own people the
+#: count is off by 1.6 % (one standard deviation, k ** -0.5).
+SKETCH_SIZE = 4096
+_WORD = 1 << 64
+
+
+class Hashed(Protocol):
+    """The hashes of rows, wherever these are."""
+
+    def map(self, function: Callable[..., Any], *args: Any) -> list[Any]:
+        """Return ``function(hashes, *args)`` for each part of the rows."""
+        ...
+
+
+class LocalHashes:
+    """The hashes of rows in this process; see `hash_people`."""
+
+    def __init__(self, hashes: Array) -> None:
+        self.hashes = hashes
+
+    def map(self, function: Callable[..., Any], *args: Any) -> list[Any]:
+        """Return what the function makes of them, as the one entry of a list."""
+        return [function(self.hashes, *args)]
+
+
+class Overlap(NamedTuple):
+    """How many of some people are among those learned from, or equal one in features and label.
+
+    ``low`` and ``high`` are the ends of a 95 % interval; all three are equal where it is exact.
+    ``set_apart`` says that the fit itself held these rows out: those counted are other people.
+
+    >>> print(Overlap(100, 0, 0, 0))
+    none of them was learned from
+    >>> print(Overlap(9000, 480, 410, 560))
+    about 480 of them were learned from, or equal somebody who was in features and label
+    >>> print(Overlap(9000, 0, 0, 27))
+    at most 27 of them were learned from, and none of a sample
+    """
+
+    people: int
+    estimate: int
+    low: int
+    high: int
+    set_apart: bool = False
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the count is no estimate."""
+        return self.low == self.high
+
+    def __str__(self) -> str:
+        if self.high == 0:
+            return "none of them was learned from"
+        if self.estimate == 0:
+            return f"at most {self.high:,} of them were learned from, and none of a sample"
+        if self.is_exact and self.estimate == self.people:
+            return "all of them were learned from"
+        about = f"{'' if self.is_exact else 'about '}{self.estimate:,} of them"
+        if self.set_apart:
+            return f"{about} equal somebody learned from in features and label"
+        return f"{about} were learned from, or equal somebody who was in features and label"
+
+
+@dataclass(frozen=True, eq=False)
+class Fingerprint:
+    """The fingerprint of the people of a fit.
+
+    Attributes
+    ----------
+    rows : int
+        How many they are.
+    digest : str
+        A hash of the table, 32 hexadecimal digits: the same whatever the order of rows, the kind
+        of table and where it is kept. It finds accidents and is no signature.
+    salt : int
+        Of the hashes in the sketch; follows from the table, so that sketches of different fits
+        cannot be compared with each other.
+    sketch : array
+        The least `SKETCH_SIZE` different hashes, sorted; all of them where there are fewer.
+    held_out : str
+        The digest of the rows that were set apart before the fit, empty if that is not known.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.normal(size=(500, 2)), rng.integers(0, 2, 500)
+    >>> fit = Fingerprint.of(LocalHashes(hash_people(X[:300], y[:300], 1)))
+    >>> print(fit.overlap(LocalHashes(hash_people(X[200:], y[200:], 1))).estimate)
+    100
+    """
+
+    rows: int
+    digest: str
+    salt: int
+    sketch: Array
+    held_out: str = ""
+
+    @classmethod
+    def of(cls, hashed: Hashed, salt: int | None = None) -> Fingerprint:
+        """Return the fingerprint of rows; with the salt of another one, to be joined with it."""
+        rows, digest = _total(hashed)
+        salt = int(digest[:13], 16) if salt is None else salt
+        return cls(rows, digest, salt, _smallest(hashed.map(least_hashes, salt)))
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the sketch has the hash of every row."""
+        return len(self.sketch) < SKETCH_SIZE
+
+    def with_held_out(self, hashed: Hashed) -> Fingerprint:
+        """Return the fingerprint that also knows the rows which were set apart before the fit."""
+        return replace(self, held_out=_total(hashed)[1])
+
+    def joined(self, hashed: Hashed) -> Fingerprint:
+        """Return the fingerprint of these people and further ones."""
+        more = Fingerprint.of(hashed, self.salt)
+        if more.digest == self.digest:
+            return self
+        both = zip(_words(self.digest), _words(more.digest), strict=True)
+        digest = "".join(f"{(a + b) % _WORD:016x}" for a, b in both)
+        sketch = _smallest([self.sketch, more.sketch])
+        return Fingerprint(self.rows + more.rows, digest, self.salt, sketch)
+
+    def overlap(self, hashed: Hashed) -> Overlap:
+        """Return how many of some people are among those of the fingerprint.
+
+        The people in the sketch are a random sample of those shared, each drawn with a
+        probability that is the largest hash kept. The interval is that of a Poisson count,
+        widened where people equal each other and are drawn together.
+        """
+        people, digest = _total(hashed)
+        if digest == self.digest:
+            return Overlap(people, people, people, people)
+        known = self.sketch if self.is_complete else self.sketch[:-1]
+        parts = hashed.map(matching_hashes, self.salt, known)
+        _, count = np.unique(np.concatenate(parts), return_counts=True)
+        found = int(count.sum())
+        apart = digest == self.held_out
+        if self.is_complete:
+            return Overlap(people, found, found, found, apart)
+        share, together = float(self.sketch[-1]), 1.0
+        if found:
+            together = float(np.square(count).sum()) / found
+        drawn = found / together
+        low = chi2.ppf(0.025, 2 * drawn) / 2 if found else 0.0
+        high = chi2.ppf(0.975 if found else 0.95, 2 * drawn + 2) / 2
+        limits = (drawn, low, high)
+        middle, least, most = (min(round(v * together / share), people) for v in limits)
+        return Overlap(people, middle, least, most, apart)
+
+
+def hash_people(X: Any, y: Any, favourable: Any) -> Array:
+    """Return a number in [0, 1) for each row and its label, which is the favourable one or not."""
+    label = to_array(y, "y").reshape(-1) == favourable
+    return hash_uniform(np.column_stack([hash_uniform(X), label]))
+
+
+def add_hashes(hashes: Array) -> tuple[int, int, int]:
+    """Return the number of rows, and two sums of hashes that stand for all of them."""
+    parts = (np.ldexp(hash_uniform(hashes, salt), 53).astype(np.uint64) for salt in (1, 2))
+    first, second = (int(part.sum(dtype=np.uint64)) for part in parts)
+    return len(hashes), first, second
+
+
+def least_hashes(hashes: Array, salt: int) -> Array:
+    """Return the least different hashes of a part, salted."""
+    return np.unique(hash_uniform(hashes, salt))[:SKETCH_SIZE]
+
+
+def matching_hashes(hashes: Array, salt: int, known: Array) -> Array:
+    """Return the salted hashes of a part that are known, as often as they occur."""
+    salted = hash_uniform(hashes, salt)
+    return salted[np.isin(salted, known)]
+
+
+def _total(hashed: Hashed) -> tuple[int, str]:
+    rows, first, second = (sum(part) for part in zip(*hashed.map(add_hashes), strict=True))
+    return rows, f"{first % _WORD:016x}{second % _WORD:016x}"
+
+
+def _words(digest: str) -> tuple[int, int]:
+    return int(digest[:16], 16), int(digest[16:], 16)
+
+
+def _smallest(parts: Sequence[NDArray]) -> Array:
+    return np.unique(np.concatenate(parts))[:SKETCH_SIZE]

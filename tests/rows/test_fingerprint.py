@@ -1,0 +1,114 @@
+"""The fingerprint of people: counts against sets of raw rows."""
+
+import numpy as np
+import pytest
+
+from equipoise.rows.fingerprint import (
+    SKETCH_SIZE,
+    Fingerprint,
+    LocalHashes,
+    Overlap,
+    hash_people,
+)
+
+
+def people(n, seed=0, decimals=8):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, 3)).round(decimals), rng.integers(0, 2, n)
+
+
+def hashed(X, y):
+    return LocalHashes(hash_people(X, y, 1))
+
+
+def raw_overlap(A, B):
+    """Count rows of B, with label, that are in A: Python sets, no hashes of ours."""
+    known = {(*row, label) for row, label in zip(A[0].tolist(), A[1].tolist(), strict=True)}
+    rows = zip(B[0].tolist(), B[1].tolist(), strict=True)
+    return sum((*row, label) in known for row, label in rows)
+
+
+@pytest.mark.parametrize("decimals", [8, 0])  # with 0, many rows are equal
+def test_small_fits_are_counted_exactly(decimals):
+    X, y = people(3000, decimals=decimals)
+    fit = Fingerprint.of(hashed(X[:2000], y[:2000]))
+    found = fit.overlap(hashed(X[1500:], y[1500:]))
+    expected = raw_overlap((X[:2000], y[:2000]), (X[1500:], y[1500:]))
+    assert found == Overlap(1500, expected, expected, expected)
+    assert expected >= 500
+
+
+def test_a_person_with_another_label_is_another_person():
+    X, y = people(100)
+    fit = Fingerprint.of(hashed(X, y))
+    assert fit.overlap(hashed(X, 1 - y)).estimate == 0
+
+
+@pytest.mark.parametrize("shared", [0, 2000, 10_000])
+def test_estimates_for_large_fits_cover_the_truth(shared):
+    covered = 0
+    for seed in range(20):
+        X, y = people(60_000, seed)
+        fit = Fingerprint.of(hashed(X[:50_000], y[:50_000]))
+        assert len(fit.sketch) == SKETCH_SIZE
+        start = 50_000 - shared
+        found = fit.overlap(hashed(X[start : start + 10_000], y[start : start + 10_000]))
+        covered += found.low <= shared <= found.high
+        # t = 4096 / 50,000 of those shared are drawn: four standard deviations.
+        assert abs(found.estimate - shared) <= 4 * np.sqrt(shared * 50_000 / 4096)
+    assert covered >= 17  # of 20 at 95 %: fewer has a probability of 0.003
+
+
+def test_the_people_themselves_are_found_whatever_their_order():
+    X, y = people(50_000)
+    fit = Fingerprint.of(hashed(X, y))
+    order = np.random.default_rng(1).permutation(50_000)
+    assert fit.overlap(hashed(X[order], y[order])) == Overlap(50_000, 50_000, 50_000, 50_000)
+
+
+def test_parts_make_the_fingerprint_of_the_whole():
+    X, y = people(20_000)
+
+    class Parts:
+        def map(self, function, *args):
+            parts = (slice(0, 7000), slice(7000, 7001), slice(7001, 20_000))
+            return [function(hash_people(X[part], y[part], 1), *args) for part in parts]
+
+    one, other = Fingerprint.of(hashed(X, y)), Fingerprint.of(Parts())
+    assert (one.rows, one.digest, one.salt) == (other.rows, other.digest, other.salt)
+    assert one.sketch.tolist() == other.sketch.tolist()
+
+
+def test_joined_is_the_fingerprint_of_both():
+    X, y = people(3000)
+    first = Fingerprint.of(hashed(X[:1000], y[:1000]))
+    both = first.joined(hashed(X[1000:2000], y[1000:2000]))
+    assert both.rows == 2000
+    assert both.digest == Fingerprint.of(hashed(X[:2000], y[:2000])).digest
+    assert both.overlap(hashed(X[500:], y[500:])).estimate == 1500
+    assert first.joined(hashed(X[:1000], y[:1000])) is first
+
+
+def test_rows_set_apart_are_held_out_though_equal_to_others():
+    X, y = people(3000, decimals=0)
+    fit = Fingerprint.of(hashed(X[:2000], y[:2000])).with_held_out(hashed(X[2000:], y[2000:]))
+    apart = fit.overlap(hashed(X[2000:][::-1], y[2000:][::-1]))
+    assert apart.set_apart
+    assert apart.estimate > 100
+    assert str(apart).endswith("equal somebody learned from in features and label")
+    assert not fit.overlap(hashed(X[2001:], y[2001:])).set_apart
+    assert not fit.joined(hashed(X[2000:], y[2000:])).held_out
+
+
+def test_sketches_of_different_fits_cannot_be_compared():
+    X, y = people(2000)
+    one, other = (Fingerprint.of(hashed(X[s], y[s])) for s in (slice(1000), slice(500, 1500)))
+    assert not np.isin(one.sketch, other.sketch).any()
+
+
+def test_kinds_of_tables_do_not_matter():
+    pandas = pytest.importorskip("pandas")
+    X, y = people(300)
+    frame = pandas.DataFrame(X, columns=list("abc"))
+    fit = Fingerprint.of(LocalHashes(hash_people(frame, np.where(y, "yes", "no"), "yes")))
+    assert fit.overlap(hashed(X, y)).estimate == 300
