@@ -21,8 +21,8 @@ from equipoise.exceptions import EmptyCellWarning
 
 #: The least weight, as a share of all, that sums of weights still tell from zero.
 LEAST_SHARE = 1e-14
-#: Weights from 2^-300 to 2^300 are kept as they are.
-_MOST_BITS = 300
+#: Weights whose squares are far from the ends of all numbers.
+_LEAST, _MOST = 1e-90, 1e90
 
 
 def read_labels(y: Any, n: int) -> tuple[NDArray[np.int8], NDArray]:
@@ -173,22 +173,29 @@ def read_weights(sample_weight: Any, n: int) -> Array | None:
     return None if weight.min() == weight.max() else _in_range(weight)
 
 
-def _in_range(weight: Array) -> Array:
-    """Return weights whose sums and squares are numbers; raise if some would be lost in sums.
+def check_size(weight: Array) -> Array:
+    """Return weights above zero; raise where their squares would not be numbers.
 
-    Only what weights are relative to each other counts, so those of extreme size are scaled, by a
-    power of two, which rounds nothing.
+    Weights are not scaled: of a learner with regularisation a weight of two is the row twice.
     """
-    exponent = int(np.frexp(weight.max())[1])
-    if abs(exponent) > _MOST_BITS:
-        weight = np.ldexp(weight, -exponent)
-    least, total = weight[weight > 0].min(), weight.sum()
-    if least < LEAST_SHARE * total:
-        lost = int((weight < LEAST_SHARE * total).sum() - (weight == 0).sum())
+    positive = weight[weight > 0]
+    extreme = positive[(positive < _LEAST) | (positive > _MOST)]
+    if extreme.size:
         raise ValueError(
-            f"sample_weight has {lost} weights above zero that are less than {LEAST_SHARE:g} of "
-            f"the sum of all (the least is {least / total:.3g} of it): sums of numbers so far "
-            "apart are wrong. Set these weights to zero, or drop the rows."
+            f"sample_weight has the value {extreme[0]}; expected 0, or numbers from {_LEAST:g} to "
+            f"{_MOST:g}. Scale all weights, or set those that are next to zero to zero."
+        )
+    return positive
+
+
+def _in_range(weight: Array) -> Array:
+    """Return the weights; raise if sums of them would not be numbers, or lose some."""
+    positive, total = check_size(weight), weight.sum()
+    if (lost := positive[positive < LEAST_SHARE * total]).size:
+        raise ValueError(
+            f"sample_weight has {lost.size} weights above zero that are less than {LEAST_SHARE:g} "
+            f"of the sum of all (the least is {lost.min() / total:.3g} of it): sums of numbers so "
+            "far apart are wrong. Set these weights to zero, or drop the rows."
         )
     return weight
 

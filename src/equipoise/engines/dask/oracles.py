@@ -71,12 +71,12 @@ class ShardOracle:
         return Response(classifier, selected / cells.total_weight)
 
     def _task(self, costs: Array) -> Task:
-        """Return what is to be learned; weights are one on average."""
+        """Return what is to be learned; all weights together are those of the rows."""
         cells = self.shards.cells
         if cells.is_plain:
             return Task(*cells.relabel(costs), self.n_folds)
         sums = self.shards.total(cost_sums, costs)
-        mean = float(sums.sum()) / len(self.shards) or 1.0
+        mean = float(sums.sum()) / cells.total_weight or 1.0
         return Task(np.array([1, 0]), sums, self.n_folds, -1, costs / mean)
 
     def start_from(self, classifier: Any) -> None:

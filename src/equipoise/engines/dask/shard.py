@@ -24,7 +24,7 @@ from equipoise.exceptions import EmptyCellWarning
 from equipoise.oracles.decisions import decisions
 from equipoise.rows.hashing import hash_uniform
 from equipoise.rows.people import read_utilities
-from equipoise.rows.validation import read_columns, read_target, to_array
+from equipoise.rows.validation import check_size, read_columns, read_target, to_array
 
 #: An odd constant with mixed bits, to scatter row numbers.
 _ODD = np.uint64(0x9E3779B97F4A7C15)
@@ -274,11 +274,7 @@ def _read_weight(weight: Any, n: int) -> Array:
         raise ValueError(f"sample_weight has {len(array)} entries, X has {n} rows.")
     if not (np.isfinite(array) & (array >= 0)).all():
         raise ValueError("sample_weight has negative or missing entries; expected numbers >= 0.")
-    if (extreme := array[(array > 0) & ((array < 1e-90) | (array > 1e90))]).size:
-        raise ValueError(
-            f"sample_weight has the value {extreme[0]}; expected 0, or numbers from 1e-90 to 1e90. "
-            "Scale all weights."
-        )
+    check_size(array)
     return array
 
 
