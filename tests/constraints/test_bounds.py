@@ -121,6 +121,7 @@ def excesses(constraint, sex: str, y: list[int]) -> dict[str, float]:
     return {str(row): value.estimate for row, value in report["test"].rows}
 
 
+@pytest.mark.filterwarnings("ignore::equipoise.exceptions.AbsentGroupWarning")
 @pytest.mark.filterwarnings("ignore::equipoise.exceptions.InfeasibleWarning")
 @pytest.mark.parametrize(
     "constraint",
@@ -163,6 +164,7 @@ def test_a_cell_that_test_people_lack_is_not_measured_and_named(eps) -> None:
     )
 
 
+@pytest.mark.filterwarnings("ignore::equipoise.exceptions.AbsentGroupWarning")
 @pytest.mark.filterwarnings("ignore::equipoise.exceptions.InfeasibleWarning")
 @pytest.mark.parametrize(
     "constraint",

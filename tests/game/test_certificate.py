@@ -33,6 +33,7 @@ def in_paper_order(problem: FiniteProblem, certificate: Certificate) -> np.ndarr
     return certificate.multipliers[[keys.index(key) for key in problem.keys]]
 
 
+@pytest.mark.filterwarnings("ignore::equipoise.exceptions.ConstantDecisionWarning")
 @pytest.mark.parametrize("nu", [None, 1e-4])
 def test_the_multipliers_prove_the_lower_value(nu: float | None) -> None:
     n_binding = 0
@@ -62,6 +63,7 @@ class LoosenedProblem(FiniteProblem):
         return found
 
 
+@pytest.mark.filterwarnings("ignore::equipoise.exceptions.ConstantDecisionWarning")
 @pytest.mark.parametrize("by", [0.01, 0.2])
 def test_prices_never_promise_too_little(by: float) -> None:
     for seed in range(60):

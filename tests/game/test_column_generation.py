@@ -34,6 +34,7 @@ from equipoise.game.certificate import Status
 SOLVER = 2e-7
 
 
+@pytest.mark.filterwarnings("ignore::equipoise.exceptions.ConstantDecisionWarning")
 @pytest.mark.parametrize("seed", range(200))
 def test_column_generation_finds_the_optimum_of_the_brute_force_program(seed: int) -> None:
     problem, nu = random_problem(seed), 1e-3
@@ -119,6 +120,7 @@ def test_one_call_when_the_unconstrained_classifier_is_within_the_constraints(se
     assert clf.certificate_.gap == 0
 
 
+@pytest.mark.filterwarnings("ignore::equipoise.exceptions.ConstantDecisionWarning")
 def test_a_list_of_one() -> None:
     problem = replace(random_problem(3), H=np.zeros((1, len(random_problem(3).y)), dtype=int))
     clf = fit(FairClassifier(listed(problem), constraint_of(problem)), problem)

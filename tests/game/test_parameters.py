@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 
 from equipoise import ExponentiatedGradient, FairClassifier, Frontier, GridSearch
 from equipoise.constraints import TreatmentEquality
-from equipoise.exceptions import InfeasibleWarning
+from equipoise.exceptions import EquipoiseWarning
 
 TAUS = np.tan(np.linspace(0.0, np.pi / 2, 401)[1:-1])
 
@@ -57,13 +57,13 @@ def least_error(y: Array, group: Array, H: Array, eps: float) -> float:
 def fitted(estimator, y: Array, group: Array, H: Array, eps: float, **more):
     clf = estimator([Listed(h) for h in H], TreatmentEquality(eps), **more)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", InfeasibleWarning)
+        warnings.simplefilter("ignore", EquipoiseWarning)
         return clf.fit(np.arange(len(y))[:, None], y, sensitive_features=group)
 
 
-def test_tau_is_that_of_least_error_on_250_random_problems() -> None:
+def test_tau_is_that_of_least_error_on_random_problems() -> None:
     worse, n_feasible = [], 0
-    for seed in range(250):
+    for seed in range(50):
         problem = random_problem(seed)
         best = least_error(*problem)
         clf = fitted(FairClassifier, *problem, nu=1e-5)
@@ -78,7 +78,7 @@ def test_tau_is_that_of_least_error_on_250_random_problems() -> None:
             assert abs(fn.mean() - clf.constraint_.tau * fp.mean()) <= eps + 1e-6
         if np.abs(selected - y).mean() > best + 1e-3:
             worse.append(seed)
-    assert 100 < n_feasible < 250
+    assert 25 < n_feasible < 50
     assert len(worse) <= 0.01 * n_feasible, worse
 
 
