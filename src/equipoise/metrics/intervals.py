@@ -114,7 +114,7 @@ def confidence_interval(
     0.4960 [0.4741, 0.5179]
     >>> print(confidence_interval(demographic_parity_violation, y_true, y_pred,
     ...                           sensitive_features=A, kind="bootstrap"))
-    0.0156 [0.0000, 0.0384]
+    0.0156 [0.0000, 0.0386]
     """
     check_level(level)
     audit = Audit.read(

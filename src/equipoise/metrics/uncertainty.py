@@ -165,14 +165,26 @@ class Means:
         """Return the limits of each contrast, given limits of the means that are ``z`` errors wide.
 
         How far a difference may be too large follows from how far its first mean may be too large
-        and its second too small (Newcombe 1998; Zou and Donner 2008 for correlated means).
+        and its second too small (Newcombe 1998; Zou and Donner 2008 for correlated means). Means
+        of people in common, such as a group's and everybody's, err in the same direction, and
+        then the limits of both on the same side count if that is more.
         """
         below, above = self.distances(z)
         value = contrasts @ self.scaled(self.value)
         first, second = contrasts.maximum(0), contrasts.minimum(0)
-        down = contrast_errors((first * below + second * above).tocsr(), self.correlation)
-        up = contrast_errors((first * above + second * below).tocsr(), self.correlation)
-        return value - down, value + up
+        overlap = np.abs(
+            contrast_errors(contrasts, self.correlation)
+            - contrast_errors(contrasts, np.eye(len(below)))
+        )
+
+        def reach(one: Array, other: Array) -> Array:
+            apart = contrast_errors((first * one + second * other).tocsr(), self.correlation)
+            sides = [
+                contrast_errors((contrasts * d).tocsr(), self.correlation) for d in (one, other)
+            ]
+            return np.where(overlap > 1e-9, np.maximum.reduce([apart, *sides]), apart)
+
+        return value - reach(below, above), value + reach(above, below)
 
 
 def joint_limits(
