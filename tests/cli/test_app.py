@@ -44,10 +44,10 @@ def test_a_group_of_options_is_options_to_the_user_and_one_value_to_the_command(
     run = options.with_groups(command)
     names = list(inspect.signature(run).parameters)
     assert names[:3] == ["data", "label", "sensitive"]
-    assert names[-4:] == ["more", "level", "force", "machine"]
+    assert names[-5:] == ["more", "level", "suppress_below", "force", "machine"]
     table = {"data": Path("x.csv"), "label": "y", "sensitive": ["a"], "positive": None}
     table |= {"weight": "w", "missing": None, "drop_missing": True}
-    run(**table, more=4, level=0.9, force=False, machine=True)
+    run(**table, more=4, level=0.9, suppress_below=10, force=False, machine=True)
     ((read, more, results),) = seen
     request = read.request()
     assert (request.label, request.weight, request.missing, request.drop_missing) == (

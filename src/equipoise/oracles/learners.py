@@ -165,7 +165,7 @@ class ResampledClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """Draw rows in proportion to their weights and train the learner on them."""
         n = _num_samples(X)
         y = read_target(y, n)
-        rows = self._draw(read_weights(sample_weight, n), n)
+        rows = self._draw(read_weights(sample_weight, n, summed=False), n)
         learner = clone(self.estimator, safe=False)
         drawn = y[rows]
         if (drawn == drawn[0]).all():  # many learners refuse to learn from one class

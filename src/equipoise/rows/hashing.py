@@ -181,7 +181,8 @@ def _columns(rows: Any) -> Iterable[NDArray]:
     if isinstance(native, nw.Series):
         return (native.to_numpy(),)
     array = to_array(rows, "what to hash")
-    return (array,) if array.ndim == 1 else array.reshape(len(array), -1).T
+    width = int(np.prod(array.shape[1:]))  # -1 would not do where there are no rows
+    return (array,) if array.ndim == 1 else array.reshape(len(array), width).T
 
 
 def _bits(values: NDArray, read: Read) -> Bits:

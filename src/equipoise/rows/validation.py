@@ -140,8 +140,11 @@ def _warn_unused(series: Any, name: str) -> None:
         )
 
 
-def read_weights(sample_weight: Any, n: int) -> Array | None:
-    """Return weights as floats, or None when all examples weigh the same."""
+def read_weights(sample_weight: Any, n: int, *, summed: bool = True) -> Array | None:
+    """Return weights as floats, or None when all examples weigh the same.
+
+    Weights that are ``summed`` must not be so far apart that sums would lose some.
+    """
     if sample_weight is None:
         return None
     if np.isscalar(sample_weight):
@@ -170,7 +173,9 @@ def read_weights(sample_weight: Any, n: int) -> Array | None:
         )
     if not weight.any():
         raise ValueError("sample_weight is zero everywhere; give some examples a weight.")
-    return None if weight.min() == weight.max() else _in_range(weight)
+    if weight.min() == weight.max():
+        return None
+    return _in_range(weight) if summed else weight
 
 
 def check_size(weight: Array) -> Array:

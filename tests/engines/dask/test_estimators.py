@@ -66,7 +66,7 @@ def test_logistic_regression_is_scikit_learns(client, people):
         found = engine.refit(learner).best_response(costs).classifier
         d = costs[2 * A + y]
         w = np.abs(d) * weight
-        learner.fit(X, (d < 0).astype(int), sample_weight=w / w.mean())
+        learner.fit(X, (d < 0).astype(int), sample_weight=w * weight.sum() / w.sum())
         np.testing.assert_allclose(found.coef_, learner.coef_, atol=1e-6)
         np.testing.assert_allclose(found.intercept_, learner.intercept_, atol=1e-6)
 
