@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from equipoise.cells.table import Array
 from equipoise.constraints.base import All, Constraint
 from equipoise.exceptions import InfeasibleWarning
-from equipoise.game.certificate import Certificate
+from equipoise.game.certificate import Certificate, Status
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.mixture import Mixture
 from equipoise.game.rounds import Outcome, Reason, Round
@@ -125,8 +125,11 @@ def warn_of_points(
     outcome: Outcome[list[Round]], points: list[FrontierPoint], nu: float, n_calls: int
 ) -> None:
     """Warn where a fit ended early, or where bounds were proven impossible."""
-    unmet = [point.eps for point in points if point.certificate.least_slack > 0]
-    if outcome.reason is Reason.FINISHED and unmet:
+    by_status = {
+        status: [point for point in points if point.certificate.status is status]
+        for status in Status
+    }
+    if unmet := [point.eps for point in by_status[Status.IMPOSSIBLE]]:
         warnings.warn(
             f"{len(unmet)} bounds, up to {max(unmet):.4g}, cannot be met with this learner; "
             "their points hold the least that can. Trace looser bounds, or use a more "
@@ -134,13 +137,14 @@ def warn_of_points(
             InfeasibleWarning,
             stacklevel=3,
         )
-    gap = max(point.gap for point in points)
-    if outcome.reason.is_early and not gap <= nu:
+    gap = max((point.gap for point in by_status[Status.MET]), default=0.0)
+    waiting = len(by_status[Status.NOT_YET])
+    if outcome.reason is not Reason.CALLBACK and (waiting or not gap <= nu):
         warnings.warn(
             f"{outcome.reason.value} after {outcome.n_rounds} rounds and {n_calls} fits: "
-            f"{len(unmet)} bounds are not met yet, and the largest gap of the others is {gap:.3g} "
-            f"(nu={nu:.3g}). The frontier holds what was found; fit with a larger "
-            "max_iter, or a checkpoint, to go on.",
+            f"{waiting} bounds are not met yet, and the largest gap of those that are is "
+            f"{gap:.3g} (nu={nu:.3g}). The frontier holds what was found; fit with a larger "
+            "max_iter, a smaller nu, or a checkpoint, to go on.",
             ConvergenceWarning,
             stacklevel=3,
         )

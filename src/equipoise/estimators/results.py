@@ -17,7 +17,7 @@ from equipoise.estimators.base import Problem
 from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.estimators.remarks import remarks, warn_of
 from equipoise.exceptions import InfeasibleWarning
-from equipoise.game.certificate import Certificate, Scope
+from equipoise.game.certificate import Certificate, Scope, Status
 from equipoise.game.feasibility import explain
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.pool import Oracle
@@ -178,7 +178,16 @@ def warn(outcome: Outcome[Round], certificate: Certificate, relax: str = "unifor
             ConvergenceWarning,
             stacklevel=3,
         )
-    if certificate.least_slack > 0 and outcome.reason is Reason.FINISHED:
+    if outcome.reason is not Reason.FINISHED:
+        return
+    if certificate.status is Status.NOT_YET and certificate.least_slack > 0:
+        warnings.warn(
+            f"the bounds were loosened by {certificate.least_slack:.3g}: it is not known whether "
+            f"less would do. A smaller nu than {certificate.nu:.3g} decides it.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    if certificate.status is Status.IMPOSSIBLE:
         loosened = (
             f"every bound was loosened by {certificate.least_slack:.4g}"
             if relax == "uniform"
