@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.impute import SimpleImputer
@@ -300,6 +301,8 @@ def test_missing_texts_are_refused_by_name(name, jobs):
 def test_filled_texts(name, filled, library, jobs):
     X, y, sex = jobs
     X = X.fillna({"job": filled})
+    if library == "polars" and sklearn.__version__.startswith("1.7."):
+        pytest.skip("column transformers of scikit-learn 1.7 cannot take columns of this Polars")
     table = X if library == "pandas" else pytest.importorskip("polars").from_pandas(X)
     fair = FairClassifier(encoded(name, lightgbm()), DemographicParity(eps=0.02), max_iter=4)
     fair.fit(table, y, sensitive_features=sex)

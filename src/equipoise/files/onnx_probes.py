@@ -159,7 +159,7 @@ def _table(
             name,
             values.tolist(),
             native.schema[name] if columns[name].kind == "int" else made_as[columns[name].kind],
-            backend=native.implementation,
+            native_namespace=native.__native_namespace__(),  # also known to old versions
         )
         for name, values in series.items()
     ]
