@@ -154,15 +154,16 @@ def _table(
     if not isinstance(native, nw.DataFrame):
         return np.column_stack(list(series.values()))
     made_as: dict[Kind, Any] = {"float": nw.Float64, "text": nw.String}
-    made = [
-        nw.new_series(
-            name,
-            values.tolist(),
-            native.schema[name] if columns[name].kind == "int" else made_as[columns[name].kind],
-            native_namespace=native.__native_namespace__(),  # also known to old versions
-        )
-        for name, values in series.items()
-    ]
+    made = []
+    for name, values in series.items():
+        dtype = native.schema[name] if columns[name].kind == "int" else made_as[columns[name].kind]
+        if dtype == nw.String and any(value is not None for value in values):
+            dtype = None  # as found: pandas 2 would make texts of missing values
+        kind = native.__native_namespace__()
+        if kind.__name__ == "pandas":  # where a missing text is NaN
+            values = np.array([np.nan if v is None else v for v in values], values.dtype)
+        # The name of the parameter that old versions know, too.
+        made.append(nw.new_series(name, values.tolist(), dtype, native_namespace=kind))
     return made[0].to_frame().with_columns(*made[1:]).to_native()
 
 
@@ -191,9 +192,11 @@ def _column(series: nw.Series) -> Column:
             values = series.cast(nw.Float64).to_numpy()
             return Column("float", values.astype(np.float64))
         return Column("int", series.to_numpy().astype(np.int64))
-    if series.dtype in (nw.String, nw.Categorical, nw.Enum):
-        values = np.array([None if is_missing(v) else str(v) for v in series.to_list()], object)
-        return Column("text", values)
+    entries = [None if is_missing(v) else v for v in series.to_list()]
+    # Texts of pandas 2 are objects, and with missing ones among them narwhals cannot tell.
+    texts = series.dtype == nw.Object and all(v is None or isinstance(v, str) for v in entries)
+    if texts or series.dtype in (nw.String, nw.Categorical, nw.Enum):
+        return Column("text", np.array([None if v is None else str(v) for v in entries], object))
     raise TypeError(
         f"column {series.name!r} is of type {series.dtype}; ONNX takes numbers and texts. Turn it "
         "into one of these before the fit."
