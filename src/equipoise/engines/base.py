@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from equipoise.cells.table import Array, CellTable
 from equipoise.game.pool import Oracle
-from equipoise.metrics.tallies import Tally
+from equipoise.metrics.audit import Tally
 from equipoise.rows.fingerprint import Hashed
 from equipoise.rows.people import People
 

@@ -13,7 +13,7 @@ from scipy.sparse import issparse
 from equipoise.cells.layered import AnyCells
 from equipoise.cells.table import Array
 from equipoise.game.pool import Oracle
-from equipoise.metrics.tallies import Tally
+from equipoise.metrics.audit import Tally
 from equipoise.oracles.candidates import candidate_oracle
 from equipoise.oracles.cross_fit import CrossFittedOracle
 from equipoise.oracles.decisions import decisions

@@ -22,7 +22,7 @@ from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.mixture import Mixture
 from equipoise.game.objectives import BalancedError, Costs, PersonCosts
 from equipoise.game.pool import Pool
-from equipoise.metrics.tallies import Tally
+from equipoise.metrics.audit import Tally
 from equipoise.oracles.candidates import LabelAdapter
 from equipoise.oracles.cell_probabilities import (
     CellGroups,

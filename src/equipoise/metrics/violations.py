@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.stats import norm
 
 from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.moments import MomentsBuilder, Row
-from equipoise.game.lagrangian import is_met
+from equipoise.game.lagrangian import TOLERANCE, is_met
 from equipoise.game.objectives import Loss, Objective, loss_table
-from equipoise.metrics.intervals import Interval
-from equipoise.metrics.tallies import Tally
-from equipoise.metrics.uncertainty import Means, check_level, joint_limits
+from equipoise.metrics.audit import Tally
+from equipoise.metrics.intervals import (
+    Interval,
+    Means,
+    check_level,
+    joint_limits,
+    normal_quantile,
+)
 from equipoise.rows.fingerprint import Overlap
-
-_UNKNOWN = Interval(float("nan"), float("nan"), float("nan"))
 
 
 @dataclass(frozen=True)
@@ -39,11 +41,12 @@ class Measured:
     excess : Interval
         The largest of all constraint values minus their bounds. Negative where there is room:
         then all bounds are met. All bounds are met for sure, at the level of the interval, where
-        ``excess.high <= 0``.
-    worst : Row
+        ``excess.high <= 0``. NaN where nothing could be compared, such as for one group alone.
+    worst : Row or None
         The constraint that it is the excess of.
     rows : tuple of (Row, Interval)
-        The same for each constraint; the intervals hold for all of them at once.
+        The same for each constraint; the intervals hold for all of them at once. NaN for one that
+        holds or not whatever is decided, which compares nothing.
     bound : float or None
         ``eps``, on a frontier.
     """
@@ -58,7 +61,7 @@ class Measured:
 
     @property
     def met(self) -> bool:
-        """Whether all bounds are met on these data, whatever the interval says."""
+        """Whether all bounds are met, whatever the interval says; what is unknown is not met."""
         return is_met(self.excess.estimate)
 
     @property
@@ -112,8 +115,9 @@ class ViolationReport:
 
     def __str__(self) -> str:
         traced = any(entry.bound is not None for entry in self.measured)
-        middle = ["largest difference"] if traced else ["excess over the bound", "of"]
-        lines = [["data", "people", *(["bound"] if traced else []), "error", *middle]]
+        lines = [["data", "people", "error", "excess over the bound", "of"]]
+        if traced:
+            lines = [["data", "people", "bound", "error", "largest difference"]]
         for entry in self.measured:
             line = [entry.data, f"{entry.people:,}"]
             if traced:
@@ -122,11 +126,8 @@ class ViolationReport:
                 line += [_shown(entry.error), _shown(entry.excess, "+"), str(entry.worst or "")]
             lines.append(line)
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        table = [
-            "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
-            for line in lines
-        ]
-        told = [*table, f"[...]: {self.level:.0%} confidence intervals"]
+        told = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
+        told.append(f"[...]: {self.level:.0%} confidence intervals")
         if any(entry.data == "test" for entry in self.measured):
             known = self.overlap or "whether they were learned from is not known"
             told.append(f"test: {known}.")
@@ -134,6 +135,8 @@ class ViolationReport:
 
 
 def _shown(interval: Interval, sign: str = "") -> str:
+    if np.isnan(interval.estimate):
+        return "not known"
     # Adding zero after rounding turns -0.0 into 0.0.
     estimate, low, high = (f"{round(end, 4) + 0.0:{sign}.4f}" for end in interval)
     return f"{estimate} [{low}, {high}]" if np.isfinite(interval.low) else estimate
@@ -210,6 +213,8 @@ class Meter:
         constraint.add_rows(builder)
         self.moments, self._averaged = builder.build(), builder.averaged
         self._contrasts = csr_array(self.moments.M)
+        slope = self.moments.M @ self.moments.U
+        self._compared = np.abs(slope).max(axis=1, initial=0.0) > TOLERANCE
         self._loss = loss_table(objective, cells)
 
     def measure(
@@ -230,19 +235,11 @@ class Meter:
         mu = moments.mu(tally.s)
         excess = moments.M @ mu - c
         low, high = self._limits(tally, mu, level)
-        rows = tuple(
-            (row, Interval(*map(float, ends)))
-            for row, *ends in zip(moments.rows, excess, low - c, high - c, strict=True)
-        )
-        return Measured(
-            data=data,
-            people=round(float(tally.cells.count.sum())),
-            error=self._error(tally, level),
-            excess=largest([interval for _, interval in rows]),
-            worst=rows[int(excess.argmax())][0] if rows else None,
-            rows=rows,
-            bound=bound,
-        )
+        limits = np.where(self._compared, [excess, low - c, high - c], np.nan).T.tolist()
+        rows = tuple((row, Interval(*ends)) for row, ends in zip(moments.rows, limits, strict=True))
+        excess, worst = largest(rows)
+        people = round(float(tally.cells.count.sum()))
+        return Measured(data, people, self._error(tally, level), excess, worst, rows, bound)
 
     def _limits(self, tally: Tally, mu: Array, level: float) -> tuple[Array, Array]:
         """Return limits of gamma = M mu that hold for all rows at once."""
@@ -264,12 +261,15 @@ class Meter:
         mean = np.array([value])
         low, high = self._loss.T
         means = Means.of_cells(everybody, low, high, mass, mean, tally.squares)
-        ends = means.limits(float(norm.ppf((1 + level) / 2)))
+        ends = means.limits(normal_quantile(level))
         return Interval(value, *(float(end[0]) for end in ends))
 
 
-def largest(intervals: list[Interval]) -> Interval:
-    """Return the limits of the largest, given limits that hold for all at once."""
-    if not intervals:
-        return _UNKNOWN
-    return Interval(*(float(np.max(ends)) for ends in zip(*intervals, strict=True)))
+def largest(rows: Iterable[tuple[Row, Interval]]) -> tuple[Interval, Row | None]:
+    """Return the largest of what is known and its row, given limits that hold for all at once."""
+    known = [(row, interval) for row, interval in rows if not np.isnan(interval.estimate)]
+    if not known:
+        return Interval(np.nan, np.nan, np.nan), None
+    worst = max(known, key=lambda pair: pair[1].estimate)[0]
+    ends = zip(*(interval for _, interval in known), strict=True)
+    return Interval(*(float(np.max(end)) for end in ends)), worst
