@@ -237,9 +237,9 @@ class Meter:
         low, high = self._limits(tally, mu, level)
         limits = np.where(self._compared, [excess, low - c, high - c], np.nan).T.tolist()
         rows = tuple((row, Interval(*ends)) for row, ends in zip(moments.rows, limits, strict=True))
-        excess, worst = largest(rows)
+        most, worst = largest(rows)
         people = round(float(tally.cells.count.sum()))
-        return Measured(data, people, self._error(tally, level), excess, worst, rows, bound)
+        return Measured(data, people, self._error(tally, level), most, worst, rows, bound)
 
     def _limits(self, tally: Tally, mu: Array, level: float) -> tuple[Array, Array]:
         """Return limits of gamma = M mu that hold for all rows at once."""
