@@ -12,7 +12,7 @@ from equipoise.engines.dask.cuts import best_threshold
 from equipoise.engines.dask.shard import Shard, Task, cost_sums, selected_by, selected_out_of_fold
 from equipoise.engines.dask.shards import Shards
 from equipoise.engines.dask.trainers import ShardTrainer, trainer_kind
-from equipoise.game.pool import Response
+from equipoise.game.pool import Oracle, Response
 from equipoise.oracles.cell_probabilities import (
     CellGroups,
     CellProbabilities,
@@ -28,6 +28,7 @@ from equipoise.oracles.thresholds import (
     learner_of,
     read_threshold,
 )
+from equipoise.oracles.transformed import TransformedClassifier
 
 
 class ShardOracle:
@@ -175,3 +176,21 @@ def _probabilities(shard: Shard, models: Sequence[CellProbabilities]) -> Array:
 
 def _selected(shard: Shard, classifier: PluginClassifier, probabilities: Array) -> Array:
     return shard.count(classifier.select(probabilities))
+
+
+class TransformedOracle:
+    """The answers of an oracle over transformed rows, as classifiers of rows as they were."""
+
+    def __init__(self, oracle: Oracle, transformer: Any) -> None:
+        self.oracle, self.transformer = oracle, transformer
+        self.exact, self.out_of_fold = oracle.exact, oracle.out_of_fold
+
+    def best_response(self, costs: Array) -> Response:
+        """Return the inner oracle's classifier, behind the transformer."""
+        classifier, s = self.oracle.best_response(costs)
+        return Response(TransformedClassifier(self.transformer, classifier), s)
+
+    def start_from(self, classifier: Any) -> None:
+        """Let learners that can start from a solution start from this one."""
+        before = isinstance(classifier, TransformedClassifier)
+        self.oracle.start_from(classifier.classifier if before else classifier)

@@ -237,24 +237,34 @@ def digest_of(shard: Shard) -> bytes:
     return digest.digest()
 
 
-def selected_by(shard: Shard, classifiers: Sequence[Any]) -> Array:
-    """Return the weight that each classifier selects in each cell, shape (P, C)."""
+def selected_by(shard: Shard, classifiers: Sequence[Any], X: Any = None) -> Array:
+    """Return the weight that each classifier selects in each cell, shape (P, C).
+
+    ``X`` are the rows as they were passed, where those of the shard have been transformed.
+    """
     if not len(shard):
         return np.array([shard.count(np.zeros(0, bool)) for _ in classifiers])
-    return np.array([shard.count(h) for h in decisions(classifiers, shard.X)])
+    rows = shard.X if X is None else X
+    return np.array([shard.count(h) for h in decisions(classifiers, rows)])
 
 
-def tally_of(shard: Shard, mixture: Any) -> Array:
+def tally_of(shard: Shard, mixture: Any, X: Any = None) -> Array:
     """Return sums over cells of w h, w^2 h and w^2 h^2, h being how often Q selects."""
-    h = mixture.predict_pmf(shard.X)[:, 1] if len(shard) else np.zeros(0)
+    h = _expected(shard, mixture, X)
     w = np.ones(len(shard)) if shard.weight is None else shard.weight
     each = (w * h, w**2 * h, w**2 * h**2)
     return np.array([add_up(shard.code, shard.n_cells, values) for values in each])
 
 
-def expected_of(shard: Shard, mixture: Any) -> Array:
+def expected_of(shard: Shard, mixture: Any, X: Any = None) -> Array:
     """Return the weight that a mixture selects in expectation, layer by layer."""
-    return shard.count(mixture.predict_pmf(shard.X)[:, 1] if len(shard) else np.zeros(0))
+    return shard.count(_expected(shard, mixture, X))
+
+
+def _expected(shard: Shard, mixture: Any, X: Any) -> Array:
+    if not len(shard):  # many learners refuse to decide about nobody
+        return np.zeros(0)
+    return mixture.predict_pmf(shard.X if X is None else X)[:, 1]
 
 
 def selected_out_of_fold(shard: Shard, classifiers: Sequence[Any]) -> Array:
