@@ -21,21 +21,13 @@ class Engine(Protocol):
 
     Tables of the size of the cells go in and out; rows do not cross the seam. The game, the pool,
     the certificate and the checkpoint are the same for every engine.
-
-    Attributes
-    ----------
-    is_local : bool
-        Whether rows can be looked at one by one in this process.
-    keeps_answers : bool
-        Whether the answers of oracles are worth keeping on disk, since workers may be lost.
-    cells : CellTable
-        The cells of the rows.
-    classes : array of two labels
-        In sorted order; the second is the favourable one.
     """
 
+    #: Whether rows can be looked at one by one in this process.
     is_local: ClassVar[bool]
+    #: Whether the answers of oracles are worth keeping on disk, since workers may be lost.
     keeps_answers: ClassVar[bool]
+    #: Two labels in sorted order; the second is the favourable one.
     classes: NDArray
 
     @property

@@ -26,14 +26,7 @@ from equipoise.rows.people import People
 
 
 class MemoryEngine:
-    """Rows in the memory of this process: an array, a sparse matrix or a data frame.
-
-    Parameters
-    ----------
-    X : table of n rows
-    cells : Cells or LayeredCells
-    classes : array of two labels
-    """
+    """Rows in the memory of this process: an array, a sparse matrix or a data frame."""
 
     is_local: ClassVar[bool] = True
     keeps_answers: ClassVar[bool] = False

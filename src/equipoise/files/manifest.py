@@ -77,11 +77,12 @@ def summarize(model: Any) -> dict[str, Any]:
         summary["people"] = {"rows": people.rows, "fingerprint": people.digest}
     if few := small_cells(inner):
         summary["small_cells"] = few
-    summary["classes"] = [str(value) for value in inner.classes_]
     names = getattr(model, "feature_names_in_", getattr(inner, "feature_names_in_", None))
-    summary["feature_names"] = None if names is None else [str(name) for name in names]
-    summary["n_features"] = getattr(inner, "n_features_in_", None)
-    return summary
+    return summary | {
+        "classes": [str(value) for value in inner.classes_],
+        "feature_names": None if names is None else [str(name) for name in names],
+        "n_features": getattr(inner, "n_features_in_", None),
+    }
 
 
 def small_cells(model: Any, below: int = 10) -> str:
@@ -105,14 +106,9 @@ def small_cells(model: Any, below: int = 10) -> str:
 def describe_point(point: FrontierPoint) -> dict[str, Any]:
     """Return the numbers of a point."""
     names = ("eps", "error", "disparity", "lower", "gap", "price", "members")
-    return {name: _number(getattr(point, name)) for name in names}
-
-
-def _number(value: float) -> float | int | None:
-    """Return a number of JSON's, which knows no infinity: None."""
-    if isinstance(value, int):
-        return value
-    return float(value) if math.isfinite(value) else None
+    numbers = {name: getattr(point, name) for name in names}
+    # JSON knows no infinity.
+    return {name: value if math.isfinite(value) else None for name, value in numbers.items()}
 
 
 def _short(value: Any, limit: int = 500) -> str:

@@ -41,10 +41,7 @@ _READ_IN_SINGLE = (BaseDecisionTree, BaseForest, GradientBoostingClassifier)
 class Graph:
     """An ONNX graph in the making; values are (n, 1) columns of doubles unless said otherwise.
 
-    Parameters
-    ----------
-    X : array of numbers, or data frame
-        Rows of the kind that the graph will be given.
+    It will be given rows like those of X, an array of numbers or a data frame.
     """
 
     def __init__(self, X: Any) -> None:

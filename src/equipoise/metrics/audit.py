@@ -80,21 +80,14 @@ class Tally(NamedTuple):
 class Audit:
     """What a classifier decided, for whom, and what was true.
 
-    Parameters
-    ----------
-    cells : CellTable
-        Label, sensitive and control features; `Cells` where decisions are known row by row.
-    prediction : array of shape (n,)
-        The probability of being selected: 0 or 1 for a deterministic classifier.
-
-    Examples
-    --------
     >>> audit = Audit.read([0, 1, 1, 0], [0, 1, 0.5, 0], ["F", "F", "M", "M"])
     >>> audit.cells.label.tolist(), audit.selected.tolist()
     ([0, 1, 0, 1], [0.0, 1.0, 0.0, 0.5])
     """
 
+    #: Label, sensitive and control features; `Cells` where decisions are known row by row.
     cells: CellTable
+    #: The probability of being selected: 0 or 1 for a deterministic classifier.
     prediction: Array
 
     @classmethod

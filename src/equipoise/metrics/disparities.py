@@ -46,21 +46,13 @@ def combine(values: list[float], agg: Agg, ratio: bool) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """The groups of one event, and which of them are compared with which.
-
-    Attributes
-    ----------
-    audit, rate
-        What is measured, where.
-    masks : array of shape (R, C)
-        The groups that have people in the event; for a comparison with everybody, also everybody.
-    left, right : arrays of numbers of masks
-        The pairs.
-    """
+    """The groups of one event, and which of them are compared with which."""
 
     audit: Audit
     rate: Rate
+    #: The groups that have people in the event; for a comparison with everybody, also everybody.
     masks: Mask
+    #: The pairs, as numbers of masks.
     left: NDArray[np.intp]
     right: NDArray[np.intp]
 

@@ -194,26 +194,14 @@ def wilson(rate: Array, n: Array, z: float) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class Means:
-    """Several conditional means, and how they vary together.
-
-    Attributes
-    ----------
-    value : array of shape (J,)
-    covariance : array of shape (J, J)
-    people : array of shape (J,)
-        Kish's effective number of people in each event.
-    least, most : arrays of shape (J,)
-        What one person can add at least and at most.
-    log : bool
-        Whether contrasts are between the logarithms of the means: ratios.
-    """
+    """Several conditional means, and how they vary together: arrays of shape (J,) and (J, J)."""
 
     value: Array
     covariance: Array
-    people: Array
-    least: Array | float = 0.0
-    most: Array | float = 1.0
-    log: bool = False
+    people: Array  #: Kish's effective number of people in each event.
+    least: Array | float = 0.0  #: What one person can add at least,
+    most: Array | float = 1.0  #: and at most.
+    log: bool = False  #: Whether contrasts are between the logarithms of the means: ratios.
 
     @classmethod
     def of_cells(
@@ -325,15 +313,9 @@ def joint_limits(
 ) -> list[tuple[Array, Array]]:
     """Return limits of contrasts of several blocks of means that hold for all of them at once.
 
-    All limits are as many errors wide as the largest of all deviations is, at this level.
-
-    Parameters
-    ----------
-    blocks : sequence of (Means, sparse array of shape (K, J))
-        Contrasts are weighted sums of means.
-    level : float
-    drawn : sequence of arrays of shape (draws, J), optional
-        Means in draws of a bootstrap; by default deviations are drawn from the normal distribution.
+    All limits are as many errors wide as the largest of all deviations is, at this level. Contrasts
+    (K, J) are weighted sums of means; ``drawn`` are the means (draws, J) in draws of a bootstrap,
+    without which deviations are drawn from the normal distribution.
     """
     rng = np.random.default_rng(0)  # fixed: the quantile must not differ between calls
     z, largest = normal_quantile(level), []

@@ -147,32 +147,12 @@ def measure(
     constraint: Constraint,
     objective: Objective | Loss | None,
     *,
-    level: float = 0.95,
-    worst_rate: float = 0.0,
-    bound: float | None = None,
     known: CellTable | None = None,
+    **options: Any,
 ) -> list[Measured]:
-    """Measure a classifier on several data.
-
-    Parameters
-    ----------
-    tallies : mapping from name to Tally
-    constraint : Constraint
-    objective : as for `FairClassifier`
-    level : float
-        Level of the intervals.
-    worst_rate : float
-        The bound of elastic rows, which have none of their own.
-    bound : float, optional
-        ``eps``, on a frontier; it takes the place of that of the constraint.
-    known : CellTable, optional
-        The cells of the fit. Bounds on groups that only the fit had are not measured; a warning
-        names them.
-    """
+    """Measure a classifier on several data; see `Meter` and its `Meter.measure`."""
     return [
-        Meter(tally.cells, constraint, objective, known).measure(
-            data, tally, level=level, worst_rate=worst_rate, bound=bound
-        )
+        Meter(tally.cells, constraint, objective, known).measure(data, tally, **options)
         for data, tally in tallies.items()
     ]
 
@@ -187,7 +167,7 @@ class Meter:
     constraint : Constraint
     objective : as for `FairClassifier`
     known : CellTable, optional
-        The cells of the fit; see `measure`.
+        The cells of the fit. Bounds on groups that only the fit had are not measured.
 
     Examples
     --------
@@ -226,7 +206,11 @@ class Meter:
         worst_rate: float = 0.0,
         bound: float | None = None,
     ) -> Measured:
-        """Return error and violations of the classifier that a tally is of; see `measure`."""
+        """Return error and violations of the classifier that a tally is of.
+
+        Elastic rows have no bound of their own, but ``worst_rate``. On a frontier ``bound``, which
+        is ``eps``, takes the place of that of the constraint.
+        """
         check_level(level)
         moments = self.moments if bound is None else self.moments.with_bound(bound)
         c = moments.c

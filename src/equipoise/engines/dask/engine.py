@@ -33,14 +33,6 @@ class DaskEngine:
     Frozen transformers before a learner are applied as rows are read: the shards hold what comes
     out. Classifiers that come and go take rows from before them, so that what is deployed is also
     checked on those; they are read once more for it.
-
-    Parameters
-    ----------
-    people : People
-        Of Dask collections.
-    transformer : object with ``transform``, optional
-    options
-        Those of `Shards`.
     """
 
     is_local: ClassVar[bool] = False

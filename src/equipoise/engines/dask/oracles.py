@@ -34,16 +34,8 @@ from equipoise.oracles.transformed import TransformedClassifier
 class ShardOracle:
     """Best_h over shards: fit the learner where the rows are.
 
-    Parameters
-    ----------
-    estimator : classifier
-        See `trainer_kind`.
-    shards : Shards
-    threshold : "auto", "tuned" or "learner"
-        As for `equipoise.oracles.refit.RefitOracle`.
-    n_folds : int, default=1
-        Two or more measure shares out of fold, as
-        `equipoise.oracles.cross_fit.CrossFittedOracle` does.
+    The parameters are those of `equipoise.oracles.refit.RefitOracle`; two or more folds measure
+    shares out of fold, as `equipoise.oracles.cross_fit.CrossFittedOracle` does.
     """
 
     exact = False
@@ -99,13 +91,6 @@ class ShardPluginOracle:
     """The plug-in oracle over shards; see `equipoise.oracles.plugin.PluginOracle`.
 
     Groups beyond two are told apart one against the rest. Folds are dealt by row number.
-
-    Parameters
-    ----------
-    estimator : classifier
-        As for `ShardOracle`, with ``predict_proba``.
-    shards : Shards
-    n_folds : int, default=5
     """
 
     exact, out_of_fold = False, True
@@ -113,9 +98,8 @@ class ShardPluginOracle:
     def __init__(self, estimator: Any, shards: Shards, n_folds: int = 5) -> None:
         self.shards, self._table = shards, CellGroups(shards.cells)
         trainer = trainer_kind(estimator)(estimator, shards)
-        folds = [self._learn(trainer, n_folds, fold) for fold in range(n_folds)]
+        self._folds = [self._learn(trainer, n_folds, fold) for fold in range(n_folds)]
         self.deployed = self._learn(trainer, n_folds, -1)
-        self._folds = folds
         self._probabilities: list[Any] | None = None
 
     def best_response(self, costs: Array) -> Response:

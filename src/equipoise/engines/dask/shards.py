@@ -29,23 +29,8 @@ class Shards:
     """The rows of Dask collections, read once and kept by the workers.
 
     Cells are numbered once; from then on tables of the size of the cells go out and come back, and
-    no row moves. What is lost with a worker is read again from its source.
-
-    Parameters
-    ----------
-    people : People
-        Of Dask collections.
-    dtype : dtype, optional
-        Keep features as arrays of this type; by default as they come.
-    constraint_weights : bool, default=True
-        Whether sample weights enter the constraints, or the error only.
-
-    Attributes
-    ----------
-    cells : CellTable
-    classes : array of two labels
-    example : table without rows
-        Names and number of the features.
+    no row moves. What is lost with a worker is read again from its source. Features are kept as
+    arrays of a ``dtype``, by default as they come.
     """
 
     def __init__(
@@ -54,14 +39,8 @@ class Shards:
         self.client = current_client()
         self.cells: CellTable
         self.example = example_of(people.X)
-        parts = split(
-            people.X,
-            people.y,
-            people.sensitive_features,
-            people.control_features,
-            people.sample_weight,
-            people.utilities,
-        )
+        groups = people.sensitive_features, people.control_features
+        parts = split(people.X, people.y, *groups, people.sample_weight, people.utilities)
         by_head = not constraint_weights and people.sample_weight is not None
         self._read(parts, dtype, by_head)
         if by_head or people.utilities is not None:
