@@ -33,8 +33,14 @@ def split(*collections: Any, names: tuple[str, ...] = _NAMES) -> list[tuple[Any,
     for name, other in zip(names[1:], collections[1:], strict=False):
         if other is None:
             parts.append([None] * len(parts[0]))
-        else:
-            parts.append(_delayed(_aligned(_whole_rows(_checked(other, name)), first, name)))
+            continue
+        if not is_collection(other):
+            raise TypeError(
+                f"X is a Dask collection, but {name} is of type {type(other).__name__}. Pass a "
+                "Dask array, series or frame partitioned like X: a column of the same frame, or "
+                f"dask.array.from_array({name}, chunks=X.chunks[0])."
+            )
+        parts.append(_delayed(_aligned(_whole_rows(other), first, name)))
     return list(zip(*parts, strict=True))
 
 
@@ -48,16 +54,6 @@ def example_of(X: Any) -> Any:
 def is_array(X: Any) -> bool:
     """Whether a collection is a Dask array, and not a frame or series."""
     return hasattr(X, "chunks") and not hasattr(X, "divisions")
-
-
-def _checked(other: Any, name: str) -> Any:
-    if is_collection(other):
-        return other
-    raise TypeError(
-        f"X is a Dask collection, but {name} is of type {type(other).__name__}. Pass a Dask array, "
-        f"series or frame partitioned like X: a column of the same frame, or "
-        f"dask.array.from_array({name}, chunks=X.chunks[0])."
-    )
 
 
 def _whole_rows(collection: Any) -> Any:

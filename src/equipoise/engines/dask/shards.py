@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.cells.codes import factorize
 from equipoise.cells.layered import LayeredTable, LayerSums
 from equipoise.cells.table import CellTable
 from equipoise.engines.dask.collections import example_of, split
@@ -22,7 +21,7 @@ from equipoise.engines.dask.shard import (
 )
 from equipoise.rows.fingerprint import hash_people
 from equipoise.rows.people import People
-from equipoise.rows.validation import LEAST_SHARE
+from equipoise.rows.validation import LEAST_SHARE, read_labels
 
 
 class Shards:
@@ -123,18 +122,10 @@ class Shards:
         return dict(sorted(places.items(), key=lambda place: place[1][0]))
 
 
-def _merge(
-    tables: Sequence[Combinations],
-) -> tuple[CellTable, NDArray, list[NDArray[np.integer]]]:
+def _merge(tables: Sequence[Combinations]) -> tuple[CellTable, NDArray, list[NDArray]]:
     """Number the cells of all partitions; return them, the classes and the codes of each part."""
     y = np.concatenate([np.asarray(table.y, dtype=object) for table in tables])
-    labels, classes = factorize(_plain(y))
-    if len(classes) != 2:
-        shown = ", ".join(map(repr, classes[:4].tolist())) + (", ..." if len(classes) > 4 else "")
-        raise ValueError(
-            f"Only binary classification is supported. y has {len(classes)} classes ({shown}); "
-            "expected two."
-        )
+    labels, classes = read_labels(_plain(y), len(y))
     names = [(list(table.sensitive), list(table.control)) for table in tables]
     if any(name != names[0] for name in names):
         raise ValueError(
