@@ -163,7 +163,7 @@ def test_wilson(k, n):
 def test_covariance_row_by_row(rate):
     y, h, A, w = people(3, randomized=True)
     audit = Audit.read(y, h, A, sample_weight=w)
-    masks = np.array([*audit.groups().values(), np.ones(audit.cells.n_cells, bool)])
+    masks = np.array([*audit.cells.groups().values(), np.ones(audit.cells.n_cells, bool)])
     u = np.array(rate.utility)[y, 0] * (1 - h) + np.array(rate.utility)[y, 1] * h
     event = np.ones(len(y), bool) if rate.given is None else y == rate.given
     influence = []

@@ -70,8 +70,8 @@ def summarize(model: Any) -> dict[str, Any]:
         summary["weights"] = mixture.weights.tolist()
         summary["members"] = [repr(member) for member in mixture.members]
     if isinstance(inner, Frontier):
-        summary["points"] = [describe_point(point) for point in inner.points_]
-        summary["unconstrained"] = describe_point(inner.unconstrained_)
+        summary["points"] = [_point(point) for point in inner.points_]
+        summary["unconstrained"] = _point(inner.unconstrained_)
         summary["members"] = [repr(member) for member in inner.pool_.classifiers]
     if (people := getattr(inner, "people_", None)) is not None:
         summary["people"] = {"rows": people.rows, "fingerprint": people.digest}
@@ -103,7 +103,7 @@ def small_cells(model: Any, below: int = 10) -> str:
     )
 
 
-def describe_point(point: FrontierPoint) -> dict[str, Any]:
+def _point(point: FrontierPoint) -> dict[str, Any]:
     """Return the numbers of a point."""
     names = ("eps", "error", "disparity", "lower", "gap", "price", "members")
     numbers = {name: getattr(point, name) for name in names}

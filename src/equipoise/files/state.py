@@ -127,10 +127,13 @@ class Encoder:
             return _float(value)
         if isinstance(value, np.generic):
             return {"$scalar": value.dtype.str, "value": _flat(np.array([value]), self)[0]}
-        if kind is np.ndarray:
-            return self._array(value)
-        if kind in NAMES:  # pipelines too, so that a step that several share is written once
-            return self._own(value)
+        if kind in NAMES and isinstance(value, Enum):
+            return {"$kind": NAMES[kind], "values": [value.value]}
+        if kind in NAMES and isinstance(value, tuple):  # a NamedTuple
+            return {"$kind": NAMES[kind], "values": [self.encode(v) for v in value]}
+        # Pipelines are in NAMES too, so that a step that several share is written once.
+        if kind is np.ndarray or kind in NAMES:
+            return self._numbered(value)
         return self._container(value)
 
     def _container(self, value: Any) -> Any:
@@ -157,29 +160,15 @@ class Encoder:
             self.objects.append(value)
         return {"$object": self._numbers[id(value)]}
 
-    def _array(self, value: NDArray) -> Any:
+    def _numbered(self, value: Any) -> Any:
+        """Return an array or an object of this package's own; one that was met by its number."""
         if id(value) in self._seen:
             return {"$same": self._seen[id(value)]}
-        return {
-            "$array": value.dtype.str,
-            "number": self._new_number(value),
-            "shape": value.shape,
-            "values": _flat(value, self),
-        }
-
-    def _new_number(self, value: Any) -> int:
         number = self._seen[id(value)] = len(self._seen)
         self._kept_alive.append(value)
-        return number
-
-    def _own(self, value: Any) -> Any:
-        if isinstance(value, Enum):
-            return {"$kind": NAMES[type(value)], "values": [value.value]}
-        if isinstance(value, tuple):  # a NamedTuple
-            return {"$kind": NAMES[type(value)], "values": [self.encode(v) for v in value]}
-        if id(value) in self._seen:
-            return {"$same": self._seen[id(value)]}
-        number = self._new_number(value)
+        if isinstance(value, np.ndarray):
+            array = {"$array": value.dtype.str, "number": number, "shape": value.shape}
+            return array | {"values": _flat(value, self)}
         state = {k: self._attribute(k, v) for k, v in vars(value).items() if k != "_respond"}
         return {"$kind": NAMES[type(value)], "number": number, "state": state}
 

@@ -7,7 +7,6 @@ one for each draw of a bootstrap.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -157,10 +156,6 @@ class Audit:
         inside = (masks & rate.event(self.cells)).T.astype(float)
         with np.errstate(invalid="ignore", divide="ignore"):
             return ((low * (mass - selected) + high * selected) @ inside) / (mass @ inside)
-
-    def groups(self, on: tuple[str, ...] | None = None) -> dict[Hashable, Mask]:
-        """Masks over cells of the groups: combinations of the sensitive features, or of some."""
-        return self.cells.groups(on)
 
     def draws(self, n_draws: int, rng: np.random.Generator) -> Draws:
         """Resample the people with replacement: mass and selected share by cell, (n_draws, C).

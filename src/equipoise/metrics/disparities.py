@@ -92,7 +92,7 @@ def compare(audit: Audit, rates: tuple[Rate, ...], method: Method) -> Iterator[C
             "sensitive_features is missing: there are no groups to compare. Pass "
             "sensitive_features=A, one value or row for each example."
         )
-    groups = audit.groups()
+    groups = audit.cells.groups()
     for stratum, inside in audit.cells.strata().items():
         for rate in rates:
             event = inside & rate.event(audit.cells)

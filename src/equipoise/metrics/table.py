@@ -201,7 +201,7 @@ def _rows(audit: Audit, groups: str) -> Iterator[tuple[str, Hashable, Mask]]:
     sizes = {"intersections": [len(names)], "margins": [1]}.get(groups, [1, len(names)])
     for size in dict.fromkeys(sizes):
         for on in combinations(names, size):
-            for group, mask in audit.groups(on).items():
+            for group, mask in audit.cells.groups(on).items():
                 yield " x ".join(on), _plain(group), mask
 
 
