@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +16,6 @@ from equipoise.datasets.bunch import Column, Table
 
 #: What a column of text holds: integer, number, category, date or time.
 Kinds = Mapping[str, str]
-
-
-def kinds(**columns: str) -> dict[str, str]:
-    """Return the kind of each column, from the columns of each kind.
-
-    >>> kinds(integer="id age", category="sex")
-    {'id': 'integer', 'age': 'integer', 'sex': 'category'}
-    """
-    return {name: kind for kind, names in columns.items() for name in names.split()}
 
 
 def read_csv(content: bytes, kinds: Kinds, *, missing: Collection[str] = ("",)) -> Table:
@@ -61,6 +52,14 @@ def read_arff(content: bytes, kinds: Kinds) -> Table:
     names = [name.lower() for name in re.findall(r"(?im)^@attribute\s+(\S+)", head)]
     lines = (line for line in rest[0].splitlines() if line.strip() and not line.startswith("%"))
     return _table(names, [line.split(",") for line in lines], kinds, ("?",))
+
+
+#: Readers of a publisher's bytes, by format.
+READERS: dict[str, Callable[..., Table]] = {
+    "csv": read_csv,
+    "words": read_words,
+    "arff": read_arff,
+}
 
 
 def _table(
