@@ -10,6 +10,7 @@ import pytest
 from publishers import kept
 
 from equipoise.datasets import (
+from equipoise.datasets.loaders import SOURCES
     load_acs_income,
     load_credit_default,
     load_diabetes130,
@@ -81,7 +82,7 @@ def test_acs_income_from_openml(openml):
 
 
 def test_diabetes130_from_openml(openml):
-    kinds = diabetes130._KINDS
+    kinds = SOURCES["diabetes130"].kinds
     frame = pd.DataFrame(
         {
             name.replace("_", "-") if name.startswith("gl") else name: (

@@ -92,14 +92,13 @@ def _law_school(table: Table) -> Table:
     return table | {"paper_subset": Column(in_paper), "label": table["pass_bar"]}
 
 
+_FULL = partial(_compas, label="is_recid", subset="paper_subset")
 _TWO_YEARS = partial(_compas, label="two_year_recid", subset="bw_filtered")
 SOURCES: dict[str, Source] = {
     source.name: source
     for source in (
         Source.described("acs_income_2018", derive=_acs_income),
-        Source.described(
-            "compas", derive=partial(_compas, label="is_recid", subset="paper_subset")
-        ),
+        Source.described("compas", derive=_FULL),
         Source.described("compas_two_years", derive=_TWO_YEARS),
         Source.described("credit_default", derive=_credit_default, tidy=_named_credit_columns),
         Source.described("diabetes130", derive=_diabetes130, tidy=_named_diabetes_columns),
