@@ -9,12 +9,8 @@ import pandas as pd
 import pytest
 from publishers import kept
 
-from equipoise.datasets import (
+from equipoise.datasets import load_acs_income, load_credit_default, load_diabetes130
 from equipoise.datasets.loaders import SOURCES
-    load_acs_income,
-    load_credit_default,
-    load_diabetes130,
-)
 
 
 def clients(nominal: bool) -> pd.DataFrame:

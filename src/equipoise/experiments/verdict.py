@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from importlib.resources import files
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -123,7 +124,10 @@ def _duel(baseline: str, rows: list[Row], quantile: float) -> Verdict:
 
 def write_markdown(verdicts: Sequence[Verdict]) -> str:
     """Write the verdicts as Markdown: counts first, then every panel with its numbers."""
-    parts = ["# Verdict", _PREFACE, "## Panels: dominates / matches / loses", _counts(verdicts)]
+    preface = (
+        files("equipoise.experiments").joinpath("texts/verdict.md").read_text("utf-8").rstrip()
+    )
+    parts = [preface, "## Panels: dominates / matches / loses", _counts(verdicts)]
     reductions = list(dict.fromkeys(v.reduction for v in verdicts))
     for (learner, notion), group in _by(verdicts, "learner", "notion"):
         parts += [f"## {learner}, {notion}", _panel_table(group, reductions)]
@@ -172,24 +176,3 @@ def _by(items: Iterable[Item], *names: str) -> Iterator[tuple[tuple[Any, ...], l
         row = item if isinstance(item, dict) else vars(item)
         groups.setdefault(tuple(row[name] for name in names), []).append(item)
     yield from groups.items()
-
-
-_PREFACE = """\
-Computed from the table of comparisons by `equipoise.experiments.verdict`; nothing is written by
-hand. Each cell judges a reduction against a baseline on the people tested on, at the baseline's own
-violation of the constraint. The number is the error of the reduction minus that of the baseline
-(below zero is better), and ± what chance can do to it: 95 % over samples of the people tested on,
-divided over the settings compared.
-
-- **dominates**: errs less beyond uncertainty for at least one setting, and never loses.
-- **matches**: no difference beyond uncertainty.
-- **loses**: errs more beyond uncertainty for some setting, or cannot get as fair.
-
-The number is that of the setting that decided, otherwise that of the largest difference. A number
-in brackets says by how much the reduction violates the constraint more, where it does not get as
-fair as the baseline, but the difference is within uncertainty; "less fair by" where it is not.
-"any setting" are the interpolants of a baseline, and thresholds relaxed by a bound; without these
-words the method is as published. Of methods with many settings those on the training Pareto
-frontier are compared. "train" is the largest difference of errors in any panel on the people
-learned from, at the baseline's violation there: above zero where some baseline was better at what
-all of them optimise."""

@@ -11,12 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
-from equipoise.cli.dask.files import ParquetFiles, Piece, open_files
-from equipoise.cli.dask.summary import PieceReader, Summary, coded, summarize
+from equipoise.cli.dask.files import (
+    ParquetFiles,
+    Piece,
+    PieceReader,
+    Summary,
+    coded,
+    open_files,
+    summarize,
+)
 from equipoise.cli.tables.columns import as_kinds, as_number, import_pyarrow, plain_values
 from equipoise.cli.tables.encoding import make_encoder, without_names
 from equipoise.cli.tables.people import Columns, Examples, Request, check_groups, read_label
-from equipoise.cli.training_data import TrainingData
+from equipoise.cli.training import TrainingData
 
 #: Rows of the sample that the encoder is fitted to, about. Tables with no more are exact.
 SAMPLE_ROWS = 1_000_000
