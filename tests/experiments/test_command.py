@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from made import QUIET, ROWS, violation_of
 
-from equipoise.experiments import reproduce
+from equipoise.experiments import reproduce, tasks
 from equipoise.experiments.methods import METHODS
 from equipoise.experiments.panels import PROBLEMS, Panel
 from equipoise.experiments.tasks import Task, run_task

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from equipoise.cells.table import Array
@@ -19,7 +20,6 @@ from equipoise.cli.tables.columns import (
     as_category,
     as_kinds,
     as_number,
-    import_pyarrow,
     is_missing,
     kind_of_type,
 )
@@ -41,7 +41,6 @@ class Piece:
 
     def read(self, names: Sequence[str]) -> Any:
         """Return some columns, as a ``pyarrow.Table``."""
-        pa = import_pyarrow()
         try:
             return self.fragment.to_table(columns=list(names))
         except FileNotFoundError:
@@ -87,7 +86,7 @@ class ParquetFiles:
 
     def feature_kind(self, name: str) -> Kind | None:
         """Return what a feature is; refuse what would be read differently from piece to piece."""
-        types = import_pyarrow().types
+        types = pa.types
         for found in self.types[name]:
             if types.is_dictionary(found) and types.is_floating(found.value_type):
                 raise ValueError(
@@ -120,7 +119,6 @@ class ParquetFiles:
 
 def open_files(data: Path) -> ParquetFiles:
     """Read the footers of the files that are meant: one file, a folder, or a pattern."""
-    pa = import_pyarrow()
     from pyarrow.dataset import ParquetFileFormat
     from pyarrow.fs import LocalFileSystem
 
@@ -199,7 +197,7 @@ class PieceReader:
         """Return the rows of a piece that lack nothing and are held out, or are not."""
         table = self.read(piece, features)
         rows = self.whole(table) & (self.is_held_out(piece) == held_out)
-        return table.filter(import_pyarrow().array(rows))
+        return table.filter(pa.array(rows))
 
     def whole(self, table: Any) -> NDArray[np.bool_]:
         """Return which rows lack nothing."""
@@ -255,7 +253,7 @@ def summarize(client: Any, pieces: Sequence[Piece], reader: PieceReader) -> Summ
 
 def summarize_piece(piece: Piece, reader: PieceReader) -> Summary:
     """Return the summary of one piece."""
-    table, mask = reader.read(piece, reader.features), import_pyarrow().array
+    table, mask = reader.read(piece, reader.features), pa.array
     whole = reader.whole(table)
     learned = whole & ~reader.is_held_out(piece)
     found = Summary(piece.rows, int(whole.sum()))
@@ -291,7 +289,6 @@ def _drawn(piece: Piece, share: float, salt: int) -> NDArray[np.bool_]:
 
 def coded(column: Any) -> tuple[NDArray[np.intp], list[Any]]:
     """Return the values of a column as numbers of distinct ones, and these as Python has them."""
-    pa = import_pyarrow()
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column

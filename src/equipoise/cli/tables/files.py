@@ -12,8 +12,12 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.ipc
+
 from equipoise.atomic_files import new_file
-from equipoise.cli.tables.columns import Kind, as_kinds, import_pyarrow
+from equipoise.cli.tables.columns import Kind, as_kinds
 
 _FORMATS = {
     **dict.fromkeys((".csv", ".tsv"), "csv"),
@@ -60,13 +64,12 @@ def read_table(path: str | Path, *, missing: Sequence[str] = ()) -> Any:
     >>> table.to_pydict()
     {'age': [30, None], 'town': ['Rome', 'Oslo']}
     """
-    pa = import_pyarrow()
     with _readable(path), ExitStack() as stack:
         if format_of(path) == "csv":
             stream = stack.enter_context(pa.input_stream(str(path), compression="detect"))
             table = pa.csv.read_csv(stream, **_csv_options(path, missing))
         elif format_of(path) == "parquet":
-            table = pa.parquet.ParquetFile(path).read()
+            table = _open_parquet(path).read()
         else:
             table = _open_arrow(stack.enter_context(pa.memory_map(str(path)))).read_all()
         _check_names(table.schema.names, path)
@@ -109,7 +112,7 @@ def read_batches(
 def _batches(
     path: Path, kinds: Mapping[str, Kind], missing: Sequence[str]
 ) -> Iterator[tuple[Any, float]]:
-    pa, names = import_pyarrow(), list(kinds)
+    names = list(kinds)
     if format_of(path) == "csv":
         size = max(path.stat().st_size, 1)
         types = _csv_types(path, missing, kinds)
@@ -119,7 +122,7 @@ def _batches(
             for batch in pa.csv.open_csv(stream, **_csv_options(path, missing, types)):
                 yield pa.Table.from_batches([batch]), min(file.tell() / size, 1.0)
     elif format_of(path) == "parquet":
-        file = pa.parquet.ParquetFile(path)
+        file = _open_parquet(path)
         done = 0
         for batch in file.iter_batches(batch_size=_BATCH_ROWS, columns=names):
             done += batch.num_rows
@@ -168,7 +171,7 @@ class TableWriter(ExitStack):
 
     def write(self, columns: Mapping[str, Any]) -> None:
         """Add some rows; all batches have the same columns, of the same types."""
-        batch = import_pyarrow().table(dict(columns))
+        batch = pa.table(dict(columns))
         if self._writer is None:
             writer = open_writer(self._partial, self.format, batch.schema, self.path)
             self._writer = self.enter_context(writer)
@@ -177,12 +180,13 @@ class TableWriter(ExitStack):
 
 def open_writer(target: Path | BinaryIO, format_: str, schema: Any, named: Path) -> Any:
     """Return pyarrow's writer of a format, to a file or a stream."""
-    pa = import_pyarrow()
     where = str(target) if isinstance(target, Path) else target
     if format_ == "csv":
         return _CsvWriter(target, schema.names, "\t" if ".tsv" in named.suffixes else ",")
     if format_ == "parquet":
-        return pa.parquet.ParquetWriter(where, schema)
+        from pyarrow.parquet import ParquetWriter
+
+        return ParquetWriter(where, schema)
     return pa.ipc.new_file(where, schema)
 
 
@@ -230,7 +234,6 @@ def _no_formula(value: Any) -> Any:
 def _csv_options(
     path: str | Path, missing: Sequence[str] = (), types: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    pa = import_pyarrow()
     convert = pa.csv.ConvertOptions(strings_can_be_null=True)
     convert.null_values = [*convert.null_values, *missing]
     if types is not None:
@@ -246,7 +249,6 @@ def _csv_options(
 
 def _csv_types(path: Path, missing: Sequence[str], kinds: Mapping[str, Kind]) -> dict[str, Any]:
     """Return the types to read columns as, the same for every block whatever is in it."""
-    pa = import_pyarrow()
     seen, types = _schema(path, missing), {}
     for name, kind in kinds.items():
         found = seen.field(name).type
@@ -258,9 +260,8 @@ def _csv_types(path: Path, missing: Sequence[str], kinds: Mapping[str, Kind]) ->
 
 def _schema(path: str | Path, missing: Sequence[str] = ()) -> Any:
     """Return the columns of a file and their types; in CSV files, those of the first block."""
-    pa = import_pyarrow()
     if format_of(path) == "parquet":
-        return pa.parquet.ParquetFile(path).schema_arrow
+        return _open_parquet(path).schema_arrow
     if format_of(path) == "csv":
         with pa.input_stream(str(path), compression="detect") as stream:
             return pa.csv.open_csv(stream, **_csv_options(path, missing)).schema
@@ -268,9 +269,14 @@ def _schema(path: str | Path, missing: Sequence[str] = ()) -> Any:
         return _open_arrow(source).schema
 
 
+def _open_parquet(path: str | Path) -> Any:
+    from pyarrow.parquet import ParquetFile  # slow to import
+
+    return ParquetFile(path)
+
+
 def _open_arrow(source: Any) -> Any:
     """Open a file of Arrow's, which is of one of two kinds."""
-    pa = import_pyarrow()
     with suppress(pa.ArrowInvalid):
         return pa.ipc.open_file(source)
     source.seek(0)
@@ -287,7 +293,7 @@ def _check_names(names: list[str], path: str | Path) -> None:
 @contextmanager
 def _readable(path: str | Path) -> Iterator[None]:
     """Turn pyarrow's errors about a file into sentences."""
-    pa, path = import_pyarrow(), Path(path)
+    path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}.")
     if path.is_dir():
