@@ -18,7 +18,7 @@ from equipoise.report.evaluate import model_point
 def at(
     *,
     file: Annotated[Path, typer.Argument(help="A frontier file.")],
-    eps: Annotated[float, typer.Option("--eps", help="The bound.")],
+    eps: Annotated[float, opt.option("The bound.")],
     output: opt.ModelOutput = Path("model.equipoise"),
     trust: opt.Trust = None,
     results: opt.Results,

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import typer
 from numpy.typing import NDArray
 
 from equipoise import metrics
@@ -39,12 +38,9 @@ def audit(
     *,
     table: opt.LabelledTable,
     prediction: Annotated[
-        str | None,
-        typer.Option(
-            "--prediction", help="A column of decisions, or of probabilities of the favourable one."
-        ),
+        str | None, opt.option("A column of decisions, or of probabilities of the favourable one.")
     ] = None,
-    page: Annotated[Path | None, typer.Option("--page", help="Also write a report page.")] = None,
+    page: Annotated[Path | None, opt.option("Also write a report page.")] = None,
     results: opt.Results,
 ) -> None:
     """Tell how unfair labels or predictions are.

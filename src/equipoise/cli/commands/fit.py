@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from equipoise.cli import options as opt
 from equipoise.cli.model_files import check_outputs, made, write_model
 from equipoise.cli.result_tables import show_groups, show_measured
@@ -20,7 +18,7 @@ def fit(
     *,
     table: opt.FeatureTable,
     eps: Annotated[
-        float | None, typer.Option("--eps", help="The bound; by default that of the constraint.")
+        float | None, opt.option("The bound; by default that of the constraint.")
     ] = None,
     training: opt.Training,
     max_iter: opt.MaxIter = 100,

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated, Any, Protocol
 
 import numpy as np
-import typer
 
 from equipoise.cli import options as opt
 from equipoise.cli.model_files import ModelFile, check_outputs, open_classifier
@@ -31,12 +30,12 @@ def predict(
     data: opt.Data,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="CSV, Parquet or Arrow; by default CSV is printed."),
+        opt.option("CSV, Parquet or Arrow; by default CSV is printed.", "--output", "-o"),
     ] = None,
     id_column: Annotated[
         str | None,
-        typer.Option(
-            "--id", help="A column that identifies people: the same id always gets the same draw."
+        opt.option(
+            "A column that identifies people: the same id always gets the same draw.", "--id"
         ),
     ] = None,
     eps: opt.FrontierEps = None,

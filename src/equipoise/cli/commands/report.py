@@ -24,11 +24,9 @@ def report(
         Path | None, typer.Argument(help="New people to measure on: CSV, Parquet or Arrow.")
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The page; by default beside the file.")
+        Path | None, opt.option("The page; by default beside the file.", "--output", "-o")
     ] = None,
-    card: Annotated[
-        Path | None, typer.Option("--card", help="Also write the model card, as Markdown.")
-    ] = None,
+    card: Annotated[Path | None, opt.option("Also write the model card, as Markdown.")] = None,
     drop_missing: opt.DropMissing = False,
     trust: opt.Trust = None,
     results: opt.Results,
