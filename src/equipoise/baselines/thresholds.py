@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,6 @@ from equipoise.cells.table import Array
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.groups import group_name
 from equipoise.rows.hashing import draw_uniform, salt_of
-from equipoise.rows.people import People
 from equipoise.rows.validation import check_features, read_columns, read_weights
 
 #: Probabilities below this are rounding of the linear program.
@@ -84,26 +83,14 @@ class ThresholdOptimizer(Baseline):
         self.constraint = constraint
         self.random_state = random_state
 
-    def fit(
-        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
-    ) -> Self:
-        """Fit the learner and find the thresholds.
-
-        Parameters
-        ----------
-        X, y
-            See `Unconstrained.fit`.
-        sensitive_features : array-like or data frame of n rows
-            The groups; of several columns, every combination that occurs. Needed again to predict.
-        sample_weight : array-like of shape (n,), optional
-            Weights of the examples in the learner, the error and the constraint.
-        """
+    def _check(self) -> None:
         if not isinstance(self.constraint, Constraint):
             raise TypeError(
                 f"constraint is {self.constraint!r}; expected a Constraint such as "
                 "DemographicParity(eps=0)."
             )
-        cells, classes = People(X, y, sensitive_features, sample_weight=sample_weight).read_plain()
+
+    def _train(self, X: Any, cells: Cells, classes: NDArray) -> dict[str, Any]:
         label = cells.spread(cells.label)
         estimator = fit_learner(self.estimator, X, label, cells.weight)
         scores = read_scores(estimator, X)
@@ -115,12 +102,13 @@ class ThresholdOptimizer(Baseline):
             for g in range(number.max() + 1)
         ]
         mixtures, error = mix_thresholds(hulls, number, cells, self.constraint)
-        self._keep(X, estimator, classes)
-        self.sensitive_names_in_ = list(cells.sensitive)
-        self.thresholds_ = dict(zip(cells.groups(), mixtures, strict=True))
-        self.error_ = error
-        self.salt_ = salt_of(cells, classes) if self.random_state is None else self.random_state
-        return self
+        return {
+            "estimator_": estimator,
+            "sensitive_names_in_": list(cells.sensitive),
+            "thresholds_": dict(zip(cells.groups(), mixtures, strict=True)),
+            "error_": error,
+            "salt_": salt_of(cells, classes) if self.random_state is None else self.random_state,
+        }
 
     def predict(
         self,
