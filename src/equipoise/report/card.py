@@ -105,7 +105,7 @@ def card_sections(contents: ReportContents, *, eps: float | None = None) -> list
         CardSection(
             "Ethical considerations",
             ["What the constraint does not promise:"],
-            [f"{short} {why}" for short, why in NOT_PROMISED],
+            [f"{short} {why}" for short, why in NOT_PROMISED.items()],
         ),
         CardSection(
             "Caveats and recommendations",

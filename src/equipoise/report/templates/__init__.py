@@ -27,7 +27,7 @@ def page_template() -> Template:
     """Return the template of the page; whatever it shows is escaped."""
     environment = _environment(autoescape=True)
     names = "RATES", "DECISION_RATES", "RATE_NAMES", "RATE_MEANINGS", "NOT_PROMISED"
-    environment.globals |= {name: getattr(text, name) for name in names}
+    environment.globals |= {name: getattr(text, name) for name in names} | {"asset": asset}
     environment.filters |= {
         function.__name__: function
         for function in (
