@@ -235,18 +235,13 @@ def mix_thresholds(
 
 @dataclass(frozen=True, eq=False)
 class Hull:
-    """The corners of what randomized thresholds on the scores of one group can do.
+    """The V corners of what randomized thresholds on the scores of one group can do.
 
-    Attributes
-    ----------
-    thresholds : array of shape (V,)
-        Descending, from infinity (select nobody) to minus infinity; a score above it is selected.
-    selected : array of shape (V, 2)
-        Weight of the people with label 0 and with label 1 who are selected.
+    Thresholds descend from infinity (select nobody) to minus infinity; scores above are selected.
     """
 
     thresholds: Array
-    selected: Array
+    selected: Array  #: Weight of those with label 0 and with label 1 who are selected: (V, 2).
 
     @classmethod
     def of(cls, scores: Array, label: NDArray[np.integer], weight: Array) -> Hull:

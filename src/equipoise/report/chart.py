@@ -75,13 +75,7 @@ def point_summary(point: PointContents) -> str:
 
 
 class Chart:
-    """Error against the largest difference, for every point of a frontier.
-
-    Parameters
-    ----------
-    contents : ReportContents
-        Of a frontier.
-    """
+    """Error against the largest difference, for every point of a frontier."""
 
     width, height = 720, 430
     left, right, top, bottom = 108, 704, 14, 358
@@ -132,18 +126,8 @@ _WIDE = 20
 
 @dataclass(frozen=True)
 class Axis:
-    """A linear or logarithmic axis.
+    """A linear or logarithmic axis, from ``low`` at the place ``start`` to ``high`` at ``end``.
 
-    Attributes
-    ----------
-    low, high : float
-        The numbers at its ends.
-    start, end : float
-        Where on the picture these are.
-    logarithmic : bool
-
-    Examples
-    --------
     >>> axis = Axis(0.01, 1.0, 0.0, 100.0, logarithmic=True)
     >>> axis.place(0.1), axis.place(0.0)  # what lies outside is put at the end
     (50.0, 0.0)
@@ -163,13 +147,8 @@ class Axis:
     ) -> Axis:
         """Return an axis that shows these numbers, with some room at its ends.
 
-        Parameters
-        ----------
-        ratios : bool
-            Whether it may be logarithmic, if the numbers differ that much.
+        With ``ratios`` it is logarithmic if the numbers differ that much.
 
-        Examples
-        --------
         >>> Axis.over([0.001, 0.2], 0, 1, ratios=True).logarithmic
         True
         >>> Axis.over([0.1, 0.2], 0, 1).ticks()

@@ -89,24 +89,13 @@ class GroupRows:
 
 @dataclass(frozen=True)
 class Page:
-    """All that the template of the page shows.
-
-    Attributes
-    ----------
-    contents : ReportContents
-    numbers : str or None
-        The contents as JSON that is safe inside of a script element.
-    most_groups : int
-        How many groups the tables have, at most.
-    """
+    """All that the template of the page shows."""
 
     contents: ReportContents
-    numbers: str | None
-    most_groups: int
-    #: Of the inequalities of a constraint, which can be thousands, only the worst are shown.
-    most_rows: int = 8
-    #: Features of a kind that are named; the rest are counted.
-    most_features: int = 30
+    numbers: str | None  #: The contents as JSON that is safe inside of a script element.
+    most_groups: int  #: How many groups the tables have.
+    most_rows: int = 8  #: Inequalities, of thousands perhaps: only the worst are shown.
+    most_features: int = 30  #: Features of a kind that are named; the rest are counted.
 
     @property
     def level(self) -> str:

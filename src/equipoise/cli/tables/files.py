@@ -6,6 +6,7 @@ Files of all formats give the same values for the same data, see `equipoise.cli.
 from __future__ import annotations
 
 import csv
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from io import TextIOWrapper
@@ -48,14 +49,8 @@ def format_of(path: str | Path) -> str:
 def read_table(path: str | Path, *, missing: Sequence[str] = ()) -> Any:
     """Return a whole file as a ``pyarrow.Table``, types as found.
 
-    Parameters
-    ----------
-    path : str or Path
-    missing : sequence of str
-        What stands for a missing value in a CSV file, besides nothing, NA, NaN and null.
+    ``missing`` also stand for missing values in a CSV file, as nothing, NA, NaN and null do.
 
-    Examples
-    --------
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "people.csv")
@@ -93,15 +88,7 @@ def read_batches(
 ) -> Iterator[Any]:
     """Yield some columns of a file, batch by batch: files larger than memory can be read so.
 
-    Parameters
-    ----------
-    path : str or Path
-    columns : mapping from name to "number" or "category"
-        What to read, and as what.
-    missing : sequence of str
-        As for `read_table`.
-    progress : callable
-        Told after every batch which share of the file has been read.
+    ``progress`` is told after every batch which share of the file has been read.
     """
     with _readable(path):
         for batch, share in _batches(Path(path), columns, missing):
@@ -143,13 +130,8 @@ def _batches(
 class TableWriter(ExitStack):
     """Writes a table batch by batch, in the format of the file's ending, whole or not at all.
 
-    Parameters
-    ----------
-    path : str or Path
-    overwrite : bool, default=False
+    Without a file it is printed as CSV.
 
-    Examples
-    --------
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "decisions.csv")
@@ -160,34 +142,36 @@ class TableWriter(ExitStack):
     {'id': ['a', 'b'], 'decision': [1, 0]}
     """
 
-    def __init__(self, path: str | Path, *, overwrite: bool = False) -> None:
+    def __init__(self, path: str | Path | None, *, overwrite: bool = False) -> None:
         super().__init__()
-        self.path, self.overwrite, self.format = Path(path), overwrite, format_of(path)
+        self.path, self.overwrite = path, overwrite
+        self.format = "csv" if path is None else format_of(path)
         self._writer: Any = None
 
     def __enter__(self) -> Self:
-        self._partial = self.enter_context(new_file(self.path, overwrite=self.overwrite))
+        self._target: Path | BinaryIO
+        if self.path is None:
+            self._target = sys.stdout.buffer
+        else:
+            self._target = self.enter_context(new_file(self.path, overwrite=self.overwrite))
         return self
 
     def write(self, columns: Mapping[str, Any]) -> None:
         """Add some rows; all batches have the same columns, of the same types."""
         batch = pa.table(dict(columns))
         if self._writer is None:
-            writer = open_writer(self._partial, self.format, batch.schema, self.path)
-            self._writer = self.enter_context(writer)
+            self._writer = self.enter_context(self._open(batch.schema))
         self._writer.write_table(batch)
 
+    def _open(self, schema: Any) -> Any:
+        """Return the writer of the format."""
+        if self.format == "csv":
+            return _CsvWriter(self._target, schema.names, _delimiter(self.path or ""))
+        if self.format == "parquet":
+            from pyarrow.parquet import ParquetWriter
 
-def open_writer(target: Path | BinaryIO, format_: str, schema: Any, named: Path) -> Any:
-    """Return pyarrow's writer of a format, to a file or a stream."""
-    where = str(target) if isinstance(target, Path) else target
-    if format_ == "csv":
-        return _CsvWriter(target, schema.names, "\t" if ".tsv" in named.suffixes else ",")
-    if format_ == "parquet":
-        from pyarrow.parquet import ParquetWriter
-
-        return ParquetWriter(where, schema)
-    return pa.ipc.new_file(where, schema)
+            return ParquetWriter(str(self._target), schema)
+        return pa.ipc.new_file(str(self._target), schema)
 
 
 class _CsvWriter:
@@ -231,6 +215,10 @@ def _no_formula(value: Any) -> Any:
     return f"'{value}"
 
 
+def _delimiter(path: str | Path) -> str:
+    return "\t" if ".tsv" in Path(path).suffixes else ","
+
+
 def _csv_options(
     path: str | Path, missing: Sequence[str] = (), types: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
@@ -240,9 +228,7 @@ def _csv_options(
         convert.include_columns, convert.column_types = list(types), dict(types)
     return {
         "read_options": pa.csv.ReadOptions(block_size=_BATCH_BYTES),
-        "parse_options": pa.csv.ParseOptions(
-            delimiter="\t" if ".tsv" in Path(path).suffixes else ",", newlines_in_values=True
-        ),
+        "parse_options": pa.csv.ParseOptions(delimiter=_delimiter(path), newlines_in_values=True),
         "convert_options": convert,
     }
 
