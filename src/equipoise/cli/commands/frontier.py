@@ -42,14 +42,9 @@ def frontier(
     traced = read_bounds(bounds)
     with prepared.open_data(terminal) as data:
         model = prepared.fit(Frontier, data, terminal, bounds=traced, max_iter=max_iter)
+        about = data.contents(model)
         contents = summarize(
-            model,
-            data.people,
-            data.contents(model),
-            file=output.name,
-            level=results.level,
-            suppress_below=results.suppress_below,
-            seed=training.seed,
+            model, data.people, about, seed=training.seed, **results.of_file(output)
         )
         data.write_held_out(training.held_out, force=results.force, terminal=terminal)
     contents = replace(

@@ -65,14 +65,7 @@ def make_contents(
         summary = replace(
             summary, source=f"{summary.source}; test: {data.name}", test_rows=len(people["test"])
         )
-    contents = summarize(
-        opened.model,
-        people,
-        summary,
-        file=opened.path.name,
-        level=results.level,
-        suppress_below=results.suppress_below,
-        seed=opened.metadata.get("made", {}).get("seed"),
-    )
+    seed = opened.metadata.get("made", {}).get("seed")
+    contents = summarize(opened.model, people, summary, seed=seed, **results.of_file(opened.path))
     learner = repr(opened.model.estimator.steps[-1][1])
     return replace(contents, learner=learner, command=command_line())
