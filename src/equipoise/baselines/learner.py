@@ -55,7 +55,8 @@ class Baseline(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         cells, classes = People(X, y, sensitive_features, sample_weight=sample_weight).read_plain()
         fitted = self._train(X, cells, classes)
         check_features(self, X, reset=True)
-        vars(self).update(fitted, classes_=classes)
+        for name, value in {**fitted, "classes_": classes}.items():
+            setattr(self, name, value)
         return self
 
     def _check(self) -> None:

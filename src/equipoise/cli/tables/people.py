@@ -49,7 +49,8 @@ class Columns:
     @classmethod
     def from_dict(cls, given: dict[str, Any]) -> Columns:
         """Return the columns that `to_dict` has written."""
-        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in given.items()})
+        lists = {k: tuple(v) for k, v in given.items() if isinstance(v, list)}
+        return cls(**{**given, **lists})
 
 
 @dataclass(frozen=True, eq=False)
