@@ -115,7 +115,7 @@ def _from_arrow(array: Any, pa: Any) -> Column:
         array = array.dictionary_encode()
     if pa.types.is_dictionary(array.type):
         codes = array.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)
-        return _sorted(codes, np.array(array.dictionary.to_pylist(), dtype=str))
+        return _spread(Column.from_strings(array.dictionary.to_pylist(), missing=()), codes)
     values = array.to_numpy(zero_copy_only=False)
     if values.dtype == object:  # booleans with nulls
         values = np.array([np.nan if value is None else value for value in values], dtype=float)
@@ -124,14 +124,6 @@ def _from_arrow(array: Any, pa: Any) -> Column:
             values.astype("datetime64[D]" if pa.types.is_date(array.type) else "datetime64[s]")
         )
     return Column(values)
-
-
-def _sorted(codes: NDArray[Any], categories: NDArray[Any]) -> Column:
-    """Renumber codes so that categories are in the order of `Column.from_strings`."""
-    whole = all(value.isdecimal() for value in categories.tolist())
-    order = np.argsort(categories.astype(int) if whole else categories, kind="stable")
-    rank = np.append(np.argsort(order), -1)
-    return Column(rank[codes], categories[order])
 
 
 def from_frame(frame: Any, kinds: Kinds) -> Table:

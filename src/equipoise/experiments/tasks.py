@@ -17,9 +17,8 @@ from equipoise.atomic_files import new_file
 from equipoise.cells.table import Array
 from equipoise.experiments.learners import LEARNERS, N_BOUNDS, Learner
 from equipoise.experiments.measurements import Row, measure_all
-from equipoise.experiments.methods import Method, outcomes_of
+from equipoise.experiments.methods import Method, all_methods, outcomes_of
 from equipoise.experiments.panels import NOTIONS, Panel, load_split
-from equipoise.experiments.rival_methods import all_methods
 
 #: Raised when results computed before mean something else than those computed now.
 FORMAT = 1
