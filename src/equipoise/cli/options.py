@@ -158,11 +158,7 @@ class Results:
 
     def of_file(self, path: Path) -> dict[str, Any]:
         """Return the options of a report about a model file."""
-        return {
-            "level": self.level,
-            "suppress_below": self.suppress_below,
-            "file": path.name,
-        }
+        return {"level": self.level, "suppress_below": self.suppress_below, "file": path.name}
 
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:

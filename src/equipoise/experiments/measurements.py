@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
 from equipoise.atomic_files import new_file
 from equipoise.cells.table import Array
@@ -18,12 +19,26 @@ COLUMNS = (
     *("error_low", "error_high", "violation", "violation_low", "violation_high", "fits"),
 )
 Row = dict[str, str | float | int | None]
+Item = TypeVar("Item")
 
 
 def number(row: Row, name: str) -> float:
     """Return a column of a row as a number; NaN where there is none."""
     value = row[name]
     return float("nan") if value is None or value == "" else float(value)
+
+
+def grouped(items: Iterable[Item], *names: str) -> Iterator[tuple[tuple[Any, ...], list[Item]]]:
+    """Yield groups by columns or attributes, in the order in which they first appear.
+
+    >>> [(key, len(some)) for key, some in grouped([{"a": 2}, {"a": 1}, {"a": 2}], "a")]
+    [((2,), 2), ((1,), 1)]
+    """
+    groups: dict[tuple[Any, ...], list[Item]] = {}
+    for item in items:
+        row = item if isinstance(item, dict) else vars(item)
+        groups.setdefault(tuple(row[name] for name in names), []).append(item)
+    yield from groups.items()
 
 
 def measure(decisions: Array, people: Part, notion: Notion) -> Row:
