@@ -94,18 +94,10 @@ def _names(table: GroupTable, hidden: Mask) -> set[Hashable]:
 
 
 class RowFacts(NamedTuple):
-    """What is known of each inequality over some cells, whatever is decided.
+    """What is known of each inequality over some cells, whatever is decided."""
 
-    Attributes
-    ----------
-    people : array of shape (K,)
-        How many people its rarest rate was measured on.
-    hidden : mask of shape (K,)
-        Whether it is suppressed: about a suppressed group, or about too few people.
-    """
-
-    people: Array
-    hidden: Mask
+    people: Array  #: How many people its rarest rate was measured on.
+    hidden: Mask  #: Whether it is suppressed: about a suppressed group, or about too few people.
 
     @classmethod
     def of(cls, constraint: Constraint, cells: CellTable, known: CellTable, least: int) -> RowFacts:
