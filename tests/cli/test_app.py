@@ -47,9 +47,11 @@ def test_a_group_of_options_is_options_to_the_user_and_one_value_to_the_command(
     assert names[-5:] == ["more", "level", "suppress_below", "force", "machine"]
     table = {"data": Path("x.csv"), "label": "y", "sensitive": ["a"], "positive": None}
     table |= {"weight": "w", "missing": None, "drop_missing": True}
+    table |= {"separator": ";", "decimal": None, "encoding": None}
     run(**table, more=4, level=0.9, suppress_below=10, force=False, machine=True)
     ((read, more, results),) = seen
     request = read.request()
+    assert read.dialect().separator == ";"
     assert (request.label, request.weight, request.missing, request.drop_missing) == (
         "y",
         "w",

@@ -15,7 +15,10 @@ def test_the_data_are_summed_up(made):
     assert data.labels == ("no", "yes")
     assert data.base_rate == np.mean(np.concatenate([train.y, test.y]) == "yes")
     assert (data.sensitive, data.control, data.weight) == (["sex"], [], None)
-    assert data.features == {"column 0": "number", "column 1": "number"}
+    assert [(column.name, column.kind) for column in data.columns] == [
+        ("column 0", "number"),
+        ("column 1", "number"),
+    ]
     assert [point.eps for point in made.contents.points] == BOUNDS
 
 

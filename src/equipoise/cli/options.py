@@ -15,6 +15,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from equipoise.cli.names import CONSTRAINTS, LEARNERS
+from equipoise.cli.tables.dialect import Dialect
 from equipoise.cli.tables.people import Request
 from equipoise.report.contents import SUPPRESS_BELOW
 
@@ -24,7 +25,7 @@ def option(help: str, *names: str, **more: Any) -> Any:
     return typer.Option(*names, help=help, **more)
 
 
-Data = Annotated[Path, typer.Argument(help="A table: CSV (also .gz), Parquet or Arrow.")]
+Data = Annotated[Path, typer.Argument(help="A table: CSV (also .gz), Parquet, Arrow or Excel.")]
 DropMissing = Annotated[
     bool,
     option("Leave out rows without label, group or weight, rather than stop.", "--drop-missing"),
@@ -45,7 +46,26 @@ FrontierEps = Annotated[float | None, option("The bound, for a frontier.", "--ep
 
 
 @dataclass(frozen=True, kw_only=True)
-class LabelledTable:
+class Format:
+    """How a CSV file is written."""
+
+    separator: Annotated[
+        str | None, option("The character between columns of a CSV file; found out by default.")
+    ] = None
+    decimal: Annotated[
+        str | None, option("The decimal mark in a CSV file, '.' or ','; found out by default.")
+    ] = None
+    encoding: Annotated[
+        str | None, option("Of a CSV file, such as latin-1; found out by default.")
+    ] = None
+
+    def dialect(self) -> Dialect:
+        """Return what is said about the file."""
+        return Dialect(self.separator, self.decimal, self.encoding)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabelledTable(Format):
     """A table, and which of its columns are label, groups and weights."""
 
     data: Data
@@ -62,9 +82,9 @@ class LabelledTable:
 
     def request(self) -> Request:
         """Return which columns are to be read, and how."""
-        given = {name: value for name, value in vars(self).items() if value is not None}
-        del given["data"]
-        return Request(**given)
+        apart = {"data", *(part.name for part in fields(Format))}
+        given = vars(self).items()
+        return Request(**{k: v for k, v in given if v is not None and k not in apart})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,6 +209,7 @@ def with_groups(command: Callable[..., None]) -> Callable[..., None]:
 
 def _options_of(group: Any) -> list[inspect.Parameter]:
     hints = get_type_hints(group, include_extras=True)
+    last = {part.name for part in fields(Format)}  # asked for least
     return [
         inspect.Parameter(
             part.name,
@@ -196,5 +217,5 @@ def _options_of(group: Any) -> list[inspect.Parameter]:
             default=inspect.Parameter.empty if part.default is MISSING else part.default,
             annotation=hints[part.name],
         )
-        for part in fields(group)
+        for part in sorted(fields(group), key=lambda part: part.name in last)
     ]

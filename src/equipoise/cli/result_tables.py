@@ -8,7 +8,13 @@ from typing import Any
 from equipoise.cli.terminal import Terminal
 from equipoise.constraints.rates import GROUP_RATES
 from equipoise.game.lagrangian import is_met
-from equipoise.report.contents import GroupContents, PointContents, Range, ReportContents
+from equipoise.report.contents import (
+    ColumnContents,
+    GroupContents,
+    PointContents,
+    Range,
+    ReportContents,
+)
 from equipoise.report.text import SUPPRESSED, whose
 
 #: The verdict that makes `certify` exit with 1.
@@ -16,6 +22,22 @@ EXCEEDED = "EXCEEDED"
 #: The verdict where nothing was compared, or too few people are left.
 UNKNOWN = "not known"
 _RATE_NAMES = {rate.column: rate.words for rate in GROUP_RATES}
+
+
+#: Columns of a table that are listed; the rest are counted.
+_MOST_COLUMNS = 60
+
+
+def show_columns(terminal: Terminal, columns: Sequence[ColumnContents], format_: str = "") -> None:
+    """Print how each column of a table was read."""
+    rows = [
+        [col.name, col.role, col.kind, "" if col.values is None else col.values, col.missing or ""]
+        for col in columns[:_MOST_COLUMNS]
+    ]
+    title = f"How the columns were read{format_ and ': '}{format_}"
+    if len(columns) > _MOST_COLUMNS:
+        rows.append([f"and {len(columns) - _MOST_COLUMNS} more", "", "", "", ""])
+    terminal.table(title, ["column", "used as", "read as", "values", "missing"], rows, note=True)
 
 
 def show_frontier(terminal: Terminal, contents: ReportContents) -> None:

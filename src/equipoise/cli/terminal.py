@@ -71,8 +71,15 @@ class Terminal:
         """Print a line about what is going on."""
         self.err.print(printable(text), soft_wrap=True)
 
-    def table(self, title: str, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-        """Print a table for people: words to the left, numbers to the right."""
+    def table(
+        self,
+        title: str,
+        header: Sequence[str],
+        rows: Sequence[Sequence[Any]],
+        *,
+        note: bool = False,
+    ) -> None:
+        """Print a table for people, as a result or a note: words to the left, numbers right."""
         if self.machine:
             return
         table = Table(title=Text(printable(title)), title_justify="left", box=box.SIMPLE_HEAD)
@@ -81,10 +88,11 @@ class Terminal:
             table.add_column(Text(printable(name)), justify="right" if numbers else "left")
         for row in rows:
             table.add_row(*(Text(printable(str(entry))) for entry in row))
-        with self.out.capture() as capture:
-            self.out.print(table)
+        console = self.err if note else self.out
+        with console.capture() as capture:
+            console.print(table)
         lines = (line.rstrip() for line in capture.get().splitlines())
-        print("\n".join(line for line in lines if line), file=self.out.file, end="\n\n")
+        print("\n".join(line for line in lines if line), file=console.file, end="\n\n")
 
     def emit(self, result: dict[str, Any]) -> None:
         """Print the result for machines."""

@@ -14,16 +14,16 @@ from sklearn.pipeline import Pipeline
 
 from equipoise.cli import options as opt
 from equipoise.cli.names import find_constraint, find_learner, find_oracle
-from equipoise.cli.tables.columns import is_missing
+from equipoise.cli.result_tables import show_columns
 from equipoise.cli.tables.encoding import make_encoder
-from equipoise.cli.tables.files import TableWriter
-from equipoise.cli.tables.people import Columns, Examples, Reader, Request, favourable
+from equipoise.cli.tables.files import TableWriter, naming
+from equipoise.cli.tables.people import Columns, Examples, Reader, Request, describe, favourable
 from equipoise.cli.terminal import Terminal, Tick
 from equipoise.constraints.base import Constraint
 from equipoise.engines import engine_for
 from equipoise.estimators.base import NU_SCALE
 from equipoise.oracles.specs import OracleSpec
-from equipoise.report.contents import DataContents
+from equipoise.report.contents import ColumnContents, DataContents
 
 #: Learners, by their names on the command line, that are trained where the rows are.
 ON_CLUSTERS = ("logistic", "xgboost", "lightgbm")
@@ -62,7 +62,10 @@ class Training:
         options = self.options
         given = (self.table.data, self.table.request(), options.test_size, options.seed)
         if options.dask is None:
-            yield read_training_data(*given, terminal.note)
+            reader = Reader(terminal.note, self.table.dialect())
+            data = read_training_data(*given, reader)
+            show_columns(terminal, data.read, reader.format)
+            yield data
             return
         from equipoise.cli.dask import cluster
         from equipoise.cli.dask.people import DaskReader
@@ -147,7 +150,8 @@ class TrainingData:
     columns: Columns
     encoder: Any  #: Turns features into numbers; frozen if it is fitted already.
     base_rate: float  #: The share of the favourable label.
-    missing: dict[str, int]  #: Missing values by feature.
+    read: list[ColumnContents]  #: How each column was read.
+    format: str = ""  #: How the file was written.
     held_out: Iterable[Any] = ()  #: Tables of the rows of test, as they were read.
 
     @property
@@ -186,19 +190,19 @@ class TrainingData:
             sensitive=list(columns.sensitive),
             control=list(columns.control),
             weight=columns.weight,
-            features=dict(columns.features),
-            missing={name: count for name, count in self.missing.items() if count},
+            columns=self.read,
+            format=self.format,
             fingerprint="" if model.people_ is None else model.people_.digest,
         )
 
 
 def read_training_data(
-    data: Path, request: Request, test_size: float, seed: int, note: Callable[[str], None]
+    data: Path, request: Request, test_size: float, seed: int, reader: Reader
 ) -> TrainingData:
     """Read a file into memory."""
-    reader = Reader(note)
     table = reader.whole(data, request)
-    people, columns = reader.training(table, request)
+    with naming(data):
+        people, columns = reader.training(table, request)
     learned, held_out = people.deal(test_size, seed)
     train = people.take(learned) if len(held_out) else people
     return TrainingData(
@@ -208,6 +212,7 @@ def read_training_data(
         columns=columns,
         encoder=make_encoder(columns.features, train.X),
         base_rate=float(np.average(favourable(people.y, columns), weights=people.sample_weight)),
-        missing={name: int(is_missing(people.X.column(name)).sum()) for name in columns.features},
+        read=describe(table, request.roles, columns.features),
+        format=reader.format,
         held_out=[table.take(held_out)],
     )

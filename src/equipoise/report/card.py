@@ -76,7 +76,7 @@ def model_card(contents: ReportContents, *, eps: float | None = None) -> str:
     Examples
     --------
     >>> from equipoise.report.contents import DataContents
-    >>> data = DataContents("a*b.csv", 2, 2, 0, "y", ("0", "1"), 0.5, ["sex"], [], None, {}, {})
+    >>> data = DataContents("a*b.csv", 2, 2, 0, "y", ("0", "1"), 0.5, ["sex"], [], None)
     >>> print(model_card(ReportContents("model", "Parity in a*b.csv", data)).splitlines()[0])
     # Model card: Parity in a\*b.csv
     """
@@ -137,7 +137,7 @@ def _model_facts(contents: ReportContents, point: PointContents | None) -> list[
 
 def _data_facts(contents: ReportContents) -> list[str]:
     data = contents.data
-    missing = ", ".join(f"{name} {count:,}" for name, count in data.missing.items())
+    missing = ", ".join(f"{col.name} {col.missing:,}" for col in data.columns if col.missing)
     optional = [
         ("Weights", data.weight),
         ("Features", ", ".join(data.features)),

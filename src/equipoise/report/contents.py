@@ -134,11 +134,28 @@ class PointContents:
 
 
 @dataclass(frozen=True)
+class ColumnContents:
+    """How a column of the table was read.
+
+    ``role`` is "label", "group", "control", "weight", "feature", "group, feature" or "left out",
+    ``kind`` what its values are taken for, ``missing`` how many there are not. ``values`` counts
+    the different values of a category, None where that is not known.
+    """
+
+    name: str
+    role: str
+    kind: str
+    missing: int = 0
+    values: int | None = None
+
+
+@dataclass(frozen=True)
 class DataContents:
     """The data: where from, how many, and which columns are what.
 
-    ``labels`` are the unfavourable and the favourable label. ``missing`` counts missing values by
-    column, where there are any. ``fingerprint`` is a hash of the table that was learned from.
+    ``labels`` are the unfavourable and the favourable label. ``columns`` tells how each column was
+    read, ``format`` how the file was written. ``fingerprint`` is a hash of the table that was
+    learned from.
     """
 
     source: str
@@ -151,9 +168,19 @@ class DataContents:
     sensitive: list[str]
     control: list[str]
     weight: str | None
-    features: dict[str, str]
-    missing: dict[str, int]
+    columns: list[ColumnContents] = field(default_factory=list)
+    format: str = ""
     fingerprint: str = ""
+
+    @property
+    def features(self) -> list[str]:
+        """The names of the features."""
+        return [column.name for column in self.columns if "feature" in column.role]
+
+    @classmethod
+    def from_dict(cls, given: dict[str, Any]) -> DataContents:
+        """Return what `dataclasses.asdict` has made a dictionary of."""
+        return _make(cls, given)
 
 
 @dataclass(frozen=True)
@@ -210,7 +237,7 @@ class ReportContents:
 
     Examples
     --------
-    >>> data = DataContents("a.csv", 2, 2, 0, "y", ("0", "1"), 0.5, ["sex"], [], None, {}, {})
+    >>> data = DataContents("a.csv", 2, 2, 0, "y", ("0", "1"), 0.5, ["sex"], [], None)
     >>> contents = ReportContents("audit", "Audit of a.csv", data)
     >>> ReportContents.from_dict(contents.to_dict()) == contents
     True

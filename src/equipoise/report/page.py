@@ -48,7 +48,7 @@ def write_report(path: str | Path, contents: ReportContents, *, overwrite: bool 
     --------
     >>> from tempfile import TemporaryDirectory
     >>> from equipoise.report.contents import DataContents
-    >>> data = DataContents("a.csv", 2, 2, 0, "y", ("0", "1"), 0.5, ["sex"], [], None, {}, {})
+    >>> data = DataContents("a.csv", 2, 2, 0, "y", ("0", "1"), 0.5, ["sex"], [], None)
     >>> with TemporaryDirectory() as folder:
     ...     write_report(f"{folder}/page.html", ReportContents("audit", "Audit of <y>", data))
     ...     "<title>Audit of &lt;y&gt;</title>" in Path(folder, "page.html").read_text("utf-8")
@@ -95,7 +95,7 @@ class Page:
     numbers: str | None  #: The contents as JSON that is safe inside of a script element.
     most_groups: int  #: How many groups the tables have.
     most_rows: int = 8  #: Inequalities, of thousands perhaps: only the worst are shown.
-    most_features: int = 30  #: Features of a kind that are named; the rest are counted.
+    most_columns: int = 100  #: Columns of the data that are listed; the rest are counted.
 
     @property
     def level(self) -> str:
@@ -116,19 +116,6 @@ class Page:
     def scope(self) -> str:
         """Whom lower values are about: over the whole class, or relative to something."""
         return str(self.contents.points[0].certificate.get("scope", Scope.ORACLE.value))
-
-    @property
-    def features(self) -> dict[str, list[str]]:
-        """Names of the features, by kind."""
-        found: dict[str, list[str]] = {}
-        for name, kind in self.contents.data.features.items():
-            found.setdefault(kind, []).append(name)
-        return found
-
-    @property
-    def missing(self) -> list[str]:
-        """Names of features and how many of their values are missing."""
-        return [f"{name} {count:,}" for name, count in self.contents.data.missing.items()]
 
     def compared(self, point: PointContents) -> PointContents | None:
         """Return the unconstrained classifier, None beside itself."""

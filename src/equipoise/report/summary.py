@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.reductions import FairClassifier
 from equipoise.files.manifest import date_made, versions
-from equipoise.report.contents import SUPPRESS_BELOW, DataContents, ReportContents
+from equipoise.report.contents import SUPPRESS_BELOW, ColumnContents, DataContents, ReportContents
 from equipoise.report.evaluate import frontier_points, model_point
 from equipoise.report.text import constraint_contents
 from equipoise.rows.people import People
@@ -162,17 +162,18 @@ def _data_contents(
         sensitive=list(cells.sensitive),
         control=list(cells.control),
         weight=None if weights[0] is None else "given",
-        features=_features(train.X),
-        missing={},
+        columns=_columns(train.X),
     )
 
 
-def _features(X: Any) -> dict[str, str]:
+def _columns(X: Any) -> list[ColumnContents]:
     """Return names and kinds of the features; those of an array have no names."""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
-        return {
+        kinds = {
             name: "number" if kind.is_numeric() else "category"
             for name, kind in frame.schema.items()
         }
-    return {f"column {at}": "number" for at in range(np.shape(X)[1])}
+    else:
+        kinds = {f"column {at}": "number" for at in range(np.shape(X)[1])}
+    return [ColumnContents(name, "feature", kind) for name, kind in kinds.items()]

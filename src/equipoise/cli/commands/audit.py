@@ -11,9 +11,10 @@ from equipoise import metrics
 from equipoise.cells.table import Array
 from equipoise.cli import options as opt
 from equipoise.cli.model_files import check_outputs, write_page
-from equipoise.cli.result_tables import show_group_rows, shown
+from equipoise.cli.result_tables import show_columns, show_group_rows, shown
 from equipoise.cli.tables.columns import as_number, is_missing, kind_of, plain_values
-from equipoise.cli.tables.people import Reader, check_columns, read_label
+from equipoise.cli.tables.files import naming
+from equipoise.cli.tables.people import Reader, check_columns, describe, read_label
 from equipoise.cli.terminal import Terminal, command_line
 from equipoise.files.manifest import date_made, versions
 from equipoise.report.contents import AuditContents, DataContents, ReportContents
@@ -48,7 +49,11 @@ def audit(
     """
     terminal, level = Terminal.current(), results.level
     check_outputs(page, force=results.force)
-    people, labels = _read(table, terminal)
+    reader = Reader(terminal.note, table.dialect())
+    with naming(table.data):
+        people, labels = _read(table, reader)
+    data = _data_contents(table, people, labels, reader.format)
+    show_columns(terminal, data.columns, data.format)
     decided: Array = people.y.astype(float)
     if prediction is not None:
         check_columns(people.X.column_names, [prediction], table.data)
@@ -63,7 +68,7 @@ def audit(
         contents = ReportContents(
             kind="audit",
             title=f"Audit of {prediction or table.label} in {table.data.name}",
-            data=_data_contents(table, people, labels),
+            data=data,
             audit=found,
             level=level,
             command=command_line(),
@@ -77,6 +82,7 @@ def audit(
         {
             "page": None if page is None else str(page),
             "rows": len(people.y),
+            "data": data,
             "decisions": found.decisions,
             "groups": found.groups,
             "disparities": {name: value for name, value, _ in found.disparities},
@@ -84,9 +90,9 @@ def audit(
     )
 
 
-def _read(table: opt.LabelledTable, terminal: Terminal) -> tuple[People, tuple[str, str]]:
+def _read(table: opt.LabelledTable, reader: Reader) -> tuple[People, tuple[str, str]]:
     """Return the people with the labels 0 and 1, and what these are called."""
-    rows = Reader(terminal.note).whole(table.data, table.request())
+    rows = reader.whole(table.data, table.request())
     y, labels, recoded = read_label(rows, table.label, table.positive)
     weight = None
     if table.weight is not None:
@@ -116,7 +122,7 @@ def audit_contents(
 
 
 def _data_contents(
-    table: opt.LabelledTable, people: People, labels: tuple[str, str]
+    table: opt.LabelledTable, people: People, labels: tuple[str, str], format_: str
 ) -> DataContents:
     return DataContents(
         source=table.data.name,
@@ -129,8 +135,8 @@ def _data_contents(
         sensitive=list(table.sensitive),
         control=[],
         weight=table.weight,
-        features={},
-        missing={},
+        columns=describe(people.X, table.request().roles, ()),
+        format=format_,
     )
 
 

@@ -22,6 +22,8 @@ def certify(
     data: opt.Data,
     eps: opt.FrontierEps = None,
     drop_missing: opt.DropMissing = False,
+    *,
+    format: opt.Format,
     min_people: Annotated[
         int, opt.option("Rates of fewer people prove nothing: their intervals cannot be relied on.")
     ] = 30,
@@ -37,7 +39,8 @@ def certify(
     """
     terminal = Terminal.current()
     opened = open_classifier(model, eps, trust)
-    people = Reader(terminal.note).known(data, opened.columns, drop_missing=drop_missing)
+    reader = Reader(terminal.note, format.dialect())
+    people = reader.known(data, opened.columns, drop_missing=drop_missing)
     point = model_point(
         opened.model, {"test": people}, level=level, file=model.name, suppress_below=suppress_below
     )

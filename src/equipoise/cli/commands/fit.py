@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -35,12 +36,20 @@ def fit(
     with prepared.open_data(terminal) as data:
         model = prepared.fit(FairClassifier, data, terminal, max_iter=max_iter)
         point = model_point(model, data.people, **results.of_file(output))
+        about = data.contents(model)
         data.write_held_out(training.held_out, force=results.force, terminal=terminal)
     metadata = {
         "columns": data.columns.to_dict(),
-        "data": vars(data.contents(model)),
+        "data": asdict(about),
         "made": made(training.seed),
     }
     show_classifier(terminal, point, results.level)
     write_model(model, output, metadata, force=results.force, terminal=terminal)
-    terminal.emit({"file": str(output), "constraint": repr(model.constraint_), **vars(point)})
+    terminal.emit(
+        {
+            "file": str(output),
+            "constraint": repr(model.constraint_),
+            "data": about,
+            **vars(point),
+        }
+    )

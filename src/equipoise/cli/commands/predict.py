@@ -29,6 +29,8 @@ def predict(
         ),
     ] = None,
     eps: opt.FrontierEps = None,
+    *,
+    format: opt.Format,
     trust: opt.Trust = None,
     force: opt.Force = False,
     machine: opt.Json = False,
@@ -49,10 +51,12 @@ def predict(
     wanted: dict[str, Kind] = dict(opened.columns.features)
     if id_column is not None:
         wanted.setdefault(id_column, "category")
-    check_columns(column_names(data), wanted, data)
+    dialect = format.dialect()
+    check_columns(column_names(data, dialect), wanted, data)
     rows, selected = 0, 0
+    given = {"missing": opened.columns.missing, "dialect": dialect}
     with terminal.progress("Deciding") as tick, TableWriter(output, overwrite=force) as writer:
-        for batch in read_batches(data, wanted, missing=opened.columns.missing, progress=tick):
+        for batch in read_batches(data, wanted, progress=tick, **given):
             decided = decide(opened, batch, id_column, first_row=rows)
             writer.write(decided)
             rows += batch.num_rows

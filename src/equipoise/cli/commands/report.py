@@ -28,6 +28,7 @@ def report(
     ] = None,
     card: Annotated[Path | None, opt.option("Also write the model card, as Markdown.")] = None,
     drop_missing: opt.DropMissing = False,
+    format: opt.Format,
     trust: opt.Trust = None,
     results: opt.Results,
 ) -> None:
@@ -41,9 +42,8 @@ def report(
     opened = open_file(file, trust)
     people = {}
     if data is not None:
-        people["test"] = Reader(terminal.note).known(
-            data, opened.columns, drop_missing=drop_missing
-        )
+        reader = Reader(terminal.note, format.dialect())
+        people["test"] = reader.known(data, opened.columns, drop_missing=drop_missing)
     contents = make_contents(opened, people, data, results)
     write_page(contents, output, force=results.force, terminal=terminal)
     if card is not None:
@@ -60,7 +60,7 @@ def make_contents(
     if stored is not None and not people:
         return ReportContents.from_dict(stored)
     about = stored["data"] if stored is not None else opened.metadata["data"]
-    summary = DataContents(**{**about, "labels": tuple(about["labels"])})
+    summary = DataContents.from_dict(about)
     if people and data is not None:
         summary = replace(
             summary, source=f"{summary.source}; test: {data.name}", test_rows=len(people["test"])

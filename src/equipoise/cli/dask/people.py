@@ -25,6 +25,7 @@ from equipoise.cli.tables.columns import as_kinds, as_number, plain_values
 from equipoise.cli.tables.encoding import make_encoder, without_names
 from equipoise.cli.tables.people import Columns, Examples, Request, check_groups, read_label
 from equipoise.cli.training import TrainingData
+from equipoise.report.contents import ColumnContents
 
 #: Rows of the sample that the encoder is fitted to, about. Tables with no more are exact.
 SAMPLE_ROWS = 1_000_000
@@ -64,7 +65,10 @@ class DaskReader:
             columns=columns,
             encoder=FrozenEstimator(encoder),
             base_rate=_base_rate(found, values, columns),
-            missing={name: found.missing[name] for name in columns.features},
+            read=[
+                ColumnContents(name, "feature", kind, found.missing[name])
+                for name, kind in columns.features.items()
+            ],
             held_out=(reader.part(piece, columns.features, held_out=True) for piece in pieces),
         )
 

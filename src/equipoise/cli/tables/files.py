@@ -1,4 +1,4 @@
-"""Tables in files: CSV, Parquet and Arrow, whole or batch by batch, with pyarrow.
+"""Tables in files: CSV, Parquet, Arrow and Excel, whole or batch by batch, with pyarrow.
 
 Files of all formats give the same values for the same data, see `equipoise.cli.tables.columns`.
 """
@@ -18,19 +18,21 @@ import pyarrow.csv
 import pyarrow.ipc
 
 from equipoise.atomic_files import new_file
-from equipoise.cli.tables.columns import Kind, as_kinds
+from equipoise.cli.tables.columns import Kind, as_kinds, is_temporal, read_as
+from equipoise.cli.tables.dialect import Dialect, without_thousands
 
 _FORMATS = {
     **dict.fromkeys((".csv", ".tsv"), "csv"),
     **dict.fromkeys((".parquet", ".pq"), "parquet"),
     **dict.fromkeys((".arrow", ".feather", ".ipc"), "arrow"),
+    ".xlsx": "excel",
 }
 _BATCH_ROWS = 1 << 16
 _BATCH_BYTES = 1 << 22
 
 
 def format_of(path: str | Path) -> str:
-    """Return the format of a file, by its ending: "csv", "parquet" or "arrow".
+    """Return the format of a file, by its ending: "csv", "parquet", "arrow" or "excel".
 
     >>> format_of("people.csv.gz"), format_of("people.PARQUET")
     ('csv', 'parquet')
@@ -46,10 +48,13 @@ def format_of(path: str | Path) -> str:
     return _FORMATS[ending]
 
 
-def read_table(path: str | Path, *, missing: Sequence[str] = ()) -> Any:
+def read_table(
+    path: str | Path, *, missing: Sequence[str] = (), dialect: Dialect | None = None
+) -> Any:
     """Return a whole file as a ``pyarrow.Table``, types as found.
 
-    ``missing`` also stand for missing values in a CSV file, as nothing, NA, NaN and null do.
+    ``missing`` also stand for missing values in a CSV file, as nothing, NA, NaN and null do. How a
+    CSV file is written is found out, as far as ``dialect`` does not say it.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -59,22 +64,26 @@ def read_table(path: str | Path, *, missing: Sequence[str] = ()) -> Any:
     >>> table.to_pydict()
     {'age': [30, None], 'town': ['Rome', 'Oslo']}
     """
-    with _readable(path), ExitStack() as stack:
+    with _readable(path, dialect), ExitStack() as stack:
         if format_of(path) == "csv":
+            found = (dialect or Dialect()).found_in(Path(path))
             stream = stack.enter_context(pa.input_stream(str(path), compression="detect"))
-            table = pa.csv.read_csv(stream, **_csv_options(path, missing))
+            table = pa.csv.read_csv(stream, **_csv_options(found, missing))
+            table = _plain_numbers(table, found)
         elif format_of(path) == "parquet":
             table = _open_parquet(path).read()
+        elif format_of(path) == "excel":
+            table = _read_excel(path)
         else:
             table = _open_arrow(stack.enter_context(pa.memory_map(str(path)))).read_all()
         _check_names(table.schema.names, path)
         return table
 
 
-def column_names(path: str | Path) -> list[str]:
+def column_names(path: str | Path, dialect: Dialect | None = None) -> list[str]:
     """Return the names of the columns of a file, without reading its rows."""
-    with _readable(path):
-        names = _schema(path).names
+    with _readable(path, dialect):
+        names = _schema(path, dialect=dialect).names
         _check_names(names, path)
         return list(names)
 
@@ -84,30 +93,36 @@ def read_batches(
     columns: Mapping[str, Kind],
     *,
     missing: Sequence[str] = (),
+    dialect: Dialect | None = None,
     progress: Callable[[float], object] = lambda share: None,
 ) -> Iterator[Any]:
     """Yield some columns of a file, batch by batch: files larger than memory can be read so.
 
     ``progress`` is told after every batch which share of the file has been read.
     """
-    with _readable(path):
-        for batch, share in _batches(Path(path), columns, missing):
+    with _readable(path, dialect):
+        for batch, share in _batches(Path(path), columns, missing, dialect):
             yield as_kinds(batch, columns)
             progress(share)
 
 
 def _batches(
-    path: Path, kinds: Mapping[str, Kind], missing: Sequence[str]
+    path: Path, kinds: Mapping[str, Kind], missing: Sequence[str], dialect: Dialect | None
 ) -> Iterator[tuple[Any, float]]:
     names = list(kinds)
     if format_of(path) == "csv":
         size = max(path.stat().st_size, 1)
-        types = _csv_types(path, missing, kinds)
+        found = (dialect or Dialect()).found_in(path)
+        types = _csv_types(path, missing, kinds, found)
+        numbers = [name for name, kind in kinds.items() if kind == "number"]
         with path.open("rb") as file:
             compression = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}.get(path.suffix.lower())
             stream = pa.input_stream(file, compression=compression)
-            for batch in pa.csv.open_csv(stream, **_csv_options(path, missing, types)):
-                yield pa.Table.from_batches([batch]), min(file.tell() / size, 1.0)
+            for batch in pa.csv.open_csv(stream, **_csv_options(found, missing, types)):
+                table = _plain_numbers(pa.Table.from_batches([batch]), found, numbers)
+                yield table, min(file.tell() / size, 1.0)
+    elif format_of(path) == "excel":
+        yield _read_excel(path).select(names), 1.0
     elif format_of(path) == "parquet":
         file = _open_parquet(path)
         done = 0
@@ -146,6 +161,8 @@ class TableWriter(ExitStack):
         super().__init__()
         self.path, self.overwrite = path, overwrite
         self.format = "csv" if path is None else format_of(path)
+        if self.format == "excel":
+            raise ValueError(f"{path} is to be written; expected CSV, Parquet or Arrow.")
         self._writer: Any = None
 
     def __enter__(self) -> Self:
@@ -166,7 +183,8 @@ class TableWriter(ExitStack):
     def _open(self, schema: Any) -> Any:
         """Return the writer of the format."""
         if self.format == "csv":
-            return _CsvWriter(self._target, schema.names, _delimiter(self.path or ""))
+            delimiter = "\t" if ".tsv" in Path(self.path or "").suffixes else ","
+            return _CsvWriter(self._target, schema.names, delimiter)
         if self.format == "parquet":
             from pyarrow.parquet import ParquetWriter
 
@@ -215,42 +233,90 @@ def _no_formula(value: Any) -> Any:
     return f"'{value}"
 
 
-def _delimiter(path: str | Path) -> str:
-    return "\t" if ".tsv" in Path(path).suffixes else ","
-
-
 def _csv_options(
-    path: str | Path, missing: Sequence[str] = (), types: Mapping[str, Any] | None = None
+    dialect: Dialect, missing: Sequence[str] = (), types: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    convert = pa.csv.ConvertOptions(strings_can_be_null=True)
+    convert = pa.csv.ConvertOptions(
+        strings_can_be_null=True,
+        decimal_point=dialect.decimal,
+        # Days first, with points: other orders cannot be told apart.
+        timestamp_parsers=[pa.csv.ISO8601, "%d.%m.%Y"],
+    )
     convert.null_values = [*convert.null_values, *missing]
     if types is not None:
         convert.include_columns, convert.column_types = list(types), dict(types)
     return {
-        "read_options": pa.csv.ReadOptions(block_size=_BATCH_BYTES),
-        "parse_options": pa.csv.ParseOptions(delimiter=_delimiter(path), newlines_in_values=True),
+        "read_options": pa.csv.ReadOptions(block_size=_BATCH_BYTES, encoding=dialect.encoding),
+        "parse_options": pa.csv.ParseOptions(delimiter=dialect.separator, newlines_in_values=True),
         "convert_options": convert,
     }
 
 
-def _csv_types(path: Path, missing: Sequence[str], kinds: Mapping[str, Kind]) -> dict[str, Any]:
+def _csv_types(
+    path: Path, missing: Sequence[str], kinds: Mapping[str, Kind], dialect: Dialect
+) -> dict[str, Any]:
     """Return the types to read columns as, the same for every block whatever is in it."""
-    seen, types = _schema(path, missing), {}
+    seen, types = _schema(path, missing, dialect), {}
     for name, kind in kinds.items():
         found = seen.field(name).type
         keep = kind == "category" or pa.types.is_string(found)
-        as_found = found if pa.types.is_boolean(found) else pa.float64()
+        as_found = found if pa.types.is_boolean(found) or is_temporal(found) else pa.float64()
         types[name] = pa.string() if keep else as_found
     return types
 
 
-def _schema(path: str | Path, missing: Sequence[str] = ()) -> Any:
+def _plain_numbers(table: Any, dialect: Dialect, names: Sequence[str] | None = None) -> Any:
+    """Return the table with marks of thousands removed, of these columns or of all."""
+    for name in table.column_names if names is None else names:
+        at = table.column_names.index(name)
+        column = table.column(at)
+        if pa.types.is_string(column.type):
+            plain = without_thousands(column, dialect.decimal or ".")
+            if plain is not column:
+                table = table.set_column(at, read_as(name, "without marks of thousands"), plain)
+    return table
+
+
+def _read_excel(path: str | Path) -> Any:
+    """Return the first sheet of a workbook; a column of several types becomes text."""
+    try:
+        from openpyxl import load_workbook
+    except ImportError:
+        raise ImportError(
+            f"{Path(path).name} is an Excel file, which needs openpyxl: pip install "
+            "'equipoise[excel]'. Or save the sheet as CSV."
+        ) from None
+    from zipfile import BadZipFile
+
+    try:
+        book = load_workbook(path, read_only=True, data_only=True)
+    except (BadZipFile, KeyError, ValueError) as error:
+        raise ValueError(f"{Path(path).name} cannot be read as an Excel file: {error}.") from None
+    rows = [row for row in book.worksheets[0].values if any(cell is not None for cell in row)]
+    book.close()
+    names = [str(name) for name in rows[0]] if rows else []
+    _check_names(names, path)
+    return pa.table(
+        {name: _excel_column([row[at] for row in rows[1:]]) for at, name in enumerate(names)}
+    )
+
+
+def _excel_column(cells: list[Any]) -> Any:
+    with suppress(pa.ArrowException):
+        return pa.chunked_array([pa.array(cells)])
+    return pa.chunked_array([pa.array([None if cell is None else str(cell) for cell in cells])])
+
+
+def _schema(path: str | Path, missing: Sequence[str] = (), dialect: Dialect | None = None) -> Any:
     """Return the columns of a file and their types; in CSV files, those of the first block."""
     if format_of(path) == "parquet":
         return _open_parquet(path).schema_arrow
+    if format_of(path) == "excel":
+        return _read_excel(path).schema
     if format_of(path) == "csv":
+        found = (dialect or Dialect()).found_in(Path(path))
         with pa.input_stream(str(path), compression="detect") as stream:
-            return pa.csv.open_csv(stream, **_csv_options(path, missing)).schema
+            return pa.csv.open_csv(stream, **_csv_options(found, missing)).schema
     with pa.memory_map(str(path)) as source:
         return _open_arrow(source).schema
 
@@ -277,7 +343,17 @@ def _check_names(names: list[str], path: str | Path) -> None:
 
 
 @contextmanager
-def _readable(path: str | Path) -> Iterator[None]:
+def naming(path: str | Path) -> Iterator[None]:
+    """Put the name of a file before what an error says about its values."""
+    try:
+        yield
+    except ValueError as error:
+        name = Path(path).name
+        raise error if name in str(error) else ValueError(f"{name}: {error}") from None
+
+
+@contextmanager
+def _readable(path: str | Path, dialect: Dialect | None = None) -> Iterator[None]:
     """Turn pyarrow's errors about a file into sentences."""
     path = Path(path)
     if not path.exists():
@@ -287,8 +363,12 @@ def _readable(path: str | Path) -> Iterator[None]:
     format_ = format_of(path)
     try:
         yield
-    except (pa.ArrowException, EOFError) as error:
+    except (pa.ArrowException, EOFError, UnicodeError) as error:
         if isinstance(error, KeyError):
             raise
         text = " ".join(str(error).split())
-        raise ValueError(f"{path.name} cannot be read as a {format_} file: {text}") from None
+        hint = ""
+        if format_ == "csv":
+            found = (dialect or Dialect()).found_in(path)
+            hint = f". It was read with {found}; say it with --separator, --decimal, --encoding."
+        raise ValueError(f"{path.name} cannot be read as a {format_} file: {text}{hint}") from None

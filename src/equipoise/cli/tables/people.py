@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
@@ -15,18 +17,24 @@ from equipoise.cells.codes import factorize
 from equipoise.cli.names import near
 from equipoise.cli.tables.columns import (
     Kind,
+    as_category,
     as_kinds,
     as_number,
     is_missing,
     kind_of,
     plain_values,
+    words_for,
 )
-from equipoise.cli.tables.encoding import without_names
-from equipoise.cli.tables.files import read_table
+from equipoise.cli.tables.dialect import Dialect, looks_numeric
+from equipoise.cli.tables.encoding import FEWEST_PEOPLE, without_names
+from equipoise.cli.tables.files import format_of, naming, read_table
+from equipoise.report.contents import ColumnContents
 from equipoise.rows.people import People
 
 #: More groups than these are hardly meant: a column such as age, which was not put into classes.
 MOST_GROUPS = 100
+#: A text column of which this share looks like numbers was perhaps meant to be numbers.
+_LOOKS_NUMERIC = 0.8
 
 
 @dataclass(frozen=True)
@@ -122,6 +130,16 @@ class Request:
         weight = () if self.weight is None else (self.weight,)
         return (self.label, *self.sensitive, *self.control, *weight)
 
+    @property
+    def roles(self) -> dict[str, str]:
+        """What each of these columns is for."""
+        groups = {
+            **dict.fromkeys(self.control, "control"),
+            **dict.fromkeys(self.sensitive, "group"),
+        }
+        weight = {} if self.weight is None else {self.weight: "weight"}
+        return {**groups, **weight, self.label: "label"}
+
     def check_names(self, known: Sequence[str], path: str | Path) -> None:
         """Refuse columns that a table does not have, or that are named for two purposes."""
         check_columns(known, [*self.named, *self.exclude, *self.keep_text], path)
@@ -165,8 +183,11 @@ class Request:
 class Reader:
     """Reads examples out of files and says in sentences what is wrong with them."""
 
-    def __init__(self, note: Callable[[str], Any] = lambda text: None) -> None:
-        self.note = note
+    def __init__(
+        self, note: Callable[[str], Any] = lambda text: None, dialect: Dialect | None = None
+    ) -> None:
+        self.note, self.dialect = note, dialect or Dialect()
+        self.format = ""  #: How the last CSV file was written, in words.
 
     def training(self, table: Any, request: Request) -> tuple[Examples, Columns]:
         """Return the examples of a table, see `whole`, and what its columns were taken for."""
@@ -175,6 +196,7 @@ class Reader:
             table.column_names, lambda name: kind_of(table.column(name), name), self.note
         )
         features = without_names(features, table, request.keep_text, self.note)
+        self._warn_of_text(table, features)
         columns = request.columns(labels, recoded, features)
         return self._examples(table, columns, y), columns
 
@@ -190,26 +212,48 @@ class Reader:
         )
         table = self.whole(path, request)
         check_columns(table.column_names, columns.features, path)
+        with naming(path):
+            return self._examples(table, columns, self._known_labels(table, columns))
+
+    def _known_labels(self, table: Any, columns: Columns) -> NDArray:
         values = plain_values(table.column(columns.label), columns.label)
         text = np.array([str(value) for value in values], dtype=object)
         if columns.recoded:
-            y: NDArray = (text == columns.labels[1]).astype(np.int64)
-        else:
-            y = values
-            if strange := sorted(set(text) - set(columns.labels)):
-                raise ValueError(
-                    f"column {columns.label!r} has the label {strange[0]!r}; the model knows "
-                    f"{columns.labels[0]!r} and {columns.labels[1]!r}."
-                )
-        return self._examples(table, columns, y)
+            return (text == columns.labels[1]).astype(np.int64)
+        if strange := sorted(set(text) - set(columns.labels)):
+            raise ValueError(
+                f"column {columns.label!r} has the label {strange[0]!r}; the model knows "
+                f"{columns.labels[0]!r} and {columns.labels[1]!r}."
+            )
+        return values
 
     def whole(self, path: str | Path, request: Request) -> Any:
         """Return a table in which label, groups and weights are complete."""
-        table = read_table(path, missing=request.missing)
+        dialect = self.dialect
+        if Path(path).is_file() and format_of(path) == "csv":
+            dialect = dialect.found_in(Path(path))
+            self.format = str(dialect)
+        table = read_table(path, missing=request.missing, dialect=dialect)
         request.check_names(table.column_names, path)
         if not table.num_rows:
             raise ValueError(f"{Path(path).name} has no rows.")
         return self._complete(table, request.named, request.drop_missing, path)
+
+    def _warn_of_text(self, table: Any, features: Mapping[str, Kind]) -> None:
+        """Note columns that were read as text although they look like numbers."""
+        for name in (name for name, kind in features.items() if kind == "category"):
+            column = as_category(table.column(name), name)
+            share, others = looks_numeric(column)
+            if share < _LOOKS_NUMERIC or pa.types.is_dictionary(table.column(name).type):
+                continue
+            counts = {v: pc.sum(pc.equal(column, v)).as_py() for v in others[:20]}
+            common = ", ".join(repr(v) for v in others[:20] if counts[v] >= FEWEST_PEOPLE)
+            unlike = f" (others are {common})" if common else ""
+            self.note(
+                f"column {name!r} was read as text, although {share:.0%} of its values look like "
+                f"numbers{unlike}. If they are, say what stands for missing values with --missing, "
+                "or the decimal mark with --decimal."
+            )
 
     def _complete(self, table: Any, named: Sequence[str], drop: bool, path: str | Path) -> Any:
         missing = np.zeros(table.num_rows, dtype=bool)
@@ -267,6 +311,29 @@ def read_label(
     text = np.array([str(value) for value in values], dtype=object)
     negative = others[0] if len(others) == 1 else f"not {positive}"
     return (text == positive).astype(np.int64), (negative, positive), True
+
+
+def describe(
+    table: Any, named: Mapping[str, str], features: Collection[str]
+) -> list[ColumnContents]:
+    """Return how each column of a table was read; ``named`` are roles of columns by name."""
+    found = []
+    for field in table.schema:
+        column = table.column(field.name)
+        roles = [named.get(field.name), "feature" if field.name in features else None]
+        values = None
+        if words_for(field) == "category":
+            values = len(column.unique().drop_null())
+        found.append(
+            ColumnContents(
+                name=field.name,
+                role=", ".join(filter(None, roles)) or "left out",
+                kind=words_for(field),
+                missing=int(is_missing(column).sum()),
+                values=values,
+            )
+        )
+    return found
 
 
 def favourable(y: NDArray, columns: Columns) -> NDArray[np.bool_]:
