@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from equipoise.cli.tables.people import Columns
 from equipoise.cli.terminal import Terminal, command_line
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.reductions import FairClassifier
+from equipoise.exceptions import ModelFileError
 from equipoise.files import load, read_manifest, save
 from equipoise.files.manifest import date_made, small_cells, versions
 from equipoise.report.contents import ReportContents
@@ -35,6 +37,10 @@ def open_file(path: Path, trust: Sequence[str] | None) -> ModelFile:
         raise ValueError(
             f"{path} does not say which columns of a table it needs: it was not written by the "
             "command line. Use it from Python: equipoise.load(...)."
+        )
+    if metadata.get("made", {}).get("unfinished"):
+        Terminal.current().note(
+            f"{path.name} is of a run that was interrupted: it holds what was found until then."
         )
     return ModelFile(
         path, load(path, trusted=trust or ()), Columns.from_dict(metadata["columns"]), metadata
@@ -71,21 +77,39 @@ def write_model(
             terminal.note(f"of the training data, the {name} in {path.name} keeps {kept}.")
 
 
-def made(seed: int | None) -> dict[str, Any]:
-    """Return how a file was made, for its manifest."""
-    return {"date": date_made(), "seed": seed, "command": command_line(), "versions": versions()}
+def made(seed: int | None, unfinished: Sequence[Path | None] = ()) -> dict[str, Any]:
+    """Return how a file was made, for its manifest; after an interrupt, with all files written."""
+    how = {"date": date_made(), "seed": seed, "command": command_line(), "versions": versions()}
+    written = [str(path.resolve()) for path in unfinished if path is not None]
+    return {**how, "unfinished": written} if written else how
 
 
-def check_outputs(*paths: Path | None, force: bool) -> None:
-    """Refuse names that are taken, or given twice, before any work is done."""
-    places = [path.resolve() for path in paths if path is not None]
-    for path in paths:
-        if path is not None:
-            if places.count(path.resolve()) > 1:
-                raise ValueError(f"{path} is named for two files; expected a name for each.")
-            check_free(path, overwrite=force)
-            if not path.parent.is_dir():
-                raise FileNotFoundError(f"there is no folder {path.parent}; make it first.")
+def check_outputs(*paths: Path | None, force: bool) -> bool:
+    """Refuse names that are taken, or given twice, before any work is done.
+
+    Return whether files may be overwritten: because that is asked for, or because they are those
+    that the same command wrote when it was interrupted.
+    """
+    named = [path for path in paths if path is not None]
+    places = [path.resolve() for path in named]
+    replaced = set() if force else _left_by_interrupt(places)
+    for path, place in zip(named, places, strict=True):
+        if places.count(place) > 1:
+            raise ValueError(f"{path} is named for two files; expected a name for each.")
+        check_free(path, overwrite=force or str(place) in replaced)
+        if not path.parent.is_dir():
+            raise FileNotFoundError(f"there is no folder {path.parent}; make it first.")
+    return force or bool(replaced)
+
+
+def _left_by_interrupt(places: Sequence[Path]) -> set[str]:
+    """Return the files that the same command has written, if it was interrupted."""
+    for place in places:
+        with suppress(ModelFileError, OSError, AttributeError):  # other files are no model files
+            how = read_manifest(place)["metadata"].get("made", {})
+            if how.get("command") == command_line():
+                return set(how.get("unfinished", ()))
+    return set()
 
 
 def write_page(contents: ReportContents, path: Path, *, force: bool, terminal: Terminal) -> None:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import math
 import shlex
+import signal
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -42,6 +44,7 @@ class Terminal:
     def __init__(self, *, machine: bool = False) -> None:
         self.machine = machine
         self.notes: list[str] = []
+        self.interrupted = False  #: Whether Ctrl-C came during `interruptible`.
         self.out, self.err = _console(sys.stdout), _console(sys.stderr)
 
     @classmethod
@@ -101,6 +104,23 @@ class Terminal:
             print(text, file=sys.stdout)
 
     @contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """Remember an interrupt from the keyboard, which a fit ends well after."""
+
+        def interrupt(number: int, frame: Any) -> None:
+            self.interrupted = True
+            raise KeyboardInterrupt
+
+        if threading.current_thread() is not threading.main_thread():  # signals are not ours
+            yield
+            return
+        before = signal.signal(signal.SIGINT, interrupt)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    @contextmanager
     def progress(self, what: str) -> Iterator[Tick]:
         """Show how far something has got: a bar on a terminal, lines in a log."""
         if self.err.is_terminal:
@@ -111,8 +131,12 @@ class Terminal:
                 TextColumn("{task.fields[words]}", markup=False),
             )
             with Progress(*columns, console=self.err, transient=True) as bar:
-                task = bar.add_task(what, total=1.0, words="")
-                yield lambda share, words="": bar.update(task, completed=share, words=words)
+                task = bar.add_task(what, total=None, words="")  # it moves until a share is known
+
+                def show(share: float, words: str = "") -> None:
+                    bar.update(task, total=1.0, completed=share, words=words)
+
+                yield show
         else:
             shown: set[tuple[int, str]] = set()
 

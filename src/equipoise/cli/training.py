@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from equipoise.cli import options as opt
+from equipoise.cli.exits import INTERRUPTED, Ended
 from equipoise.cli.names import find_constraint, find_learner, find_oracle
 from equipoise.cli.result_tables import show_columns
 from equipoise.cli.tables.encoding import make_encoder
@@ -83,7 +84,11 @@ class Training:
         train, features = data.train, len(data.columns.features)
         terminal.progress_line(f"{len(train):,} people to learn from, {features} features.")
         # What learners print is no result.
-        with redirect_stdout(sys.stderr), terminal.progress("Fitting") as tick:
+        with (
+            redirect_stdout(sys.stderr),
+            terminal.progress("Fitting") as tick,
+            terminal.interruptible(),
+        ):
             model = kind(
                 data.estimator(self.learner),
                 self.constraint,
@@ -97,6 +102,17 @@ class Training:
             apart = engine_for(data.test.X).hashed(data.test, model.classes_)
             model.people_ = model.people_.with_held_out(apart)
         return model
+
+    def end(self, terminal: Terminal) -> None:
+        """End a command that was interrupted with its exit code, once all is written."""
+        if terminal.interrupted:
+            kept = self.options.checkpoint is not None
+            how = "goes on from there" if kept else "starts anew; with --checkpoint it would go on"
+            terminal.progress_line(
+                "Interrupted: what was found is written. The same command, run again, replaces it: "
+                f"it {how}."
+            )
+            raise Ended(INTERRUPTED)
 
 
 def _watcher(tick: Tick, nu: float) -> Callable[[Any], None]:

@@ -31,20 +31,21 @@ def fit(
     Prints its certificate and what it does to each group, and writes a model file.
     """
     terminal = Terminal.current()
-    check_outputs(output, training.held_out, force=results.force)
+    outputs = (output, training.held_out)
+    force = check_outputs(*outputs, force=results.force)
     prepared = Training.from_options(table, training, eps)
     with prepared.open_data(terminal) as data:
         model = prepared.fit(FairClassifier, data, terminal, max_iter=max_iter)
         point = model_point(model, data.people, **results.of_file(output))
         about = data.contents(model)
-        data.write_held_out(training.held_out, force=results.force, terminal=terminal)
+        data.write_held_out(training.held_out, force=force, terminal=terminal)
     metadata = {
         "columns": data.columns.to_dict(),
         "data": asdict(about),
-        "made": made(training.seed),
+        "made": made(training.seed, outputs if terminal.interrupted else ()),
     }
     show_classifier(terminal, point, results.level)
-    write_model(model, output, metadata, force=results.force, terminal=terminal)
+    write_model(model, output, metadata, force=force, terminal=terminal)
     terminal.emit(
         {
             "file": str(output),
@@ -53,3 +54,4 @@ def fit(
             **vars(point),
         }
     )
+    prepared.end(terminal)

@@ -37,7 +37,8 @@ def frontier(
     """
     terminal = Terminal.current()
     page = None if no_page else page or output.with_suffix(".html")
-    check_outputs(output, page, training.held_out, force=results.force)
+    outputs = (output, page, training.held_out)
+    force = check_outputs(*outputs, force=results.force)
     prepared = Training.from_options(table, training)
     traced = read_bounds(bounds)
     with prepared.open_data(terminal) as data:
@@ -46,7 +47,7 @@ def frontier(
         contents = summarize(
             model, data.people, about, seed=training.seed, **results.of_file(output)
         )
-        data.write_held_out(training.held_out, force=results.force, terminal=terminal)
+        data.write_held_out(training.held_out, force=force, terminal=terminal)
     contents = replace(
         contents,
         learner=repr(prepared.learner),
@@ -57,11 +58,12 @@ def frontier(
     metadata = {
         "columns": data.columns.to_dict(),
         "report": contents.to_dict(),
-        "made": made(training.seed),
+        "made": made(training.seed, outputs if terminal.interrupted else ()),
     }
-    write_model(model, output, metadata, force=results.force, terminal=terminal)
+    write_model(model, output, metadata, force=force, terminal=terminal)
     if page is not None:
-        write_page(contents, page, force=results.force, terminal=terminal)
+        write_page(contents, page, force=force, terminal=terminal)
     terminal.say(f"Pick a classifier: equipoise at {shlex.quote(str(output))} --eps 0.02")
     written = {"file": str(output), "page": None if page is None else str(page)}
     terminal.emit({**written, "fits": model.n_calls_, **contents.to_dict()})
+    prepared.end(terminal)
