@@ -47,7 +47,7 @@ def test_a_group_of_options_is_options_to_the_user_and_one_value_to_the_command(
     assert names[-5:] == ["more", "level", "suppress_below", "force", "machine"]
     table = {"data": Path("x.csv"), "label": "y", "sensitive": ["a"], "positive": None}
     table |= {"weight": "w", "missing": None, "drop_missing": True}
-    table |= {"separator": ";", "decimal": None, "encoding": None}
+    table |= {"separator": ";", "decimal": None, "encoding": None, "bins": None}
     run(**table, more=4, level=0.9, suppress_below=10, force=False, machine=True)
     ((read, more, results),) = seen
     request = read.request()

@@ -47,13 +47,64 @@ def test_labels_and_groups_of_the_new_data_are_checked(run, model, data):
     for columns, message in [
         (new | {"hired": ["maybe"] * 100}, "has the label 'maybe'"),
         (new | {"sex": [None, *new["sex"][1:]]}, "--drop-missing"),
-        ({k: v for k, v in new.items() if k != "hired"}, "has no column 'hired'"),
     ]:
         write_table(columns, data.parent / "new.csv")
         ran = run("certify", model, "new.csv")
         assert ran.code == 2
         assert message in ran.err
-    assert run("certify", model, "new.csv", "--drop-missing").code == 2
+    assert run("certify", model, "new.csv", "--drop-missing").code == 0
+
+
+def without(columns, name):
+    return {key: values for key, values in columns.items() if key != name}
+
+
+@pytest.mark.parametrize("labels", ["absent", "empty", "one"])
+def test_demographic_parity_needs_no_labels(run, model, data, labels):
+    new = make_table(600, seed=1)
+    write_table(new, data.parent / "new.csv")
+    full = run("certify", model, "new.csv", "--json").json
+    other = {"empty": [None] * 600, "one": ["no"] * 600}
+    changed = without(new, "hired") | ({} if labels == "absent" else {"hired": other[labels]})
+    write_table(changed, data.parent / "bare.csv")
+    ran = run("certify", model, "bare.csv", "--json")
+    assert ran.code == 0, ran.err
+    assert ran.json["labels"] is (labels == "one")
+    for row, expected in zip(ran.json["measured"]["rows"], full["measured"]["rows"], strict=True):
+        assert row["excess"] == pytest.approx(expected["excess"], abs=1e-12)
+        assert row["verdict"] == expected["verdict"]
+    rates = {group["group"]: group["rates"] for group in ran.json["groups"]}["F"]
+    before = {group["group"]: group["rates"] for group in full["groups"]}["F"]
+    assert rates["selection_rate"] == pytest.approx(before["selection_rate"], abs=1e-12)
+    assert rates["true_positive_rate"] == [None, None, None]
+    if labels != "one":
+        assert ran.json["measured"]["error"] == [None, None, None]
+        assert "has no labels" in ran.err
+
+
+def test_equalized_odds_needs_labels_and_a_month_with_one_is_no_error(run, data):
+    assert run("fit", data, *COLUMNS, "--constraint", "eo", "--eps", 0.3).code == 0
+    new = make_table(600, seed=1)
+    write_table(without(new, "hired"), data.parent / "bare.csv")
+    ran = run("certify", "model.equipoise", "bare.csv")
+    assert ran.code == 2
+    assert "bare.csv has no column 'hired'" in ran.err
+    write_table(new | {"hired": ["no"] * 600}, data.parent / "one.csv")
+    ran = run("certify", "model.equipoise", "one.csv", "--json")
+    assert ran.code in (0, 1)
+    told = {row["text"]: row["verdict"] for row in ran.json["measured"]["rows"]}
+    assert all("label 0" in text for text, word in told.items() if word != "not known")
+
+
+def test_min_size_leaves_small_groups_out(run, data):
+    columns = make_table()
+    columns["sex"] = ["X" if at < 40 else sex for at, sex in enumerate(columns["sex"])]
+    write_table(columns, data)
+    assert run("fit", data, *COLUMNS, "--eps", 0.3).code == 0
+    ran = run("certify", "model.equipoise", data, "--json")
+    assert any(": X " in row["text"] for row in ran.json["measured"]["rows"])
+    ran = run("certify", "model.equipoise", data, "--json", "--min-size", 50)
+    assert not any(": X " in row["text"] for row in ran.json["measured"]["rows"])
 
 
 def test_models_of_other_types_need_trust(run, data):

@@ -165,7 +165,7 @@ def test_a_frontier_of_trees_with_people_held_out(run, address, parts, tmp_path,
 
 def test_who_is_held_out_depends_on_the_number_of_the_row_and_the_seed(client, parts):
     from equipoise.cli.dask.people import DaskReader
-    from equipoise.cli.tables.people import Request
+    from equipoise.cli.tables.request import Request
 
     whole = parts.parent / "people.parquet"
     pq.write_table(pa.table(make_table()), whole, row_group_size=250)
@@ -204,7 +204,8 @@ def odd_table(n=400):
 def test_the_encoding_is_that_of_memory(client, tmp_path):
     from equipoise.cli.dask.people import DaskReader
     from equipoise.cli.tables.encoding import make_encoder
-    from equipoise.cli.tables.people import Reader, Request
+    from equipoise.cli.tables.people import Reader
+    from equipoise.cli.tables.request import Request
 
     path, notes = tmp_path / "odd.parquet", []
     pq.write_table(odd_table(), path, row_group_size=90)
@@ -229,7 +230,7 @@ def test_the_encoding_is_that_of_memory(client, tmp_path):
 
 def test_larger_tables_are_encoded_as_a_sample_of_them(client, tmp_path, monkeypatch):
     from equipoise.cli.dask import people
-    from equipoise.cli.tables.people import Request
+    from equipoise.cli.tables.request import Request
 
     monkeypatch.setattr(people, "SAMPLE_ROWS", 200)
     columns = make_table()

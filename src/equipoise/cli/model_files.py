@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.atomic_files import check_free, new_file
-from equipoise.cli.tables.people import Columns
+from equipoise.cli.tables.request import Columns
 from equipoise.cli.terminal import Terminal, command_line
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.reductions import FairClassifier

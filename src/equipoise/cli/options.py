@@ -16,7 +16,7 @@ import typer
 
 from equipoise.cli.names import CONSTRAINTS, LEARNERS
 from equipoise.cli.tables.dialect import Dialect
-from equipoise.cli.tables.people import Request
+from equipoise.cli.tables.request import Request
 from equipoise.report.contents import SUPPRESS_BELOW
 
 
@@ -37,6 +37,7 @@ Json = Annotated[bool, option("Print one JSON object for machines.", "--json")]
 Trust = Annotated[
     list[str] | None, option("A type that the model file may hold, such as my_package.MyLearner.")
 ]
+MinSize = Annotated[int, option("Leave groups of fewer people out of comparisons, with a note.")]
 SuppressBelow = Annotated[
     int, option("Suppress groups of fewer people, and what would give them away; 0: none.")
 ]
@@ -79,6 +80,13 @@ class LabelledTable(Format):
         list[str] | None, option("What else stands for a missing value in a CSV file, such as '?'.")
     ] = None
     drop_missing: DropMissing = False
+    bins: Annotated[
+        list[str] | None,
+        option(
+            "Put a sensitive column of numbers into classes: COLUMN=4 by quantiles, or edges as "
+            "COLUMN=25,40,60; again for further ones."
+        ),
+    ] = None
 
     def request(self) -> Request:
         """Return which columns are to be read, and how."""
@@ -128,7 +136,7 @@ class Training:
     groups: Annotated[
         str, option("How several sensitive columns make groups: intersections, margins or both.")
     ] = "intersections"
-    min_size: Annotated[int, option("Leave groups of fewer people unconstrained, with a note.")] = 1
+    min_size: MinSize = 1
     learner: Annotated[
         str, option(f"What is trained: {', '.join(LEARNERS)}, or module:object.")
     ] = "logistic"

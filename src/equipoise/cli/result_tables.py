@@ -21,6 +21,8 @@ from equipoise.report.text import SUPPRESSED, whose
 EXCEEDED = "EXCEEDED"
 #: The verdict where nothing was compared, or too few people are left.
 UNKNOWN = "not known"
+#: Rates of fewer people say nothing.
+FEW = 30
 _RATE_NAMES = {rate.column: rate.words for rate in GROUP_RATES}
 
 
@@ -66,16 +68,52 @@ def show_frontier(terminal: Terminal, contents: ReportContents) -> None:
     )
 
 
+def note_few(terminal: Terminal, groups: Sequence[GroupContents], min_size: int) -> None:
+    """Note groups of too few people to say anything about, where differences include them."""
+    if min_size >= FEW:
+        return
+    few = [row for row in groups if row.feature and (row.count is None or row.count < FEW)]
+    named = [f"{row.group} ({row.count})" for row in few if row.count is not None][:5]
+    if few:
+        told = f": {', '.join(named)}{', ...' if len(few) > len(named) else ''}" if named else ""
+        terminal.note(
+            f"{len(few)} of the groups have too few people to say anything about, fewer than {FEW}"
+            f"{told}. Largest differences may be theirs; leave them out with --min-size {FEW}."
+        )
+
+
+def _note_exceeded(terminal: Terminal, point: PointContents) -> None:
+    """Note that a bound is exceeded on others than those learned from, if chance is no reason."""
+    entry = point.on("test")
+    if entry is None:
+        return
+    rows = [row for row in entry.rows if verdict(row.excess, row.people, FEW) == EXCEEDED]
+    if rows:
+        worst = max(rows, key=lambda row: row.excess.low or 0.0)
+        terminal.note(
+            f"on the test data the bound is exceeded by more than chance explains: {worst.text}, "
+            f"excess {_long(worst.excess, '+')} ({worst.people:,} people). Out-of-fold decisions "
+            "(--cv 5), larger groups (--min-size) or a smaller --eps may help."
+        )
+
+
 def show_classifier(terminal: Terminal, point: PointContents, level: float) -> None:
     """Print the certificate, what was measured on each of the data, and the groups."""
     terminal.say(point.certificate["text"])
     rows = [
-        [entry.data, f"{entry.people:,}", _long(entry.error), _long(entry.excess, "+"), entry.worst]
+        [
+            entry.data,
+            f"{entry.people:,}",
+            _long(entry.error),
+            _long(entry.excess, "+"),
+            next((f"{r.text} ({r.people:,})" for r in entry.rows if r.text == entry.worst), ""),
+        ]
         for entry in point.measured
     ]
-    header = ["data", "people", "error", "excess over the bound", "of"]
+    header = ["data", "people", "error", "excess over the bound", "of (people)"]
     terminal.table(f"Measured, [{level:.0%} intervals]", header, rows)
     _say_remarks(terminal, point)
+    _note_exceeded(terminal, point)
     show_groups(terminal, point)
 
 

@@ -18,7 +18,8 @@ from equipoise.cli.names import find_constraint, find_learner, find_oracle
 from equipoise.cli.result_tables import show_columns
 from equipoise.cli.tables.encoding import make_encoder
 from equipoise.cli.tables.files import TableWriter, naming
-from equipoise.cli.tables.people import Columns, Examples, Reader, Request, describe, favourable
+from equipoise.cli.tables.people import Examples, Reader, describe, favourable
+from equipoise.cli.tables.request import Columns, Request
 from equipoise.cli.terminal import Terminal, Tick
 from equipoise.constraints.base import Constraint
 from equipoise.engines import engine_for
@@ -143,6 +144,8 @@ def _check_dask(address: str, table: opt.FeatureTable, options: opt.Training, le
         raise ValueError(
             "--missing is for CSV files; --dask reads Parquet files, where a missing value is null."
         )
+    if table.bins:
+        raise ValueError("--bins is not there with --dask; put the column into classes before.")
     if not 0 <= options.test_size < 1:
         raise ValueError(f"--test-size is {options.test_size}; expected a share from 0 to below 1.")
     try:

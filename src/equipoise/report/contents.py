@@ -6,8 +6,8 @@ Whoever writes a page must escape it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple, get_args, get_type_hints
 
 from equipoise.game.certificate import Status
@@ -105,6 +105,11 @@ class PointContents:
     python: str = ""
     remarks: list[str] = field(default_factory=list)
 
+    def in_order(self, order: Mapping[str, Sequence[str]]) -> PointContents:
+        """Return the point with its groups in order, see `in_order`."""
+        groups = {data: in_order(some, order) for data, some in self.groups.items()}
+        return replace(self, groups=groups)
+
     def on(self, data: str) -> MeasuredContents | None:
         """Return what was measured on these data, None if nothing was."""
         return next((entry for entry in self.measured if entry.data == data), None)
@@ -196,11 +201,15 @@ class ConstraintContents:
 
 @dataclass(frozen=True)
 class AuditContents:
-    """What was found about labels or predictions of others: rates by group, and disparities."""
+    """What was found about labels or predictions of others: rates by group, and disparities.
+
+    ``between`` says by the name of a disparity which groups it is between, and their sizes.
+    """
 
     decisions: str
     groups: list[GroupContents]
     disparities: list[tuple[str, Range, str]]
+    between: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -265,6 +274,15 @@ class ReportContents:
         """The points, and the unconstrained one last."""
         return [*self.points, *([] if self.unconstrained is None else [self.unconstrained])]
 
+    def in_order(self, order: Mapping[str, Sequence[str]]) -> ReportContents:
+        """Return the contents with groups in order, see `in_order`."""
+        free = self.unconstrained
+        return replace(
+            self,
+            points=[point.in_order(order) for point in self.points],
+            unconstrained=None if free is None else free.in_order(order),
+        )
+
     def key(self, point: PointContents) -> str:
         """Return the name of a point in links: its number, or "free" for the unconstrained one."""
         if point is self.unconstrained:
@@ -286,6 +304,30 @@ class ReportContents:
     def from_dict(cls, given: dict[str, Any]) -> ReportContents:
         """Return the contents that `to_dict` was called on, after a detour through JSON too."""
         return _make(cls, given)
+
+
+def in_order(
+    groups: Sequence[GroupContents], order: Mapping[str, Sequence[str]]
+) -> list[GroupContents]:
+    """Return the groups, those of features whose values have an order in that order.
+
+    >>> ages = ["25 to 40", "over 40", "under 25"]
+    >>> groups = [GroupContents("age", age, 9, {}) for age in ages]
+    >>> [group.group for group in in_order(groups, {"age": ["under 25", "25 to 40", "over 40"]})]
+    ['under 25', '25 to 40', 'over 40']
+    """
+    blocks = list(dict.fromkeys(group.feature for group in groups))
+
+    def key(group: GroupContents) -> tuple[Any, ...]:
+        names, values = group.feature.split(" x "), group.group.split(" & ")
+        values = values if len(values) == len(names) else [group.group]
+        ranks = [
+            order[name].index(value) if value in order.get(name, ()) else len(order.get(name, ()))
+            for name, value in zip(names, values, strict=False)
+        ]
+        return blocks.index(group.feature), ranks
+
+    return sorted(groups, key=key)  # stable: the others stay as they are
 
 
 def largest_groups(groups: Sequence[GroupContents], most: int) -> list[GroupContents]:

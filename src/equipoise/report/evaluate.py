@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import math
 import shlex
+import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import ROUND_FLOOR, Context
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import _num_samples
 
 from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.groups import group_name
-from equipoise.constraints.moments import Row
+from equipoise.constraints.moments import MomentsBuilder, Row
+from equipoise.constraints.rates import SELECTION
 from equipoise.engines import engine_for
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.reductions import FairClassifier
@@ -40,6 +44,8 @@ from equipoise.report.suppression import RowFacts, small_groups
 from equipoise.rows.fingerprint import Overlap
 from equipoise.rows.people import People
 
+#: A number that is not known.
+NOT_KNOWN = Range(None, None, None)
 _SIX_DIGITS = Context(prec=6, rounding=ROUND_FLOOR)
 
 
@@ -58,10 +64,12 @@ class Evaluation(NamedTuple):
 
 
 def evaluate_rows(
-    people: People, classifiers: Sequence[Any], mixtures: Iterable[Mixture]
+    people: People, classifiers: Sequence[Any], mixtures: Iterable[Mixture], classes: NDArray
 ) -> Iterator[Evaluation]:
     """Yield what each mixture does to people in memory, who are read once."""
-    cells, _ = people.read_plain()
+    if people.y is None:  # nothing that depends on the label is shown, see `_View.measured_on`
+        people = replace(people, y=np.full(_num_samples(people.X), classes[0]))
+    cells, _ = people.read_plain(classes)
     decided = np.array(list(decisions(classifiers, people.X)))
     for mixture in mixtures:
         selected = np.clip(mixture.shares(decided), 0.0, 1.0)
@@ -84,7 +92,7 @@ def _on_frontier(
 ) -> Iterator[Evaluation]:
     pool, engine = frontier.pool_.classifiers, engine_for(people.X)
     if engine.is_local:
-        return evaluate_rows(people, pool, mixtures)
+        return evaluate_rows(people, pool, mixtures, frontier.classes_)
     if data in frontier.shares_:  # known from the fit
         cells, shares = frontier.cells_, frontier.shares_[data]
     else:
@@ -97,7 +105,7 @@ def _on_model(model: FairClassifier, data: str, people: People) -> Iterator[Eval
     mixed, engine = model.classifier_, engine_for(people.X)
     if engine.is_local:
         mixture = Mixture.of_weights(np.asarray(mixed.weights), np.zeros(0))
-        return evaluate_rows(people, mixed.members, [mixture])
+        return evaluate_rows(people, mixed.members, [mixture], model.classes_)
     if data in model.tallies_:  # known from the fit
         return evaluate_tallies([model.tallies_[data]])
     return evaluate_tallies([engine.open(people).tally(mixed)])
@@ -188,8 +196,9 @@ class _View:
         self.overlaps = {
             data: overlap_of(model, some)
             for data, some in people.items()
-            if data == "test" or engine_for(some.X).is_local
+            if some.y is not None and (data == "test" or engine_for(some.X).is_local)
         }
+        self.unlabelled = {data for data, some in people.items() if some.y is None}
         self._facts: dict[int, tuple[CellTable, RowFacts]] = {}
 
     def facts(self, cells: CellTable) -> RowFacts:
@@ -254,11 +263,18 @@ class _View:
             )
             for entry in entries
         ]
+        measured = [
+            replace(entry, error=NOT_KNOWN) if entry.data in self.unlabelled else entry
+            for entry in measured
+        ]
         absent = [absent_groups(self.cells, some.tally.cells) for some in found.values()]
+        groups = {data: some.groups(self.level, self.least) for data, some in found.items()}
+        for data in self.unlabelled:
+            groups[data] = [without_labels(group) for group in groups[data]]
         return replace(
             point,
             measured=[*point.measured, *measured],
-            groups={data: some.groups(self.level, self.least) for data, some in found.items()},
+            groups=groups,
             remarks=[*point.remarks, *dict.fromkeys(text for text in absent if text)],
         )
 
@@ -303,6 +319,34 @@ def measured_contents(
         hidden=len(few),
         hidden_exceeded=sum(interval.estimate > TOLERANCE for interval in few),
     )
+
+
+def without_labels(group: GroupContents) -> GroupContents:
+    """Return a group of people whose labels are not known, with the rates that need none."""
+    kept = {SELECTION.column}
+    rates = {name: rate if name in kept else NOT_KNOWN for name, rate in group.rates.items()}
+    return replace(group, rates=rates)
+
+
+def needs_labels(constraint: Constraint, cells: CellTable) -> bool:
+    """Return whether the inequalities of a constraint change if all labels are turned round.
+
+    >>> from equipoise import DemographicParity, EqualizedOdds
+    >>> from equipoise.cells import Cells
+    >>> cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]}).table()
+    >>> needs_labels(DemographicParity(), cells), needs_labels(EqualizedOdds(), cells)
+    (False, True)
+    """
+    averaged = []
+    for table in (cells, replace(cells, label=1 - cells.label)):
+        builder = MomentsBuilder(table)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the fit has warned of what is left out
+            constraint.add_rows(builder)
+        averaged.append(
+            [(event.tobytes(), np.asarray(g).tobytes()) for event, g in builder.averaged]
+        )
+    return averaged[0] != averaged[1]
 
 
 def group_contents(table: GroupTable, suppress_below: int = SUPPRESS_BELOW) -> list[GroupContents]:

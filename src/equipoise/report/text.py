@@ -134,8 +134,9 @@ def findings(contents: ReportContents) -> list[str]:
     """Return what was found, in a few sentences."""
     if contents.audit is not None:
         found = [
-            f"{words[0].upper()}{words[1:]}: {with_interval(value)}."
-            for _, value, words in contents.audit.disparities
+            f"{words[0].upper()}{words[1:]}: {with_interval(value)}"
+            f"{_between(contents.audit.between.get(name, ''))}."
+            for name, value, words in contents.audit.disparities
         ]
         return found + [text for text in [_suppressed(contents)] if text]
     shown = [contents.unconstrained, contents.nearest()]
@@ -149,6 +150,10 @@ def findings(contents: ReportContents) -> list[str]:
     if hidden := _suppressed(contents):
         sentences.append(hidden)
     return sentences + [text for status in Status if (text := _unmet(contents, status))]
+
+
+def _between(groups: str) -> str:
+    return f", between {groups}" if groups else ""
 
 
 def _suppressed(contents: ReportContents) -> str:

@@ -46,16 +46,20 @@ class People:
     sample_weight: Any = None
     utilities: Any = None
 
-    def read(self, *, constraint_weights: bool = True) -> tuple[AnyCells, NDArray]:
+    def read(
+        self, *, constraint_weights: bool = True, fitted: NDArray | None = None
+    ) -> tuple[AnyCells, NDArray]:
         """Check everything; return the cells and the two classes.
 
         Parameters
         ----------
         constraint_weights : bool, default=True
             Whether sample weights enter the constraints, or the error only.
+        fitted : array of two labels, optional
+            The classes of a fit, of which these people may have one only.
         """
         n = _num_samples(self.X)
-        label, classes = read_labels(self.y, n)
+        label, classes = read_labels(self.y, n, fitted)
         self.check_groups()
         known, uncertain = split_probabilities(self.sensitive_features)
         sensitive, control = {}, {}
@@ -64,7 +68,7 @@ class People:
         if self.control_features is not None:
             control = read_columns(self.control_features, n, "control_features", "stratum")
         weight = read_weights(self.sample_weight, n)
-        if weight is not None:
+        if weight is not None and fitted is None:
             _check_both_weigh(label, classes, weight)
         given = {} if self.utilities is None else read_utilities(self.utilities, n)
         if uncertain is None:
@@ -82,9 +86,9 @@ class People:
         )
         return soft, classes
 
-    def read_plain(self) -> tuple[Cells, NDArray]:
+    def read_plain(self, fitted: NDArray | None = None) -> tuple[Cells, NDArray]:
         """Check everything; return the cells, in which every row counts in one way, and classes."""
-        cells, classes = self.read()
+        cells, classes = self.read(fitted=fitted)
         if not isinstance(cells, Cells):
             raise ValueError(
                 "sensitive_features are Probabilities, or there are utilities; expected the groups "

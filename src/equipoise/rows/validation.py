@@ -25,9 +25,14 @@ LEAST_SHARE = 1e-14
 _LEAST, _MOST = 1e-90, 1e90
 
 
-def read_labels(y: Any, n: int) -> tuple[NDArray[np.int8], NDArray]:
-    """Return labels as 0 and 1, and the two classes these stand for, in sorted order."""
+def read_labels(y: Any, n: int, fitted: NDArray | None = None) -> tuple[NDArray[np.int8], NDArray]:
+    """Return labels as 0 and 1, and the two classes these stand for, in sorted order.
+
+    Where the classes are known from a fit, one of them may be absent.
+    """
     y = read_target(y, n)
+    if fitted is not None and np.isin(y, fitted).all():
+        return (y == fitted[1]).astype(np.int8), fitted
     codes, classes = factorize(y)
     if len(classes) == 1:
         raise ValueError(

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 
 from equipoise import metrics
+from equipoise.cells.codes import factorize
 from equipoise.cells.table import Array
 from equipoise.cli import options as opt
 from equipoise.cli.model_files import check_outputs, write_page
-from equipoise.cli.result_tables import show_columns, show_group_rows, shown
+from equipoise.cli.result_tables import note_few, show_columns, show_group_rows, shown
 from equipoise.cli.tables.columns import as_number, is_missing, kind_of, plain_values
 from equipoise.cli.tables.files import naming
-from equipoise.cli.tables.people import Reader, check_columns, describe, read_label
+from equipoise.cli.tables.people import Reader, check_groups, describe, read_label
+from equipoise.cli.tables.request import check_columns
 from equipoise.cli.terminal import Terminal, command_line
+from equipoise.constraints.groups import group_name
 from equipoise.files.manifest import date_made, versions
-from equipoise.report.contents import AuditContents, DataContents, ReportContents
+from equipoise.metrics import GroupTable
+from equipoise.report.contents import (
+    AuditContents,
+    DataContents,
+    GroupContents,
+    ReportContents,
+    in_order,
+)
 from equipoise.report.evaluate import group_contents, span
 from equipoise.rows.people import People
 
@@ -31,6 +43,12 @@ _DISPARITIES: dict[str, str] = {
     "equal_opportunity_difference": "largest difference of true-positive rates",
 }
 _OF_LABELS = 3
+#: Disparity, without its last word -> the rates that are compared.
+_RATES = {
+    "demographic_parity": ["selection_rate"],
+    "equalized_odds": ["true_positive_rate", "false_positive_rate"],
+    "equal_opportunity": ["true_positive_rate"],
+}
 
 
 def audit(
@@ -39,6 +57,7 @@ def audit(
     prediction: Annotated[
         str | None, opt.option("A column of decisions, or of probabilities of the favourable one.")
     ] = None,
+    min_size: opt.MinSize = 1,
     page: Annotated[Path | None, opt.option("Also write a report page.")] = None,
     results: opt.Results,
 ) -> None:
@@ -58,12 +77,20 @@ def audit(
     if prediction is not None:
         check_columns(people.X.column_names, [prediction], table.data)
         decided = read_decisions(people.X.column(prediction), prediction, labels)
-    found = audit_contents(people, decided, prediction, results)
+    found = audit_contents(people, decided, prediction, min_size, results)
+    found = replace(
+        found, groups=in_order(found.groups, table.request().classes(people.X)["order"])
+    )
     of = f"predictions {prediction!r}" if prediction else f"labels {table.label!r}"
     rates = None if prediction else ["base_rate"]
     show_group_rows(terminal, f"Groups: {of}, [{level:.0%} intervals]", found.groups, rates)
-    shown_rows = [[words, shown(value, ".4f", ".4f")] for _, value, words in found.disparities]
-    terminal.table(f"Disparities, [{level:.0%} intervals]", ["disparity", "value"], shown_rows)
+    shown_rows = [
+        [words, shown(value, ".4f", ".4f"), found.between[name]]
+        for name, value, words in found.disparities
+    ]
+    header = ["disparity", "value", "between (people)"]
+    terminal.table(f"Disparities, [{level:.0%} intervals]", header, shown_rows)
+    note_few(terminal, found.groups, min_size)
     if page is not None:
         contents = ReportContents(
             kind="audit",
@@ -86,6 +113,7 @@ def audit(
             "decisions": found.decisions,
             "groups": found.groups,
             "disparities": {name: value for name, value, _ in found.disparities},
+            "between": found.between,
         }
     )
 
@@ -97,28 +125,79 @@ def _read(table: opt.LabelledTable, reader: Reader) -> tuple[People, tuple[str, 
     weight = None
     if table.weight is not None:
         weight = as_number(rows.column(table.weight), table.weight).to_numpy()
-    groups = {name: plain_values(rows.column(name), name) for name in table.sensitive}
+    columns = table.request().columns(labels, recoded, {}, rows)
+    groups = {name: columns.group_values(rows.column(name), name) for name in table.sensitive}
+    for name, values in groups.items():
+        check_groups(values, name, reader.note)
     favourable = y == (1 if recoded else np.unique(y)[1])
     return People(rows, favourable.astype(np.int64), groups, sample_weight=weight), labels
 
 
 def audit_contents(
-    people: People, decided: Array, prediction: str | None, results: opt.Results
+    people: People, decided: Array, prediction: str | None, min_size: int, results: opt.Results
 ) -> AuditContents:
-    """Return the rates of all groups, and the disparities between them."""
+    """Return the rates of all groups, and the disparities between those that are large enough."""
     about: dict[str, Any] = {
         "sensitive_features": people.sensitive_features,
         "sample_weight": people.sample_weight,
         "level": results.level,
     }
     table = metrics.group_table(people.y, decided, interval="analytic", **about)
-    disparities = []
+    groups = group_contents(table, results.suppress_below)
+    large = _in_large_groups(people, min_size)
+    some = {name: values[large] for name, values in people.sensitive_features.items()}
+    weight = None if people.sample_weight is None else people.sample_weight[large]
+    about |= {"sensitive_features": some, "sample_weight": weight}
+    compared = metrics.group_table(people.y[large], decided[large], interval=None, **about)
+    disparities, between = [], {}
     for name in list(_DISPARITIES)[: _OF_LABELS if prediction is None else None]:
         disparity = getattr(metrics, name)
-        value = metrics.confidence_interval(disparity, people.y, decided, **about)
+        value = metrics.confidence_interval(disparity, people.y[large], decided[large], **about)
         disparities.append((name, span(*value), _DISPARITIES[name]))
-    groups = group_contents(table, results.suppress_below)
-    return AuditContents(prediction or "labels", groups, disparities)
+        between[name] = _between(name, compared, groups)
+    return AuditContents(prediction or "labels", groups, disparities, between)
+
+
+def _in_large_groups(people: People, min_size: int) -> Array:
+    """Return the rows of people in groups of this size; refuse where fewer than two are left."""
+    columns = [factorize(values)[0] for values in people.sensitive_features.values()]
+    _, code, count = np.unique(
+        np.column_stack(columns), axis=0, return_inverse=True, return_counts=True
+    )
+    if (count >= min_size).sum() < 2 <= len(count):
+        raise ValueError(
+            f"--min-size is {min_size}, and fewer than two groups have that many people; nothing "
+            "is left to compare."
+        )
+    return np.flatnonzero((count >= min_size)[code.ravel()])
+
+
+def _between(name: str, table: GroupTable, shown: Sequence[GroupContents]) -> str:
+    """Return between which groups a disparity is, and how many people they have."""
+    counts = {(row.feature, row.group): row.count for row in shown}
+    feature = table.features[-1]
+    inside = [at for at, other in enumerate(table.features) if other == feature]
+    pairs = []
+    for rate in _RATES[name.rpartition("_")[0]]:
+        values = table[rate]
+        known = [at for at in inside if np.isfinite(values[at])]
+        if not known:
+            continue
+        low, high = (pick(known, key=lambda at: values[at]) for pick in (min, max))
+        if name.endswith("violation"):
+            low = 0
+            high = max(known, key=lambda at: abs(values[at] - values[0]))
+        size = values[low] / max(values[high], 1e-300) if name.endswith("ratio") else 0.0
+        pairs.append((abs(values[high] - values[low]) if not size else -size, high, low))
+    if not pairs:
+        return ""
+    _, *ends = max(pairs)
+    told = []
+    for at in ends:
+        group = group_name(table.groups[at])
+        count = counts.get((table.features[at], group))
+        told.append("all" if at == 0 else group if count is None else f"{group} ({count:,})")
+    return " and ".join(told)
 
 
 def _data_contents(

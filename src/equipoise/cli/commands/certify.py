@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
+from sklearn.base import clone
+
 from equipoise.cli import exits
 from equipoise.cli import options as opt
 from equipoise.cli.exits import Ended
 from equipoise.cli.model_files import open_classifier
-from equipoise.cli.result_tables import EXCEEDED, UNKNOWN, show_groups, show_rows, verdict
+from equipoise.cli.result_tables import EXCEEDED, FEW, UNKNOWN, show_groups, show_rows, verdict
 from equipoise.cli.tables.people import Reader
 from equipoise.cli.terminal import Terminal
+from equipoise.constraints.base import Constraint
 from equipoise.report.contents import SUPPRESS_BELOW, MeasuredContents
-from equipoise.report.evaluate import model_point
+from equipoise.report.evaluate import model_point, needs_labels
 from equipoise.report.text import whose
 
 
@@ -24,9 +27,13 @@ def certify(
     drop_missing: opt.DropMissing = False,
     *,
     format: opt.Format,
+    min_size: Annotated[
+        int | None,
+        opt.option("Leave groups of fewer people out of comparisons; by default as in the fit."),
+    ] = None,
     min_people: Annotated[
         int, opt.option("Rates of fewer people prove nothing: their intervals cannot be relied on.")
-    ] = 30,
+    ] = FEW,
     suppress_below: opt.SuppressBelow = SUPPRESS_BELOW,
     trust: opt.Trust = None,
     level: opt.Level = 0.95,
@@ -39,11 +46,23 @@ def certify(
     """
     terminal = Terminal.current()
     opened = open_classifier(model, eps, trust)
+    fitted = opened.model
+    if min_size is not None:
+        fitted.constraint_ = _with_min_size(fitted.constraint_, min_size)
+    cells = next(iter(fitted.tallies_.values())).cells
     reader = Reader(terminal.note, format.dialect())
-    people = reader.known(data, opened.columns, drop_missing=drop_missing)
+    people = reader.known(
+        data,
+        opened.columns,
+        drop_missing=drop_missing,
+        needs_labels=needs_labels(fitted.constraint_, cells),
+    )
+    if people.y is None:
+        terminal.note(f"{data.name} has no labels; what is shown needs none.")
     point = model_point(
         opened.model, {"test": people}, level=level, file=model.name, suppress_below=suppress_below
     )
+    point = point.in_order(opened.columns.order)
     (measured,) = [entry for entry in point.measured if entry.data == "test"]
     rows = [
         {**vars(row), "verdict": verdict(row.excess, row.people, min_people)}
@@ -68,6 +87,7 @@ def certify(
             "compared": bool(compared),
             "constraint": repr(opened.model.constraint_),
             "level": level,
+            "labels": people.y is not None,
             "learned_from": measured.overlap and measured.overlap._asdict(),
             "measured": {**vars(measured), "rows": rows},
             "groups": point.groups["test"],
@@ -78,6 +98,12 @@ def certify(
         raise Ended(exits.EXCEEDED)
     if not compared:
         raise Ended(exits.NOTHING_COMPARED)
+
+
+def _with_min_size(constraint: Constraint, min_size: int) -> Constraint:
+    if "min_size" not in constraint.get_params():
+        raise ValueError(f"{constraint!r} has no min_size; leave --min-size out.")
+    return clone(constraint).set_params(min_size=min_size)
 
 
 def _say_who(terminal: Terminal, measured: MeasuredContents, remarks: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from equipoise.cli import options as opt
 from equipoise.cli.model_files import check_outputs, made, write_model
-from equipoise.cli.result_tables import show_classifier
+from equipoise.cli.result_tables import note_few, show_classifier
 from equipoise.cli.terminal import Terminal
 from equipoise.cli.training import Training
 from equipoise.estimators.reductions import FairClassifier
@@ -37,6 +37,7 @@ def fit(
     with prepared.open_data(terminal) as data:
         model = prepared.fit(FairClassifier, data, terminal, max_iter=max_iter)
         point = model_point(model, data.people, **results.of_file(output))
+        point = point.in_order(data.columns.order)
         about = data.contents(model)
         data.write_held_out(training.held_out, force=force, terminal=terminal)
     metadata = {
@@ -45,6 +46,7 @@ def fit(
         "made": made(training.seed, outputs if terminal.interrupted else ()),
     }
     show_classifier(terminal, point, results.level)
+    note_few(terminal, point.groups["training"], training.min_size)
     write_model(model, output, metadata, force=force, terminal=terminal)
     terminal.emit(
         {

@@ -10,7 +10,7 @@ from typing import Annotated
 from equipoise.cli import options as opt
 from equipoise.cli.model_files import check_outputs, made, write_model, write_page
 from equipoise.cli.names import read_bounds
-from equipoise.cli.result_tables import show_frontier
+from equipoise.cli.result_tables import note_few, show_frontier
 from equipoise.cli.terminal import Terminal, command_line
 from equipoise.cli.training import Training
 from equipoise.estimators.frontier import Frontier
@@ -49,12 +49,13 @@ def frontier(
         )
         data.write_held_out(training.held_out, force=force, terminal=terminal)
     contents = replace(
-        contents,
+        contents.in_order(data.columns.order),
         learner=repr(prepared.learner),
         command=command_line(),
         notes=list(terminal.notes),
     )
     show_frontier(terminal, contents)
+    note_few(terminal, contents.points[0].groups["training"], training.min_size)
     metadata = {
         "columns": data.columns.to_dict(),
         "report": contents.to_dict(),

@@ -11,7 +11,7 @@ from equipoise.cli import options as opt
 from equipoise.cli.model_files import ModelFile, check_outputs, open_classifier
 from equipoise.cli.tables.columns import Kind, as_category, is_missing
 from equipoise.cli.tables.files import TableWriter, column_names, read_batches
-from equipoise.cli.tables.people import check_columns
+from equipoise.cli.tables.request import check_columns
 from equipoise.cli.terminal import Terminal
 
 

@@ -68,4 +68,5 @@ def make_contents(
     seed = opened.metadata.get("made", {}).get("seed")
     contents = summarize(opened.model, people, summary, seed=seed, **results.of_file(opened.path))
     learner = repr(opened.model.estimator.steps[-1][1])
+    contents = contents.in_order(opened.columns.order)
     return replace(contents, learner=learner, command=command_line())

@@ -23,7 +23,8 @@ from equipoise.cli.dask.files import (
 )
 from equipoise.cli.tables.columns import as_kinds, as_number, plain_values
 from equipoise.cli.tables.encoding import make_encoder, without_names
-from equipoise.cli.tables.people import Columns, Examples, Request, check_groups, read_label
+from equipoise.cli.tables.people import Examples, check_groups, read_label
+from equipoise.cli.tables.request import Columns, Request
 from equipoise.cli.training import TrainingData
 from equipoise.report.contents import ColumnContents
 
@@ -48,7 +49,7 @@ class DaskReader:
         sample = pa.concat_tables(found.sample)
         kept = without_names(reader.features, sample, request.keep_text, self.note)
         reader = replace(reader, features=kept)
-        columns, values = _columns_and_values(found, reader, request)
+        columns, values = _columns_and_values(found, reader, request, self.note)
         encoder = self._encoder(found, reader)
         train, test = (
             PartReader(reader, columns, values, out).people(
@@ -208,7 +209,7 @@ class PartReader:
 
 
 def _columns_and_values(
-    found: Summary, reader: PieceReader, request: Request
+    found: Summary, reader: PieceReader, request: Request, note: Callable[[str], None]
 ) -> tuple[Columns, dict[str, dict[Any, Any]]]:
     """Return what the columns are, and for label and groups what each of their values becomes."""
     distinct = {name: _column(values) for name, values in found.values.items()}
@@ -218,9 +219,9 @@ def _columns_and_values(
     for name in (*request.sensitive, *request.control):
         plain = plain_values(distinct[name], name)
         if name in request.sensitive:
-            check_groups(plain, name)
+            check_groups(plain, name, note)
         values[name] = dict(zip(found.values[name], plain.tolist(), strict=True))
-    return request.columns(labels, recoded, reader.features), values
+    return request.columns(labels, recoded, reader.features, pa.table(distinct)), values
 
 
 def _column(values: Any) -> Any:

@@ -28,37 +28,16 @@ from equipoise.cli.tables.columns import (
 from equipoise.cli.tables.dialect import Dialect, looks_numeric
 from equipoise.cli.tables.encoding import FEWEST_PEOPLE, without_names
 from equipoise.cli.tables.files import format_of, naming, read_table
+from equipoise.cli.tables.request import Columns, Request, check_columns
 from equipoise.report.contents import ColumnContents
 from equipoise.rows.people import People
 
 #: More groups than these are hardly meant: a column such as age, which was not put into classes.
 MOST_GROUPS = 100
+#: More groups than these get a hint.
+MANY_GROUPS = 20
 #: A text column of which this share looks like numbers was perhaps meant to be numbers.
 _LOOKS_NUMERIC = 0.8
-
-
-@dataclass(frozen=True)
-class Columns:
-    """What the columns of a table are; kept in model files."""
-
-    label: str
-    labels: tuple[str, str]  #: The unfavourable and the favourable label, as printed.
-    recoded: bool  #: Whether the model knows them as 0 and 1: in another order, or more than two.
-    sensitive: tuple[str, ...]
-    control: tuple[str, ...]
-    weight: str | None
-    features: dict[str, Kind]
-    missing: tuple[str, ...] = ()  #: What else stands for a missing value in CSV files.
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the columns as a dictionary for JSON."""
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in vars(self).items()}
-
-    @classmethod
-    def from_dict(cls, given: dict[str, Any]) -> Columns:
-        """Return the columns that `to_dict` has written."""
-        lists = {k: tuple(v) for k, v in given.items() if isinstance(v, list)}
-        return cls(**{**given, **lists})
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +50,7 @@ class Examples(People):
     """
 
     def __len__(self) -> int:
-        return len(self.y)
+        return self.X.num_rows if self.y is None else len(self.y)
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -109,77 +88,6 @@ class Examples(People):
         return np.sort(train), np.sort(test)
 
 
-@dataclass(frozen=True)
-class Request:
-    """Which columns a command was told to use, and how."""
-
-    label: str
-    sensitive: Sequence[str]
-    positive: str | None = None
-    control: Sequence[str] = ()
-    weight: str | None = None
-    exclude: Sequence[str] = ()
-    keep_text: Sequence[str] = ()
-    use_sensitive: bool = False
-    missing: Sequence[str] = ()
-    drop_missing: bool = False
-
-    @property
-    def named(self) -> tuple[str, ...]:
-        """The columns in which every row must have a value."""
-        weight = () if self.weight is None else (self.weight,)
-        return (self.label, *self.sensitive, *self.control, *weight)
-
-    @property
-    def roles(self) -> dict[str, str]:
-        """What each of these columns is for."""
-        groups = {
-            **dict.fromkeys(self.control, "control"),
-            **dict.fromkeys(self.sensitive, "group"),
-        }
-        weight = {} if self.weight is None else {self.weight: "weight"}
-        return {**groups, **weight, self.label: "label"}
-
-    def check_names(self, known: Sequence[str], path: str | Path) -> None:
-        """Refuse columns that a table does not have, or that are named for two purposes."""
-        check_columns(known, [*self.named, *self.exclude, *self.keep_text], path)
-        for name in self.named:
-            if self.named.count(name) > 1:
-                raise ValueError(f"column {name!r} is named for two purposes; expected one.")
-
-    def features(
-        self, names: Sequence[str], kind: Callable[[str], Kind | None], note: Callable[[str], Any]
-    ) -> dict[str, Kind]:
-        """Return the features among the columns of a table, and what they are."""
-        left_out = {*self.exclude, self.label, self.weight}
-        left_out |= set() if self.use_sensitive else set(self.sensitive)
-        features: dict[str, Kind] = {}
-        for name in names:
-            if name in left_out:
-                continue
-            if (found := kind(name)) is None:
-                note(f"column {name!r} has no values and is left out.")
-            else:
-                features[name] = found
-        if not features:
-            named = ", ".join(map(repr, (self.label, *self.sensitive, *self.control)))
-            raise ValueError(f"no column is left to learn from: {named} are not features.")
-        return features
-
-    def columns(self, labels: tuple[str, str], recoded: bool, features: dict[str, Kind]) -> Columns:
-        """Return what the columns of a table are."""
-        return Columns(
-            label=self.label,
-            labels=labels,
-            recoded=recoded,
-            sensitive=tuple(self.sensitive),
-            control=tuple(self.control),
-            weight=self.weight,
-            features=features,
-            missing=tuple(self.missing),
-        )
-
-
 class Reader:
     """Reads examples out of files and says in sentences what is wrong with them."""
 
@@ -197,11 +105,21 @@ class Reader:
         )
         features = without_names(features, table, request.keep_text, self.note)
         self._warn_of_text(table, features)
-        columns = request.columns(labels, recoded, features)
+        columns = request.columns(labels, recoded, features, table)
         return self._examples(table, columns, y), columns
 
-    def known(self, path: str | Path, columns: Columns, *, drop_missing: bool = False) -> Examples:
-        """Return the examples of another file with the columns that a model knows."""
+    def known(
+        self,
+        path: str | Path,
+        columns: Columns,
+        *,
+        drop_missing: bool = False,
+        needs_labels: bool = True,
+    ) -> Examples:
+        """Return the examples of another file with the columns that a model knows.
+
+        Where labels are not needed and there are none, the examples have none.
+        """
         request = Request(
             columns.label,
             columns.sensitive,
@@ -210,10 +128,13 @@ class Reader:
             missing=columns.missing,
             drop_missing=drop_missing,
         )
-        table = self.whole(path, request)
+        table = self.whole(path, request, needs_labels=needs_labels)
         check_columns(table.column_names, columns.features, path)
         with naming(path):
-            return self._examples(table, columns, self._known_labels(table, columns))
+            y = None
+            if needs_labels or _has_values(table, columns.label):
+                y = self._known_labels(table, columns)
+            return self._examples(table, columns, y)
 
     def _known_labels(self, table: Any, columns: Columns) -> NDArray:
         values = plain_values(table.column(columns.label), columns.label)
@@ -227,17 +148,23 @@ class Reader:
             )
         return values
 
-    def whole(self, path: str | Path, request: Request) -> Any:
-        """Return a table in which label, groups and weights are complete."""
+    def whole(self, path: str | Path, request: Request, *, needs_labels: bool = True) -> Any:
+        """Return a table in which label, groups and weights are complete.
+
+        Where labels are not needed, there may be none at all.
+        """
         dialect = self.dialect
         if Path(path).is_file() and format_of(path) == "csv":
             dialect = dialect.found_in(Path(path))
             self.format = str(dialect)
         table = read_table(path, missing=request.missing, dialect=dialect)
-        request.check_names(table.column_names, path)
+        named = request.named
+        if not needs_labels and not _has_values(table, request.label):
+            named = named[1:]
+        check_columns(table.column_names, [*named, *request.exclude, *request.keep_text], path)
         if not table.num_rows:
             raise ValueError(f"{Path(path).name} has no rows.")
-        return self._complete(table, request.named, request.drop_missing, path)
+        return self._complete(table, named, request.drop_missing, path)
 
     def _warn_of_text(self, table: Any, features: Mapping[str, Kind]) -> None:
         """Note columns that were read as text although they look like numbers."""
@@ -273,13 +200,13 @@ class Reader:
         self.note(f"{int(missing.sum()):,} rows that lack {' or '.join(named)} are left out.")
         return table.take(np.flatnonzero(~missing))
 
-    def _examples(self, table: Any, columns: Columns, y: NDArray) -> Examples:
+    def _examples(self, table: Any, columns: Columns, y: NDArray | None) -> Examples:
         sensitive, control = (
-            {name: plain_values(table.column(name), name) for name in names}
+            {name: columns.group_values(table.column(name), name) for name in names}
             for names in (columns.sensitive, columns.control)
         )
         for name, values in sensitive.items():
-            check_groups(values, name)
+            check_groups(values, name, self.note)
         weight = None
         if columns.weight is not None:
             weight = as_number(table.column(columns.weight), columns.weight).to_numpy()
@@ -318,17 +245,17 @@ def describe(
 ) -> list[ColumnContents]:
     """Return how each column of a table was read; ``named`` are roles of columns by name."""
     found = []
-    for field in table.schema:
-        column = table.column(field.name)
-        roles = [named.get(field.name), "feature" if field.name in features else None]
+    for part in table.schema:
+        column = table.column(part.name)
+        roles = [named.get(part.name), "feature" if part.name in features else None]
         values = None
-        if words_for(field) == "category":
+        if words_for(part) == "category":
             values = len(column.unique().drop_null())
         found.append(
             ColumnContents(
-                name=field.name,
+                name=part.name,
                 role=", ".join(filter(None, roles)) or "left out",
-                kind=words_for(field),
+                kind=words_for(part),
                 missing=int(is_missing(column).sum()),
                 values=values,
             )
@@ -341,21 +268,21 @@ def favourable(y: NDArray, columns: Columns) -> NDArray[np.bool_]:
     return y == (1 if columns.recoded else np.unique(y)[1])
 
 
-def check_groups(values: NDArray, name: str) -> None:
-    """Refuse a sensitive column of more values than groups can be meant."""
-    if (found := len(set(values.tolist()))) > MOST_GROUPS:
+def check_groups(values: NDArray, name: str, note: Callable[[str], Any]) -> None:
+    """Refuse a sensitive column of more values than groups can be meant; note where many are."""
+    found, is_number = len(set(values.tolist())), values.dtype.kind == "i"
+    how = f"with --bins {name}=4, say" if is_number else "before, by merging values"
+    if found > MOST_GROUPS:
         raise ValueError(
             f"sensitive column {name!r} has {found:,} different values; expected no more than "
-            f"{MOST_GROUPS} groups. Put it into classes first, such as under 40 and over."
+            f"{MOST_GROUPS} groups. Put it into classes {how}."
+        )
+    if found > MANY_GROUPS:
+        note(
+            f"sensitive column {name!r} makes {found} groups, some of them perhaps of few people. "
+            f"Put it into classes {how}, or leave small groups out with --min-size."
         )
 
 
-def check_columns(known: Sequence[str], wanted: Any, path: str | Path) -> None:
-    """Refuse names that a table does not have, with a hint at what was meant."""
-    for name in wanted:
-        if name not in known:
-            listed = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
-            raise ValueError(
-                f"{Path(path).name} has no column {name!r}.{near(name, list(known))} It has: "
-                f"{listed}."
-            )
+def _has_values(table: Any, name: str) -> bool:
+    return name in table.column_names and not is_missing(table.column(name)).all()

@@ -1,0 +1,73 @@
+"""Numbers in classes: ``--bins age=4`` by quantiles, ``--bins age=25,40,60`` by edges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.cli.tables.columns import as_number, is_missing, kind_of
+
+
+def read_bins(given: Sequence[str], table: Any, grouping: Sequence[str]) -> dict[str, list[float]]:
+    """Return the edges between classes, by column.
+
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": [20, 30, 40, 50], "pay": [1.5, 2.5, 3.5, 4.5]})
+    >>> read_bins(["age=25,40", "pay=2"], table, ["age", "pay"])
+    {'age': [25.0, 40.0], 'pay': [3.0]}
+    """
+    found: dict[str, list[float]] = {}
+    for text in given:
+        name, _, spec = text.rpartition("=")
+        if name not in grouping:
+            named = ", ".join(map(repr, grouping))
+            raise ValueError(
+                f"--bins is {text!r}; expected COLUMN=4, or edges as COLUMN=25,40,60, of a column "
+                f"that makes groups: {named}."
+            )
+        if kind_of(table.column(name), name) != "number":
+            raise ValueError(f"--bins is {text!r}, but column {name!r} holds no numbers.")
+        values = as_number(table.column(name), name).to_numpy()
+        found[name] = _edges(text, spec, values[np.isfinite(values)])
+    return found
+
+
+def _edges(text: str, spec: str, values: NDArray) -> list[float]:
+    try:
+        numbers = [float(part) for part in spec.split(",")]
+    except ValueError:
+        raise ValueError(
+            f"--bins is {text!r}; expected a number of classes, or edges such as 25,40,60."
+        ) from None
+    if len(numbers) > 1 or not 2 <= numbers[0] <= 100 or numbers[0] % 1:
+        if numbers != sorted(set(numbers)) or not np.isfinite(numbers).all():
+            raise ValueError(f"--bins is {text!r}; expected edges that increase.")
+        return numbers
+    shares = np.arange(1, int(numbers[0])) / numbers[0]
+    # An edge at the least value would leave a class empty; few different values give few classes.
+    edges = np.unique(np.quantile(values, shares))
+    return [float(edge) for edge in edges if edge > values.min()]
+
+
+def bin_names(edges: Sequence[float]) -> list[str]:
+    """Return what the classes between edges are called, in order.
+
+    >>> bin_names([25, 40])
+    ['under 25', '25 to under 40', '40 and over']
+    """
+    if not edges:
+        return ["all"]
+    words = [f"{edge:g}" for edge in edges]
+    inner = [f"{low} to under {high}" for low, high in pairwise(words)]
+    return [f"under {words[0]}", *inner, f"{words[-1]} and over"]
+
+
+def in_bins(column: Any, name: str, edges: Sequence[float]) -> NDArray:
+    """Return the class of each value; of a column without missing values."""
+    assert not is_missing(column).any()
+    names = np.array(bin_names(edges), dtype=object)
+    return names[np.searchsorted(edges, as_number(column, name).to_numpy(), side="right")]

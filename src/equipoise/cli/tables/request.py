@@ -1,0 +1,144 @@
+"""What a command was told about the columns of a table, and what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from equipoise.cli.names import near
+from equipoise.cli.tables.bins import bin_names, in_bins, read_bins
+from equipoise.cli.tables.columns import Kind, plain_values
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What the columns of a table are; kept in model files."""
+
+    label: str
+    labels: tuple[str, str]  #: The unfavourable and the favourable label, as printed.
+    recoded: bool  #: Whether the model knows them as 0 and 1: in another order, or more than two.
+    sensitive: tuple[str, ...]
+    control: tuple[str, ...]
+    weight: str | None
+    features: dict[str, Kind]
+    missing: tuple[str, ...] = ()  #: What else stands for a missing value in CSV files.
+    bins: dict[str, list[float]] = field(default_factory=dict)  #: Edges that make groups.
+    order: dict[str, list[str]] = field(default_factory=dict)  #: Groups that have an order.
+
+    def group_values(self, column: Any, name: str) -> NDArray:
+        """Return the groups that a column makes: its values, or the classes that they are in."""
+        if name in self.bins:
+            return in_bins(column, name, self.bins[name])
+        return plain_values(column, name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the columns as a dictionary for JSON."""
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in vars(self).items()}
+
+    @classmethod
+    def from_dict(cls, given: dict[str, Any]) -> Columns:
+        """Return the columns that `to_dict` has written."""
+        lists = {k: tuple(v) for k, v in given.items() if isinstance(v, list)}
+        return cls(**{**given, **lists})
+
+
+@dataclass(frozen=True)
+class Request:
+    """Which columns a command was told to use, and how."""
+
+    label: str
+    sensitive: Sequence[str]
+    positive: str | None = None
+    control: Sequence[str] = ()
+    weight: str | None = None
+    exclude: Sequence[str] = ()
+    keep_text: Sequence[str] = ()
+    use_sensitive: bool = False
+    missing: Sequence[str] = ()
+    drop_missing: bool = False
+    bins: Sequence[str] = ()  #: As written: COLUMN=4 or COLUMN=25,40,60.
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The columns in which every row must have a value."""
+        weight = () if self.weight is None else (self.weight,)
+        return (self.label, *self.sensitive, *self.control, *weight)
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """What each of these columns is for."""
+        groups = {
+            **dict.fromkeys(self.control, "control"),
+            **dict.fromkeys(self.sensitive, "group"),
+        }
+        weight = {} if self.weight is None else {self.weight: "weight"}
+        return {**groups, **weight, self.label: "label"}
+
+    def check_names(self, known: Sequence[str], path: str | Path) -> None:
+        """Refuse columns that a table does not have, or that are named for two purposes."""
+        check_columns(known, [*self.named, *self.exclude, *self.keep_text], path)
+        for name in self.named:
+            if self.named.count(name) > 1:
+                raise ValueError(f"column {name!r} is named for two purposes; expected one.")
+
+    def features(
+        self, names: Sequence[str], kind: Callable[[str], Kind | None], note: Callable[[str], Any]
+    ) -> dict[str, Kind]:
+        """Return the features among the columns of a table, and what they are."""
+        left_out = {*self.exclude, self.label, self.weight}
+        left_out |= set() if self.use_sensitive else set(self.sensitive)
+        features: dict[str, Kind] = {}
+        for name in names:
+            if name in left_out:
+                continue
+            if (found := kind(name)) is None:
+                note(f"column {name!r} has no values and is left out.")
+            else:
+                features[name] = found
+        if not features:
+            named = ", ".join(map(repr, (self.label, *self.sensitive, *self.control)))
+            raise ValueError(f"no column is left to learn from: {named} are not features.")
+        return features
+
+    def columns(
+        self, labels: tuple[str, str], recoded: bool, features: dict[str, Kind], table: Any
+    ) -> Columns:
+        """Return what the columns of a table are."""
+        return Columns(
+            label=self.label,
+            labels=labels,
+            recoded=recoded,
+            sensitive=tuple(self.sensitive),
+            control=tuple(self.control),
+            weight=self.weight,
+            features=features,
+            missing=tuple(self.missing),
+            **self.classes(table),
+        )
+
+    def classes(self, table: Any) -> dict[str, Any]:
+        """Return the edges of numeric columns to put into bins, and the order of groups."""
+        bins = read_bins(self.bins, table, (*self.sensitive, *self.control))
+        order = {name: bin_names(edges) for name, edges in bins.items()}
+        for name in (*self.sensitive, *self.control):
+            kind = table.schema.field(name).type
+            if pa.types.is_dictionary(kind) and kind.ordered:
+                known = table.column(name).combine_chunks().dictionary
+                order[name] = [str(value) for value in known.to_pylist()]
+        return {"bins": bins, "order": order}
+
+
+def check_columns(known: Sequence[str], wanted: Any, path: str | Path) -> None:
+    """Refuse names that a table does not have, with a hint at what was meant."""
+    for name in wanted:
+        if name not in known:
+            listed = ", ".join(known[:20]) + (", ..." if len(known) > 20 else "")
+            raise ValueError(
+                f"{Path(path).name} has no column {name!r}.{near(name, list(known))} It has: "
+                f"{listed}."
+            )
