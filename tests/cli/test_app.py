@@ -31,7 +31,7 @@ def test_the_page_names_every_command_and_only_options_that_exist(run):
     assert {option for option in named if option not in known} == set()
     listed = re.findall(r"`([a-z-]+)`", text.split("| `--constraint` |")[1].split("|")[0])
     assert listed == list(CONSTRAINTS)
-    listed = re.findall(r"`([a-z-]+)`", text.split("| `--learner` |")[1].split("|")[0])
+    listed = re.findall(r"`([a-z-]+)`", text.split("| `--learner` |")[1].split("; with")[0])
     assert listed == list(LEARNERS)
 
 

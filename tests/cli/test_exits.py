@@ -28,6 +28,17 @@ WRONG = {
         "600 different values",
     ),
     "learner": (("fit", "people.csv", *FIT, "--learner", "logstic"), "Did you mean 'logistic'?"),
+    "parameter": (
+        ("fit", "people.csv", *FIT, "--learner", "tree:max_dept=3"),
+        "Did you mean 'max_depth'?",
+    ),
+    "no parameter": (("fit", "people.csv", *FIT, "--learner", "tree:3"), "tree:3"),
+    "objective": (("fit", "people.csv", *FIT, "--objective", "ballanced"), "mean 'balanced'?"),
+    "costs": (
+        ("fit", "people.csv", *FIT, "--objective", "balanced", "--false-positive-cost", "2"),
+        "has no costs of its own",
+    ),
+    "cost": (("fit", "people.csv", *FIT, "--false-negative-cost", "-1"), "expected a finite"),
     "module": (("fit", "people.csv", *FIT, "--learner", "no_such:thing"), "cannot be imported"),
     "object": (
         ("fit", "people.csv", *FIT, "--learner", "sklearn.tree:DecisionTree"),

@@ -198,3 +198,49 @@ def test_nobody_selected_is_said(run, data):
     ran = run("fit", data, "--label", "hired", "--sensitive", "sex", "--eps", 0.01)
     assert ran.code == 0
     assert "it selects nobody" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("options", "costs"),
+    [(("--false-negative-cost", 4), (1, 4)), (("--false-positive-cost", 3), (3, 1))],
+)
+def test_costs_of_wrong_decisions(run, data, options, costs):
+    ran = run("fit", data, *COLUMNS, "--eps", 0.2, "--test-size", 0, *options, "--json")
+    assert ran.code == 0, ran.err
+    overall = ran.json["groups"]["training"][0]["rates"]
+    good = overall["base_rate"][0]
+    false_positive = overall["false_positive_rate"][0] * (1 - good) * costs[0]
+    false_negative = (1 - overall["true_positive_rate"][0]) * good * costs[1]
+    assert ran.json["error"] == pytest.approx(false_positive + false_negative)
+    run("at", "model.equipoise", "--eps", 0.1)
+    assert equipoise.load(data.parent / "model.equipoise").objective is not None
+
+
+def test_a_balanced_objective_selects_where_a_label_is_rare(run, data):
+    table = make_table(2000)
+    rare = [
+        "yes" if label == "yes" and skill > 2 else "no"
+        for label, skill in zip(table["hired"], table["skill"], strict=True)
+    ]
+    write_table(table | {"hired": rare}, data)
+    options = (*COLUMNS, "--eps", 0.05, "--test-size", 0, "--json")
+    rates = {}
+    for objective in ("error", "balanced"):
+        ran = run("fit", data, *options, "--objective", objective, "-o", f"{objective}.equipoise")
+        rates[objective] = ran.json["groups"]["training"][0]["rates"]
+    half = rates["balanced"]
+    error = (half["false_positive_rate"][0] + 1 - half["true_positive_rate"][0]) / 2
+    assert ran.json["error"] == pytest.approx(error)
+    assert half["selection_rate"][0] > rates["error"]["selection_rate"][0]
+    ran = run("fit", data, *COLUMNS, "--objective", "balanced", "--eps", 0.05, "-o", "w.equipoise")
+    assert "error is what was minimised: BalancedError" in ran.out
+
+
+def test_parameters_of_learners(run, data):
+    options = ("--learner", "tree:max_depth=2,class_weight=balanced", "--max-iter", 5)
+    assert run("fit", data, *COLUMNS, *options).code == 0
+    learner = equipoise.load(data.parent / "model.equipoise").estimator.steps[-1][1]
+    assert (learner.max_depth, learner.class_weight) == (2, "balanced")
+    own = ("--learner", "sklearn.tree:DecisionTreeClassifier:max_depth=3", "--max-iter", 5)
+    assert run("fit", data, *COLUMNS, *own, "--force").code == 0
+    assert equipoise.load(data.parent / "model.equipoise").estimator.steps[-1][1].max_depth == 3

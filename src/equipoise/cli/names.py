@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
+from ast import literal_eval
 from collections.abc import Callable
+from contextlib import suppress
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
@@ -15,6 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from equipoise.constraints import CATALOGUE, Constraint
+from equipoise.game.objectives import BalancedError, Costs
 from equipoise.oracles.specs import BestOf, OracleSpec, Plugin, Refit
 
 LEARNERS: dict[str, Callable[[int], Any]] = {
@@ -31,18 +35,61 @@ CONSTRAINTS: dict[str, type[Constraint]] = {
 }
 
 
-def find_learner(name: str, seed: int) -> Any:
-    """Return the learner of this name.
+def find_learner(text: str, seed: int) -> Any:
+    """Return the learner of this name, with parameters if there are any.
 
     >>> find_learner("tree", seed=3)
     DecisionTreeClassifier(min_samples_leaf=20, random_state=3)
+    >>> find_learner("logistic:C=0.5,solver=newton-cg", seed=3)
+    LogisticRegression(C=0.5, max_iter=1000, solver='newton-cg')
     """
+    name, _, rest = text.partition(":")
+    if name in LEARNERS:
+        learner, given = LEARNERS[name](seed), rest
+    elif rest:
+        attribute, _, given = rest.partition(":")
+        found = _user_object(f"{name}:{attribute}")
+        learner = found() if isinstance(found, type) or not hasattr(found, "fit") else found
+    else:
+        raise ValueError(_unknown("learner", name, list(LEARNERS)))
+    return learner.set_params(**_parameters(text, given, learner)) if given else learner
+
+
+def _parameters(text: str, given: str, learner: Any) -> dict[str, Any]:
+    """Return parameters of a learner from ``name=value,name=value``."""
+    known = list(learner.get_params())
+    found: dict[str, Any] = {}
+    for part in re.split(r",(?=\s*\w+=)", given):
+        name, _, value = part.strip().partition("=")
+        if name not in known or not value:
+            raise ValueError(
+                f"--learner is {text!r}: {part!r} is no parameter of {type(learner).__name__} with "
+                f"a value.{near(name, known)} Expected NAME:parameter=value,parameter=value."
+            )
+        found[name] = value
+        with suppress(ValueError, SyntaxError):
+            found[name] = literal_eval(value)
+    return found
+
+
+def find_objective(name: str, false_positive: float | None, false_negative: float | None) -> Any:
+    """Return what is to be minimised; None is the error rate.
+
+    >>> find_objective("error", None, 5.0), find_objective("balanced", None, None)
+    (Costs(false_positive=1.0, false_negative=5.0), BalancedError(over='label', on=None))
+    """
+    costs = {"false_positive": false_positive, "false_negative": false_negative}
+    given = {which: cost for which, cost in costs.items() if cost is not None}
+    if given and name != "error":
+        raise ValueError(f"--objective is {name!r}, which has no costs of its own; leave them out.")
     if ":" in name:
         found = _user_object(name)
-        return found() if isinstance(found, type) or not hasattr(found, "fit") else found
-    if name not in LEARNERS:
-        raise ValueError(_unknown("learner", name, list(LEARNERS)))
-    return LEARNERS[name](seed)
+        return found() if isinstance(found, type) else found
+    if name not in ("error", "balanced"):
+        raise ValueError(_unknown("objective", name, ["error", "balanced"]))
+    if name == "balanced":
+        return BalancedError()
+    return Costs(**given) if given else None
 
 
 def find_constraint(

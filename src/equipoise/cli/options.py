@@ -138,8 +138,22 @@ class Training:
     ] = "intersections"
     min_size: MinSize = 1
     learner: Annotated[
-        str, option(f"What is trained: {', '.join(LEARNERS)}, or module:object.")
+        str,
+        option(
+            f"What is trained: {', '.join(LEARNERS)}, or module:object; with parameters as in "
+            "lightgbm:n_estimators=50,num_leaves=15."
+        ),
     ] = "logistic"
+    objective: Annotated[
+        str,
+        option("What is minimised: error, balanced (both labels count the same), module:object."),
+    ] = "error"
+    false_positive_cost: Annotated[
+        float | None, option("What it costs to select somebody whose label is the other one; 1.")
+    ] = None
+    false_negative_cost: Annotated[
+        float | None, option("What it costs to turn down somebody with the favourable label; 1.")
+    ] = None
     oracle: Annotated[
         str,
         option(

@@ -61,8 +61,9 @@ def show_frontier(terminal: Terminal, contents: ReportContents) -> None:
     name = contents.constraint.name if contents.constraint is not None else ""
     terminal.table(f"Frontier: {name}", [*header, "price", "members"], rows)
     _say_remarks(terminal, contents.points[0])
+    error = contents.objective or "share of wrong decisions"
     terminal.say(
-        f"error: share of wrong decisions. diff.: largest difference that the constraint looks at, "
+        f"error: {error}. diff.: largest difference that the constraint looks at, "
         f"[{contents.level:.0%} interval].\nprice: error saved for each unit that the bound is "
         "loosened. members: classifiers that are mixed."
     )
@@ -97,9 +98,13 @@ def _note_exceeded(terminal: Terminal, point: PointContents) -> None:
         )
 
 
-def show_classifier(terminal: Terminal, point: PointContents, level: float) -> None:
+def show_classifier(
+    terminal: Terminal, point: PointContents, level: float, objective: Any = None
+) -> None:
     """Print the certificate, what was measured on each of the data, and the groups."""
     terminal.say(point.certificate["text"])
+    if objective is not None:
+        terminal.say(f"error is what was minimised: {objective!r}")
     rows = [
         [
             entry.data,

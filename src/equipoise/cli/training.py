@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 
 from equipoise.cli import options as opt
 from equipoise.cli.exits import INTERRUPTED, Ended
-from equipoise.cli.names import find_constraint, find_learner, find_oracle
+from equipoise.cli.names import find_constraint, find_learner, find_objective, find_oracle
 from equipoise.cli.result_tables import show_columns
 from equipoise.cli.tables.encoding import make_encoder
 from equipoise.cli.tables.files import TableWriter, naming
@@ -39,6 +39,7 @@ class Training:
     options: opt.Training
     constraint: Constraint
     learner: Any
+    objective: Any
     oracle: OracleSpec
 
     @classmethod
@@ -56,7 +57,10 @@ class Training:
         learner = find_learner(options.learner, options.seed)
         if options.dask is not None:
             _check_dask(options.dask, table, options, learner)
-        return cls(table, options, constraint, learner, find_oracle(options.oracle, options.cv))
+        costs = (options.false_positive_cost, options.false_negative_cost)
+        objective = find_objective(options.objective, *costs)
+        oracle = find_oracle(options.oracle, options.cv)
+        return cls(table, options, constraint, learner, objective, oracle)
 
     @contextmanager
     def open_data(self, terminal: Terminal) -> Iterator[TrainingData]:
@@ -93,6 +97,7 @@ class Training:
             model = kind(
                 data.estimator(self.learner),
                 self.constraint,
+                objective=self.objective,
                 oracle=self.oracle,
                 checkpoint=self.options.checkpoint,
                 callback=_watcher(tick, NU_SCALE / np.sqrt(len(train))),

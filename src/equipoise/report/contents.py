@@ -224,6 +224,8 @@ class ReportContents:
     constraint : ConstraintContents or None
         None for an audit.
     learner : str
+    objective : str
+        What "error" is on the page; empty for the share of wrong decisions.
     points : list of PointContents
         Tightest bound first; one for a model, none for an audit.
     unconstrained : PointContents or None
@@ -257,6 +259,7 @@ class ReportContents:
     data: DataContents
     constraint: ConstraintContents | None = None
     learner: str = ""
+    objective: str = ""
     points: list[PointContents] = field(default_factory=list)
     unconstrained: PointContents | None = None
     audit: AuditContents | None = None

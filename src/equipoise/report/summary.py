@@ -122,6 +122,7 @@ def summarize(
         data=data,
         constraint=asked,
         learner=repr(model.estimator),
+        objective="" if model.objective is None else repr(model.objective),
         level=level,
         file=file,
         versions=versions(),

@@ -142,7 +142,10 @@ def findings(contents: ReportContents) -> list[str]:
     shown = [contents.unconstrained, contents.nearest()]
     if len(contents.points) > 1:
         shown.append(contents.points[0])
-    sentences = [_finding(point) for point in shown if point is not None]
+    sentences = (
+        [f"Error is what was minimised: {contents.objective}."] if contents.objective else []
+    )
+    sentences += [_finding(point) for point in shown if point is not None]
     remarked = [point for point in shown if point is not None and point.remarks]
     sentences += dict.fromkeys(
         f"{point_title(point)}: {text}" for point in remarked for text in point.remarks

@@ -39,7 +39,7 @@ def at(
             f"{model.certificate_.least_slack:.4g}, the least that it can."
         )
     point = model_point(model, {}, **results.of_file(output))
-    show_classifier(terminal, point, results.level)
+    show_classifier(terminal, point, results.level, model.objective)
     metadata = {k: v for k, v in opened.metadata.items() if k != "report"}
     if "report" in opened.metadata:
         metadata["data"] = opened.metadata["report"]["data"]

@@ -45,7 +45,7 @@ def fit(
         "data": asdict(about),
         "made": made(training.seed, outputs if terminal.interrupted else ()),
     }
-    show_classifier(terminal, point, results.level)
+    show_classifier(terminal, point, results.level, model.objective)
     note_few(terminal, point.groups["training"], training.min_size)
     write_model(model, output, metadata, force=force, terminal=terminal)
     terminal.emit(

@@ -158,10 +158,9 @@ class Reader:
             dialect = dialect.found_in(Path(path))
             self.format = str(dialect)
         table = read_table(path, missing=request.missing, dialect=dialect)
-        named = request.named
-        if not needs_labels and not _has_values(table, request.label):
-            named = named[1:]
-        check_columns(table.column_names, [*named, *request.exclude, *request.keep_text], path)
+        unlabelled = not needs_labels and not _has_values(table, request.label)
+        named = request.named[1:] if unlabelled else request.named
+        request.check_names([*table.column_names, *({request.label} - {*named})], path)
         if not table.num_rows:
             raise ValueError(f"{Path(path).name} has no rows.")
         return self._complete(table, named, request.drop_missing, path)
