@@ -8,31 +8,34 @@ Here are the names that most users need. The others are in their packages: `equi
 `equipoise.exceptions`.
 """
 
-from equipoise.constraints import (
-    AccuracyEquality,
-    BoundedGroupError,
-    DemographicParity,
-    EqualizedOdds,
-    EqualOpportunity,
-    FalsePositiveRateParity,
-    FourFifthsRule,
-    MinimaxGroupError,
-    SelectionRate,
-    rate,
-)
-from equipoise.estimators import (
-    ExponentiatedGradient,
-    FairClassifier,
-    Frontier,
-    FrontierPoint,
-    GridSearch,
-    RandomizedClassifier,
-)
-from equipoise.files import load, save
-from equipoise.game import BalancedError, Certificate, Costs
-from equipoise.oracles import ResampledClassifier
-from equipoise.plotting import FrontierDisplay
-from equipoise.rows import ParquetRows, Probabilities
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from equipoise.constraints import (
+        AccuracyEquality,
+        BoundedGroupError,
+        DemographicParity,
+        EqualizedOdds,
+        EqualOpportunity,
+        FalsePositiveRateParity,
+        FourFifthsRule,
+        MinimaxGroupError,
+        SelectionRate,
+        rate,
+    )
+    from equipoise.estimators import (
+        ExponentiatedGradient,
+        FairClassifier,
+        Frontier,
+        FrontierPoint,
+        GridSearch,
+        RandomizedClassifier,
+    )
+    from equipoise.files import load, save
+    from equipoise.game import BalancedError, Certificate, Costs
+    from equipoise.oracles import ResampledClassifier
+    from equipoise.plotting import FrontierDisplay
+    from equipoise.rows import ParquetRows, Probabilities
 
 __version__ = "0.1.0"
 
@@ -63,3 +66,42 @@ __all__ = [
     "save",
     "load",
 ]
+
+#: Where the names are. They are imported when they are asked for: scikit-learn takes seconds, which
+#: the help of the command line need not wait for.
+_PLACES = {
+    "constraints": (
+        *("AccuracyEquality", "BoundedGroupError", "DemographicParity", "EqualizedOdds"),
+        *("EqualOpportunity", "FalsePositiveRateParity", "FourFifthsRule", "MinimaxGroupError"),
+        *("SelectionRate", "rate"),
+    ),
+    "estimators": (
+        *("ExponentiatedGradient", "FairClassifier", "Frontier", "FrontierPoint", "GridSearch"),
+        "RandomizedClassifier",
+    ),
+    "files": ("load", "save"),
+    "game": ("BalancedError", "Certificate", "Costs"),
+    "oracles": ("ResampledClassifier",),
+    "plotting": ("FrontierDisplay",),
+    "rows": ("ParquetRows", "Probabilities"),
+    "metrics": (),
+    "exceptions": (),
+    "engines": (),
+    "cells": (),
+}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        from importlib import import_module
+
+        if name in _PLACES:
+            return import_module(f"equipoise.{name}")
+        for module, names in _PLACES.items():
+            if name in names:
+                found = globals()[name] = getattr(import_module(f"equipoise.{module}"), name)
+                return found
+        raise AttributeError(f"module 'equipoise' has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__, *_PLACES})

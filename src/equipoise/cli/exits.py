@@ -22,10 +22,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sklearn.exceptions import ConvergenceWarning
-
 from equipoise.cli.terminal import Terminal, printable
-from equipoise.exceptions import EmptyCellWarning, EquipoiseWarning
 
 DONE, EXCEEDED, NOT_DONE, UNFORESEEN, NOTHING_COMPARED, INTERRUPTED = 0, 1, 2, 3, 4, 130
 
@@ -76,6 +73,9 @@ def _sentence(error: BaseException) -> str:
 @contextmanager
 def warnings_as_notes(terminal: Terminal) -> Iterator[None]:
     """Print warnings of the library as notes, each once; those of others are not for users."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    from equipoise.exceptions import EmptyCellWarning, EquipoiseWarning
 
     def show(message: Warning | str, category: type[Warning], *args: Any, **kwargs: Any) -> None:
         if issubclass(category, (EquipoiseWarning, ConvergenceWarning)):

@@ -6,32 +6,39 @@ import os
 import re
 import sys
 from ast import literal_eval
-from collections.abc import Callable
 from contextlib import suppress
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
-from sklearn.tree import DecisionTreeClassifier
+if TYPE_CHECKING:
+    import numpy as np
 
-from equipoise.constraints import CATALOGUE, Constraint
-from equipoise.game.objectives import BalancedError, Costs
-from equipoise.oracles.specs import BestOf, OracleSpec, Plugin, Refit
+    from equipoise.constraints import Constraint
+    from equipoise.oracles.specs import OracleSpec
 
-LEARNERS: dict[str, Callable[[int], Any]] = {
-    "logistic": lambda seed: LogisticRegression(max_iter=1000),
-    "lightgbm": lambda seed: _from("lightgbm", "LGBMClassifier")(random_state=seed, verbose=-1),
-    "xgboost": lambda seed: _from("xgboost", "XGBClassifier")(random_state=seed),
-    "histogram": lambda seed: HistGradientBoostingClassifier(random_state=seed),
-    "forest": lambda seed: RandomForestClassifier(min_samples_leaf=5, random_state=seed),
-    "tree": lambda seed: DecisionTreeClassifier(min_samples_leaf=20, random_state=seed),
+#: Short name -> module, class and parameters; a seed goes with all but the first.
+LEARNERS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "logistic": ("sklearn.linear_model", "LogisticRegression", {"max_iter": 1000}),
+    "lightgbm": ("lightgbm", "LGBMClassifier", {"verbose": -1}),
+    "xgboost": ("xgboost", "XGBClassifier", {}),
+    "histogram": ("sklearn.ensemble", "HistGradientBoostingClassifier", {}),
+    "forest": ("sklearn.ensemble", "RandomForestClassifier", {"min_samples_leaf": 5}),
+    "tree": ("sklearn.tree", "DecisionTreeClassifier", {"min_samples_leaf": 20}),
 }
-#: Short name -> constraint.
-CONSTRAINTS: dict[str, type[Constraint]] = {
-    kind.short_name: kind for kind in CATALOGUE if kind.short_name
+#: Short name -> constraint; the help lists them before the library is imported.
+CONSTRAINTS = {
+    "dp": "DemographicParity",
+    "eo": "EqualizedOdds",
+    "tpr": "EqualOpportunity",
+    "fpr": "FalsePositiveRateParity",
+    "fnr": "FalseNegativeRateParity",
+    "balance": "ErrorRateBalance",
+    "accuracy": "AccuracyEquality",
+    "four-fifths": "FourFifthsRule",
+    "treatment": "TreatmentEquality",
+    "group-error": "BoundedGroupError",
+    "minimax": "MinimaxGroupError",
 }
 
 
@@ -45,7 +52,9 @@ def find_learner(text: str, seed: int) -> Any:
     """
     name, _, rest = text.partition(":")
     if name in LEARNERS:
-        learner, given = LEARNERS[name](seed), rest
+        module, kind, parameters = LEARNERS[name]
+        seeded = {} if name == "logistic" else {"random_state": seed}
+        learner, given = _from(module, kind)(**parameters, **seeded), rest
     elif rest:
         attribute, _, given = rest.partition(":")
         found = _user_object(f"{name}:{attribute}")
@@ -78,8 +87,10 @@ def find_objective(name: str, false_positive: float | None, false_negative: floa
     >>> find_objective("error", None, 5.0), find_objective("balanced", None, None)
     (Costs(false_positive=1.0, false_negative=5.0), BalancedError(over='label', on=None))
     """
+    from equipoise.game.objectives import BalancedError, Costs
+
     costs = {"false_positive": false_positive, "false_negative": false_negative}
-    given = {which: cost for which, cost in costs.items() if cost is not None}
+    given: dict[str, Any] = {which: cost for which, cost in costs.items() if cost is not None}
     if given and name != "error":
         raise ValueError(f"--objective is {name!r}, which has no costs of its own; leave them out.")
     if ":" in name:
@@ -111,7 +122,7 @@ def find_constraint(
         return _user_constraint(name, eps)
     if name not in CONSTRAINTS:
         raise ValueError(_unknown("constraint", name, list(CONSTRAINTS)))
-    kind = CONSTRAINTS[name]
+    kind = getattr(import_module("equipoise.constraints"), CONSTRAINTS[name])
     given: dict[str, Any] = {"min_size": min_size, "groups": groups}
     takes = {"eps", "reference", "bound"} & set(kind().get_params())
     if eps is not None:
@@ -131,6 +142,8 @@ def find_oracle(name: str, cv: int | None = None) -> OracleSpec:
     >>> find_oracle("refit"), find_oracle("plugin", cv=3)
     (Refit(), Plugin(cv=3))
     """
+    from equipoise.oracles.specs import BestOf, Plugin, Refit
+
     folds = 5 if cv is None else cv
     known: dict[str, OracleSpec] = {
         "refit": Refit(cv=cv),
@@ -150,6 +163,8 @@ def read_bounds(text: str | None) -> np.ndarray | None:
     >>> read_bounds("0.01:0.1:3").round(3).tolist(), read_bounds("0.1, 0.02").tolist()
     ([0.01, 0.032, 0.1], [0.1, 0.02])
     """
+    import numpy as np
+
     if text is None:
         return None
     try:
@@ -183,6 +198,8 @@ def _unknown(what: str, name: str, known: list[str]) -> str:
 
 
 def _user_constraint(name: str, eps: float | None) -> Constraint:
+    from equipoise.constraints import Constraint
+
     found = _user_object(name)
     constraint = found() if isinstance(found, type) else found
     if not isinstance(constraint, Constraint):

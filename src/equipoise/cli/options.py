@@ -10,14 +10,18 @@ from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
 from equipoise.cli.names import CONSTRAINTS, LEARNERS
-from equipoise.cli.tables.dialect import Dialect
-from equipoise.cli.tables.request import Request
-from equipoise.report.contents import SUPPRESS_BELOW
+
+if TYPE_CHECKING:
+    from equipoise.cli.tables.dialect import Dialect
+    from equipoise.cli.tables.request import Request
+
+#: As in `equipoise.report.contents`, which takes time to import.
+SUPPRESS_BELOW = 10
 
 
 def option(help: str, *names: str, **more: Any) -> Any:
@@ -62,6 +66,8 @@ class Format:
 
     def dialect(self) -> Dialect:
         """Return what is said about the file."""
+        from equipoise.cli.tables.dialect import Dialect
+
         return Dialect(self.separator, self.decimal, self.encoding)
 
 
@@ -90,6 +96,8 @@ class LabelledTable(Format):
 
     def request(self) -> Request:
         """Return which columns are to be read, and how."""
+        from equipoise.cli.tables.request import Request
+
         apart = {"data", *(part.name for part in fields(Format))}
         given = vars(self).items()
         return Request(**{k: v for k, v in given if v is not None and k not in apart})

@@ -16,16 +16,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-from rich import box
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.table import Table
-from rich.text import Text
-
-from equipoise.constraints.groups import group_name
+if TYPE_CHECKING:
+    from rich.console import Console
 
 #: Width of tables in a log, where there is no terminal to ask.
 _LOG_WIDTH = 160
@@ -85,6 +79,10 @@ class Terminal:
         """Print a table for people, as a result or a note: words to the left, numbers right."""
         if self.machine:
             return
+        from rich import box
+        from rich.table import Table
+        from rich.text import Text
+
         table = Table(title=Text(printable(title)), title_justify="left", box=box.SIMPLE_HEAD)
         for number, name in enumerate(header):
             numbers = all(str(row[number])[:1] in "+-0123456789" for row in rows)
@@ -124,6 +122,14 @@ class Terminal:
     def progress(self, what: str) -> Iterator[Tick]:
         """Show how far something has got: a bar on a terminal, lines in a log."""
         if self.err.is_terminal:
+            from rich.progress import (
+                BarColumn,
+                Progress,
+                TextColumn,
+                TimeElapsedColumn,
+                TimeRemainingColumn,
+            )
+
             columns = (
                 *(TextColumn("{task.description}"), BarColumn()),
                 *(TextColumn("{task.percentage:>3.0f} %"), TimeElapsedColumn()),
@@ -159,6 +165,8 @@ def command_line() -> str:
 
 
 def _console(file: Any) -> Console:
+    from rich.console import Console
+
     width = None if file.isatty() else _LOG_WIDTH
     return Console(file=file, markup=False, highlight=False, emoji=False, width=width)
 
@@ -177,9 +185,14 @@ def printable(text: str, keep: str = "") -> str:
 def to_json(value: Any) -> Any:
     """Return a value as JSON can hold it; what is not a finite number becomes null.
 
+    >>> import numpy as np
     >>> to_json({"a": np.array([1.0, np.nan]), ("F", 1): np.int64(2)})
     {'a': [1.0, None], 'F & 1': 2}
     """
+    import numpy as np
+
+    from equipoise.constraints.groups import group_name
+
     if is_dataclass(value):
         value = {part.name: getattr(value, part.name) for part in fields(value)}
     if isinstance(value, dict):

@@ -8,11 +8,7 @@ from typing import Annotated
 import typer
 
 from equipoise.cli import options as opt
-from equipoise.cli.model_files import check_outputs, made, open_file, write_model
-from equipoise.cli.result_tables import show_classifier
 from equipoise.cli.terminal import Terminal
-from equipoise.estimators.frontier import Frontier
-from equipoise.report.evaluate import model_point
 
 
 def at(
@@ -27,6 +23,11 @@ def at(
 
     Any bound will do, also one that was not traced; nothing is trained.
     """
+    from equipoise.cli.model_files import check_outputs, made, open_file, write_model
+    from equipoise.cli.result_tables import show_classifier
+    from equipoise.estimators.frontier import Frontier
+    from equipoise.report.evaluate import model_point
+
     terminal = Terminal.current()
     check_outputs(output, force=results.force)
     opened = open_file(file, trust)

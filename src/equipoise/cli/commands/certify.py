@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
-
-from sklearn.base import clone
+from typing import TYPE_CHECKING, Annotated
 
 from equipoise.cli import exits
 from equipoise.cli import options as opt
-from equipoise.cli.exits import Ended
-from equipoise.cli.model_files import open_classifier
-from equipoise.cli.result_tables import EXCEEDED, FEW, UNKNOWN, show_groups, show_rows, verdict
-from equipoise.cli.tables.people import Reader
 from equipoise.cli.terminal import Terminal
-from equipoise.constraints.base import Constraint
-from equipoise.report.contents import SUPPRESS_BELOW, MeasuredContents
-from equipoise.report.evaluate import model_point, needs_labels
-from equipoise.report.text import whose
+
+if TYPE_CHECKING:
+    from equipoise.constraints.base import Constraint
+    from equipoise.report.contents import MeasuredContents
 
 
 def certify(
@@ -33,8 +27,8 @@ def certify(
     ] = None,
     min_people: Annotated[
         int, opt.option("Rates of fewer people prove nothing: their intervals cannot be relied on.")
-    ] = FEW,
-    suppress_below: opt.SuppressBelow = SUPPRESS_BELOW,
+    ] = 30,
+    suppress_below: opt.SuppressBelow = opt.SUPPRESS_BELOW,
     trust: opt.Trust = None,
     level: opt.Level = 0.95,
     machine: opt.Json = False,
@@ -44,6 +38,11 @@ def certify(
     The exit code is 1 where a bound is exceeded beyond its confidence interval, 4 where nothing was
     compared, and 0 otherwise, so that a pipeline can stop.
     """
+    from equipoise.cli.model_files import open_classifier
+    from equipoise.cli.result_tables import EXCEEDED, UNKNOWN, show_groups, show_rows, verdict
+    from equipoise.cli.tables.people import Reader
+    from equipoise.report.evaluate import model_point, needs_labels
+
     terminal = Terminal.current()
     opened = open_classifier(model, eps, trust)
     fitted = opened.model
@@ -95,12 +94,14 @@ def certify(
         }
     )
     if exceeded:
-        raise Ended(exits.EXCEEDED)
+        raise exits.Ended(exits.EXCEEDED)
     if not compared:
-        raise Ended(exits.NOTHING_COMPARED)
+        raise exits.Ended(exits.NOTHING_COMPARED)
 
 
 def _with_min_size(constraint: Constraint, min_size: int) -> Constraint:
+    from sklearn.base import clone
+
     if "min_size" not in constraint.get_params():
         raise ValueError(f"{constraint!r} has no min_size; leave --min-size out.")
     return clone(constraint).set_params(min_size=min_size)
@@ -108,6 +109,8 @@ def _with_min_size(constraint: Constraint, min_size: int) -> Constraint:
 
 def _say_who(terminal: Terminal, measured: MeasuredContents, remarks: Sequence[str]) -> None:
     """Print who was measured, and what is easily overlooked."""
+    from equipoise.report.text import whose
+
     terminal.say(f"Measured on {measured.people:,} {whose(measured)}.\n")
     for text in remarks:
         terminal.note(text)

@@ -8,11 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from equipoise import datasets as sets
 from equipoise.cli import options as opt
-from equipoise.cli.model_files import check_outputs
 from equipoise.cli.names import near
-from equipoise.cli.tables.files import TableWriter, format_of
 from equipoise.cli.terminal import Terminal
 
 
@@ -26,6 +23,10 @@ def datasets(
     machine: opt.Json = False,
 ) -> None:
     """List data sets, or write one to a file."""
+    from equipoise import datasets as sets
+    from equipoise.cli.model_files import check_outputs
+    from equipoise.cli.tables.files import TableWriter, format_of
+
     terminal = Terminal.current()
     loaders = {loader.removeprefix("load_"): getattr(sets, loader) for loader in sets.__all__}
     if name is None:

@@ -7,12 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from equipoise.cli import options as opt
-from equipoise.cli.model_files import check_outputs, made, write_model
-from equipoise.cli.result_tables import note_few, show_classifier
 from equipoise.cli.terminal import Terminal
-from equipoise.cli.training import Training
-from equipoise.estimators.reductions import FairClassifier
-from equipoise.report.evaluate import model_point
 
 
 def fit(
@@ -30,6 +25,12 @@ def fit(
 
     Prints its certificate and what it does to each group, and writes a model file.
     """
+    from equipoise.cli.model_files import check_outputs, made, write_model
+    from equipoise.cli.result_tables import note_few, show_classifier
+    from equipoise.cli.training import Training
+    from equipoise.estimators.reductions import FairClassifier
+    from equipoise.report.evaluate import model_point
+
     terminal = Terminal.current()
     outputs = (output, training.held_out)
     force = check_outputs(*outputs, force=results.force)

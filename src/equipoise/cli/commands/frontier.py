@@ -8,13 +8,8 @@ from pathlib import Path
 from typing import Annotated
 
 from equipoise.cli import options as opt
-from equipoise.cli.model_files import check_outputs, made, write_model, write_page
 from equipoise.cli.names import read_bounds
-from equipoise.cli.result_tables import note_few, show_frontier
 from equipoise.cli.terminal import Terminal, command_line
-from equipoise.cli.training import Training
-from equipoise.estimators.frontier import Frontier
-from equipoise.report.summary import summarize
 
 
 def frontier(
@@ -35,6 +30,12 @@ def frontier(
     Prints the trade-off between error and fairness, and writes a frontier file, from which `at`
     picks a classifier without training, and a report page.
     """
+    from equipoise.cli.model_files import check_outputs, made, write_model, write_page
+    from equipoise.cli.result_tables import note_few, show_frontier
+    from equipoise.cli.training import Training
+    from equipoise.estimators.frontier import Frontier
+    from equipoise.report.summary import summarize
+
     terminal = Terminal.current()
     page = None if no_page else page or output.with_suffix(".html")
     outputs = (output, page, training.held_out)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Annotated, Any
 
 from equipoise.cli import options as opt
-from equipoise.cli.model_files import ModelFile, check_outputs, open_classifier
-from equipoise.cli.tables.columns import Kind, as_category, is_missing
-from equipoise.cli.tables.files import TableWriter, column_names, read_batches
-from equipoise.cli.tables.request import check_columns
 from equipoise.cli.terminal import Terminal
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from equipoise.cli.model_files import ModelFile
+    from equipoise.cli.tables.columns import Kind
 
 
 def predict(
@@ -41,6 +41,12 @@ def predict(
     favourable one. The decision is drawn by a hash of the id, or of the row itself: the same
     person always gets the same.
     """
+    import numpy as np
+
+    from equipoise.cli.model_files import check_outputs, open_classifier
+    from equipoise.cli.tables.files import TableWriter, column_names, read_batches
+    from equipoise.cli.tables.request import check_columns
+
     terminal = Terminal.current()
     if machine and output is None:
         raise ValueError(
@@ -54,7 +60,7 @@ def predict(
     dialect = format.dialect()
     check_columns(column_names(data, dialect), wanted, data)
     rows, selected = 0, 0
-    given = {"missing": opened.columns.missing, "dialect": dialect}
+    given: dict[str, Any] = {"missing": opened.columns.missing, "dialect": dialect}
     with terminal.progress("Deciding") as tick, TableWriter(output, overwrite=force) as writer:
         for batch in read_batches(data, wanted, progress=tick, **given):
             decided = decide(opened, batch, id_column, first_row=rows)
@@ -73,6 +79,8 @@ def decide(
     opened: ModelFile, batch: Any, id_column: str | None, *, first_row: int = 0
 ) -> dict[str, Any]:
     """Return decisions and probabilities for a batch, with the ids if there are any."""
+    import numpy as np
+
     model, columns = opened.model, opened.columns
     X = batch.select(list(columns.features))
     probability = model.predict_pmf(X)[:, 1]
@@ -91,6 +99,10 @@ def decide(
 
 def _keys(column: Any, name: str, first_row: int) -> np.ndarray:
     """Return ids as text, in which 17 is the same in a CSV and in a Parquet file."""
+    import numpy as np
+
+    from equipoise.cli.tables.columns import as_category, is_missing
+
     gone = is_missing(column)
     if gone.any():
         raise ValueError(

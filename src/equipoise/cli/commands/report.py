@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from equipoise.cli import options as opt
-from equipoise.cli.model_files import ModelFile, check_outputs, open_file, write_page
-from equipoise.cli.tables.people import Examples, Reader
 from equipoise.cli.terminal import Terminal, command_line
-from equipoise.report.card import write_model_card
-from equipoise.report.contents import DataContents, ReportContents
-from equipoise.report.summary import summarize
+
+if TYPE_CHECKING:
+    from equipoise.cli.model_files import ModelFile
+    from equipoise.cli.tables.people import Examples
+    from equipoise.report.contents import ReportContents
 
 
 def report(
@@ -36,6 +36,10 @@ def report(
 
     Without data the page shows what was measured when the file was made.
     """
+    from equipoise.cli.model_files import check_outputs, open_file, write_page
+    from equipoise.cli.tables.people import Reader
+    from equipoise.report.card import write_model_card
+
     terminal = Terminal.current()
     output = file.with_suffix(".html") if output is None else output
     check_outputs(output, card, force=results.force)
@@ -56,6 +60,9 @@ def make_contents(
     opened: ModelFile, people: dict[str, Examples], data: Path | None, results: opt.Results
 ) -> ReportContents:
     """Return what the page shows; from the file alone, or with new data."""
+    from equipoise.report.contents import DataContents, ReportContents
+    from equipoise.report.summary import summarize
+
     stored = opened.metadata.get("report")
     if stored is not None and not people:
         return ReportContents.from_dict(stored)

@@ -1,0 +1,125 @@
+"""Rates of groups and the disparities between them, as ``audit`` shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise import metrics
+from equipoise.cells.codes import factorize
+from equipoise.cells.table import Array
+from equipoise.cli import options as opt
+from equipoise.cli.tables.columns import as_number, is_missing, kind_of, plain_values
+from equipoise.constraints.groups import group_name
+from equipoise.metrics import GroupTable
+from equipoise.report.contents import AuditContents, GroupContents
+from equipoise.report.evaluate import group_contents, span
+from equipoise.rows.people import People
+
+#: Disparity -> what it is, in words. The first three need decisions only, the others also labels.
+_DISPARITIES: dict[str, str] = {
+    "demographic_parity_difference": "largest difference of selection rates between groups",
+    "demographic_parity_violation": "largest difference of a group's selection rate from all",
+    "demographic_parity_ratio": "smallest ratio of selection rates (four-fifths rule: 0.8)",
+    "equalized_odds_difference": "largest difference of true- or false-positive rates",
+    "equalized_odds_violation": "largest difference of these from those of all",
+    "equal_opportunity_difference": "largest difference of true-positive rates",
+}
+_OF_LABELS = 3
+#: Disparity, without its last word -> the rates that are compared.
+_RATES = {
+    "demographic_parity": ["selection_rate"],
+    "equalized_odds": ["true_positive_rate", "false_positive_rate"],
+    "equal_opportunity": ["true_positive_rate"],
+}
+
+
+def audit_contents(
+    people: People, decided: Array, prediction: str | None, min_size: int, results: opt.Results
+) -> AuditContents:
+    """Return the rates of all groups, and the disparities between those that are large enough."""
+    about: dict[str, Any] = {
+        "sensitive_features": people.sensitive_features,
+        "sample_weight": people.sample_weight,
+        "level": results.level,
+    }
+    table = metrics.group_table(people.y, decided, interval="analytic", **about)
+    groups = group_contents(table, results.suppress_below)
+    large = _in_large_groups(people, min_size)
+    some = {name: values[large] for name, values in people.sensitive_features.items()}
+    weight = None if people.sample_weight is None else people.sample_weight[large]
+    about |= {"sensitive_features": some, "sample_weight": weight}
+    compared = metrics.group_table(people.y[large], decided[large], interval=None, **about)
+    disparities, between = [], {}
+    for name in list(_DISPARITIES)[: _OF_LABELS if prediction is None else None]:
+        disparity = getattr(metrics, name)
+        value = metrics.confidence_interval(disparity, people.y[large], decided[large], **about)
+        disparities.append((name, span(*value), _DISPARITIES[name]))
+        between[name] = _between(name, compared, groups)
+    return AuditContents(prediction or "labels", groups, disparities, between)
+
+
+def _in_large_groups(people: People, min_size: int) -> NDArray[np.intp]:
+    """Return the rows of people in groups of this size; refuse where fewer than two are left."""
+    columns = [factorize(values)[0] for values in people.sensitive_features.values()]
+    _, code, count = np.unique(
+        np.column_stack(columns), axis=0, return_inverse=True, return_counts=True
+    )
+    if (count >= min_size).sum() < 2 <= len(count):
+        raise ValueError(
+            f"--min-size is {min_size}, and fewer than two groups have that many people; nothing "
+            "is left to compare."
+        )
+    return np.flatnonzero((count >= min_size)[code.ravel()])
+
+
+def _between(name: str, table: GroupTable, shown: Sequence[GroupContents]) -> str:
+    """Return between which groups a disparity is, and how many people they have."""
+    counts = {(row.feature, row.group): row.count for row in shown}
+    feature = table.features[-1]
+    inside = [at for at, other in enumerate(table.features) if other == feature]
+    pairs = []
+    for rate in _RATES[name.rpartition("_")[0]]:
+        values = table[rate]
+        known = [at for at in inside if np.isfinite(values[at])]
+        if not known:
+            continue
+        low, high = (pick(known, key=lambda at: values[at]) for pick in (min, max))
+        if name.endswith("violation"):
+            low = 0
+            high = max(known, key=lambda at: abs(values[at] - values[0]))
+        size = values[low] / max(values[high], 1e-300) if name.endswith("ratio") else 0.0
+        pairs.append((abs(values[high] - values[low]) if not size else -size, high, low))
+    if not pairs:
+        return ""
+    _, *ends = max(pairs)
+    told = []
+    for at in ends:
+        group = group_name(table.groups[at])
+        count = counts.get((table.features[at], group))
+        told.append("all" if at == 0 else group if count is None else f"{group} ({count:,})")
+    return " and ".join(told)
+
+
+def read_decisions(column: Any, name: str, labels: tuple[str, str]) -> Array:
+    """Return how likely each row is to be selected, from decisions or from probabilities."""
+    gone = is_missing(column)
+    if gone.any():
+        raise ValueError(
+            f"prediction column {name!r} is missing in {int(gone.sum()):,} rows, first in row "
+            f"{int(gone.argmax()) + 1}; expected one for every row."
+        )
+    text = [str(value) for value in plain_values(column, name)]
+    if set(text) <= set(labels):
+        return (np.array(text, dtype=object) == labels[1]).astype(float)
+    if kind_of(column, name) == "number":
+        values = as_number(column, name).to_numpy()
+        if values.min() >= 0 and values.max() <= 1:
+            return values
+    raise ValueError(
+        f"prediction column {name!r} has values such as {text[0]!r}; expected the labels "
+        f"{labels[0]!r} and {labels[1]!r}, or probabilities from 0 to 1."
+    )
