@@ -8,8 +8,8 @@ import pytest
 from equipoise import Probabilities
 from equipoise.cells import Cells
 from equipoise.cells.layered import LayeredCells
-from equipoise.rows.batches import batches, is_batched
 from equipoise.rows.people import People
+from equipoise.rows.tables import batches, is_batched
 
 X, Y, A = np.arange(4.0)[:, None], ["no", "yes", "yes", "no"], ["F", "F", "M", "M"]
 

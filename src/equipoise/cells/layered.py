@@ -23,8 +23,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from equipoise.cells.rows import Cells, LabelCache
-from equipoise.cells.table import Array, CellTable, Mask, WeightedLabels, weighted_labels
+from equipoise.cells.table import (
+    Array,
+    Cells,
+    CellTable,
+    LabelCache,
+    Mask,
+    WeightedLabels,
+    weighted_labels,
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol, Self
 from numpy.typing import NDArray
 
 from equipoise.cells.table import Array, CellTable
-from equipoise.game.pool import Oracle
+from equipoise.game.rounds import Oracle
 from equipoise.metrics.tallies import Tally
 from equipoise.rows.fingerprint import Hashed
 from equipoise.rows.people import People

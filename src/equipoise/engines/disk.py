@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from equipoise.engines.memory import MemoryEngine
-from equipoise.game.pool import Oracle
+from equipoise.game.rounds import Oracle
 
 
 class DiskEngine(MemoryEngine):

@@ -12,17 +12,17 @@ from scipy.sparse import issparse
 
 from equipoise.cells.layered import AnyCells
 from equipoise.cells.table import Array
-from equipoise.game.pool import Oracle
+from equipoise.game.rounds import Oracle
 from equipoise.metrics.tallies import Tally
 from equipoise.oracles.candidates import candidate_oracle
 from equipoise.oracles.cross_fit import CrossFittedOracle
 from equipoise.oracles.decisions import decisions
 from equipoise.oracles.plugin import PluginOracle
 from equipoise.oracles.refit import RefitOracle
-from equipoise.rows.columns import describe_columns
 from equipoise.rows.fingerprint import LocalHashes, hash_people
 from equipoise.rows.hashing import hash_uniform
 from equipoise.rows.people import People
+from equipoise.rows.tables import describe_columns
 
 
 class MemoryEngine:

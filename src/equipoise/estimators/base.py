@@ -19,11 +19,9 @@ from equipoise.engines import engine_for
 from equipoise.engines.base import Engine
 from equipoise.estimators.pools import open_pool
 from equipoise.game import theory
-from equipoise.game.lagrangian import Lagrangian
-from equipoise.game.objectives import Loss, Objective
+from equipoise.game.lagrangian import Lagrangian, Loss, Objective
 from equipoise.game.parameters import find_parameters
-from equipoise.game.pool import Oracle, Pool
-from equipoise.game.rounds import Limits
+from equipoise.game.rounds import Limits, Oracle, Pool
 from equipoise.oracles.learners import constant_classifier
 from equipoise.oracles.specs import OracleSpec, Refit, read_oracle
 from equipoise.rows.hashing import salt_of

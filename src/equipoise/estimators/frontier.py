@@ -25,24 +25,24 @@ from equipoise.estimators.frontier_point import (
 )
 from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.estimators.reductions import FairClassifier
-from equipoise.estimators.remarks import remarks_of_points, warn_of, warn_of_absent
 from equipoise.estimators.results import (
     FitResult,
     fingerprint_of,
     joined,
     overlap_of,
+    remarks_of_points,
     scope_of,
     verify,
     violations_of,
+    warn_of,
+    warn_of_absent,
 )
 from equipoise.exceptions import DeploymentError
 from equipoise.game.certificate import Certificate, Scope
 from equipoise.game.column_generation import Queries, many_bounds, over_pool
-from equipoise.game.lagrangian import Lagrangian
+from equipoise.game.lagrangian import Lagrangian, Loss, Objective
 from equipoise.game.mixture import Mixture
-from equipoise.game.objectives import Loss, Objective
-from equipoise.game.pool import Pool
-from equipoise.game.rounds import Round, run
+from equipoise.game.rounds import Pool, Round, run
 from equipoise.metrics.tallies import Tally
 from equipoise.metrics.violations import Meter, ViolationReport
 from equipoise.oracles.specs import OracleSpec

@@ -22,11 +22,10 @@ from equipoise.estimators.results import fingerprint_of, verify
 from equipoise.exceptions import InfeasibleWarning
 from equipoise.game.column_generation import column_generation
 from equipoise.game.grid import delta_grid, grid_rounds
-from equipoise.game.lagrangian import TOLERANCE
-from equipoise.game.objectives import Loss, Objective
+from equipoise.game.lagrangian import TOLERANCE, Loss, Objective
 from equipoise.game.rounds import Limits, Reason, Round, run
-from equipoise.oracles.read_only import Guard
 from equipoise.oracles.specs import OracleSpec
+from equipoise.oracles.thresholds import Guard
 from equipoise.rows.people import People
 from equipoise.rows.validation import check_features, read_integer, read_positive
 

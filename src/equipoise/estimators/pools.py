@@ -22,7 +22,7 @@ from equipoise.cells.table import Array
 from equipoise.engines.base import Engine
 from equipoise.estimators.identity import Identity
 from equipoise.exceptions import CheckpointWarning, EngineError
-from equipoise.game.pool import Oracle, Pool, Respond, Response, key_of, one_by_one
+from equipoise.game.rounds import Oracle, Pool, Respond, Response, key_of, one_by_one
 
 
 def open_pool(

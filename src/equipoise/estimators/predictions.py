@@ -13,8 +13,7 @@ from equipoise.constraints.base import Constraint
 from equipoise.engines import engine_for
 from equipoise.estimators.base import BinaryClassifierMixin, Reduction
 from equipoise.estimators.randomized import RandomizedClassifier
-from equipoise.estimators.remarks import warn_of_absent
-from equipoise.estimators.results import FitResult, overlap_of
+from equipoise.estimators.results import FitResult, overlap_of, warn_of_absent
 from equipoise.game.certificate import Certificate
 from equipoise.metrics.tallies import Tally
 from equipoise.metrics.violations import ViolationReport, measure

@@ -11,9 +11,8 @@ from sklearn.utils.validation import _num_samples
 
 from equipoise.cells.table import Array
 from equipoise.oracles.decisions import binary_predictions, decisions
-from equipoise.rows.batches import batches
 from equipoise.rows.hashing import draw_uniform
-from equipoise.rows.take import take_rows
+from equipoise.rows.tables import batches, take_rows
 from equipoise.rows.validation import read_weights, to_array
 
 

@@ -15,7 +15,7 @@ from equipoise.estimators.results import certify, result_of, warn
 from equipoise.game import theory
 from equipoise.game.column_generation import column_generation
 from equipoise.game.exponentiated_gradient import exponentiated_gradient, polished
-from equipoise.game.objectives import Loss, Objective
+from equipoise.game.lagrangian import Loss, Objective
 from equipoise.game.rounds import Round, run
 from equipoise.oracles.specs import OracleSpec
 from equipoise.rows.people import People

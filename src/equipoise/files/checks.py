@@ -13,7 +13,7 @@ from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.exceptions import ModelFileError
 from equipoise.files.kinds import is_model
 from equipoise.game.mixture import Mixture
-from equipoise.game.pool import Pool
+from equipoise.game.rounds import Pool
 
 
 def check_model(model: Any, parts: Iterable[Any]) -> None:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from equipoise.exceptions import ModelFileError
 from equipoise.files.kinds import KINDS, NAMES, NotKept
-from equipoise.game.pool import Pool
+from equipoise.game.rounds import Pool
 
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType, partial, np.ufunc)
 #: Attributes that serve a fit and would carry code, paths or threads.

@@ -23,8 +23,7 @@ from equipoise.cells.table import Array
 from equipoise.game.feasibility import least_slack, least_worst_rate
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian
 from equipoise.game.mixture import Mixture, best_mixtures
-from equipoise.game.pool import Oracle, Pool
-from equipoise.game.rounds import Round
+from equipoise.game.rounds import Oracle, Pool, Round
 
 #: Queries go this far from the best multipliers so far towards those of the LP.
 _TOWARDS_LP = 0.4

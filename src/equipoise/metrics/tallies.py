@@ -8,8 +8,7 @@ import numpy as np
 
 from equipoise.cells.codes import add_up
 from equipoise.cells.layered import AnyCells
-from equipoise.cells.rows import Cells
-from equipoise.cells.table import Array, CellTable
+from equipoise.cells.table import Array, Cells, CellTable
 from equipoise.metrics.uncertainty import Squares
 
 

@@ -13,8 +13,7 @@ from scipy.stats import norm
 from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.moments import MomentsBuilder, Row
-from equipoise.game.lagrangian import is_met
-from equipoise.game.objectives import Loss, Objective, loss_table
+from equipoise.game.lagrangian import Loss, Objective, is_met, loss_table
 from equipoise.metrics.intervals import Interval
 from equipoise.metrics.tallies import Tally
 from equipoise.metrics.uncertainty import Means, check_level, joint_limits

@@ -24,7 +24,7 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
 
 from equipoise.cells.table import Array
-from equipoise.rows.take import take_rows
+from equipoise.rows.tables import take_rows
 from equipoise.rows.validation import check_features, read_positive, read_target, read_weights
 
 

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from sklearn import config_context
 
 from equipoise.cells.layered import AnyCells
-from equipoise.cells.rows import LabelCache
-from equipoise.cells.table import Array
-from equipoise.game.pool import Response
+from equipoise.cells.table import Array, LabelCache
+from equipoise.game.rounds import Response
 from equipoise.oracles.decisions import binary_predictions
 from equipoise.oracles.learners import constant_classifier, weight_parameter
 from equipoise.oracles.thresholds import (

@@ -13,8 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from equipoise.game.pool import Oracle
-from equipoise.oracles.best_of import BestOfOracle
+from equipoise.game.rounds import Oracle
+from equipoise.oracles.candidates import BestOfOracle
 from equipoise.oracles.learners import check_probabilistic, weight_parameter, with_cores
 from equipoise.oracles.thresholds import read_threshold
 from equipoise.rows.validation import read_integer

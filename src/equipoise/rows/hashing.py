@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples
 
 from equipoise.cells.table import Array, CellTable
-from equipoise.rows.batches import batches
+from equipoise.rows.tables import batches
 from equipoise.rows.validation import is_missing, to_array
 
 Bits = NDArray[np.uint64]

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
 from equipoise.cells.layered import AnyCells, layered, soft_cells
-from equipoise.cells.rows import Cells
-from equipoise.cells.table import Array
+from equipoise.cells.table import Array, Cells
 from equipoise.rows.probabilities import split_probabilities
 from equipoise.rows.validation import check_length, read_columns, read_labels, read_weights
 

@@ -23,11 +23,11 @@ from equipoise.engines.dask.pipelines import (
 from equipoise.engines.dask.shard import digest_of, expected_of, selected_by, tally_of
 from equipoise.engines.dask.shards import Shards
 from equipoise.engines.dask.trainers import trainer_kind
-from equipoise.game.pool import Oracle
+from equipoise.game.rounds import Oracle
 from equipoise.metrics.tallies import Tally
 from equipoise.oracles.candidates import candidate_oracle
-from equipoise.rows.columns import describe_columns
 from equipoise.rows.people import People
+from equipoise.rows.tables import describe_columns
 from equipoise.rows.validation import read_integer
 
 

@@ -12,16 +12,15 @@ from equipoise.engines.dask.cuts import best_threshold
 from equipoise.engines.dask.shard import Shard, Task, cost_sums, selected_by, selected_out_of_fold
 from equipoise.engines.dask.shards import Shards
 from equipoise.engines.dask.trainers import ShardTrainer, trainer_kind
-from equipoise.game.pool import Response
+from equipoise.game.rounds import Response
 from equipoise.oracles.cell_probabilities import (
     CellGroups,
     CellProbabilities,
     ClassProbabilities,
     OneAgainstRest,
 )
-from equipoise.oracles.deployment import check_probabilities, check_shares
+from equipoise.oracles.decisions import PluginClassifier, check_probabilities, check_shares
 from equipoise.oracles.learners import constant_classifier
-from equipoise.oracles.plugin import PluginClassifier
 from equipoise.oracles.thresholds import (
     ThresholdedClassifier,
     is_tuned,

@@ -13,9 +13,9 @@ from sklearn.pipeline import Pipeline
 
 from equipoise.cells.table import Array
 from equipoise.engines.dask.lazy import lazily
-from equipoise.game.pool import Oracle, Response
-from equipoise.oracles.read_only import Guard
-from equipoise.oracles.transformed import TransformedClassifier
+from equipoise.game.rounds import Oracle, Response
+from equipoise.oracles.decisions import TransformedClassifier
+from equipoise.oracles.thresholds import Guard
 
 
 def is_frozen_pipeline(estimator: Any) -> bool:

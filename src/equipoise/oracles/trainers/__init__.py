@@ -12,13 +12,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from equipoise.oracles.trainers.base import CachedScores, Trained, Trainer
+from equipoise.oracles.trainers.base import (
+    CachedScores,
+    PlainTrainer,
+    Trained,
+    Trainer,
+    WarmStartTrainer,
+)
 from equipoise.oracles.trainers.lightgbm_bins import LightGBMTrainer
 from equipoise.oracles.trainers.pipeline_head import PipelineTrainer
-from equipoise.oracles.trainers.plain import PlainTrainer
-from equipoise.oracles.trainers.warm_start import WarmStartTrainer
-from equipoise.oracles.trainers.xgboost_bins import XGBoostTrainer
-from equipoise.oracles.trainers.xgboost_disk import XGBoostDiskTrainer
+from equipoise.oracles.trainers.xgboost_bins import XGBoostDiskTrainer, XGBoostTrainer
 from equipoise.rows.parquet import ParquetRows
 
 __all__ = ["CachedScores", "PlainTrainer", "Trained", "Trainer", "choose_trainer"]

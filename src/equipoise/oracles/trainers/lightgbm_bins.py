@@ -18,11 +18,11 @@ from equipoise.cells.table import Array
 from equipoise.oracles.trainers.base import (
     CachedScores,
     CachingTrainer,
+    PlainTrainer,
     Trained,
     has_fixed_seed,
     is_binnable,
 )
-from equipoise.oracles.trainers.plain import PlainTrainer
 
 #: Parameters beyond those of the signature under which the path was checked to change nothing.
 _KNOWN_EXTRAS = {"verbose", "verbosity", "max_bin", "deterministic", "force_row_wise"}
