@@ -120,7 +120,7 @@ def price_of_blindness(
 
 
 def _errors(games: list[Lagrangian], oracle: Oracle, nu: float) -> Array:
-    pool, queries = Pool(), Queries.none()
+    pool, queries = Pool(), Queries([], [])
     run(many_bounds(games, oracle, pool, nu=nu, queries=queries), Limits(_MOST_ROUNDS))
     return np.array(
         [found.error for found in over_pool(games, pool, queries, unconstrained=0, nu=nu)]

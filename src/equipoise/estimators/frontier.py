@@ -164,7 +164,7 @@ class Frontier(Reduction):
         bounds = read_bounds(self.bounds)
         limits, salt = read_limits(self)
         people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
-        problem, queries = self._state(people, n_jobs=self.n_jobs), Queries.none()
+        problem, queries = self._state(people, n_jobs=self.n_jobs), Queries([], [])
         games = games_of(self.constraint, problem.lagrangian, bounds)
         batch = problem.engine.fits_at_a_time(self.n_jobs)
         with problem.opened:

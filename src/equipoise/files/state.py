@@ -118,7 +118,7 @@ class Encoder:
 
 
 def _state(value: Any) -> dict[str, Any]:
-    return {name: v for name, v in vars(value).items() if name != "_respond"}
+    return {name: v for name, v in vars(value).items() if name != "respond"}
 
 
 def _float(value: float) -> Any:

@@ -307,8 +307,11 @@ class Lagrangian:
 
     def upper(self, s: Array) -> float:
         """max over lambda of L(Q, lambda), which is err(Q) + B max over k of (gamma_k - c_k)+."""
-        violation = float(self.violation(s))
-        return float(self.error(s)) + (self.B * violation if violation > TOLERANCE else 0.0)
+        return self.penalised(float(self.error(s)), float(self.violation(s)))
+
+    def penalised(self, error: float, violation: float) -> float:
+        """Return the error plus the price of the worst violation, B each; rounding is free."""
+        return error + (self.B * violation if violation > TOLERANCE else 0.0)
 
     def lower(self, s: Array, lams: Array) -> tuple[float, Array]:
         """Return the best of the dual bounds min over h of L(h, lambda), and its lambda.
@@ -316,7 +319,11 @@ class Lagrangian:
         ``s`` (P, C) are all classifiers known and ``lams`` (T, K) the multipliers whose best
         response is among them.
         """
-        bounds = self.value(s, lams).min(axis=-1)
+        return self.dual_bound(self.error(s), self.gamma(s), lams)
+
+    def dual_bound(self, error: Array, gamma: Array, lams: Array) -> tuple[float, Array]:
+        """Return `lower` where error (P,) and gamma (P, K) of the classifiers are known."""
+        bounds = (error + lams @ (gamma - self.c).T).min(axis=-1)
         best = int(bounds.argmax())
         return float(bounds[best]), lams[best]
 

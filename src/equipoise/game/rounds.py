@@ -6,7 +6,7 @@ player can gain more than ``nu``. Progress, early stopping and interruption are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
@@ -45,17 +45,13 @@ class Oracle(Protocol):
 Respond = Callable[[Oracle, list[Array]], Iterable[Response]]
 
 
-def one_by_one(oracle: Oracle, costs: list[Array]) -> Iterator[Response]:
-    """Put costs to an oracle one after the other."""
-    return (oracle.best_response(c) for c in costs)
-
-
 def key_of(costs: Array) -> bytes:
     """Return a key that is the same for costs that are the same to a learner."""
     # Only the ratios of the costs matter to a learner; adding 0.0 makes -0.0 the same as 0.0.
     return (np.round(costs / max(np.abs(costs).max(), 1e-300), 12) + 0.0).tobytes()
 
 
+@dataclass(eq=False, repr=False)
 class Pool:
     """The classifiers found so far, each known by its selected shares s(h).
 
@@ -68,19 +64,16 @@ class Pool:
         the other.
     """
 
-    def __init__(self, respond: Respond | None = None) -> None:
-        self._respond = respond or one_by_one
-        self.classifiers: list[Any] = []
-        self.n_calls = 0
-        self._shares: list[Array] = []
-        self._asked: dict[bytes, int] = {}
+    respond: Respond | None = None
+    classifiers: list[Any] = field(default_factory=list)
+    n_calls: int = 0
+    _shares: list[Array] = field(default_factory=list)
+    _asked: dict[bytes, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, classifiers: Iterable[Any], s: Array) -> Pool:
         """Return a pool of these classifiers, all of them, with these shares (P, C)."""
-        pool = cls()
-        pool.classifiers, pool._shares = list(classifiers), list(s)
-        return pool
+        return cls(classifiers=list(classifiers), _shares=list(s))
 
     @property
     def s(self) -> Array:
@@ -96,7 +89,10 @@ class Pool:
         new = {key: c for key, c in zip(keys, costs, strict=True) if key not in self._asked}
         if new and self._asked:
             oracle.start_from(self._nearest(next(iter(new))))
-        for key, response in zip(new, self._respond(oracle, list(new.values())), strict=True):
+        answers: Iterable[Response] = (oracle.best_response(c) for c in new.values())
+        if self.respond is not None:
+            answers = self.respond(oracle, list(new.values()))
+        for key, response in zip(new, answers, strict=True):
             self.n_calls += 1
             self._asked[key] = self.add(*response)
         return [self._asked[key] for key in keys]
