@@ -27,7 +27,6 @@ from equipoise.cells.table import (
     Array,
     Cells,
     CellTable,
-    LabelCache,
     Mask,
     WeightedLabels,
     weighted_labels,
@@ -175,7 +174,7 @@ least, most
         """Return the s(h) that costs least of all: every row is selected where that saves cost."""
         return self.sum(self.signed_costs(costs) < 0)
 
-    def relabel_rows(self, costs: Array, cache: LabelCache | None = None) -> WeightedLabels:
+    def relabel_rows(self, costs: Array) -> WeightedLabels:
         """Return the label and the weight of each row for these costs; no label is kept."""
         each = self.signed_costs(costs)
         return weighted_labels(each, np.abs(each).sum() / self.total_weight)

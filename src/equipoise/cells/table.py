@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, NamedTuple, TypedDict, TypeVar
 
 import numpy as np
@@ -158,6 +159,11 @@ class CellTable:
         """Return the least and the largest s(h) that any predictions can give, cell by cell."""
         return np.zeros(self.n_cells), self.mass
 
+    @property
+    def everybody(self) -> Array:
+        """s(h) of the classifier that selects everybody."""
+        return np.add(*self.limits())
+
     def relabel(self, costs: Array) -> WeightedLabels:
         """Return the label and the weight of each cell for these costs (section 3.1).
 
@@ -289,28 +295,15 @@ def _slice(name: str, values: NDArray) -> Mask:
     return values.astype(bool)
 
 
-class LabelCache:
-    """The labels of the rows for the last signs of the costs.
+class _LabelCache(dict[bytes, NDArray[np.int64]]):
+    """The labels of the rows for the last signs of the costs; travels empty to other processes.
 
     Most costs of a fit differ from the ones before in size and not in sign, and then the labels are
-    the same: 8 bytes a row that need not be written again. The cache travels empty to other
-    processes.
+    the same: 8 bytes a row that need not be written again.
     """
 
-    def __init__(self) -> None:
-        self._labels: dict[bytes, NDArray[np.int64]] = {}
-
-    def __getstate__(self) -> dict[str, object]:
-        return {"_labels": {}}
-
-    def spread(self, cells: Cells, label: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the label of each row. It is not to be written to: it may be returned again."""
-        key = label.tobytes()
-        found = self._labels.get(key)
-        if found is None:
-            self._labels.clear()  # before the new ones take their memory
-            found = self._labels[key] = cells.spread(label)
-        return found
+    def __reduce__(self) -> tuple[type[_LabelCache], tuple[()]]:
+        return _LabelCache, ()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -387,11 +380,21 @@ class Cells(CellTable):
             )
         return look_up(self.code, table)
 
-    def relabel_rows(self, costs: Array, cache: LabelCache | None = None) -> WeightedLabels:
-        """Return the label and the weight of each row for these costs: `relabel`, spread."""
+    @cached_property
+    def _labels(self) -> _LabelCache:
+        return _LabelCache()
+
+    def relabel_rows(self, costs: Array) -> WeightedLabels:
+        """Return the label and the weight of each row for these costs: `relabel`, spread.
+
+        Labels are not to be written to: they may be returned again.
+        """
         label, weight = self.relabel(costs)
-        labels = self.spread(label) if cache is None else cache.spread(self, label)
-        weights = self.spread(weight)
+        labels = self._labels.get(key := label.tobytes())
+        if labels is None:
+            self._labels.clear()  # before the new ones take their memory
+            labels = self._labels[key] = look_up(self.code, label)
+        weights = look_up(self.code, weight)
         if self.weight is not None:
             weights *= self.weight
         return WeightedLabels(labels, weights)

@@ -48,15 +48,13 @@ class BoundedGroupError(GroupConstraint):
 
     def add_rows(self, builder: MomentsBuilder) -> None:
         """Bound the error rate of every group, stratum by stratum."""
-        bounds = self.bound_table(builder, self.bound, parameter="bound")
-        g = ERROR.table(builder.cells)
+        rows, g = [], ERROR.table(builder.cells)
         for event, mask in self.events(builder):
             for group, members in self.members(builder, event, mask).items():
-                bound = bounds.next(event, group)
                 text = f"error of {group_name(group)}"
-                row = Row(self.name, text, group, event=event, bound=bound, limit=" at most")
-                builder.row(row, {builder.moment(members, g): 1.0})
-        bounds.check_all_used()
+                row = Row(self.name, text, group, event=event, limit=" at most")
+                rows.append((row, {builder.moment(members, g): 1.0}))
+        self.add_bounded(builder, rows, self.bound, parameter="bound")
 
 
 @dataclass(repr=False)
@@ -149,7 +147,7 @@ class SelectionRate(GroupConstraint):
         if self.group == "each":
             return groups
         if self.group not in groups:
-            if builder.known is not None and self.group in builder.groups(self.on, self.groups):
+            if builder.known is not None and self.group in self.all_groups(builder):
                 return {}
             raise ValueError(
                 f"group={self.group!r} is neither None, 'each' nor a group with enough examples"
@@ -219,8 +217,7 @@ class TreatmentEquality(GroupConstraint):
 
     def add_rows(self, builder: MomentsBuilder) -> None:
         """Tie false negatives to false positives in every group, stratum by stratum."""
-        bounds = self.bound_table(builder, self.eps)
-        cells, tau = builder.cells, self._checked_tau()
+        rows, cells, tau = [], builder.cells, self._checked_tau()
         negative, positive = _FALSE_NEGATIVE[cells.label], _FALSE_POSITIVE[cells.label]
         for event, mask in self.events(builder):
             for group, members in self.members(builder, event, mask).items():
@@ -229,10 +226,9 @@ class TreatmentEquality(GroupConstraint):
                     text = (
                         f"false negatives of {group_name(group)} {word} {tau:g} x false positives"
                     )
-                    eps = bounds.next(event, group, side=side)
-                    row = Row(self.name, text, group, None, event, side, eps, " by at most")
-                    builder.row(row, {fn: side, fp: -side * tau}, follows_eps=True)
-        bounds.check_all_used()
+                    row = Row(self.name, text, group, None, event, side, limit=" by at most")
+                    rows.append((row, {fn: side, fp: -side * tau}))
+        self.add_bounded(builder, rows, self.eps)
 
     def _checked_tau(self) -> float:
         if self.tau is None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from equipoise.cells.table import CellTable, Mask
 from equipoise.constraints.base import Constraint
-from equipoise.constraints.moments import Event, MomentsBuilder, check_bound
+from equipoise.constraints.moments import Event, MomentsBuilder, Row, check_bound
 from equipoise.exceptions import EmptyCellWarning, EquipoiseWarning, SmallGroupWarning
 
 #: What small groups are called once they are merged.
@@ -54,16 +54,18 @@ class GroupConstraint(Constraint):
 
     def events(
         self, builder: MomentsBuilder, labels: Sequence[int | None] = (None,)
-    ) -> Iterator[tuple[Event, Mask]]:
-        """Yield each condition on the label within each stratum of the control features.
+    ) -> list[tuple[Event, Mask]]:
+        """Return each condition on the label within each stratum, if anybody is of this kind.
 
         ``labels`` has the labels to condition on, one event each; None is no condition.
         """
+        found = []
         for event, mask in _all_events(builder, labels):
             if builder.cells.population[mask].sum() > 0:
-                yield event, mask
+                found.append((event, mask))
             else:
                 self._warn_empty("everybody", event, builder)
+        return found
 
     def members(self, builder: MomentsBuilder, event: Event, mask: Mask) -> dict[Hashable, Mask]:
         """Return the groups within an event that are large enough to be constrained."""
@@ -71,7 +73,7 @@ class GroupConstraint(Constraint):
         cells = builder.cells
         kept: dict[Hashable, Mask] = {}
         small: dict[Hashable, Mask] = {}
-        for group, members in builder.groups(self.on, self.groups).items():
+        for group, members in self.all_groups(builder).items():
             inside = members & mask
             if not cells.population[inside].sum() > 0:
                 self._warn_empty(group, event, builder)
@@ -87,14 +89,19 @@ class GroupConstraint(Constraint):
             self._warn_small(cells, small, event, merged)
         return kept
 
-    def bound_table(
+    def all_groups(self, builder: MomentsBuilder) -> dict[Hashable, Mask]:
+        """Return all groups as masks over cells, those of the fit included."""
+        return builder.with_absent(lambda cells: cells.groups(self.on, self.groups))
+
+    def add_bounded(
         self,
         builder: MomentsBuilder,
+        rows: Sequence[tuple[Row, Mapping[int, float]]],
         bounds: Any,
         labels: Sequence[int | None] = (None,),
         parameter: str = "eps",
-    ) -> BoundTable:
-        """Return the bounds of the rows to come, which are given by group, event or row.
+    ) -> None:
+        """Add rows with their bounds, which are given by group, event or row.
 
         Names are judged by the groups and events that there are, not by the rows that the data
         happen to have. A list follows the rows of the fit, also where other people are measured.
@@ -104,16 +111,23 @@ class GroupConstraint(Constraint):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", EquipoiseWarning)
                 is_list = isinstance(bounds, (list, tuple, np.ndarray))
-                rows = self.moments(builder.known).rows if is_list else ()
-            fitted = {(row.event, row.group, row.against, row.side): row.bound for row in rows}
-        groups = [
-            *builder.groups(self.on, self.groups),
-            *([MERGED] if self.small == "merge" else []),
-        ]
-        events = [event for event, _ in _all_events(builder, labels)]
-        return BoundTable(
+                of_fit = self.moments(builder.known).rows if is_list else ()
+            fitted = {(row.event, row.group, row.against, row.side): row.bound for row in of_fit}
+        groups: list[Hashable] = []
+        events: list[Event] = []
+        if isinstance(bounds, Mapping):
+            merged = [MERGED] if self.small == "merge" else []
+            groups = [*self.all_groups(builder), *merged]
+            events = [event for event, _ in _all_events(builder, labels)]
+        table = BoundTable(
             bounds, type(self).__name__, parameter, groups=groups, events=events, fitted=fitted
         )
+        bounded = [
+            (row._replace(bound=table.next(row.event, row.group, row.against, row.side)), moments)
+            for row, moments in rows
+        ]
+        table.check_all_used()
+        builder.add(bounded, follows_eps=parameter == "eps")
 
     def _check_groups(self) -> None:
         if not isinstance(self.min_size, (int, np.integer)) or self.min_size < 1:
@@ -158,7 +172,7 @@ def _all_events(
     builder: MomentsBuilder, labels: Sequence[int | None]
 ) -> Iterator[tuple[Event, Mask]]:
     """Yield every event, those without people included."""
-    for stratum, inside in builder.strata().items():
+    for stratum, inside in builder.with_absent(CellTable.strata).items():
         for label in labels:
             event = Event(None if stratum is None else group_name(stratum), label)
             yield event, inside if label is None else inside & (builder.cells.label == label)

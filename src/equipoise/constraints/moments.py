@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -236,6 +236,7 @@ class Moments:
         return replace(self, rows=rows, c=np.full(len(rows), bound))
 
 
+@dataclass(eq=False, repr=False)
 class MomentsBuilder:
     """Collects events and rows over a table of cells, then turns them into `Moments`.
 
@@ -249,11 +250,11 @@ class MomentsBuilder:
         The event of each moment and the utility g that is averaged over it.
     """
 
-    def __init__(self, cells: CellTable, known: CellTable | None = None) -> None:
-        self.cells, self.known = cells, known
-        self.averaged: list[tuple[Mask, Array | str]] = []
-        self._numbers: dict[tuple[bytes, bytes], int] = {}
-        self._rows: list[tuple[Row, dict[int, float], bool]] = []
+    cells: CellTable
+    known: CellTable | None = None
+    averaged: list[tuple[Mask, Array | str]] = field(default_factory=list)
+    _numbers: dict[tuple[bytes, bytes], int] = field(default_factory=dict)
+    _rows: list[tuple[Row, dict[int, float], bool]] = field(default_factory=list)
 
     def moment(self, event: Mask, g: Array | str) -> int:
         """Return the number of the moment E[g | event]; see `CellTable.average` for ``g``."""
@@ -263,37 +264,38 @@ class MomentsBuilder:
             self.averaged.append((event, g))
         return self._numbers[key]
 
-    def row(
-        self, row: Row, coefficients: Mapping[int, float], *, follows_eps: bool = False
-    ) -> None:
-        """Add the inequality sum of coefficient x moment <= row.bound.
+    def row(self, row: Row, coefficients: Mapping[int, float]) -> None:
+        """Add the inequality sum of coefficient x moment <= row.bound."""
+        self.add([(row, coefficients)])
 
-        ``follows_eps`` says that the bound is the ``eps`` of the constraint. A bound that is NaN
-        is one that the fit did not have.
+    def add(
+        self, rows: Sequence[tuple[Row, Mapping[int, float]]], *, follows_eps: bool = False
+    ) -> None:
+        """Add inequalities, each with the coefficients of its moments.
+
+        ``follows_eps`` says that their bounds are the ``eps`` of the constraint. A bound that is
+        NaN is one that the fit did not have.
         """
-        if row.bound is not None and np.isnan(row.bound):
-            return self.leave_out(row, "the constraint gives it no bound")
-        self._rows.append((row, dict(coefficients), follows_eps))
+        for row, coefficients in rows:
+            if row.bound is not None and np.isnan(row.bound):
+                self.leave_out(row, "the constraint gives it no bound")
+            else:
+                self._rows.append((row, dict(coefficients), follows_eps))
 
     def leave_out(self, row: Row, reason: str) -> None:
         """Warn that a row of the fit cannot be measured on these people."""
         message = f"{row}: not measured on these people, because {reason}."
         warnings.warn(message, EmptyCellWarning, stacklevel=2)
 
-    def groups(self, on: str | Sequence[str] | None, how: str) -> dict[Hashable, Mask]:
-        """Return the groups as masks over cells, those of the fit included; see `CellTable`."""
-        return self._with_absent(self.cells.groups(on, how), lambda fit: fit.groups(on, how))
-
-    def strata(self) -> dict[Hashable, Mask]:
-        """Return the strata as masks over cells, those of the fit included."""
-        return self._with_absent(self.cells.strata(), lambda fit: fit.strata())
-
-    def _with_absent(
-        self, here: dict[Hashable, Mask], of: Callable[[CellTable], dict[Hashable, Mask]]
+    def with_absent(
+        self, masks: Callable[[CellTable], dict[Hashable, Mask]]
     ) -> dict[Hashable, Mask]:
-        absent = {} if self.known is None else dict.fromkeys(of(self.known))
+        """Return the masks of groups or strata over the cells, those of the fit included."""
+        here = masks(self.cells)
+        if self.known is None:
+            return here
         nobody = np.zeros(self.cells.n_cells, dtype=bool)
-        return here | {name: nobody for name in absent if name not in here}
+        return here | {name: nobody for name in masks(self.known) if name not in here}
 
     def build(self) -> Moments:
         """Return what was collected, as arrays."""

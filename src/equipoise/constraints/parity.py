@@ -7,8 +7,9 @@ parameters of `Parity`: ``eps``, ``reference``, ``ratio``, and whom to compare (
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import ClassVar
 
 import numpy as np
@@ -52,61 +53,52 @@ class Parity(GroupConstraint):
 
     def add_rows(self, builder: MomentsBuilder) -> None:
         """Compare every group with its reference, event by event."""
-        self._check_ratio()
+        if not isinstance(self.ratio, (int, float, np.number)) or not 0 < self.ratio <= 1:
+            raise ValueError(
+                f"ratio of {type(self).__name__} is {self.ratio!r}; expected a number in (0, 1]."
+            )
         tables = self.utilities(builder.cells)
-        bounds = self.bound_table(builder, self.eps, list(tables))
+        rows = []
         for event, mask in self.events(builder, list(tables)):
+            members = self.members(builder, event, mask)
             g = tables[event.label]
-            rates = {
-                group: builder.moment(members, g)
-                for group, members in self.members(builder, event, mask).items()
-            }
-            for a, b, j, r in self._comparisons(rates, builder.moment(mask, g), builder):
+            numbers = {group: builder.moment(inside, g) for group, inside in members.items()}
+            overall, compares_all = builder.moment(mask, g), self.reference == "overall"
+            for a, b in self._pairs(list(members), builder):
+                j, r = numbers[a], overall if compares_all else numbers[b]
+                first, second = group_name(a), group_name(b)
                 for low, high, side, word in ((r, j, 1, "above"), (j, r, -1, "below")):
-                    text = f"{group_name(a)} {word} {group_name(b)}"
-                    bound = bounds.next(event, a, b, side)
-                    row = Row(self.name, text, a, b, event, side, bound, self._limit(a, b, side))
+                    limit = " by at most"
+                    if self.ratio != 1:
+                        names = (first, second) if side > 0 else (second, first)
+                        limit = f", {self.ratio:g} x {names[0]} - {names[1]} at most"
+                    text = f"{first} {word} {second}"
+                    row = Row(self.name, text, a, b, event, side, limit=limit)
                     coefficients = {high: self.ratio}
                     coefficients[low] = coefficients.get(low, 0.0) - 1.0
-                    builder.row(row, coefficients, follows_eps=True)
-        bounds.check_all_used()
+                    rows.append((row, coefficients))
+        self.add_bounded(builder, rows, self.eps, list(tables))
 
     def utilities(self, cells: CellTable) -> Mapping[int | None, Array | str]:
         """Return what is averaged in each event, by the label that the event is given."""
         return {rate.given: rate.table(cells) for rate in self.rates}
 
-    def _comparisons(
-        self, rates: dict[Hashable, int], overall: int, builder: MomentsBuilder
-    ) -> Iterator[tuple[Hashable, Hashable, int, int]]:
+    def _pairs(
+        self, groups: list[Hashable], builder: MomentsBuilder
+    ) -> list[tuple[Hashable, Hashable]]:
+        """Return which groups are compared with which, or with "overall"."""
         if self.reference == "pairwise":
-            names = list(rates)
-            for i, a in enumerate(names):
-                for b in names[i + 1 :]:
-                    yield a, b, rates[a], rates[b]
-        elif self.reference == "overall":
-            for a, j in rates.items():
-                yield a, "overall", j, overall
-        elif self.reference in rates:
-            for a, j in rates.items():
-                if a != self.reference:
-                    yield a, self.reference, j, rates[self.reference]
-        elif builder.known is None or self.reference not in builder.groups(self.on, self.groups):
+            return list(combinations(groups, 2))
+        if self.reference == "overall":
+            return [(group, "overall") for group in groups]
+        if self.reference in groups:
+            return [(group, self.reference) for group in groups if group != self.reference]
+        if builder.known is None or self.reference not in self.all_groups(builder):
             raise ValueError(
                 f"reference={self.reference!r} is neither 'overall' nor 'pairwise' nor a group "
-                f"with examples; the groups are {', '.join(map(repr, rates))}."
+                f"with examples; the groups are {', '.join(map(repr, groups))}."
             )
-
-    def _limit(self, a: Hashable, b: Hashable, side: int) -> str:
-        if self.ratio == 1:
-            return " by at most"
-        high, low = map(group_name, (a, b) if side > 0 else (b, a))
-        return f", {self.ratio:g} x {high} - {low} at most"
-
-    def _check_ratio(self) -> None:
-        if not isinstance(self.ratio, (int, float, np.number)) or not 0 < self.ratio <= 1:
-            raise ValueError(
-                f"ratio of {type(self).__name__} is {self.ratio!r}; expected a number in (0, 1]."
-            )
+        return []
 
 
 class DemographicParity(Parity):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 
 from equipoise.cells.layered import AnyCells
-from equipoise.cells.table import Array, LabelCache
+from equipoise.cells.table import Array
 from equipoise.game.rounds import Response
 from equipoise.oracles.decisions import binary_predictions, check_shares
 from equipoise.oracles.refit import Refitter
@@ -60,13 +60,13 @@ class CrossFittedOracle:
         self, estimator: Any, X: Any, cells: AnyCells, threshold: str = "learner", cv: Any = 5
     ) -> None:
         self.estimator, self.X, self.cells, self.threshold = estimator, X, cells, threshold
-        self.folds, self._labels = make_folds(cells, cv), LabelCache()
+        self.folds = make_folds(cells, cv)
         self._deployed = Refitter(estimator, X, threshold)
         self._without: dict[int, Refitter] = {}
 
     def best_response(self, costs: Array) -> Response:
         """Train for these costs: on all examples, and without each fold."""
-        label, weight = self.cells.relabel_rows(costs, self._labels)
+        label, weight = self.cells.relabel_rows(costs)
         models = [
             self._learner_without(fold).train(label[train], weight[train]).classifier
             for fold, (train, _) in enumerate(self.folds)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
@@ -14,12 +15,13 @@ from sklearn.pipeline import Pipeline
 from equipoise.cells.table import Array
 from equipoise.exceptions import DeploymentError
 from equipoise.oracles.thresholds import Guard, ThresholdedClassifier, learner_of
-from equipoise.rows.tables import Batched, is_batched
+from equipoise.rows.tables import Batched
 
 #: Costs this small, relative to the largest, are rounding: nobody is selected for them.
 ROUNDING = 1e-12
 
 
+@dataclass(eq=False, repr=False)
 class TransformedClassifier:
     """A classifier that transforms rows before it decides.
 
@@ -43,8 +45,8 @@ class TransformedClassifier:
     array([0, 1])
     """
 
-    def __init__(self, transformer: Any, classifier: Any) -> None:
-        self.transformer, self.classifier = transformer, classifier
+    transformer: Any
+    classifier: Any
 
     def __repr__(self) -> str:
         return f"<{self.classifier!r} after {type(self.transformer).__name__}>"
@@ -59,6 +61,7 @@ def select(probabilities: Array, costs: Array) -> NDArray[np.bool_]:
     return probabilities @ costs < -ROUNDING * np.abs(costs).max(initial=0.0)
 
 
+@dataclass(eq=False, repr=False)
 class PluginClassifier:
     """Selects those whose expected cost is negative.
 
@@ -70,8 +73,8 @@ class PluginClassifier:
     costs : array of shape (C,)
     """
 
-    def __init__(self, probabilities: Callable[[Any], Array], costs: Array) -> None:
-        self.probabilities, self.costs = probabilities, costs
+    probabilities: Callable[[Any], Array]
+    costs: Array
 
     def __repr__(self) -> str:
         return f"<threshold on the probabilities of {len(self.costs)} cells>"
@@ -98,7 +101,7 @@ def decisions(classifiers: Sequence[Any], X: Any) -> Iterator[NDArray[np.bool_]]
     >>> [h.tolist() for h in decisions([yes, no], [[0], [1]])]
     [[True, True], [False, False]]
     """
-    if is_batched(X):
+    if isinstance(X, Batched):
         yield from _from_batches(classifiers, X)
         return
     known: dict[int, Array] = {}
@@ -154,7 +157,11 @@ def binary_predictions(classifier: Any, X: Any) -> NDArray[np.bool_]:
     h = np.asarray(Guard()(classifier.predict, X))
     if h.ndim == 2 and h.shape[1] == 1:
         h = h[:, 0]
-    if h.ndim != 1 or not _is_binary(h):
+    if h.dtype.kind in "iu":  # many times as fast as comparing, and without a copy
+        is_binary = bool(np.bitwise_or.reduce(h, axis=None) in (0, 1))
+    else:
+        is_binary = h.dtype == bool or bool(((h == 0) | (h == 1)).all())
+    if h.ndim != 1 or not is_binary:
         seen = np.unique(h)
         shown = ", ".join(map(str, seen[:4])) + (", ..." if len(seen) > 4 else "")
         raise ValueError(
@@ -163,12 +170,6 @@ def binary_predictions(classifier: Any, X: Any) -> NDArray[np.bool_]:
             "regressor or a model of scores."
         )
     return h.astype(bool, copy=False)
-
-
-def _is_binary(h: NDArray) -> bool:
-    if h.dtype.kind in "iu":  # many times as fast as comparing, and without a copy
-        return bool(np.bitwise_or.reduce(h) in (0, 1))
-    return h.dtype == bool or bool(((h == 0) | (h == 1)).all())
 
 
 #: Shares of the same decisions may be added up in another order.

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import narwhals.stable.v1 as nw
@@ -38,8 +39,7 @@ class Guard:
     ([-1.0, 1.0], [0.0, 2.0])
     """
 
-    def __init__(self) -> None:
-        self._copies = False
+    _copies = False
 
     def __call__(self, function: Callable[..., T], *tables: Any) -> T:
         """Return ``function(*tables)``; it is called twice if it writes, so it must start anew."""
@@ -96,14 +96,15 @@ def _copy_on_write() -> AbstractContextManager:
     return pandas.option_context("mode.copy_on_write", True)
 
 
+@dataclass(eq=False, repr=False)
 class ThresholdedClassifier:
     """A trained learner whose decision is ``score > threshold`` instead of its own.
 
     The score is the learner's ``decision_function``, or the probability of class 1.
     """
 
-    def __init__(self, classifier: Any, threshold: float) -> None:
-        self.classifier, self.threshold = classifier, threshold
+    classifier: Any
+    threshold: float
 
     def __repr__(self) -> str:
         return f"<{type(self.classifier).__name__} cut at {self.threshold:.4g}>"
@@ -113,19 +114,14 @@ class ThresholdedClassifier:
         return (scores(self.classifier, X) > self.threshold).astype(np.int64)
 
 
-def read_threshold(threshold: Any) -> str:
-    """Return the parameter that says whose threshold counts; raise if it is none of the three."""
-    if threshold not in ("auto", "tuned", "learner"):
-        raise ValueError(f"threshold is {threshold!r}; expected 'auto', 'tuned' or 'learner'.")
-    return threshold
-
-
 def is_tuned(threshold: str, trained: Any) -> bool:
     """Whether the threshold of a trained learner is to be moved to where the costs are least.
 
     That of any learner with scores where ``threshold`` is "tuned", that of a linear one where it is
     "auto", and none where it is "learner".
     """
+    if threshold not in ("auto", "tuned", "learner"):
+        raise ValueError(f"threshold is {threshold!r}; expected 'auto', 'tuned' or 'learner'.")
     if threshold == "learner" or not has_scores(trained):
         return False
     return threshold == "tuned" or is_linear(trained)

@@ -25,7 +25,6 @@ from equipoise.oracles.thresholds import (
     ThresholdedClassifier,
     is_tuned,
     learner_of,
-    read_threshold,
 )
 
 
@@ -50,7 +49,7 @@ class ShardOracle:
         self, estimator: Any, shards: Shards, threshold: str = "learner", n_folds: int = 1
     ) -> None:
         self.shards, self.n_folds = shards, n_folds
-        self.threshold = read_threshold(threshold)
+        self.threshold = threshold
         self.out_of_fold = n_folds > 1
         self._trainer: ShardTrainer = trainer_kind(estimator)(estimator, shards)
 

@@ -59,7 +59,7 @@ def choose_trainer(estimator: Any, X: Any, weight_parameter: str) -> Trainer:
     'WarmStartTrainer'
     """
     for kind in _ON_DISK if isinstance(X, ParquetRows) else _IN_MEMORY:
-        if kind.suits(estimator, X):
+        if kind.learner in ("", type(estimator).__name__) and kind.suits(estimator, X):
             return kind(estimator, X, weight_parameter)
     raise TypeError(
         f"estimator is {type(estimator).__name__} but X is rows on disk (ParquetRows). "

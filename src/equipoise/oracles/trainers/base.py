@@ -31,11 +31,14 @@ class Trained:
         classifier itself, the last step of a pipeline, or `CachedScores`.
     rows : table of n rows
         What ``local`` takes.
+    selected : array of n bools, or None
+        Whom the classifier selects of them, where that is known.
     """
 
     classifier: Any
     local: Any
     rows: Any
+    selected: NDArray[np.bool_] | None = None
 
 
 class Trainer(ABC):
@@ -49,6 +52,8 @@ class Trainer(ABC):
         The name under which ``estimator.fit`` takes weights.
     """
 
+    #: The class of the learners that it is for; empty: of any.
+    learner: ClassVar[str] = ""
     #: Whether later fits use what earlier ones made.
     caches: ClassVar[bool] = False
 
@@ -179,6 +184,8 @@ class WarmStartTrainer(Trainer):
     solver's own tolerance. The start is named from outside, by the pool, and not simply the last
     solution, so that a fit that was interrupted and resumed finds what an undisturbed one finds.
     """
+
+    learner = "LogisticRegression"
 
     def __init__(self, estimator: Any, X: Any, weight_parameter: str) -> None:
         super().__init__(estimator, X, weight_parameter)

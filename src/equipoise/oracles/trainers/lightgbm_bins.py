@@ -38,6 +38,8 @@ class LightGBMTrainer(CachingTrainer):
     the booster's are not quite those of its trees.
     """
 
+    learner = "LGBMClassifier"
+
     @classmethod
     def suits(cls, estimator: Any, X: Any) -> bool:
         """Whether the learner is an LGBMClassifier of plain settings, on a table of numbers."""

@@ -43,6 +43,8 @@ class XGBoostTrainer(CachingTrainer):
     ``max_bin``. With equal weights they are the same.
     """
 
+    learner = "XGBClassifier"
+
     @classmethod
     def suits(cls, estimator: Any, X: Any) -> bool:
         """Whether the learner is an XGBClassifier of plain settings, on a table of numbers."""
@@ -122,6 +124,8 @@ class XGBoostDiskTrainer(CachingTrainer):
     The bins are an ``ExtMemQuantileDMatrix`` in a temporary folder, about a byte for each value,
     and are gone with the trainer. The trees are those that XGBoost grows on the rows in memory.
     """
+
+    learner = "XGBClassifier"
 
     @classmethod
     def suits(cls, estimator: Any, X: Any) -> bool:
