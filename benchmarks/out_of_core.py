@@ -104,7 +104,7 @@ def fit(file: Path, kind: str, trees: int, megabytes: int) -> dict[str, object]:
     rows = ParquetRows(file, features=names, batch_size=PIECE)
     y, A = rows.column("label"), rows.column("group")
     try:
-        X = rows if kind == "on disk" else np.concatenate(list(rows.tables()))
+        X = rows if kind == "on disk" else np.concatenate(list(rows.batches()))
         learner = XGBClassifier(n_estimators=trees, max_depth=4, max_bin=32, n_jobs=1)
         frontier = Frontier(learner, DemographicParity(), bounds=BOUNDS, nu=3e-3)
         frontier.fit(X, y, sensitive_features=A)

@@ -52,7 +52,7 @@ def xgboost_classifier(**settings):
 
 
 def test_batches_are_the_rows_in_order(people, rows):
-    batches = list(rows.tables())
+    batches = list(rows.batches())
     assert max(map(len, batches)) <= 400
     np.testing.assert_array_equal(np.concatenate(batches), people.X)
     assert rows.shape == (3000, 3)
@@ -64,7 +64,7 @@ def test_missing_values_of_either_kind(tmp_path):
     table = pyarrow.table({"a": [1, None, 3], "b": [True, False, None], "t": ["x", None, "x"]})
     parquet.write_table(table, tmp_path / "t.parquet")
     rows = ParquetRows(tmp_path / "t.parquet", features=["b", "a"])
-    (batch,) = rows.tables()
+    (batch,) = rows.batches()
     np.testing.assert_array_equal(batch.astype(float), [[1.0, 1.0], [0.0, np.nan], [np.nan, 3.0]])
     assert rows.column("t").tolist() == ["x", None, "x"]
 

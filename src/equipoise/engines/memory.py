@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -25,6 +26,7 @@ from equipoise.rows.people import People
 from equipoise.rows.tables import describe_columns
 
 
+@dataclass(eq=False)
 class MemoryEngine:
     """Rows in the memory of this process: an array, a sparse matrix or a data frame.
 
@@ -38,8 +40,9 @@ class MemoryEngine:
     is_local: ClassVar[bool] = True
     keeps_answers: ClassVar[bool] = False
 
-    def __init__(self, X: Any, cells: AnyCells, classes: NDArray) -> None:
-        self.X, self.cells, self.classes = X, cells, classes
+    X: Any
+    cells: AnyCells
+    classes: NDArray
 
     @classmethod
     def open(

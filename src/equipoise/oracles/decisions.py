@@ -145,7 +145,7 @@ def _split(classifier: Any) -> tuple[list[Any], Any]:
 def _from_batches(classifiers: Sequence[Any], rows: Batched) -> NDArray[np.bool_]:
     found = np.empty((len(classifiers), len(rows)), dtype=bool)
     start = 0
-    for batch in rows.tables():
+    for batch in rows.batches():
         for decided, some in zip(found, decisions(classifiers, batch), strict=True):
             decided[start : start + len(batch)] = some
         start += len(batch)

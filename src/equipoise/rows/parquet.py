@@ -39,7 +39,7 @@ class ParquetRows:
     >>> rows = ParquetRows(folder.name, features=["age"])
     >>> rows.shape, rows.column("sex").tolist()
     ((3, 1), ['F', 'M', 'F'])
-    >>> [batch.tolist() for batch in rows.tables()]
+    >>> [batch.tolist() for batch in rows.batches()]
     [[[20], [30], [40]]]
     >>> folder.cleanup()
     """

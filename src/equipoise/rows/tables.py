@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol, TypeGuard, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import narwhals.stable.v1 as nw
 import numpy as np
@@ -24,22 +24,13 @@ class Batched(Protocol):
         ...
 
 
-def is_batched(X: Any) -> TypeGuard[Batched]:
-    """Whether the rows of X are read in batches, and not in memory.
-
-    >>> is_batched([[0.0], [1.0]])
-    False
-    """
-    return isinstance(X, Batched)
-
-
 def batches(X: Any) -> Iterator[Any]:
     """Yield tables in memory that hold the rows of X one after the other: X itself if it is one.
 
     >>> list(batches([[0.0], [1.0]]))
     [[[0.0], [1.0]]]
     """
-    if is_batched(X):
+    if isinstance(X, Batched):
         yield from X.batches()
     else:
         yield X

@@ -64,9 +64,7 @@ class DaskEngine:
         cls, people: People, *, constraint_weights: bool = True, estimator: Any = None
     ) -> Self:
         """Check what was passed to fit, and read it into the memory of the workers."""
-        if people.y is None:
-            raise ValueError("requires y to be passed, but the target y is None")
-        people.check_groups()
+        people.check()
         dtype, columns = None, describe_columns(example_of(people.X))
         if is_frozen_pipeline(estimator):
             before, learner = estimator[:-1], estimator[-1]

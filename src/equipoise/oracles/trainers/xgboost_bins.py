@@ -166,7 +166,7 @@ def _batch_iterator(rows: ParquetRows, cache: Path) -> Any:
         """Hands over a batch each time it is asked, from the start after a reset."""
 
         def __init__(self) -> None:
-            self.left: Iterator[NDArray] = rows.tables()
+            self.left: Iterator[NDArray] = rows.batches()
             super().__init__(cache_prefix=str(cache))
 
         def next(self, input_data: Any) -> bool:
@@ -177,6 +177,6 @@ def _batch_iterator(rows: ParquetRows, cache: Path) -> Any:
             return True
 
         def reset(self) -> None:
-            self.left = rows.tables()
+            self.left = rows.batches()
 
     return Batches()
