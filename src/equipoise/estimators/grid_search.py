@@ -18,7 +18,7 @@ from equipoise.cells.table import Array
 from equipoise.constraints.base import Constraint
 from equipoise.engines import engine_for
 from equipoise.estimators.base import BinaryClassifierMixin, Problem, Reduction
-from equipoise.estimators.results import fingerprint_of, verify
+from equipoise.estimators.results import verify
 from equipoise.exceptions import InfeasibleWarning
 from equipoise.game.column_generation import column_generation
 from equipoise.game.grid import delta_grid, grid_rounds
@@ -158,7 +158,8 @@ class GridSearch(BinaryClassifierMixin, Reduction):
         people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
         problem = self._state(people, n_jobs=self.n_jobs)
         with problem.opened:
-            problem = self._with_parameters(problem)
+            if self.constraint.n_open:
+                problem = self._with_parameters(problem)
             if isinstance(self.grid, str):
                 candidates = self._from_saddle_point(problem)
             else:
@@ -167,7 +168,7 @@ class GridSearch(BinaryClassifierMixin, Reduction):
             verify(problem, [problem.pool.classifiers.index(candidates[best].classifier)])
         check_features(self, problem.engine.example(X), reset=True)
         self.candidates_ = candidates
-        self.classes_, self.people_ = problem.engine.classes, fingerprint_of(problem)
+        self.classes_, self.people_ = problem.engine.classes, problem.fingerprint
         return self.use(best)
 
     def use(self, index: int) -> Self:
@@ -206,7 +207,7 @@ class GridSearch(BinaryClassifierMixin, Reduction):
                 )
             if not (np.isfinite(lams) & (lams >= 0)).all():
                 raise ValueError("grid holds negative or NaN multipliers; expected numbers >= 0.")
-        batch = problem.engine.fits_at_a_time(self.n_jobs)
+        batch = problem.at_a_time
         rounds = grid_rounds(game, problem.oracle, problem.pool, lams, batch=batch)
         outcome = run(rounds, Limits(len(lams), self.callback, self.verbose))
         if outcome.reason is Reason.INTERRUPT:

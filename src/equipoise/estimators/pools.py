@@ -26,7 +26,7 @@ from equipoise.game.rounds import Oracle, Pool, Respond, Response, key_of
 
 
 def open_pool(
-    engine: Engine, how: tuple[Any, Any], checkpoint: str | Path | None, n_jobs: int | None
+    engine: Engine, how: tuple[Any, Any], checkpoint: str | Path | None, at_a_time: int
 ) -> tuple[Pool, AbstractContextManager]:
     """Return an empty pool, and the context in which it may be asked.
 
@@ -37,7 +37,6 @@ def open_pool(
     checkpoint : str, Path or None
         Where answers are kept; an engine that may lose its workers keeps them in any case.
     """
-    at_a_time = engine.fits_at_a_time(n_jobs)
     train = in_parallel(at_a_time) if at_a_time > 1 else None
     if checkpoint is None and not engine.keeps_answers:
         return Pool(train), nullcontext()

@@ -10,8 +10,8 @@ import numpy as np
 
 from equipoise.constraints.base import Constraint
 from equipoise.estimators.base import Problem, read_limits
-from equipoise.estimators.predictions import RandomizedReduction
-from equipoise.estimators.results import certify, result_of, warn
+from equipoise.estimators.randomized import RandomizedReduction
+from equipoise.estimators.results import result_of, warn
 from equipoise.game import theory
 from equipoise.game.column_generation import column_generation
 from equipoise.game.exponentiated_gradient import exponentiated_gradient, polished
@@ -19,7 +19,7 @@ from equipoise.game.lagrangian import Loss, Objective
 from equipoise.game.rounds import Round, run
 from equipoise.oracles.specs import OracleSpec
 from equipoise.rows.people import People
-from equipoise.rows.validation import check_features, read_positive
+from equipoise.rows.validation import read_positive
 
 
 class FairClassifier(RandomizedReduction):
@@ -185,20 +185,16 @@ class FairClassifier(RandomizedReduction):
         B = np.inf if self.B in (None, np.inf) else read_positive(self.B, "B")
         limits, salt = read_limits(self)
         people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
-        problem = self._state(people, finds_worst_rate=True).with_multiplier_bound(B)
+        problem = self._state(people, B=B, finds_worst_rate=True)
         with problem.opened:
-            problem = self._with_parameters(problem)
-            outcome = run(self._rounds(problem), limits)
-            certificate = certify(problem, outcome)
-        check_features(self, problem.engine.example(X), reset=True)
-        self._finish(result_of(problem, outcome, certificate, salt))
-        warn(outcome, certificate, self.relax)
+            if self.constraint.n_open:
+                problem = self._with_parameters(problem)
+            game, oracle, pool, nu = problem.lagrangian, problem.oracle, problem.pool, problem.nu
+            outcome = run(column_generation(game, oracle, pool, nu=nu, relax=self.relax), limits)
+            result = result_of(problem, outcome, salt)
+        self._finish(result)
+        warn(problem, outcome, result.certificate, self.relax)
         return self
-
-    def _rounds(self, problem: Problem) -> Iterator[Round]:
-        return column_generation(
-            problem.lagrangian, problem.oracle, problem.pool, nu=problem.nu, relax=self.relax
-        )
 
 
 class ExponentiatedGradient(RandomizedReduction):
@@ -296,17 +292,16 @@ class ExponentiatedGradient(RandomizedReduction):
         limits, salt = read_limits(self)
         self._check_eta()
         people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
-        problem = self._state(people)
-        problem = problem.with_multiplier_bound(B or np.sqrt(problem.cells.n_effective))
+        problem = self._state(people, B=B)
         with problem.opened:
-            problem = self._with_parameters(problem)
+            if self.constraint.n_open:
+                problem = self._with_parameters(problem)
             eta = self._resolve_eta(problem)
             outcome = run(self._rounds(problem, eta), limits)
-            certificate = certify(problem, outcome)
-        check_features(self, problem.engine.example(X), reset=True)
-        self._finish(result_of(problem, outcome, certificate, salt))
+            result = result_of(problem, outcome, salt)
+        self._finish(result)
         self.eta_ = eta
-        warn(outcome, certificate)
+        warn(problem, outcome, result.certificate)
         return self
 
     def _rounds(self, problem: Problem, eta: float | None) -> Iterator[Round]:

@@ -285,7 +285,8 @@ class _Bound:
         error, violation = float(game.error(mixed)), float(game.violation(mixed))
         self.upper = game.penalised(error, violation)
         self.gap = self.upper - lower
-        self._proof = {"error": error, "violation": violation, "lower": lower, "multipliers": lam}
+        self._proof = {"s": mixed, "error": error, "violation": violation}
+        self._proof |= {"lower": lower, "multipliers": lam}
         if self.stage == "feasibility":
             return self._ends_feasibility(lower, nu)
         self._proof["upper"] = self.game.penalised(error, violation)

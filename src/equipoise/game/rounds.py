@@ -134,6 +134,8 @@ class Round:
         Rounds run and calls of the learner so far.
     mixture : Mixture
         Q, as weights of classifiers in the pool.
+    s : array of shape (C,)
+        Its selected shares, s(Q).
     multipliers : array of shape (K,)
         The multipliers lambda that prove ``lower``.
     error, violation : float
@@ -161,6 +163,7 @@ class Round:
     iteration: int
     n_calls: int
     mixture: Mixture = field(repr=False)
+    s: Array = field(repr=False)
     multipliers: Array = field(repr=False)
     error: float
     violation: float
@@ -196,6 +199,7 @@ class Round:
             iteration=iteration,
             n_calls=pool.n_calls,
             mixture=mixture,
+            s=s,
             multipliers=multipliers,
             error=float(lagrangian.error(s)),
             violation=float(lagrangian.violation(s)),

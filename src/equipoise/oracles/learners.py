@@ -100,11 +100,6 @@ def check_probabilistic(estimator: Any) -> None:
         )
 
 
-def constant_classifier(label: int) -> DummyClassifier:
-    """Return a classifier that decides the same for everybody."""
-    return DummyClassifier(strategy="constant", constant=label).fit(np.zeros((2, 1)), [0, 1])
-
-
 def with_cores(estimator: Any, n_jobs: int) -> Any:
     """Return the learner with its share of the cores, when several are trained at a time.
 

@@ -16,13 +16,13 @@ from equipoise.cells.layered import AnyCells
 from equipoise.cells.table import Array
 from equipoise.game.rounds import Response
 from equipoise.oracles.decisions import binary_predictions
-from equipoise.oracles.learners import constant_classifier, weight_parameter
+from equipoise.oracles.learners import weight_parameter
 from equipoise.oracles.thresholds import (
     ThresholdedClassifier,
     is_tuned,
     tuned,
 )
-from equipoise.oracles.trainers import Trained, choose_trainer
+from equipoise.oracles.trainers import Trained, choose_trainer, constant_classifier
 
 
 class RefitOracle:

@@ -20,12 +20,12 @@ from equipoise.oracles.cell_probabilities import (
     OneAgainstRest,
 )
 from equipoise.oracles.decisions import PluginClassifier, check_probabilities, check_shares
-from equipoise.oracles.learners import constant_classifier
 from equipoise.oracles.thresholds import (
     ThresholdedClassifier,
     is_tuned,
     learner_of,
 )
+from equipoise.oracles.trainers import constant_classifier
 
 
 class ShardOracle:

@@ -13,18 +13,18 @@ from __future__ import annotations
 from typing import Any
 
 from equipoise.oracles.trainers.base import (
-    CachedScores,
     PlainTrainer,
     Trained,
     Trainer,
     WarmStartTrainer,
+    constant_classifier,
 )
 from equipoise.oracles.trainers.lightgbm_bins import LightGBMTrainer
 from equipoise.oracles.trainers.pipeline_head import PipelineTrainer
 from equipoise.oracles.trainers.xgboost_bins import XGBoostDiskTrainer, XGBoostTrainer
 from equipoise.rows.parquet import ParquetRows
 
-__all__ = ["CachedScores", "PlainTrainer", "Trained", "Trainer", "choose_trainer"]
+__all__ = ["PlainTrainer", "Trained", "Trainer", "choose_trainer", "constant_classifier"]
 
 #: The first that suits the learner trains it; the last one suits all.
 _IN_MEMORY: tuple[type[Trainer], ...] = (

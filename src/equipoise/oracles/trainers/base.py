@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 
 from equipoise.cells.table import Array
@@ -131,6 +132,11 @@ class CachedScores:
     def predict(self, X: Any) -> NDArray:
         """Return the decisions on the training rows."""
         return self._decisions
+
+
+def constant_classifier(label: int) -> DummyClassifier:
+    """Return a classifier that decides the same for everybody."""
+    return DummyClassifier(strategy="constant", constant=label).fit(np.zeros((2, 1)), [0, 1])
 
 
 def is_binnable(X: Any) -> bool:
