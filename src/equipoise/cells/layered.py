@@ -75,6 +75,11 @@ class LayeredTable(CellTable):
         """Return the least and the largest s(h) that any predictions can give, entry by entry."""
         return self.least, self.most
 
+    @property
+    def everybody(self) -> Array:
+        """s(h) of the classifier that selects everybody."""
+        return self.least + self.most
+
     def relabel(self, costs: Array) -> NoReturn:
         """Raise: the rows of a cell differ in what they cost; see `LayeredCells.relabel_rows`."""
         raise TypeError("rows that count in more than one way have no label by cell.")

@@ -162,7 +162,7 @@ class CellTable:
     @property
     def everybody(self) -> Array:
         """s(h) of the classifier that selects everybody."""
-        return np.add(*self.limits())
+        return self.mass
 
     def relabel(self, costs: Array) -> WeightedLabels:
         """Return the label and the weight of each cell for these costs (section 3.1).

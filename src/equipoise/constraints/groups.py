@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from equipoise.cells.table import CellTable, Mask
 from equipoise.constraints.base import Constraint
-from equipoise.constraints.moments import Event, MomentsBuilder, Row, check_bound
+from equipoise.constraints.moments import Event, MomentsBuilder, Row
 from equipoise.exceptions import EmptyCellWarning, EquipoiseWarning, SmallGroupWarning
 
 #: What small groups are called once they are merged.
@@ -91,7 +91,7 @@ class GroupConstraint(Constraint):
 
     def all_groups(self, builder: MomentsBuilder) -> dict[Hashable, Mask]:
         """Return all groups as masks over cells, those of the fit included."""
-        return builder.with_absent(lambda cells: cells.groups(self.on, self.groups))
+        return _with_absent(builder, lambda cells: cells.groups(self.on, self.groups))
 
     def add_bounded(
         self,
@@ -172,7 +172,7 @@ def _all_events(
     builder: MomentsBuilder, labels: Sequence[int | None]
 ) -> Iterator[tuple[Event, Mask]]:
     """Yield every event, those without people included."""
-    for stratum, inside in builder.with_absent(CellTable.strata).items():
+    for stratum, inside in _with_absent(builder, CellTable.strata).items():
         for label in labels:
             event = Event(None if stratum is None else group_name(stratum), label)
             yield event, inside if label is None else inside & (builder.cells.label == label)
@@ -274,3 +274,24 @@ class BoundTable:
             f"{self.called} says nothing about {groups[0]!r}{where}; it has "
             f"{', '.join(map(repr, bounds))}. Add it, or an entry 'else'."
         )
+
+
+def check_bound(value: Any, called: str, where: str = "") -> None:
+    """Raise an error for anything but a finite number that is not negative."""
+    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if not number or not np.isfinite(value) or value < 0:
+        raise ValueError(
+            f"{called} is {value!r}{where}; expected a finite number >= 0, a mapping "
+            "from groups or events to such numbers, or one for each row."
+        )
+
+
+def _with_absent(
+    builder: MomentsBuilder, masks: Callable[[CellTable], dict[Hashable, Mask]]
+) -> dict[Hashable, Mask]:
+    """Return the masks of groups or strata over the cells, those of the fit included."""
+    here = masks(builder.cells)
+    if builder.known is None:
+        return here
+    nobody = np.zeros(builder.cells.n_cells, dtype=bool)
+    return here | {name: nobody for name in masks(builder.known) if name not in here}

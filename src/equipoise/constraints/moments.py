@@ -116,16 +116,6 @@ def tabulate(g: Callable[[dict, int, int], float], cells: CellTable) -> Array:
     return np.array([[g(a, y, h) for h in (0, 1)] for a, y in cell_values], dtype=float)
 
 
-def check_bound(value: Any, called: str, where: str = "") -> None:
-    """Raise an error for anything but a finite number that is not negative."""
-    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if not number or not np.isfinite(value) or value < 0:
-        raise ValueError(
-            f"{called} is {value!r}{where}; expected a finite number >= 0, a mapping "
-            "from groups or events to such numbers, or one for each row."
-        )
-
-
 class Row(NamedTuple):
     """One inequality of a constraint; printed, it is a sentence.
 
@@ -230,7 +220,9 @@ class Moments:
                 f"{str(fixed)!r} has no eps to trace a frontier over. Use FairClassifier, or a "
                 "parity such as DemographicParity."
             )
-        check_bound(eps, "eps")
+        is_number = isinstance(eps, (int, float, np.number)) and not isinstance(eps, bool)
+        if not is_number or not np.isfinite(eps) or eps < 0:
+            raise ValueError(f"eps is {eps!r}; expected a finite number >= 0.")
         bound = float(eps)
         rows = tuple(row._replace(bound=bound) for row in self.rows)
         return replace(self, rows=rows, c=np.full(len(rows), bound))
@@ -286,16 +278,6 @@ class MomentsBuilder:
         """Warn that a row of the fit cannot be measured on these people."""
         message = f"{row}: not measured on these people, because {reason}."
         warnings.warn(message, EmptyCellWarning, stacklevel=2)
-
-    def with_absent(
-        self, masks: Callable[[CellTable], dict[Hashable, Mask]]
-    ) -> dict[Hashable, Mask]:
-        """Return the masks of groups or strata over the cells, those of the fit included."""
-        here = masks(self.cells)
-        if self.known is None:
-            return here
-        nobody = np.zeros(self.cells.n_cells, dtype=bool)
-        return here | {name: nobody for name in masks(self.known) if name not in here}
 
     def build(self) -> Moments:
         """Return what was collected, as arrays."""

@@ -133,7 +133,13 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
             )
         spec = read_oracle(self.oracle)
         spec.check(self.estimator, weighted=people.sample_weight is not None)
-        engine = self._open(people)
+        if not isinstance(self.constraint_weights, (bool, np.bool_)):
+            raise ValueError(
+                f"constraint_weights is {self.constraint_weights!r}; expected True (sample weights "
+                "enter the error and the constraints) or False (the error only)."
+            )
+        kind, weigh = engine_for(people.X), bool(self.constraint_weights)
+        engine = kind.open(people, constraint_weights=weigh, estimator=self.estimator)
         # Compiled before any work, so that its errors come first; see `_with_parameters`.
         constraint = self.constraint
         if self._finds_parameters and constraint.n_open:
@@ -161,22 +167,12 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
             pool.add(constant_classifier(1), everybody)
         return Problem(engine, lagrangian, oracle, pool, opened, at_a_time, nu, constraint, people)
 
-    def _open(self, people: People) -> Engine:
-        """Return the engine that holds these rows."""
-        if not isinstance(self.constraint_weights, (bool, np.bool_)):
-            raise ValueError(
-                f"constraint_weights is {self.constraint_weights!r}; expected True (sample weights "
-                "enter the error and the constraints) or False (the error only)."
-            )
-        return engine_for(people.X).open(
-            people, constraint_weights=self.constraint_weights, estimator=self.estimator
-        )
-
     def _open_new(self, people: People) -> Engine:
         """Return the engine of other rows than those of the fit, with the same classes."""
         check_is_fitted(self)
         self._check_features(people.X)
-        engine = self._open(people)
+        kind, weigh = engine_for(people.X), self.constraint_weights
+        engine = kind.open(people, constraint_weights=weigh, estimator=self.estimator)
         if engine.classes.tolist() != self.classes_.tolist():
             raise ValueError(
                 f"y has the classes {engine.classes.tolist()}; expected {self.classes_.tolist()}, "

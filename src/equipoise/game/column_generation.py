@@ -278,10 +278,10 @@ class _Bound:
     def moves_on(self, known: _Known, queries: Queries, nu: float) -> bool:
         """Measure the gap; change the limit or the stage once the present one is done."""
         game, lams = self.stage_game, getattr(queries, self.stage)
-        lower, lam = -np.inf, self.mixture.multipliers
+        lower, lam, errors = -np.inf, self.mixture.multipliers, self._errors(known)
         mixed = self.mixture.shares(known.s)
         if len(lams):
-            lower, lam = game.dual_bound(self._errors(known), known.gamma, np.array(lams))
+            lower, lam = game.dual_bound(errors, known.gamma, np.array(lams))
         error, violation = float(game.error(mixed)), float(game.violation(mixed))
         self.upper = game.penalised(error, violation)
         self.gap = self.upper - lower

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from equipoise.cells.table import Array
-from equipoise.rows.hashing import ODD, Bits, as_uniform, hash_bits
+from equipoise.rows.hashing import ODD, Bits, hash_bits
 from equipoise.rows.validation import to_array
 
 #: Numbers kept: 32 kB. Counts are exact for fits of fewer rows; of a larger fit's own people the
@@ -189,12 +189,12 @@ def add_hashes(hashes: Bits) -> tuple[int, int, int]:
 
 def least_hashes(hashes: Bits, salt: int) -> Array:
     """Return the least different hashes of a part, salted, as numbers in [0, 1)."""
-    return np.unique(as_uniform(_salted(hashes, salt)))[:SKETCH_SIZE]
+    return np.unique(_numbers(_salted(hashes, salt)))[:SKETCH_SIZE]
 
 
 def matching_hashes(hashes: Bits, salt: int, known: Array) -> Array:
     """Return the salted hashes of a part that are known, as often as they occur."""
-    salted = as_uniform(_salted(hashes, salt))
+    salted = _numbers(_salted(hashes, salt))
     return salted[np.isin(salted, known)]
 
 
@@ -202,6 +202,11 @@ def _salted(hashes: Bits, salt: Any) -> Bits:
     """Return other hashes of the same rows: every salt permutes the numbers of 64 bits."""
     mixed = (hashes ^ (np.atleast_1d(salt).astype(np.uint64) * ODD)) * ODD
     return (mixed ^ (mixed >> np.uint64(32))) * ODD
+
+
+def _numbers(hashes: Bits) -> Array:
+    """Return hashes as numbers in [0, 1)."""
+    return np.ldexp((hashes >> np.uint64(11)).astype(float), -53)
 
 
 def _total(hashed: Hashed) -> tuple[int, str]:

@@ -67,8 +67,8 @@ def draw_uniform(X: Any, *, salt: int, key: Any = None, random_state: Any = None
             return random_state.random(n)
         return check_random_state(random_state).random_sample(n)
     if key is None:
-        return as_uniform(hash_bits(X, salt, _single))
-    uniform = as_uniform(hash_bits(key, salt, _identifier))
+        return _uniform(hash_bits(X, salt, _single))
+    uniform = _uniform(hash_bits(key, salt, _identifier))
     if len(uniform) != n:
         raise ValueError(
             f"key has {len(uniform)} entries but X has {n} rows; expected one for each row."
@@ -109,7 +109,7 @@ def hash_uniform(rows: Any, salt: int = 0) -> Array:
     >>> bool((hash_uniform(X) == hash_uniform(X, salt=1)).any())
     False
     """
-    return as_uniform(hash_bits(rows, salt))
+    return _uniform(hash_bits(rows, salt))
 
 
 def hash_bits(rows: Any, salt: int = 0, read: Read = lambda values: values) -> Bits:
@@ -119,7 +119,7 @@ def hash_bits(rows: Any, salt: int = 0, read: Read = lambda values: values) -> B
     return _hashed(rows, salt, read)
 
 
-def as_uniform(bits: Bits) -> Array:
+def _uniform(bits: Bits) -> Array:
     """Return hashes as numbers in [0, 1)."""
     return np.ldexp((bits >> np.uint64(11)).astype(float), -53)
 
