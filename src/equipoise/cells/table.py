@@ -251,11 +251,7 @@ class _Names(TypedDict):
 def number_cells(
     label: ArrayLike, sensitive: Mapping[str, ArrayLike], control: Mapping[str, ArrayLike]
 ) -> tuple[NDArray[np.integer], _Names]:
-    """Number the combinations of label, sensitive and control values that occur.
-
-    Returns the number of each row's cell, and what the cells are called: label, sensitive and
-    control features of each.
-    """
+    """Return the number of each row's cell, and label and features of each cell that occurs."""
     columns = [factorize(values) for values in (*control.values(), *sensitive.values())]
     codes = (*(codes for codes, _ in columns), np.asarray(label, dtype=np.int8))
     code, combinations = number_combinations(codes, (*(len(values) for _, values in columns), 2))
@@ -296,10 +292,9 @@ def _slice(name: str, values: NDArray) -> Mask:
 
 
 class _LabelCache(dict[bytes, NDArray[np.int64]]):
-    """The labels of the rows for the last signs of the costs; travels empty to other processes.
+    """The labels of the rows for the last signs of the costs, which seldom change in a fit.
 
-    Most costs of a fit differ from the ones before in size and not in sign, and then the labels are
-    the same: 8 bytes a row that need not be written again.
+    They are 8 bytes a row that need not be written again, and do not travel to other processes.
     """
 
     def __reduce__(self) -> tuple[type[_LabelCache], tuple[()]]:
@@ -385,10 +380,7 @@ class Cells(CellTable):
         return _LabelCache()
 
     def relabel_rows(self, costs: Array) -> WeightedLabels:
-        """Return the label and the weight of each row for these costs: `relabel`, spread.
-
-        Labels are not to be written to: they may be returned again.
-        """
+        """Return label and weight of each row for these costs; labels are not to be written to."""
         label, weight = self.relabel(costs)
         labels = self._labels.get(key := label.tobytes())
         if labels is None:
