@@ -13,12 +13,12 @@ from sklearn.base import clone
 from sklearn.utils.validation import _num_samples
 
 from equipoise.cells.table import Array, Cells, CellTable
-from equipoise.oracles.cross_fit import Rows
 from equipoise.oracles.learners import weight_parameter
 from equipoise.oracles.thresholds import Guard
 from equipoise.rows.tables import take_rows
 from equipoise.rows.validation import read_columns
 
+Rows = NDArray[np.intp]
 #: From rows X to one probability for each class, of shape (n, classes).
 ProbabilityModel = Callable[[Any], Array]
 

@@ -10,12 +10,12 @@ import warnings
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 
 from equipoise.cells.layered import AnyCells
 from equipoise.cells.table import Array
 from equipoise.game.rounds import Response
+from equipoise.oracles.cell_probabilities import Rows
 from equipoise.oracles.decisions import binary_predictions, check_shares
 from equipoise.oracles.refit import Refitter
 from equipoise.rows.tables import take_rows
@@ -99,9 +99,6 @@ class CrossFittedOracle:
         if learner.caches:
             self._without[fold] = learner
         return learner
-
-
-Rows = NDArray[np.intp]
 
 
 def make_folds(cells: AnyCells, cv: Any = 5) -> list[tuple[Rows, Rows]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 
 from equipoise.cells.table import Array
 from equipoise.exceptions import DeploymentError
+from equipoise.oracles.cell_probabilities import CellProbabilities
 from equipoise.oracles.thresholds import Guard, ThresholdedClassifier, learner_of
 from equipoise.rows.tables import Batched
 
@@ -67,13 +68,12 @@ class PluginClassifier:
 
     Parameters
     ----------
-    probabilities : callable
-        From rows X to P(cell | x), shape (n, C), see `equipoise.oracles.cell_probabilities`.
+    probabilities : CellProbabilities
         Shared by all classifiers of an oracle.
     costs : array of shape (C,)
     """
 
-    probabilities: Callable[[Any], Array]
+    probabilities: CellProbabilities
     costs: Array
 
     def __repr__(self) -> str:

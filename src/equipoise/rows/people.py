@@ -69,10 +69,10 @@ class People:
             _check_both_weigh(label, classes, weight)
         given = {} if self.utilities is None else read_utilities(self.utilities, n)
         if uncertain is None:
-            cells: AnyCells = Cells.from_columns(label, sensitive, control, weight)
-            if given or not constraint_weights:
-                cells = layered(cells, constraint_weights=constraint_weights, utilities=given)
-            return cells, classes
+            cells = Cells.from_columns(label, sensitive, control, weight)
+            if not given and constraint_weights:
+                return cells, classes
+            return layered(cells, constraint_weights=constraint_weights, utilities=given), classes
         check_length(len(uncertain), n, "sensitive_features")
         soft = soft_cells(
             label,
