@@ -15,7 +15,8 @@ from equipoise.engines.dask.shards import Shards
 from equipoise.estimators.results import verify
 from equipoise.exceptions import DeploymentError
 from equipoise.game.rounds import Pool
-from equipoise.oracles.refit import RefitOracle, constant_classifier
+from equipoise.oracles.refit import RefitOracle
+from equipoise.oracles.trainers import constant_classifier
 from equipoise.rows.people import People
 
 pd = pytest.importorskip("pandas")

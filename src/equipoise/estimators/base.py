@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -93,17 +94,24 @@ class BinaryClassifierMixin(ClassifierMixin):
         return tags
 
 
+@dataclass(eq=False, repr=False)
 class Reduction(MetaEstimatorMixin, BaseEstimator):
-    """Base of the estimators: reads the rows, states the problem, knows features and tags."""
+    """Base of the estimators: reads the rows, states the problem, knows features and tags.
+
+    Parameters are fields, which scikit-learn reads from the constructor that they make.
+    """
 
     estimator: Any
     constraint: Constraint
-    objective: Objective | Loss | None
-    oracle: OracleSpec | str | None
-    nu: float | None
-    sampling_slack: float | None
-    constraint_weights: bool
-    checkpoint: str | Path | None
+    _: KW_ONLY
+    objective: Objective | Loss | None = None
+    oracle: OracleSpec | str | None = None
+    nu: float | None = None
+    sampling_slack: float | None = None
+    constraint_weights: bool = True
+    checkpoint: str | Path | None = None
+    callback: Callable[[Any], object] | None = None
+    verbose: bool = False
     _finds_parameters = True
 
     def _state(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from copy import copy
-from dataclasses import replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -47,6 +46,7 @@ from equipoise.rows.people import People
 from equipoise.rows.validation import check_features
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Frontier(Reduction):
     """The best classifier at every bound, for little more than the price of one fit.
 
@@ -110,38 +110,11 @@ class Frontier(Reduction):
 
     _finds_parameters = False  # the best ones differ from bound to bound
 
-    def __init__(
-        self,
-        estimator: Any,
-        constraint: Constraint,
-        *,
-        bounds: ArrayLike | None = None,
-        objective: Objective | Loss | None = None,
-        oracle: OracleSpec | str = "refit",
-        nu: float | None = None,
-        sampling_slack: float | None = None,
-        constraint_weights: bool = True,
-        max_iter: int = 200,
-        n_jobs: int | None = None,
-        checkpoint: str | Path | None = None,
-        callback: Callable[[list[Round]], object] | None = None,
-        random_state: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.estimator = estimator
-        self.constraint = constraint
-        self.bounds = bounds
-        self.objective = objective
-        self.oracle = oracle
-        self.nu = nu
-        self.sampling_slack = sampling_slack
-        self.constraint_weights = constraint_weights
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.checkpoint = checkpoint
-        self.callback = callback
-        self.random_state = random_state
-        self.verbose = verbose
+    bounds: ArrayLike | None = None
+    oracle: OracleSpec | str | None = "refit"
+    max_iter: int = 200
+    n_jobs: int | None = None
+    random_state: int | None = None
 
     def fit(
         self,

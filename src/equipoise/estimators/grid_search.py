@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -15,16 +13,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from equipoise.cells.table import Array
-from equipoise.constraints.base import Constraint
 from equipoise.engines import engine_for
 from equipoise.estimators.base import BinaryClassifierMixin, Problem, Reduction
 from equipoise.estimators.results import verify
 from equipoise.exceptions import InfeasibleWarning
 from equipoise.game.column_generation import column_generation
 from equipoise.game.grid import delta_grid, grid_rounds
-from equipoise.game.lagrangian import TOLERANCE, Loss, Objective
+from equipoise.game.lagrangian import TOLERANCE
 from equipoise.game.rounds import Limits, Reason, Round, run
-from equipoise.oracles.specs import OracleSpec
 from equipoise.oracles.thresholds import Guard
 from equipoise.rows.people import People
 from equipoise.rows.validation import check_features, read_integer, read_positive
@@ -43,6 +39,7 @@ class Candidate:
     violation: float
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class GridSearch(BinaryClassifierMixin, Reduction):
     """One deterministic classifier, chosen among best responses to a grid of multipliers.
 
@@ -101,40 +98,11 @@ class GridSearch(BinaryClassifierMixin, Reduction):
     0.0
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        constraint: Constraint,
-        *,
-        objective: Objective | Loss | None = None,
-        oracle: OracleSpec | str | None = None,
-        grid_size: int = 21,
-        grid_limit: float = 2.0,
-        grid: ArrayLike | str | None = None,
-        tradeoff: float | None = None,
-        nu: float | None = None,
-        sampling_slack: float | None = None,
-        constraint_weights: bool = True,
-        n_jobs: int | None = None,
-        checkpoint: str | Path | None = None,
-        callback: Callable[[list[Round]], object] | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.estimator = estimator
-        self.constraint = constraint
-        self.objective = objective
-        self.oracle = oracle
-        self.grid_size = grid_size
-        self.grid_limit = grid_limit
-        self.grid = grid
-        self.tradeoff = tradeoff
-        self.nu = nu
-        self.sampling_slack = sampling_slack
-        self.constraint_weights = constraint_weights
-        self.n_jobs = n_jobs
-        self.checkpoint = checkpoint
-        self.callback = callback
-        self.verbose = verbose
+    grid_size: int = 21
+    grid_limit: float = 2.0
+    grid: ArrayLike | str | None = None
+    tradeoff: float | None = None
+    n_jobs: int | None = None
 
     def fit(
         self,

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
-from equipoise.constraints.base import Constraint
 from equipoise.estimators.base import Problem, read_limits
 from equipoise.estimators.randomized import RandomizedReduction
 from equipoise.estimators.results import result_of, warn
 from equipoise.game import theory
 from equipoise.game.column_generation import column_generation
 from equipoise.game.exponentiated_gradient import exponentiated_gradient, polished
-from equipoise.game.lagrangian import Loss, Objective
 from equipoise.game.rounds import Round, run
 from equipoise.oracles.specs import OracleSpec
 from equipoise.rows.people import People
 from equipoise.rows.validation import read_positive
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class FairClassifier(RandomizedReduction):
     """The most accurate classifier within fairness constraints, with proof: use this one.
 
@@ -113,38 +112,11 @@ class FairClassifier(RandomizedReduction):
     True
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        constraint: Constraint,
-        *,
-        objective: Objective | Loss | None = None,
-        oracle: OracleSpec | str = "refit",
-        nu: float | None = None,
-        B: float | None = None,
-        sampling_slack: float | None = None,
-        constraint_weights: bool = True,
-        relax: str = "uniform",
-        max_iter: int = 100,
-        checkpoint: str | Path | None = None,
-        callback: Callable[[Round], object] | None = None,
-        random_state: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.estimator = estimator
-        self.constraint = constraint
-        self.objective = objective
-        self.oracle = oracle
-        self.nu = nu
-        self.B = B
-        self.sampling_slack = sampling_slack
-        self.constraint_weights = constraint_weights
-        self.relax = relax
-        self.max_iter = max_iter
-        self.checkpoint = checkpoint
-        self.callback = callback
-        self.random_state = random_state
-        self.verbose = verbose
+    oracle: OracleSpec | str | None = "refit"
+    B: float | None = None
+    relax: str = "uniform"
+    max_iter: int = 100
+    random_state: int | None = None
 
     def fit(
         self,
@@ -197,6 +169,7 @@ class FairClassifier(RandomizedReduction):
         return self
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class ExponentiatedGradient(RandomizedReduction):
     """Algorithm 1 of the paper: exponentiated gradient against best responses.
 
@@ -242,40 +215,11 @@ class ExponentiatedGradient(RandomizedReduction):
     True
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        constraint: Constraint,
-        *,
-        objective: Objective | Loss | None = None,
-        oracle: OracleSpec | str | None = None,
-        nu: float | None = None,
-        B: float | None = None,
-        eta: float | str | None = None,
-        polish: bool = True,
-        sampling_slack: float | None = None,
-        constraint_weights: bool = True,
-        max_iter: int = 200,
-        checkpoint: str | Path | None = None,
-        callback: Callable[[Round], object] | None = None,
-        random_state: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.estimator = estimator
-        self.constraint = constraint
-        self.objective = objective
-        self.oracle = oracle
-        self.nu = nu
-        self.B = B
-        self.eta = eta
-        self.polish = polish
-        self.sampling_slack = sampling_slack
-        self.constraint_weights = constraint_weights
-        self.max_iter = max_iter
-        self.checkpoint = checkpoint
-        self.callback = callback
-        self.random_state = random_state
-        self.verbose = verbose
+    B: float | None = None
+    eta: float | str | None = None
+    polish: bool = True
+    max_iter: int = 200
+    random_state: int | None = None
 
     def fit(
         self,
