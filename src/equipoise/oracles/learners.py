@@ -109,7 +109,7 @@ def with_cores(estimator: Any, n_jobs: int) -> Any:
     >>> with_cores(RandomForestClassifier(n_jobs=-1), 10_000).n_jobs
     1
     """
-    if not hasattr(estimator, "get_params"):
+    if n_jobs == 1 or not hasattr(estimator, "get_params"):
         return estimator
     share, params = max(cpu_count() // n_jobs, 1), estimator.get_params()
     greedy = {}
