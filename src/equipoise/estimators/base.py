@@ -25,7 +25,7 @@ from equipoise.game import theory
 from equipoise.game.lagrangian import Lagrangian, Loss, Objective
 from equipoise.game.parameters import find_parameters
 from equipoise.game.rounds import Limits, Oracle, Pool
-from equipoise.oracles.specs import OracleSpec, read_oracle
+from equipoise.oracles.specs import OracleSpec, Refit, read_oracle
 from equipoise.oracles.trainers import constant_classifier
 from equipoise.rows.fingerprint import Fingerprint, Overlap
 from equipoise.rows.people import People
@@ -139,7 +139,7 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
                 f"constraint is {self.constraint!r}; expected a Constraint such as "
                 "DemographicParity(eps=0.02)."
             )
-        spec = read_oracle(self.oracle)
+        spec = self._oracle_spec
         spec.check(self.estimator, weighted=people.sample_weight is not None)
         if not isinstance(self.constraint_weights, (bool, np.bool_)):
             raise ValueError(
@@ -174,6 +174,11 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
             pool.add(constant_classifier(0), np.zeros_like(everybody))
             pool.add(constant_classifier(1), everybody)
         return Problem(engine, lagrangian, oracle, pool, opened, at_a_time, nu, constraint, people)
+
+    @property
+    def _oracle_spec(self) -> OracleSpec:
+        """The oracle asked for; None is the one of the paper."""
+        return Refit(threshold="learner") if self.oracle is None else read_oracle(self.oracle)
 
     def _open_new(self, people: People) -> Engine:
         """Return the engine of other rows than those of the fit, with the same classes."""
@@ -217,7 +222,7 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
     def set_params(self, **params: Any) -> Self:
         """Set parameters; ``oracle__cv`` and the like also where ``oracle`` is a string."""
         if any(name.startswith("oracle__") for name in params) and "oracle" not in params:
-            self.oracle = clone(read_oracle(self.oracle))
+            self.oracle = clone(self._oracle_spec)
         return super().set_params(**params)
 
     def __sklearn_tags__(self) -> Any:

@@ -198,7 +198,7 @@ _SHORTHAND = {"refit": Refit, "plugin": Plugin, "best_of": BestOf}
 
 
 def read_oracle(value: Any) -> OracleSpec:
-    """Return the spec that was passed, or that a string is shorthand for; None is the paper's.
+    """Return the spec that was passed, or that a string is shorthand for.
 
     >>> read_oracle("plugin")
     Plugin()
@@ -207,8 +207,6 @@ def read_oracle(value: Any) -> OracleSpec:
     """
     if isinstance(value, OracleSpec):
         return value
-    if value is None:
-        return Refit(threshold="learner")
     if isinstance(value, str) and value in _SHORTHAND:
         return _SHORTHAND[value]()
     error = ValueError if isinstance(value, str) else TypeError
