@@ -1,0 +1,1 @@
+"""Guarantees: what is proven about people who were not learned from."""
