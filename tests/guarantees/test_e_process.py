@@ -70,9 +70,8 @@ def by_hand(a, c, rates, days, detect):
         off = c - sum(b * r for b, r in zip(a, p, strict=True))
         q = [r + b * w * off / V for r, b, w in zip(p, a, v, strict=True)]
         for number, share in enumerate((0.5, 1.0)):
-            limits = [
-                0.8 * k / (abs(b) * (r if b > 0 else 1 - r)) for b, r, k in zip(a, q, n, strict=True)
-            ]
+            worst = [r if b > 0 else 1 - r for b, r in zip(a, q, strict=True)]
+            limits = [0.8 * k / (abs(b) * r) for b, r, k in zip(a, worst, n, strict=True)]
             t = min(share * detect / V, *limits)
             capital = stakes[number] + 0.5 / (day * (day + 1))
             for b, r, k, successes in zip(a, q, n, x, strict=True):
@@ -139,6 +138,7 @@ def test_many_processes_at_once_are_those_alone():
 
 def test_overwhelming_evidence_and_long_quiet_do_not_overflow():
     loud = after(GAP, 0.05, (0.4, 0.35), [((90_000, 10_000), (10**5, 10**5))] * 3)
-    assert np.isfinite(loud.log_values()).all() and loud.log_values()[0] > 1000
+    assert np.isfinite(loud.log_values()).all()
+    assert loud.log_values()[0] > 1000
     quiet = after(GAP, 0.05, (0.4, 0.35), [((10_000, 90_000), (10**5, 10**5))] * 3)
     assert quiet.log_values()[0] == pytest.approx(log(1 / 4))

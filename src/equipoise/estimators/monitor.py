@@ -8,20 +8,18 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from equipoise.cells.rows import Cells
 from equipoise.cells.table import Array
 from equipoise.engines import engine_for
+from equipoise.estimators.day import batch_digest, read_like, two_valued
 from equipoise.estimators.monitor_state import read_state, write_state
 from equipoise.estimators.predictions import RandomizedReduction
 from equipoise.estimators.strata import RowStrata
 from equipoise.exceptions import MonitorStateError, RepeatedBatchWarning
 from equipoise.guarantees.e_process import EProcess
-from equipoise.rows.fingerprint import add_hashes, hash_people
-from equipoise.rows.hashing import hash_uniform
-from equipoise.rows.validation import check_length, read_columns, read_target, to_array
+from equipoise.rows.validation import read_target, to_array
 
 #: The excess that is looked for by default: the bound itself, but within these limits.
 LEAST_DETECT, MOST_DETECT = 0.01, 0.05
@@ -215,7 +213,7 @@ class Monitor:
         """
         h = self._decisions(X, decisions)
         cells = self._cells(len(h), y, sensitive_features, control_features)
-        digest = self._digest(X, y)
+        digest = batch_digest(X, y, self.model.classes_[1])
         if digest is not None and digest in {day.digest for day in self.history_}:
             warnings.warn(
                 f"these {len(h):,} people were counted before, with the same features and labels; "
@@ -239,7 +237,7 @@ class Monitor:
         classes = self.model.classes_
         if decisions is None:
             return self.model.predict_pmf(X)[:, 1] if n else np.zeros(0)
-        return _two_valued(to_array(decisions, "decisions").reshape(-1), n, "decisions", classes)
+        return two_valued(to_array(decisions, "decisions").reshape(-1), n, "decisions", classes)
 
     def _cells(self, n: int, y: Any, sensitive: Any, control: Any) -> Cells | None:
         """Return the people as cells; None if there is nobody."""
@@ -252,22 +250,11 @@ class Monitor:
             return None
         label = np.zeros(n)
         if y is not None and self.needs_labels:
-            label = _two_valued(read_target(y, n), n, "y", self.model.classes_)
+            label = two_valued(read_target(y, n), n, "y", self.model.classes_)
         known = self._strata.cells
-        groups = _read_like(sensitive, known.sensitive, n, "sensitive_features", "group")
-        strata = _read_like(control, known.control, n, "control_features", "stratum")
+        groups = read_like(sensitive, known.sensitive, n, "sensitive_features", "group")
+        strata = read_like(control, known.control, n, "control_features", "stratum")
         return Cells.from_columns(label.astype(np.int8), groups, strata)
-
-    def _digest(self, X: Any, y: Any) -> str | None:
-        """Return a hash of the batch, in any order; None where rows cannot be hashed."""
-        if not _num_samples(X):
-            return None
-        try:
-            hashes = hash_uniform(X) if y is None else hash_people(X, y, self.model.classes_[1])
-        except TypeError:
-            return None
-        _, first, second = add_hashes(hashes)
-        return f"{first:016x}{second:016x}"
 
     def _note(self, people: int, digest: str | None) -> None:
         """Add a day to the history, and raise the alarm where it is due."""
@@ -370,31 +357,3 @@ def _share(value: Any, name: str) -> float:
     if not number or not 0 < value < 1:
         raise ValueError(f"{name} is {value!r}; expected a number between 0 and 1.")
     return float(value)
-
-
-def _two_valued(values: NDArray, n: int, name: str, classes: NDArray) -> Array:
-    """Return labels as 0 and 1."""
-    check_length(len(values), n, name)
-    favourable = values == classes[1]
-    strange = ~(favourable | (values == classes[0]))
-    if np.any(strange):
-        raise ValueError(
-            f"{name} has {values[strange].tolist()[0]!r}; expected {classes.tolist()[0]!r} or "
-            f"{classes.tolist()[1]!r}, the labels of the fit."
-        )
-    return favourable.astype(float)
-
-
-def _read_like(given: Any, known: Any, n: int, name: str, default: str) -> dict[str, NDArray]:
-    """Return columns by the names that they had in the fit, in its order."""
-    if given is None and not known:
-        return {}
-    found = {} if given is None else read_columns(given, n, name, default)
-    if len(found) == len(known) == 1:
-        return dict(zip(known, found.values(), strict=True))
-    if set(found) != set(known):
-        raise ValueError(
-            f"{name} has the columns {', '.join(map(repr, found)) or 'none'}; expected "
-            f"{', '.join(map(repr, known)) or 'none'}, as in the fit."
-        )
-    return {column: found[column] for column in known}

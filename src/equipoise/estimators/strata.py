@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.cells.codes import add_up
 from equipoise.cells.rows import Cells
 from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.base import Constraint
@@ -97,15 +98,19 @@ class RowStrata:
 
     def sums(self, people: Cells, h: Array) -> tuple[Array, Array]:
         """Return sums of outcomes and numbers of people, of shape (K, S), from decisions."""
-        at = self._known_cells(people)
-        count, chosen = (
-            np.bincount(at[at >= 0], totals[at >= 0], minlength=self.cells.n_cells)
-            for totals in (people.count, people.sum(h) * people.total_weight)
+        at, chosen = self._known_cells(people), people.sum(h) * people.total_weight
+        known, size = at >= 0, self.cells.n_cells
+        return self.sums_of_cells(
+            add_up(at[known], size, people.count[known]),
+            add_up(at[known], size, chosen[known]),
         )
+
+    def sums_of_cells(self, count: Array, chosen: Array) -> tuple[Array, Array]:
+        """Return the same from people, and people selected, of each cell: shape (..., C)."""
         low, high = np.moveaxis(self.outcome * self.inside[:, :, None], 2, 0)
-        successes, n = low @ (count - chosen) + high @ chosen, self.inside @ count
-        used = self.a != 0
-        return np.where(used, successes[self.strata], 0.0), np.where(used, n[self.strata], 0.0)
+        successes, n = (count - chosen) @ low.T + chosen @ high.T, count @ self.inside.T
+        used, at = self.a != 0, self.strata
+        return np.where(used, successes[..., at], 0.0), np.where(used, n[..., at], 0.0)
 
     def _known_cells(self, people: Cells) -> NDArray[np.intp]:
         """Return the cell of the fit that each cell of other people is; -1 for none."""
