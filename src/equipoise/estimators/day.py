@@ -46,7 +46,7 @@ def read_like(
 
 
 def batch_digest(X: Any, y: Any, favourable: Any) -> str | None:
-    """Return a hash of rows in any order, with labels if any; None for none, or no hashable ones."""
+    """Return a hash of rows in any order, with labels if any; None where it cannot be had."""
     if not _num_samples(X):
         return None
     try:

@@ -148,11 +148,9 @@ class Monitor:
 
     def _new_process(self) -> EProcess:
         strata = self._strata
-        bound = strata.c + strata.shift
-        by_bound = np.clip(bound, LEAST_DETECT, MOST_DETECT)
-        detect = np.where(bound > 0, by_bound, MOST_DETECT)
+        detect = excess_to_find(strata.c + strata.shift)
         if self.detect is not None:
-            detect = np.full(len(bound), self.detect)
+            detect[:] = self.detect
         rates = np.where(strata.a != 0, strata.rates[strata.strata], 0.5)
         return EProcess(strata.a, strata.c, rates, detect)
 
@@ -346,6 +344,15 @@ class Monitor:
         numbers = (strata.a, strata.c, strata.rates, np.asarray(mixed.weights))
         texts += [f"{v:.6g}" for array in numbers for v in (array.round(6) + 0.0).ravel()]
         return blake2b("\n".join(texts).encode(), digest_size=16).hexdigest()
+
+
+def excess_to_find(bound: Array) -> Array:
+    """Return the excess over each bound that is looked for by default.
+
+    >>> excess_to_find(np.array([0.02, 0.001, 0.3, 0.0, -0.2])).tolist()
+    [0.02, 0.01, 0.05, 0.05, 0.05]
+    """
+    return np.where(bound > 0, np.clip(bound, LEAST_DETECT, MOST_DETECT), MOST_DETECT)
 
 
 def _told(log_value: float) -> float:
