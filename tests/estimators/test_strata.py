@@ -151,5 +151,5 @@ def test_groups_that_the_fit_did_not_have():
 
 
 def test_utilities_of_persons_are_refused():
-    with pytest.raises(ValueError, match="'profit'"):
+    with pytest.raises(ValueError, match="the constraint is on the utility 'profit'"):
         compile_(UtilityParity(0.05, utility="profit"), *FIT[:3])

@@ -68,11 +68,12 @@ class RowStrata:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EquipoiseWarning)  # the fit has warned
             constraint.add_rows(builder)
+        averaged = _tables(builder)
         moments, known = builder.build(), _Numbers()
         kept, c, shift = [], [], []
         for row, coefficients, bound in zip(moments.rows, moments.M, moments.c, strict=True):
             bound = worst_rate if row.bound is None else bound
-            parts = list(_parts(coefficients, builder.averaged, cells))
+            parts = list(_parts(coefficients, averaged, cells))
             constant = sum(part.constant for part in parts)
             if parts := [part for part in parts if part.a]:
                 kept.append((row, [(known.of(part), part.a) for part in parts]))
@@ -161,8 +162,21 @@ class _Numbers:
         return inside, np.array([part.outcome for part in parts]).reshape(-1, n_cells, 2)
 
 
+def _tables(builder: MomentsBuilder) -> list[tuple[Mask, Array]]:
+    """Return events and what is averaged over them; raise if that is given person by person."""
+    found: list[tuple[Mask, Array]] = []
+    for event, g in builder.averaged:
+        if isinstance(g, str):
+            raise ValueError(
+                f"the constraint is on the utility {g!r}, given person by person; a monitor takes "
+                "constraints on labels and decisions."
+            )
+        found.append((event, g))
+    return found
+
+
 def _parts(
-    coefficients: Array, averaged: list[tuple[Mask, Array | str]], cells: CellTable
+    coefficients: Array, averaged: list[tuple[Mask, Array]], cells: CellTable
 ) -> Iterator[_Part]:
     """Yield the strata of one row: people who are in the same of its events."""
     used = np.flatnonzero(coefficients)
@@ -175,11 +189,6 @@ def _parts(
         value = np.zeros((cells.n_cells, 2))
         for j in used[pattern]:
             event, g = averaged[j]
-            if isinstance(g, str):
-                raise ValueError(
-                    f"the constraint is on the utility {g!r}, given person by person; a monitor "
-                    "takes constraints on labels and decisions."
-                )
             value += coefficients[j] * mass / cells.population[event].sum() * g
         yield _in_unit_range(inside, np.where(inside[:, None], value, 0.0))
 
