@@ -1,1 +1,1 @@
-"""Guarantees: what is proven about people who were not learned from."""
+"""Guarantees: bounds that hold for people who were not seen, with a stated probability."""
