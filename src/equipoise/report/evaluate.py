@@ -74,16 +74,12 @@ def evaluate_rows(
 def evaluate_tallies(tallies: Iterable[Tally]) -> Iterator[Evaluation]:
     """Yield what is known of people who are elsewhere, from sums over cells."""
     for tally in tallies:
-        yield Evaluation(tally, Audit.of_sums(tally.cells, tally.s, _check_groups(tally)))
-
-
-def _check_groups(tally: Tally) -> tuple[Array, Array, Array]:
-    if tally.squares is None:
-        raise ValueError(
-            "the groups of these people are probabilities, or people count in more than one way; "
-            "a report shows rates of groups. Pass people whose groups are known."
-        )
-    return tally.squares
+        if tally.squares is None:
+            raise ValueError(
+                "the groups of these people are probabilities, or people count in more than one "
+                "way; a report shows rates of groups. Pass people whose groups are known."
+            )
+        yield Evaluation(tally, Audit.of_sums(tally.cells, tally.s, tally.squares))
 
 
 def _on_frontier(
@@ -355,8 +351,5 @@ def no_looser(eps: float) -> str:
 
 def span(estimate: float, low: float, high: float) -> Range:
     """Return an estimate with its interval; what is not a finite number becomes None."""
-    return Range(*map(_number, (estimate, low, high)))
-
-
-def _number(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
+    ends = (estimate, low, high)
+    return Range(*(float(value) if math.isfinite(value) else None for value in ends))

@@ -95,21 +95,11 @@ def _names(table: GroupTable, hidden: Mask) -> set[Hashable]:
 
 
 class RowFacts(NamedTuple):
-    """What is known of each inequality over some cells, whatever is decided.
+    """What is known of each inequality over some cells, whatever is decided."""
 
-    Attributes
-    ----------
-    people : array of shape (K,)
-        How many people its rarest rate was measured on.
-    compared : mask of shape (K,)
-        Whether it can depend on decisions: with one group alone it cannot.
-    hidden : mask of shape (K,)
-        Whether it is suppressed: about a suppressed group, or about too few people.
-    """
-
-    people: Array
-    compared: Mask
-    hidden: Mask
+    people: Array  #: How many people its rarest rate was measured on.
+    compared: Mask  #: Whether it can depend on decisions: with one group alone it cannot.
+    hidden: Mask  #: Whether it is suppressed: about a suppressed group, or about too few people.
 
     @classmethod
     def of(cls, constraint: Constraint, cells: CellTable, known: CellTable, least: int) -> RowFacts:
