@@ -19,7 +19,7 @@ def write_day(data, seed, less_skill=0.0, n=400, **changes):
 def test_the_alarm_has_its_own_code_and_stays(run, model, data):
     ran = run("monitor", model, write_day(data, 1), "--state", "watch.json")
     assert ran.code == 0
-    assert "No alarm: 1 days, 400 people" in ran.out
+    assert "No alarm: 1 day, 400 people" in ran.out
     for seed in range(2, 12):
         day = write_day(data, seed, less_skill=3.0, hired=None)  # no label is needed
         ran = run("monitor", model, day, "--state", "watch.json", "--json")

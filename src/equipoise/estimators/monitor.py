@@ -266,7 +266,8 @@ class Monitor:
 
     def __str__(self) -> str:
         people = sum(day.people for day in self.history_)
-        counted = f"{len(self.history_)} days, {people:,} people, e-value {self.e_value_:.3g}"
+        days = f"{len(self.history_)} day{'s' * (len(self.history_) != 1)}"
+        counted = f"{days}, {people:,} people, e-value {self.e_value_:.3g}"
         if not self.alarm_:
             return (
                 f"No alarm: {counted}, and the alarm is at {1 / self.delta:.4g}. That is no proof "
