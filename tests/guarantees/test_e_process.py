@@ -33,6 +33,7 @@ def outcomes(people, p):
         (GAP, 0.1, (0.1, 0.0)),
         (GAP, 0.1, (0.3, 0.3)),
         (GAP, 0.1, (0.2, 0.9)),
+        (GAP, 1.0, (1.0, 0.0)),  # the line is at the ends of all rates
         (RATIO, 0.0, (0.5, 0.4)),
         (RATIO, 0.0, (0.0, 0.0)),
         (LONE, 0.2, (0.2, 0.7)),
