@@ -39,7 +39,7 @@ from equipoise.constraints import (
 from equipoise.estimators.monitor import excess_to_find
 from equipoise.estimators.strata import RowStrata
 from equipoise.guarantees.e_process import EProcess
-from equipoise.metrics.tallies import Tally
+from equipoise.metrics.audit import Tally
 from equipoise.metrics.violations import Meter
 
 Array = NDArray[np.float64]

@@ -17,7 +17,7 @@ from equipoise.constraints import (
 )
 from equipoise.estimators.strata import RowStrata
 from equipoise.exceptions import AbsentGroupWarning
-from equipoise.metrics.tallies import Tally
+from equipoise.metrics.audit import Tally
 
 
 def draw(seed, n=400, shares=(0.5, 0.3, 0.2)):

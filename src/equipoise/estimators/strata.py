@@ -18,7 +18,7 @@ from equipoise.constraints.groups import group_name
 from equipoise.constraints.moments import MomentsBuilder, Row
 from equipoise.constraints.rates import SELECTION
 from equipoise.exceptions import AbsentGroupWarning, EquipoiseWarning
-from equipoise.metrics.tallies import Tally
+from equipoise.metrics.audit import Tally
 
 
 @dataclass(frozen=True, eq=False)
