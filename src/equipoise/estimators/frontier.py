@@ -38,7 +38,7 @@ from equipoise.game.column_generation import Queries, many_bounds, over_pool
 from equipoise.game.lagrangian import Lagrangian, Loss, Objective
 from equipoise.game.mixture import Mixture
 from equipoise.game.rounds import Pool, Round, run
-from equipoise.metrics.tallies import Tally
+from equipoise.metrics.audit import Tally
 from equipoise.metrics.violations import Meter, ViolationReport
 from equipoise.oracles.specs import OracleSpec
 from equipoise.rows.hashing import salt_of

@@ -15,7 +15,7 @@ from equipoise.constraints.base import Constraint
 from equipoise.engines import engine_for
 from equipoise.estimators.base import BinaryClassifierMixin, Reduction, overlap_of, warn_of_absent
 from equipoise.game.certificate import Certificate
-from equipoise.metrics.tallies import Tally
+from equipoise.metrics.audit import Tally
 from equipoise.metrics.violations import ViolationReport, measure
 from equipoise.oracles.decisions import binary_predictions, decisions
 from equipoise.rows.fingerprint import Fingerprint

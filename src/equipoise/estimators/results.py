@@ -24,7 +24,7 @@ from equipoise.game.certificate import Certificate, Scope, Status
 from equipoise.game.feasibility import explain
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian
 from equipoise.game.rounds import Outcome, Reason, Round
-from equipoise.metrics.tallies import Tally
+from equipoise.metrics.audit import Tally
 from equipoise.oracles.decisions import check_shares
 from equipoise.rows.hashing import salt_of
 

@@ -18,7 +18,6 @@ import numpy as np
 
 from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.base import Constraint
-from equipoise.game.lagrangian import TOLERANCE
 from equipoise.metrics import GroupTable
 from equipoise.metrics.audit import Audit
 
@@ -98,7 +97,6 @@ class RowFacts(NamedTuple):
     """What is known of each inequality over some cells, whatever is decided."""
 
     people: Array  #: How many people its rarest rate was measured on.
-    compared: Mask  #: Whether it can depend on decisions: with one group alone it cannot.
     hidden: Mask  #: Whether it is suppressed: about a suppressed group, or about too few people.
 
     @classmethod
@@ -114,6 +112,5 @@ class RowFacts(NamedTuple):
             warnings.simplefilter("ignore")  # the fit has warned of what is left out
             moments = constraint.moments(cells, None if known is cells else known)
         people = np.where(moments.M != 0, moments.event_count, np.inf).min(axis=1, initial=np.inf)
-        compared: Mask = np.abs(moments.M @ moments.U).max(axis=1, initial=0.0) > TOLERANCE
         named = [row.group in names or row.against in names for row in moments.rows]
-        return cls(people, compared, np.array(named, dtype=bool) | (people < least))
+        return cls(people, np.array(named, dtype=bool) | (people < least))

@@ -15,7 +15,7 @@ from equipoise.cli.result_tables import show_group_rows, shown
 from equipoise.cli.tables.columns import as_number, is_missing, kind_of, plain_values
 from equipoise.cli.tables.people import Reader, check_columns, read_label
 from equipoise.cli.terminal import Terminal, command_line
-from equipoise.files.versions import date_made, versions
+from equipoise.files.manifest import date_made, versions
 from equipoise.report.contents import AuditContents, DataContents, ReportContents
 from equipoise.report.evaluate import group_contents, span
 from equipoise.rows.people import People
