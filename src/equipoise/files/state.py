@@ -34,8 +34,9 @@ from equipoise.estimators.grid_search import Candidate, GridSearch
 from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.estimators.reductions import ExponentiatedGradient, FairClassifier
 from equipoise.exceptions import ModelFileError
-from equipoise.game.certificate import Certificate, Evidence, Scope
+from equipoise.game.certificate import Certificate, Scope
 from equipoise.game.column_generation import Queries
+from equipoise.game.evidence import Evidence
 from equipoise.game.lagrangian import BalancedError, Costs, Lagrangian, PersonCosts
 from equipoise.game.mixture import Mixture
 from equipoise.game.rounds import Pool
