@@ -158,8 +158,8 @@ class GroupConstraint(Constraint):
 
     def _warn_empty(self, group: Hashable, event: Event, builder: MomentsBuilder) -> None:
         warnings.warn(
-            f"{self.name}: nobody in the data belongs to {group!r}{event}. Its rate cannot be "
-            "measured, so "
+            f"{self.name}: nobody in the data belongs to {group_name(group)}{event}. Its rate "
+            "cannot be measured, so "
             + (
                 "it is left unconstrained; merge it with another group or collect data."
                 if builder.known is None

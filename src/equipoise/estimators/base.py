@@ -162,7 +162,7 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
                 "BoundedGroupError(bound=...)."
             )
         opened: AbstractContextManager = nullcontext()
-        at_a_time = 1 if n_jobs == 1 else engine.fits_at_a_time(n_jobs)
+        at_a_time = 1 if n_jobs == 1 else engine.fits_at_a_time(read_jobs(n_jobs))
         if pool is None:
             pool = Pool()
             if self.checkpoint is not None or engine.keeps_answers or at_a_time > 1:
@@ -280,6 +280,16 @@ def warn_of_absent(fit: CellTable, measured: CellTable) -> None:
 def read_nu(nu: float | None, cells: CellTable) -> float:
     """Return the gap at which to stop; None is a default for so many rows."""
     return NU_SCALE / np.sqrt(cells.n_effective) if nu is None else read_positive(nu, "nu")
+
+
+def read_jobs(n_jobs: Any) -> int | None:
+    """Return the checked number of fits at a time, as joblib counts: -1 for all cores."""
+    if n_jobs is not None and (not isinstance(n_jobs, (int, np.integer)) or not n_jobs):
+        raise ValueError(
+            f"n_jobs is {n_jobs!r}; expected a whole number of fits at a time, -1 for one on each "
+            "core, or None."
+        )
+    return n_jobs
 
 
 def read_limits(estimator: Any) -> tuple[Limits, int | None]:
