@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         Frontier,
         FrontierPoint,
         GridSearch,
+        Monitor,
         RandomizedClassifier,
     )
     from equipoise.files import load, save
@@ -48,6 +49,7 @@ __all__ = [
     "GridSearch",
     "RandomizedClassifier",
     "ResampledClassifier",
+    "Monitor",
     "Certificate",
     "DemographicParity",
     "EqualizedOdds",
@@ -77,7 +79,7 @@ _PLACES = {
     ),
     "estimators": (
         *("ExponentiatedGradient", "FairClassifier", "Frontier", "FrontierPoint", "GridSearch"),
-        "RandomizedClassifier",
+        *("Monitor", "RandomizedClassifier"),
     ),
     "files": ("load", "save"),
     "game": ("BalancedError", "Certificate", "Costs"),

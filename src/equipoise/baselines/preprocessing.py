@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.baselines.learner import Baseline, fit_learner, read_scores
-from equipoise.cells.rows import Cells
-from equipoise.cells.table import Array
+from equipoise.cells.table import Array, Cells
+from equipoise.constraints.groups import group_name
 from equipoise.exceptions import EmptyCellWarning
 from equipoise.oracles.learners import weight_parameter
 
@@ -100,8 +100,8 @@ def _warn_impossible(cells: Cells) -> None:
         for label in (0, 1):
             if not cells.mass[mask & (cells.label == label)].sum() > 0:
                 warnings.warn(
-                    f"nobody in the data belongs to {group!r} with label {label}: no weights make "
-                    "group and label independent. Merge it with another group.",
+                    f"nobody in the data belongs to {group_name(group)} with label {label}: no "
+                    "weights make group and label independent. Merge it with another group.",
                     EmptyCellWarning,
                     stacklevel=4,
                 )

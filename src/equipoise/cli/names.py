@@ -87,7 +87,7 @@ def find_objective(name: str, false_positive: float | None, false_negative: floa
     >>> find_objective("error", None, 5.0), find_objective("balanced", None, None)
     (Costs(false_positive=1.0, false_negative=5.0), BalancedError(over='label', on=None))
     """
-    from equipoise.game.objectives import BalancedError, Costs
+    from equipoise.game import BalancedError, Costs
 
     costs = {"false_positive": false_positive, "false_negative": false_negative}
     given: dict[str, Any] = {which: cost for which, cost in costs.items() if cost is not None}

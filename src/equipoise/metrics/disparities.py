@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from equipoise.cells.table import Array, Mask
+from equipoise.constraints.groups import group_name
 from equipoise.constraints.rates import FPR, SELECTION, TPR, Rate
 from equipoise.exceptions import EmptyCellWarning
 from equipoise.metrics.audit import Audit, Draws
@@ -116,8 +117,8 @@ def _warn_empty(rate: Rate, group: Any, stratum: Any) -> None:
     where = "" if stratum is None else f" within {stratum!r}"
     label = "" if rate.given is None else f" with label {rate.given}"
     warnings.warn(
-        f"nobody in the data belongs to {group!r}{where}{label}: its {rate.column} cannot be "
-        "measured, so it is left out of the comparison.",
+        f"nobody in the data belongs to {group_name(group)}{where}{label}: its {rate.column} "
+        "cannot be measured, so it is left out of the comparison.",
         EmptyCellWarning,
         stacklevel=4,
     )

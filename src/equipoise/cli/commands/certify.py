@@ -54,7 +54,7 @@ def certify(
         data,
         opened.columns,
         drop_missing=drop_missing,
-        needs_labels=needs_labels(fitted.constraint_, cells),
+        labelled=True if needs_labels(fitted.constraint_, cells) else None,
     )
     if people.y is None:
         terminal.note(f"{data.name} has no labels; what is shown needs none.")

@@ -114,25 +114,26 @@ class Reader:
         columns: Columns,
         *,
         drop_missing: bool = False,
-        needs_labels: bool = True,
+        labelled: bool | None = True,
     ) -> Examples:
         """Return the examples of another file with the columns that a model knows.
 
-        Where labels are not needed and there are none, the examples have none.
+        Without ``labelled``, their label is not read, and y is None; if it is None, the label is
+        read where there is one.
         """
         request = Request(
-            columns.label,
+            columns.label if labelled is not False else "",
             columns.sensitive,
             control=columns.control,
             weight=columns.weight,
             missing=columns.missing,
             drop_missing=drop_missing,
         )
-        table = self.whole(path, request, needs_labels=needs_labels)
+        table = self.whole(path, request, needs_labels=labelled is not None)
         check_columns(table.column_names, columns.features, path)
         with naming(path):
             y = None
-            if needs_labels or _has_values(table, columns.label):
+            if labelled or (labelled is None and _has_values(table, columns.label)):
                 y = self._known_labels(table, columns)
             return self._examples(table, columns, y)
 

@@ -49,7 +49,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class Request:
-    """Which columns a command was told to use, and how."""
+    """Which columns a command was told to use, and how; an empty label is not used."""
 
     label: str
     sensitive: Sequence[str]
@@ -66,8 +66,8 @@ class Request:
     @property
     def named(self) -> tuple[str, ...]:
         """The columns in which every row must have a value."""
-        weight = () if self.weight is None else (self.weight,)
-        return (self.label, *self.sensitive, *self.control, *weight)
+        names = (self.label, *self.sensitive, *self.control, self.weight)
+        return tuple(name for name in names if name)
 
     @property
     def roles(self) -> dict[str, str]:
