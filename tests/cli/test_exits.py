@@ -62,7 +62,8 @@ WRONG = {
     "test size": (("fit", "people.csv", *FIT, "--test-size", "2"), "--test-size is 2"),
     "output folder": (("fit", "people.csv", *FIT, "-o", "no/where.eq"), "there is no folder"),
     "reference": (("fit", "people.csv", *FIT, "--reference", "X"), "reference='X' is neither"),
-    "model file": (("predict", "people.csv", "people.csv"), "is damaged"),
+    "swapped": (("predict", "people.csv", "m.equipoise"), "The model comes first"),
+    "output that cannot be": (("datasets", "adult", "-o", "/proc/adult.csv"), "/proc/adult.csv: "),
     "data set": (("datasets", "adlt"), "Did you mean 'adult'?"),
     "weights": (("fit", "people.csv", *FIT, "--weight", "town"), "town"),
 }
@@ -101,6 +102,13 @@ def test_nothing_is_overwritten_without_force(run, data, model, frontier):
         assert (data.parent / name).read_bytes() == before
     assert run("at", frontier, "--eps", 0.1, "-o", "fair.equipoise").code == 2
     assert run("at", frontier, "--eps", 0.1, "-o", "fair.equipoise", "--force").code == 0
+
+
+def test_a_model_where_a_table_should_be(run, model):
+    for command in (("audit", model, *FIT), ("predict", model, model)):
+        ran = run(*command)
+        assert ran.code == 2
+        assert "fair.equipoise is a model file, and stands where a table should" in ran.err
 
 
 def test_a_table_that_is_damaged(run, data):

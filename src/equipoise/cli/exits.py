@@ -16,6 +16,7 @@ code  meaning
 from __future__ import annotations
 
 import os
+import re
 import sys
 import traceback
 import warnings
@@ -65,7 +66,9 @@ def explain(error: BaseException) -> int:
 def _sentence(error: BaseException) -> str:
     text = str(error).strip()
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
-        text = f"{error.filename}: {error.strerror}."
+        # Files are written under another name first; users know the one that they gave.
+        name = re.sub(r"\.([^/\\]+)\.\w{8}\.partial$", r"\1", str(error.filename))
+        text = f"{name}: {error.strerror}."
     if isinstance(error, FileExistsError):
         text = text.replace("Name another file, or allow to overwrite.", "").strip()
         text = f"{text} Name another file, or overwrite it with --force."

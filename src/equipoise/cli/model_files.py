@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.atomic_files import check_free, new_file
+from equipoise.cli.tables.files import is_table
 from equipoise.cli.tables.request import Columns
 from equipoise.cli.terminal import Terminal, command_line
 from equipoise.estimators.frontier import Frontier
@@ -31,6 +32,11 @@ class ModelFile:
 
 def open_file(path: Path, trust: Sequence[str] | None) -> ModelFile:
     """Read a model file that a command has written."""
+    if is_table(path):
+        raise ValueError(
+            f"{path.name} is a table; expected a model file here, one that fit, frontier or at has "
+            "written. The model comes first, then the table."
+        )
     manifest = read_manifest(path)
     metadata = manifest["metadata"]
     if "columns" not in metadata:

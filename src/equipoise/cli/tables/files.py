@@ -42,10 +42,23 @@ def format_of(path: str | Path) -> str:
     ending = (ending or path.suffix).lower()
     if ending not in _FORMATS:
         raise ValueError(
-            f"{path.name!r} ends in {ending!r}; expected a table whose name ends in "
-            f"{', '.join(_FORMATS)}."
+            f"{_what(path)}; expected a table whose name ends in {', '.join(_FORMATS)}."
         )
     return _FORMATS[ending]
+
+
+def _what(path: Path) -> str:
+    """Return what a file that is no table is, as far as that can be told."""
+    if path.suffix == ".equipoise":
+        return f"{path.name} is a model file, and stands where a table should"
+    return f"{path.name!r} ends in {path.suffix!r}"
+
+
+def is_table(path: Path) -> bool:
+    """Return whether a file that is there has the name of a table."""
+    with suppress(ValueError):
+        return path.is_file() and bool(format_of(path))
+    return False
 
 
 def read_table(
