@@ -15,8 +15,9 @@ from equipoise.cli import options as opt
 from equipoise.cli.tables.columns import as_number, is_missing, kind_of, plain_values
 from equipoise.constraints.groups import group_name
 from equipoise.metrics import GroupTable
+from equipoise.metrics.audit import Audit
 from equipoise.report.contents import AuditContents, GroupContents
-from equipoise.report.evaluate import group_contents, span
+from equipoise.report.evaluate import group_contents, span, with_predictive
 from equipoise.rows.people import People
 
 #: Disparity -> what it is, in words. The first three need decisions only, the others also labels.
@@ -46,7 +47,9 @@ def audit_contents(
         "sample_weight": people.sample_weight,
         "level": results.level,
     }
-    table = metrics.group_table(people.y, decided, interval="analytic", **about)
+    given = (people.y, decided, people.sensitive_features)
+    audited = Audit.read(*given, sample_weight=people.sample_weight)
+    table = with_predictive(audited, results.level)
     groups = group_contents(table, results.suppress_below)
     large = _in_large_groups(people, min_size)
     some = {name: values[large] for name, values in people.sensitive_features.items()}

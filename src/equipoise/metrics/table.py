@@ -49,7 +49,7 @@ class GroupTable:
         draws: Draws | None = None,
     ) -> GroupTable:
         """Return the table of an audit; see `group_table`."""
-        rows = list(_rows(audit, groups))
+        rows = list(group_rows(audit, groups))
         masks = np.array([mask for _, _, mask in rows])
         columns: dict[str, NDArray[Any]] = {"count": masks @ audit.cells.count}
         for rate in GROUP_RATES:
@@ -193,7 +193,8 @@ def group_table(
     return GroupTable.from_audit(audit, groups, interval=interval, level=level, draws=draws)
 
 
-def _rows(audit: Audit, groups: str) -> Iterator[tuple[str, Hashable, Mask]]:
+def group_rows(audit: Audit, groups: str) -> Iterator[tuple[str, Hashable, Mask]]:
+    """Yield the feature, the group and the cells of each row of a table, everybody first."""
     if groups not in ("intersections", "margins", "both"):
         raise ValueError(f"groups is {groups!r}; expected 'intersections', 'margins' or 'both'.")
     yield "", "overall", np.ones(audit.cells.n_cells, dtype=bool)

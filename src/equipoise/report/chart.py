@@ -6,11 +6,21 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from equipoise.report.contents import MeasuredContents, PointContents, Range, ReportContents
+from equipoise.report.contents import (
+    GroupContents,
+    MeasuredContents,
+    PointContents,
+    Range,
+    ReportContents,
+)
 from equipoise.report.text import bound, decimal, whose
 
 #: Data -> class of its marks, which says colour and shape; in the order of drawing.
 _KINDS = {"test": "test", "out of fold": "fold", "training": "train", "recertified": "train"}
+#: Ticks of an axis of rates, at most.
+_MOST_TICKS = 6
+#: An axis of rates that covers more starts at zero.
+_WIDE = 0.5
 _LEGEND = {
     "training": "people learned from",
     "out of fold": "the same people, out of fold",
@@ -185,3 +195,46 @@ class Axis:
         step = next(d * power for d in (1, 2, 5, 10) if rough <= d * power * 1.0001)
         count = range(math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9) + 1)
         return [float(f"{n * step:.6g}") for n in count]
+
+
+@dataclass(frozen=True)
+class RateAxis:
+    """An axis of rates that is as long as they need, with ticks at round numbers."""
+
+    ticks: list[float]
+
+    def place(self, share: float) -> str:
+        """Return where a rate is on the axis.
+
+        >>> RateAxis([0.0, 0.05, 0.1]).place(0.025)
+        '25.00%'
+        """
+        low, high = self.ticks[0], self.ticks[-1]
+        return f"{100 * min(max((share - low) / (high - low), 0.0), 1.0):.2f}%"
+
+    def label(self, tick: float) -> str:
+        """Return the number at a tick.
+
+        >>> [RateAxis([0.0, 0.005, 0.01]).label(tick) for tick in (0.0, 0.005, 0.01)]
+        ['0', '0.5%', '1%']
+        """
+        return f"{round(100 * tick, 6):g}{'%' if tick else ''}"
+
+
+def rate_axis(pairs: Iterable[tuple[GroupContents, GroupContents | None]], rate: str) -> RateAxis:
+    """Return the axis for a rate of groups, with and without the constraint, and intervals.
+
+    >>> groups = [GroupContents("a", "F", 9, {"r": Range(0.03, 0.02, 0.041)})]
+    >>> rate_axis([(group, None) for group in groups], "r").ticks
+    [0.02, 0.025, 0.03, 0.035, 0.04, 0.045]
+    """
+    ranges = [group.rates.get(rate) for pair in pairs for group in pair if group is not None]
+    ends = [end for some in ranges if some is not None for end in some if end is not None]
+    low, high = (min(ends), max(ends)) if ends else (0.0, 1.0)
+    steps = [digit * 10.0**power for power in range(-6, 0) for digit in (1, 2, 2.5, 5)]
+    step = next((step for step in steps if (high - low) / step <= _MOST_TICKS - 1), 0.25)
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    last = max(last, first + 1)
+    if step >= _WIDE / (_MOST_TICKS - 1):  # nearly all of it: then all of it
+        first = 0
+    return RateAxis([round(number * step, 9) for number in range(first, last + 1)])

@@ -11,10 +11,13 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple, get_args, get_type_hints
 
 from equipoise.game.certificate import Status
+from equipoise.metrics.predictive import PREDICTIVE
 from equipoise.rows.fingerprint import Overlap
 
 #: The rates that are shown for every group; the first is of labels, the others of decisions.
 RATES = ("base_rate", "selection_rate", "true_positive_rate", "false_positive_rate", "error_rate")
+#: Rates of labels given the decision.
+PREDICTIVE_RATES = tuple(PREDICTIVE)
 
 #: Groups of fewer people are suppressed, by default.
 SUPPRESS_BELOW = 10
@@ -69,8 +72,9 @@ class GroupContents:
     """What happens to one group: its size and its rates, with intervals that hold one by one.
 
     ``feature`` is the column that makes the group, "a x b" for combinations, "" for everybody.
-    ``rates`` has the names `RATES`. Of a group that is suppressed ``count`` is None and ``rates``
-    is empty: too few people belong to it, or another group could be told from it.
+    ``rates`` has the names `RATES` and, of decisions, `PREDICTIVE_RATES`. Of a group that is
+    suppressed ``count`` is None and ``rates`` is empty: too few people belong to it, or another
+    group could be told from it.
     """
 
     feature: str

@@ -29,9 +29,12 @@ from equipoise.game.lagrangian import TOLERANCE
 from equipoise.game.mixture import Mixture
 from equipoise.metrics import GroupTable
 from equipoise.metrics.audit import Audit, Tally
+from equipoise.metrics.predictive import predictive_values
+from equipoise.metrics.table import group_rows
 from equipoise.metrics.violations import Measured, largest, measure
 from equipoise.oracles.decisions import decisions
 from equipoise.report.contents import (
+    PREDICTIVE_RATES,
     RATES,
     SUPPRESS_BELOW,
     GroupContents,
@@ -44,6 +47,7 @@ from equipoise.report.suppression import RowFacts, small_groups
 from equipoise.rows.fingerprint import Overlap
 from equipoise.rows.people import People
 
+_ENDS = ("", "_low", "_high")
 #: A number that is not known.
 NOT_KNOWN = Range(None, None, None)
 _SIX_DIGITS = Context(prec=6, rounding=ROUND_FLOOR)
@@ -60,7 +64,7 @@ class Evaluation(NamedTuple):
 
     def groups(self, level: float, suppress_below: int) -> list[GroupContents]:
         """Return the rates of every group, with intervals."""
-        return group_contents(GroupTable.from_audit(self.audit, level=level), suppress_below)
+        return group_contents(with_predictive(self.audit, level), suppress_below)
 
 
 def evaluate_rows(
@@ -349,6 +353,16 @@ def needs_labels(constraint: Constraint, cells: CellTable) -> bool:
     return averaged[0] != averaged[1]
 
 
+def with_predictive(audit: Audit, level: float) -> GroupTable:
+    """Return the table of an audit with predictive values too."""
+    table = GroupTable.from_audit(audit, level=level)
+    masks = np.array([mask for _, _, mask in group_rows(audit, "both")])
+    columns = dict(table.columns)
+    for name, ends in predictive_values(audit, masks, level).items():
+        columns |= {f"{name}{end}": found for end, found in zip(_ENDS, ends, strict=True)}
+    return replace(table, columns=columns)
+
+
 def group_contents(table: GroupTable, suppress_below: int = SUPPRESS_BELOW) -> list[GroupContents]:
     """Return a table of groups as plain data; small ones without size and rates."""
     hidden = small_groups(table, suppress_below)
@@ -358,8 +372,9 @@ def group_contents(table: GroupTable, suppress_below: int = SUPPRESS_BELOW) -> l
             group=group_name(group),
             count=None if hidden[at] else int(table["count"][at]),
             rates={
-                rate: span(*(table[f"{rate}{end}"][at] for end in ("", "_low", "_high")))
-                for rate in ([] if hidden[at] else RATES)
+                rate: span(*(table[f"{rate}{end}"][at] for end in _ENDS))
+                for rate in (*RATES, *PREDICTIVE_RATES)
+                if not hidden[at] and rate in table.columns
             },
         )
         for at, (group, feature) in enumerate(zip(table.groups, table.features, strict=True))

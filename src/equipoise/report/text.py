@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from importlib.resources import files
 
 from equipoise.constraints import Constraint
 from equipoise.constraints.rates import GROUP_RATES
 from equipoise.game.certificate import Status
 from equipoise.game.lagrangian import is_met
+from equipoise.metrics.predictive import PREDICTIVE
 from equipoise.report.contents import (
     RATES,
     ConstraintContents,
@@ -29,6 +31,8 @@ RATE_NAMES = {rate.column: rate.words.capitalize() for rate in GROUP_RATES}
 #: Rate -> who is counted among whom.
 RATE_MEANINGS = {rate.column: rate.meaning for rate in GROUP_RATES}
 DECISION_RATES = RATES[1:]
+RATE_NAMES |= {rate: name for rate, (name, _) in PREDICTIVE.items()}
+RATE_MEANINGS |= {rate: meaning for rate, (_, meaning) in PREDICTIVE.items()}
 
 #: What a bound that is met does not mean: a few words, and why.
 NOT_PROMISED: dict[str, str] = tomllib.loads(
@@ -201,7 +205,27 @@ def _finding(point: PointContents) -> str:
     text = f"{text}, on {measured.people:,} {whose(measured)}."
     if point.eps is not None:
         text += f" The bound is {bound_verdict(measured)}."
-    return text
+    if measured.worst and measured.excess.estimate is not None:
+        text += f" Furthest from equal: {measured.worst}."
+    return text + _most_and_least(point.groups.get(point.main_data, []))
+
+
+def _most_and_least(groups: Sequence[GroupContents]) -> str:
+    """Return which groups are selected most and least often, by name."""
+    rated = [
+        (rate.estimate, group)
+        for group in groups
+        if group.feature == groups[-1].feature
+        and (rate := group.rates.get("selection_rate")) is not None
+        and rate.estimate is not None
+    ]
+    if len(rated) < 2:
+        return ""
+    most, least = (pick(rated, key=lambda pair: pair[0]) for pick in (max, min))
+    told = [
+        f"{group.group} ({percent(share)} of {group.count:,})" for share, group in (most, least)
+    ]
+    return f" Selected most often: {told[0]}; least often: {told[1]}."
 
 
 def bound_verdict(measured: MeasuredContents) -> str:

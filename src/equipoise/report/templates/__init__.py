@@ -9,6 +9,7 @@ from inspect import getmembers, isfunction
 from typing import TYPE_CHECKING, Any
 
 from equipoise.report import chart, text
+from equipoise.report.contents import PREDICTIVE_RATES
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -28,7 +29,8 @@ def page_template() -> Template:
     """Return the template of the page; whatever it shows is escaped."""
     environment = _environment(autoescape=True)
     names = "RATES", "DECISION_RATES", "RATE_NAMES", "RATE_MEANINGS", "NOT_PROMISED"
-    environment.globals |= {name: getattr(text, name) for name in names} | {"asset": asset}
+    environment.globals |= {name: getattr(text, name) for name in names}
+    environment.globals |= {"PREDICTIVE_RATES": PREDICTIVE_RATES, "asset": asset}
     environment.filters |= {  # every function that these modules define
         name: function
         for module in (text, chart)
@@ -36,7 +38,6 @@ def page_template() -> Template:
         if function.__module__ == module.__name__
     }
     environment.filters |= {
-        "on_track": lambda share: f"{100 * min(max(share, 0.0), 1.0):.2f}%",
         "rate_name": text.RATE_NAMES.__getitem__,
         "sentence": lambda text: text[:1].upper() + text[1:],
         "shortened": _shortened,

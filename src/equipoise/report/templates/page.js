@@ -138,17 +138,77 @@
     });
   });
 
+  function save(text, name, type) {
+    var link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type: type }));
+    link.download = name;
+    link.click();
+    setTimeout(function () { URL.revokeObjectURL(link.href); }, 1000);
+  }
+
   all("button.save").forEach(function (button) {
     button.hidden = false;
     button.addEventListener("click", function () {
       var from = document.getElementById(button.dataset.from);
-      var text = (from.content || from).textContent;
-      var link = document.createElement("a");
-      link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
-      link.download = button.dataset.name;
-      link.click();
-      setTimeout(function () { URL.revokeObjectURL(link.href); }, 1000);
+      save((from.content || from).textContent, button.dataset.name, "text/plain");
     });
+  });
+
+  // A cell with an interval becomes three: estimate, low and high.
+  function fields(cell) {
+    var small = cell.querySelector(".small");
+    var plain = function (node) { return node.textContent.replace(/\s+/g, " ").trim(); };
+    if (!small) { return [plain(cell)]; }
+    var text = cell.firstChild.textContent.trim().replace(/^\+/, "").replace("–", "");
+    var ends = plain(small).replace(/[[\]+]/g, "").split(", ");
+    var unit = text.slice(-1) === "%" ? "%" : "";
+    return [text].concat([0, 1].map(function (at) { return ends[at] ? ends[at] + unit : ""; }));
+  }
+
+  // Headers over several columns are put before those below them.
+  function headers(table) {
+    var rows = all("thead tr", table), names = [], at = 0;
+    all("th", rows[0]).forEach(function (head) {
+      for (var n = 0; n < head.colSpan; n += 1) {
+        var below = head.colSpan > 1 ? " " + rows[1].children[at].textContent : "";
+        if (head.colSpan > 1) { at += 1; }
+        names.push(head.textContent + below);
+      }
+    });
+    return names;
+  }
+
+  function quoted(text) {
+    if (/^[=+\-@\t\r]/.test(text) && !/^-?[\d.]+%?$/.test(text)) { text = "'" + text; }
+    return /[",\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
+  }
+
+  function csv(table) {
+    var rows = all("tbody tr", table).map(function (row) { return all("th, td", row).map(fields); });
+    var wide = headers(table).map(function (name, at) {
+      return rows.some(function (row) { return row[at] && row[at].length > 1; });
+    });
+    var lines = [headers(table).map(function (name, at) {
+      return wide[at] ? [name, name + " low", name + " high"] : [name];
+    })].concat(rows.map(function (row) {
+      return row.map(function (cell, at) { return wide[at] ? cell.concat("", "").slice(0, 3) : cell; });
+    }));
+    return lines.map(function (line) {
+      return [].concat.apply([], line).map(quoted).join(",");
+    }).join("\r\n") + "\r\n";
+  }
+
+  all(".scroll table").forEach(function (table, at) {
+    var button = document.createElement("button");
+    var title = table.caption ? table.caption.textContent.trim() : "table";
+    button.type = "button";
+    button.className = "csv";
+    button.textContent = "CSV";
+    button.setAttribute("aria-label", "Save as CSV: " + title);
+    button.addEventListener("click", function () {
+      save("\ufeff" + csv(table), "table-" + (at + 1) + ".csv", "text/csv");
+    });
+    table.closest(".scroll").after(button);
   });
 
   // What is folded up would not be printed.
