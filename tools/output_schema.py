@@ -48,7 +48,13 @@ COMMANDS: dict[str, dict[str, Any]] = {
         "between": dict[str, str],
     },
     "frontier": {"file": str, "page": str | None, "fits": int, **all_of(ReportContents)},
-    "fit": {"file": str, "constraint": str, "data": DataContents, **all_of(PointContents)},
+    "fit": {
+        "file": str,
+        "constraint": str,
+        "data": DataContents,
+        "unconstrained": PointContents | None,
+        **all_of(PointContents),
+    },
     "at": {"file": str, "constraint": str, **all_of(PointContents)},
     "predict": {"output": str, "rows": int, "selected": int},
     "certify": {

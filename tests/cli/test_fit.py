@@ -187,7 +187,9 @@ def test_the_manifest_says_when_and_from_what(run, data, monkeypatch):
     assert (made["date"], made["seed"]) == ("1970-01-02", 7)
     assert made["command"].startswith("equipoise")
     assert manifest["people"]["rows"] == 480
-    assert manifest["metadata"]["data"]["fingerprint"] == manifest["people"]["fingerprint"]
+    assert (
+        manifest["metadata"]["report"]["data"]["fingerprint"] == manifest["people"]["fingerprint"]
+    )
 
 
 def test_nobody_selected_is_said(run, data):
@@ -244,3 +246,16 @@ def test_parameters_of_learners(run, data):
     own = ("--learner", "sklearn.tree:DecisionTreeClassifier:max_depth=3", "--max-iter", 5)
     assert run("fit", data, *COLUMNS, *own, "--force").code == 0
     assert equipoise.load(data.parent / "model.equipoise").estimator.steps[-1][1].max_depth == 3
+
+
+def test_the_model_without_the_constraint_stands_beside(run, data):
+    ran = run("fit", data, *COLUMNS, "--eps", 0.02, "--test-size", 0, "--json")
+    free = ran.json["unconstrained"]
+    assert free["error"] <= ran.json["error"]
+    rates = {group["group"]: group["rates"] for group in free["groups"]["training"]}
+    gap = rates["M"]["selection_rate"][0] - rates["F"]["selection_rate"][0]
+    assert gap > 0.05
+    assert run("report", "model.equipoise").code == 0
+    page = (data.parent / "model.html").read_text(encoding="utf-8")
+    assert "without the constraint" in page
+    assert '<th scope="col" class="free">without</th>' in page

@@ -1,5 +1,6 @@
 """The page in a real browser: Debian's chromium, driven by Playwright."""
 
+import csv
 import os
 import shutil
 from dataclasses import replace
@@ -242,3 +243,29 @@ def test_a_page_without_frontier_opens(visit, made, tmp_path):
     write_report(path, model)
     page = visit(path)
     assert shown_panels(page) == ["0"]
+
+
+def test_tables_are_saved_as_csv(visit, made):
+    page = visit(accept_downloads=True)
+    panel = page.locator("[data-panel]:not([hidden])")
+    table = panel.locator("details[open] .scroll", has=page.locator("td.fair")).first
+    with page.expect_download() as download:
+        table.locator("xpath=following-sibling::button[1]").click()
+    text = download.value.path().read_text(encoding="utf-8-sig")
+    rows = list(csv.reader(text.splitlines()))
+    assert rows[0][:6] == [
+        *("Group", "People", "Label is favourable", "Label is favourable low"),
+        *("Label is favourable high", "Selected without"),
+    ]
+    assert {len(row) for row in rows} == {len(rows[0])}
+    point = made.contents.nearest()
+    groups = point.groups[point.main_data]
+    assert len(rows) == len(groups) + 1
+    at = rows[0].index("Selected within")
+    for row, group in zip(rows[1:], groups, strict=True):
+        assert row[1] == f"{group.count:,}"
+        ends = group.rates["selection_rate"]
+        assert [float(text.rstrip("%")) for text in row[at : at + 3]] == pytest.approx(
+            [100 * end for end in ends], abs=0.051
+        )
+        assert not row[0].startswith(("=", "+", "@"))

@@ -14,6 +14,7 @@ from equipoise.game.certificate import Status
 from equipoise.report import ReportContents, report_of, write_report
 from equipoise.report.contents import AuditContents, GroupContents, Range
 from equipoise.report.page import MOST_BYTES, render
+from equipoise.report.text import findings, point_title
 
 VOID = {"br", "hr", "input", "link", "meta"}
 
@@ -236,3 +237,14 @@ def test_places_keep_the_order_of_errors(made, page):
     drawn = [heights[at] for at in order]
     assert drawn == sorted(drawn, reverse=True)  # less error is further down
     assert re.fullmatch(r"0 0 \d+ \d+", svg["attrs"]["viewbox"])
+
+
+def test_groups_are_named_in_the_first_lines(made):
+    point = made.contents.points[0]
+    groups = [group for group in point.groups["test"] if group.feature]
+    rates = {group.group: group.rates["selection_rate"].estimate for group in groups}
+    most, least = max(rates, key=rates.get), min(rates, key=rates.get)
+    (line,) = (text for text in findings(made.contents) if text.startswith(point_title(point)))
+    assert f"Selected most often: {most} (" in line
+    assert f"least often: {least} (" in line
+    assert point.on("test").worst in line

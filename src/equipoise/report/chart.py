@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from equipoise.report.contents import (
     GroupContents,
@@ -17,10 +17,6 @@ from equipoise.report.text import bound, decimal, whose
 
 #: Data -> class of its marks, which says colour and shape; in the order of drawing.
 _KINDS = {"test": "test", "out of fold": "fold", "training": "train", "recertified": "train"}
-#: Ticks of an axis of rates, at most.
-_MOST_TICKS = 6
-#: An axis of rates that covers more starts at zero.
-_WIDE = 0.5
 _LEGEND = {
     "training": "people learned from",
     "out of fold": "the same people, out of fold",
@@ -197,44 +193,14 @@ class Axis:
         return [float(f"{n * step:.6g}") for n in count]
 
 
-@dataclass(frozen=True)
-class RateAxis:
-    """An axis of rates that is as long as they need, with ticks at round numbers."""
-
-    ticks: list[float]
-
-    def place(self, share: float) -> str:
-        """Return where a rate is on the axis.
-
-        >>> RateAxis([0.0, 0.05, 0.1]).place(0.025)
-        '25.00%'
-        """
-        low, high = self.ticks[0], self.ticks[-1]
-        return f"{100 * min(max((share - low) / (high - low), 0.0), 1.0):.2f}%"
-
-    def label(self, tick: float) -> str:
-        """Return the number at a tick.
-
-        >>> [RateAxis([0.0, 0.005, 0.01]).label(tick) for tick in (0.0, 0.005, 0.01)]
-        ['0', '0.5%', '1%']
-        """
-        return f"{round(100 * tick, 6):g}{'%' if tick else ''}"
-
-
-def rate_axis(pairs: Iterable[tuple[GroupContents, GroupContents | None]], rate: str) -> RateAxis:
-    """Return the axis for a rate of groups, with and without the constraint, and intervals.
+def rate_axis(pairs: Iterable[tuple[GroupContents, GroupContents | None]], rate: str) -> Axis:
+    """Return an axis, in percent of its length, for a rate of groups and its intervals.
 
     >>> groups = [GroupContents("a", "F", 9, {"r": Range(0.03, 0.02, 0.041)})]
-    >>> rate_axis([(group, None) for group in groups], "r").ticks
-    [0.02, 0.025, 0.03, 0.035, 0.04, 0.045]
+    >>> rate_axis([(group, None) for group in groups], "r").ticks()
+    [0.02, 0.025, 0.03, 0.035, 0.04]
     """
     ranges = [group.rates.get(rate) for pair in pairs for group in pair if group is not None]
     ends = [end for some in ranges if some is not None for end in some if end is not None]
-    low, high = (min(ends), max(ends)) if ends else (0.0, 1.0)
-    steps = [digit * 10.0**power for power in range(-6, 0) for digit in (1, 2, 2.5, 5)]
-    step = next((step for step in steps if (high - low) / step <= _MOST_TICKS - 1), 0.25)
-    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    last = max(last, first + 1)
-    if step >= _WIDE / (_MOST_TICKS - 1):  # nearly all of it: then all of it
-        first = 0
-    return RateAxis([round(number * step, 9) for number in range(first, last + 1)])
+    axis = Axis.over(ends or (0.0, 1.0), 0, 100)
+    return replace(axis, high=min(axis.high, 1.0))

@@ -180,7 +180,18 @@ def model_point(
     )
     found = {data: next(_on_model(model, data, some)) for data, some in people.items()}
     worst = 0.0 if certificate.worst_rate is None else certificate.worst_rate[1]
-    return view.measured_on(point, found, worst_rate=worst)
+    one_bound = point.eps is not None and getattr(model.constraint_, "ratio", None) == 1
+    return view.measured_on(point, found, worst_rate=worst, bound=point.eps if one_bound else None)
+
+
+def without_constraint(
+    model: FairClassifier, constraint: Constraint, people: Mapping[str, People], **options: Any
+) -> PointContents:
+    """Return a model that was fitted without this constraint, measured as those within it are."""
+    model.constraint_ = constraint
+    point = model_point(model, people, **options)
+    nothing: dict[str, Any] = {"prices": [], "binding": [], "remarks": []}
+    return replace(point, eps=None, command="", python="", certificate={}, **nothing)
 
 
 class _View:

@@ -206,7 +206,7 @@ def _finding(point: PointContents) -> str:
     if point.eps is not None:
         text += f" The bound is {bound_verdict(measured)}."
     if measured.worst and measured.excess.estimate is not None:
-        text += f" Furthest from equal: {measured.worst}."
+        text += f" The worst inequality: {measured.worst}."
     return text + _most_and_least(point.groups.get(point.main_data, []))
 
 

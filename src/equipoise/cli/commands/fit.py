@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 from equipoise.cli import options as opt
-from equipoise.cli.terminal import Terminal
+from equipoise.cli.terminal import Terminal, command_line
 
 
 def fit(
@@ -29,7 +29,8 @@ def fit(
     from equipoise.cli.result_tables import note_few, show_classifier
     from equipoise.cli.training import Training
     from equipoise.estimators.reductions import FairClassifier
-    from equipoise.report.evaluate import model_point
+    from equipoise.report.evaluate import without_constraint
+    from equipoise.report.summary import summarize
 
     terminal = Terminal.current()
     outputs = (output, training.held_out)
@@ -37,23 +38,36 @@ def fit(
     prepared = Training.from_options(table, training, eps)
     with prepared.open_data(terminal) as data:
         model = prepared.fit(FairClassifier, data, terminal, max_iter=max_iter)
-        point = model_point(model, data.people, **results.of_file(output))
-        point = point.in_order(data.columns.order)
-        about = data.contents(model)
+        free = prepared.fit_unconstrained(data, terminal)
+        options = results.of_file(output)
+        contents = summarize(
+            model, data.people, data.contents(model), seed=training.seed, **options
+        )
+        if free is not None:
+            unconstrained = without_constraint(free, model.constraint_, data.people, **options)
+            contents = replace(contents, unconstrained=unconstrained)
         data.write_held_out(training.held_out, force=force, terminal=terminal)
-    metadata = {
-        "columns": data.columns.to_dict(),
-        "data": asdict(about),
-        "made": made(training.seed, outputs if terminal.interrupted else ()),
-    }
+    contents = replace(
+        contents.in_order(data.columns.order),
+        learner=repr(prepared.learner),
+        command=command_line(),
+        notes=list(terminal.notes),
+    )
+    (point,) = contents.points
     show_classifier(terminal, point, results.level, model.objective)
     note_few(terminal, point.groups["training"], training.min_size)
+    metadata = {
+        "columns": data.columns.to_dict(),
+        "report": contents.to_dict(),
+        "made": made(training.seed, outputs if terminal.interrupted else ()),
+    }
     write_model(model, output, metadata, force=force, terminal=terminal)
     terminal.emit(
         {
             "file": str(output),
             "constraint": repr(model.constraint_),
-            "data": about,
+            "data": contents.data,
+            "unconstrained": contents.unconstrained,
             **vars(point),
         }
     )
