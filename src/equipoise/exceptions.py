@@ -8,7 +8,10 @@ UserWarning
     ├── CheckpointWarning    a file of a checkpoint is damaged or another fit's, and was not used
     ├── ConstantDecisionWarning   a result selects nobody, or everybody
     ├── NothingComparedWarning    there is one group only, or bounds that nothing can exceed
-    └── AbsentGroupWarning        a group of the fit is not among the people measured
+    ├── AbsentGroupWarning        a group of the fit is not among the people measured
+    ├── NotProvenWarning          the bounds are not proven for people who were not seen
+    ├── ReusedPeopleWarning       the people of a proof had served another one
+    └── SeenPeopleWarning         some people of a proof were learned from
 
 ValueError
 └── ModelFileError           a model file is damaged, of a newer version, or no model file
@@ -16,6 +19,7 @@ ValueError
 
 RuntimeError
 ├── DeploymentError          a classifier does not decide as it did when it was measured
+├── NotProvenError           a classifier whose bounds are not proven is asked to decide
 └── EngineError              a cluster failed again and again; what was found is kept
 """
 
@@ -54,6 +58,18 @@ class AbsentGroupWarning(EquipoiseWarning):
     """A group of the fit is not among the people measured, so nothing is known about it."""
 
 
+class NotProvenWarning(EquipoiseWarning):
+    """The bounds were put to the proof and are not proven for people who were not seen."""
+
+
+class ReusedPeopleWarning(EquipoiseWarning):
+    """The people of a proof had served another one, so that the better of both proves less."""
+
+
+class SeenPeopleWarning(EquipoiseWarning):
+    """Some people of a proof were learned from, or equal somebody who was."""
+
+
 class ModelFileError(ValueError):
     """A file is not a model file that can be read, or a model cannot be kept in a file."""
 
@@ -72,6 +88,10 @@ class UntrustedTypeError(ModelFileError):
 
 class DeploymentError(RuntimeError):
     """A classifier, asked about the same rows again, does not decide as it was recorded to."""
+
+
+class NotProvenError(RuntimeError):
+    """A classifier whose bounds are not proven is asked to decide, and no fallback was named."""
 
 
 class EngineError(RuntimeError):

@@ -9,8 +9,11 @@ from typing import Any, Self
 import numpy as np
 
 from equipoise.constraints.base import Constraint
+from equipoise.engines import engine_for
 from equipoise.estimators.base import Problem, read_limits
 from equipoise.estimators.predictions import RandomizedReduction
+from equipoise.estimators.proof_designs import fit_with_proof
+from equipoise.estimators.proofs import read_fallback, warn_of_proof
 from equipoise.estimators.results import certify, result_of, warn
 from equipoise.game import theory
 from equipoise.game.column_generation import column_generation
@@ -74,6 +77,17 @@ class FairClassifier(RandomizedReduction):
         problems do not. Pass a number to keep everybody's luck when the people change.
     verbose : bool, default=False
         Print a line for every round.
+    confidence : float, optional
+        Prove that the bounds hold for people who were not seen, with this probability, such as
+        0.95. The fit then looks for the most accurate classifier that is proven, see ``proof_``;
+        ``callback`` is called with a list, as by `Frontier`. By default nothing is proven.
+    proof : {"split", "cross_fit", "margin"}, default="split"
+        How: "split" learns from one half and tests on the other. "cross_fit" tests the fit to each
+        half on the other, and deploys the average of both; "margin" learns from everybody and keeps
+        a distance from the bounds, for linear learners. The last two are asymptotic.
+    fallback : {None, "fairest"}, default=None
+        What decides where nothing is proven: nothing, so that ``predict`` raises an error, or the
+        fairest classifier found.
 
     Attributes
     ----------
@@ -96,6 +110,8 @@ class FairClassifier(RandomizedReduction):
         it to None before `equipoise.save` to leave it out of the file.
     n_iter_, n_calls_ : int
         Rounds run, and calls of the learner.
+    proof_ : Proof
+        With ``confidence``: what is promised about people who were not seen, or that nothing is.
 
     Examples
     --------
@@ -130,6 +146,9 @@ class FairClassifier(RandomizedReduction):
         callback: Callable[[Round], object] | None = None,
         random_state: int | None = None,
         verbose: bool = False,
+        confidence: float | None = None,
+        proof: str = "split",
+        fallback: str | None = None,
     ) -> None:
         self.estimator = estimator
         self.constraint = constraint
@@ -145,6 +164,9 @@ class FairClassifier(RandomizedReduction):
         self.callback = callback
         self.random_state = random_state
         self.verbose = verbose
+        self.confidence = confidence
+        self.proof = proof
+        self.fallback = fallback
 
     def fit(
         self,
@@ -185,6 +207,10 @@ class FairClassifier(RandomizedReduction):
         B = np.inf if self.B in (None, np.inf) else read_positive(self.B, "B")
         limits, salt = read_limits(self)
         people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
+        read_fallback(self.fallback)
+        if self.confidence is not None:
+            return self._fit_with_proof(people)
+        vars(self).pop("proof_", None)
         problem = self._state(people, finds_worst_rate=True).with_multiplier_bound(B)
         with problem.opened:
             problem = self._with_parameters(problem)
@@ -193,6 +219,15 @@ class FairClassifier(RandomizedReduction):
         check_features(self, problem.engine.example(X), reset=True)
         self._finish(result_of(problem, outcome, certificate, salt))
         warn(outcome, certificate, self.relax)
+        return self
+
+    def _fit_with_proof(self, people: People) -> Self:
+        """Find the most accurate classifier whose bounds are proven for people not seen."""
+        proven = fit_with_proof(self, people)
+        check_features(self, engine_for(people.X).example(people.X), reset=True)
+        self._finish(proven.result)
+        self.proof_ = proven.proof
+        warn_of_proof(proven.proof)
         return self
 
     def _rounds(self, problem: Problem) -> Iterator[Round]:

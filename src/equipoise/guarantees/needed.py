@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,8 @@ class Needed:
     ----------
     people : float
         In all, those to learn from and those of the proof; infinite where no number is enough.
+    proof_people : float
+        Those of the proof among them.
     factor : float
         Times as many as there are.
     limiting : str
@@ -40,6 +42,7 @@ class Needed:
     """
 
     people: float
+    proof_people: float
     factor: float
     limiting: str
     limiting_people: float
@@ -54,10 +57,11 @@ class Needed:
                 f"{max(-self.room, 0.0):.3g}. Loosen this bound, or use a more flexible learner."
             )
         return (
-            f"A proof at {self.confidence:.0%} succeeds in {self.power:.0%} of cases with about "
-            f"{rounded(self.people)} people, half of them to learn from ({self.factor:.2g} times "
-            f"as many as there are). Limiting: {self.limiting}, "
-            f"{rounded(self.limiting_people)} people in the proof."
+            f"A proof at {100 * self.confidence:.6g} % succeeds in {100 * self.power:.6g} % of "
+            f"cases with about {rounded(self.people)} people ({self.factor:.2g} times as many as "
+            f"there are), {rounded(self.proof_people)} of them in the proof and the others to "
+            f"learn from; {rounded(self.limiting_people)} in the smallest stratum of "
+            f"{self.limiting!r}."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -121,7 +125,7 @@ def people_needed(
     found = needed_for(rows, selected, ratio=1.0, confidence=confidence, power=power)
     given = sum(float(np.sum(count)) for count in counts.values())
     people = 2 * total * found.factor
-    return Needed(**{**asdict(found), "people": people, "factor": people / given})
+    return replace(found, people=people, proof_people=people / 2, factor=people / given)
 
 
 def needed_for(
@@ -150,9 +154,10 @@ def needed_for(
         hardest, root = int(room.argmin()), np.inf
     else:
         root = max(float(np.quantile(each.max(axis=1), power)), 0.0)
-    factor = root**2
+    factor, people = root**2, float(rows.cells.count.sum())
     return Needed(
-        people=float(rows.cells.count.sum()) * (1 + 1 / ratio) * factor,
+        people=people * (1 + 1 / ratio) * factor,
+        proof_people=people * factor,
         factor=factor,
         limiting=rows.moments.rows[hardest].sentence(),
         limiting_people=float(rows.smallest[hardest]) * factor,

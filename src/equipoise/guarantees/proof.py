@@ -157,20 +157,20 @@ class Proof:
         """What is promised, about whom, or that nothing is."""
         whose = "learned from" if self.design == "margin" else "of the proof"
         at = "" if self.bound is None else f" at {self.bound:.6g}"
-        bounds = "the bound" if self.n_rows == 1 else f"all {self.n_rows} bounds"
-        people = f"the {self.people:,} people {whose}"
+        which = {1: "the bound", 2: "both bounds"}
+        bounds = which.get(self.n_rows, f"all {self.n_rows:,} bounds")
+        people, sure = f"the {self.people:,} people {whose}", f"{100 * self.confidence:.6g} %"
         about = f"Limiting: {self.limiting}, {self.limiting_people:,} people."
         if self.holds:
-            verb = "holds" if self.n_rows == 1 else "hold"
             parts = [
-                f"With probability {self.confidence:.6g} over the draw of {people}, {bounds} "
-                f"{verb}{at} for the population that they come from.",
+                f"With probability {sure} over the draw of {people}, {bounds} "
+                f"hold{'s' if self.n_rows == 1 else ''}{at} for the population that they come "
+                "from.",
                 about,
             ]
         else:
             parts = [
-                f"Not proven with probability {self.confidence:.6g} on {people}: that {bounds} "
-                f"{'holds' if self.n_rows == 1 else 'hold'}{at} for the population.",
+                f"Not proven with probability {sure}: {bounds}{at}, on {people}.",
                 about,
                 "" if self.needed is None else str(self.needed),
             ]
