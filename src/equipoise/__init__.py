@@ -30,6 +30,7 @@ from equipoise.estimators import (
 )
 from equipoise.files import load, save
 from equipoise.game import BalancedError, Certificate, Costs
+from equipoise.guarantees import Proof, people_needed
 from equipoise.oracles import ResampledClassifier
 from equipoise.plotting import FrontierDisplay
 from equipoise.rows import ParquetRows, Probabilities
@@ -46,6 +47,8 @@ __all__ = [
     "RandomizedClassifier",
     "ResampledClassifier",
     "Certificate",
+    "Proof",
+    "people_needed",
     "DemographicParity",
     "EqualizedOdds",
     "EqualOpportunity",

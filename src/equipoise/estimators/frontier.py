@@ -23,7 +23,7 @@ from equipoise.estimators.frontier_point import (
     warn_of_points,
     with_eps,
 )
-from equipoise.estimators.proofs import prove, read_fallback, warn_of_proof
+from equipoise.estimators.proofs import prove
 from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.estimators.reductions import FairClassifier
 from equipoise.estimators.remarks import remarks_of_points, warn_of, warn_of_absent
@@ -221,33 +221,7 @@ class Frontier(Reduction):
         self._verify(problem)
         return self.at(eps)
 
-    def prove(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        eps: float | None = None,
-        confidence: float = 0.95,
-        fallback: str | None = None,
-        **metadata: Any,
-    ) -> FairClassifier:
-        """Return the most accurate classifier known whose bound is proven for people not seen.
-
-        Parameters
-        ----------
-        X, y, **metadata
-            People apart from those of the fit, and from all other proofs; as for ``fit``.
-        eps : float, optional
-            The bound; by default that of the constraint.
-        confidence : float, default=0.95
-            With at least this probability over these people, the promise is kept.
-        fallback : {None, "fairest"}, default=None
-            As for `FairClassifier`, whose ``proof_`` tells what is promised.
-        """
-        check_is_fitted(self)
-        model = prove(self, People(X, y, **metadata), eps, confidence, read_fallback(fallback))
-        warn_of_proof(model.proof_)
-        return model
+    prove = prove
 
     def select(
         self, *, violation: float | None = None, error: float | None = None

@@ -45,7 +45,7 @@ from equipoise.estimators.proofs import (
     as_written,
     note_people,
     people_for_proof,
-    tested_rows,
+    rows_of_proof,
     walk_people,
 )
 
@@ -78,7 +78,7 @@ def _split(model: FairClassifier, people: People) -> Proven:
     trained = _Trained.of(model, parts[0], np.sqrt(len(learn) / len(test)))
     problem, path = trained.problem, trained.path
     engine = model._open(parts[1])
-    rows = tested_rows(problem.constraint, engine.cells.table(), problem.cells.table())
+    rows = rows_of_proof(problem.constraint, engine.cells.table(), problem.cells.table())
     salt, delta = problem.salt(read_limits(model)[1]), 1 - _confidence(model)
     walked = walk_people(path.mixtures, problem.pool.classifiers, rows, engine, salt, delta)
     digest, reused = note_people(engine, parts[1], _statement(model))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.base import All, Constraint
@@ -44,19 +45,76 @@ _PROVEN: dict[str, list[str]] = {}
 
 
 def prove(
-    frontier: Frontier,
-    people: People,
-    eps: float | None,
-    confidence: float,
-    fallback: str | None,
+    self: Frontier,
+    X: Any,
+    y: Any,
+    *,
+    sensitive_features: Any = None,
+    control_features: Any = None,
+    sample_weight: Any = None,
+    eps: float | None = None,
+    confidence: float = 0.95,
+    fallback: str | None = None,
 ) -> FairClassifier:
-    """Return the fitted classifier of a frontier that is proven on people apart from its fit."""
+    """Return the most accurate classifier known whose bound is proven for people not seen.
+
+    Candidates are mixtures of the classifiers of the fit, their bounds tightened by so many
+    standard errors. They are tested from the fairest to the loosest, up to the first that fails;
+    the last one that did not is returned. Nothing is trained.
+
+    Parameters
+    ----------
+    X, y, sensitive_features, control_features, sample_weight
+        People apart from those of the fit and of all other proofs, from the population that the
+        promise is about; as for ``fit``. With weights, the proof counts effective numbers of people
+        and is asymptotic.
+    eps : float, optional
+        The bound; by default that of the constraint.
+    confidence : float, default=0.95
+        The promise is kept with at least this probability over the draw of these people.
+    fallback : {None, "fairest"}, default=None
+        What decides where nothing is proven; see `FairClassifier`.
+
+    Returns
+    -------
+    FairClassifier
+        With ``proof_``, a `equipoise.Proof`. Where that does not hold, a warning says how many
+        people it would take.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from equipoise import DemographicParity, Frontier
+    >>> rng = np.random.default_rng(0)
+    >>> A = rng.choice(["F", "M"], 8000)
+    >>> X = np.column_stack([(A == "M") + rng.normal(size=8000), rng.normal(size=8000)])
+    >>> y = (X.sum(axis=1) + rng.normal(size=8000) > 0.5).astype(int)
+    >>> frontier = Frontier(LogisticRegression(), DemographicParity(reference="pairwise"))
+    >>> frontier = frontier.fit(X[:4000], y[:4000], sensitive_features=A[:4000])
+    >>> model = frontier.prove(X[4000:], y[4000:], sensitive_features=A[4000:], eps=0.06)
+    >>> print(model.proof_)  # doctest: +NORMALIZE_WHITESPACE
+    With probability 95 % over the draw of the 4,000 people of the proof, both bounds hold at 0.06
+    for the population that they come from. Limiting: demographic parity: F below M by at most
+    0.06, 1,967 people.
+    """
+    check_is_fitted(self)
     check_probability(confidence, "confidence")
+    read_fallback(fallback)
+    people = People(X, y, sensitive_features, control_features, sample_weight)
+    model = _prove(self, people, eps, confidence)
+    model.confidence, model.fallback = confidence, fallback
+    warn_of_proof(model.proof_)
+    return model
+
+
+def _prove(
+    frontier: Frontier, people: People, eps: float | None, confidence: float
+) -> FairClassifier:
     bound = _one_bound(frontier.constraint) if eps is None else float(eps)
     constraint = with_eps(frontier.constraint, bound)
     _check_apart(frontier, people)
     engine = frontier._open_new(people)
-    rows = tested_rows(constraint, engine.cells.table(), frontier.cells_)
+    rows = rows_of_proof(constraint, engine.cells.table(), frontier.cells_)
     known = TestedRows.of(constraint, frontier.cells_)
     game = as_written(frontier.lagrangian_.with_bound(bound))
     pool, nu = frontier.pool_, frontier.nu_
@@ -81,7 +139,7 @@ def prove(
     chosen = path.mixtures[proof.point]
     found = Round.of_mixture(game, pool, chosen, frontier.n_iter_, best.queries)
     model = frontier._classifier(point_of(bound, found, game, frontier._certificate(found, game)))
-    model.confidence, model.fallback, model.proof_ = confidence, fallback, proof
+    model.proof_ = proof
     return model
 
 
@@ -130,7 +188,7 @@ def walk_people(
     return walk(len(mixtures), test, delta)
 
 
-def tested_rows(constraint: Constraint, cells: CellTable, known: CellTable) -> TestedRows:
+def rows_of_proof(constraint: Constraint, cells: CellTable, known: CellTable) -> TestedRows:
     """Return the rows over the people of a proof; raise where one of the fit is not among them."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EquipoiseWarning)

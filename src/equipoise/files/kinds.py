@@ -22,6 +22,8 @@ from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.mixture import Mixture
 from equipoise.game.objectives import BalancedError, Costs, PersonCosts
 from equipoise.game.pool import Pool
+from equipoise.guarantees.needed import Needed
+from equipoise.guarantees.proof import Proof
 from equipoise.metrics.tallies import Tally
 from equipoise.oracles.candidates import LabelAdapter
 from equipoise.oracles.cell_probabilities import (
@@ -67,6 +69,7 @@ _OTHERS = (
     *(ThresholdedClassifier, PluginClassifier, CellProbabilities, ClassProbabilities, CellGroups),
     *(OneAgainstRest, LabelAdapter, Tally, TransformedClassifier, Pipeline),
     *(Evidence, Scope, Lagrangian, Mixture, Queries, Refit, Plugin, BestOf, Fingerprint),
+    *(Proof, Needed),
 )
 #: By the names under which files know them. Renaming a class here is a new format version.
 KINDS: dict[str, type[Any]] = {

@@ -32,6 +32,8 @@ def summarize(model: Any) -> dict[str, Any]:
         summary["constraint"] = repr(getattr(inner, "constraint_", inner.constraint))
     if hasattr(inner, "certificate_"):
         summary["certificate"] = inner.certificate_.to_dict()
+    if (proof := getattr(inner, "proof_", None)) is not None:
+        summary["proof"] = proof.to_dict()
     mixture = inner if isinstance(inner, RandomizedClassifier) else vars(inner).get("classifier_")
     if mixture is not None:
         summary["weights"] = mixture.weights.tolist()
@@ -42,6 +44,8 @@ def summarize(model: Any) -> dict[str, Any]:
         summary["members"] = [repr(member) for member in inner.pool_.classifiers]
     if (people := getattr(inner, "people_", None)) is not None:
         summary["people"] = {"rows": people.rows, "fingerprint": people.digest}
+    if used := getattr(inner, "proofs_", None):
+        summary["people_of_proofs"] = list(used)
     if few := small_cells(inner):
         summary["small_cells"] = few
     summary["classes"] = [str(value) for value in inner.classes_]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from html import escape
 from typing import Any, NamedTuple
 
@@ -160,7 +160,9 @@ class Proof:
         which = {1: "the bound", 2: "both bounds"}
         bounds = which.get(self.n_rows, f"all {self.n_rows:,} bounds")
         people, sure = f"the {self.people:,} people {whose}", f"{100 * self.confidence:.6g} %"
-        about = f"Limiting: {self.limiting}, {self.limiting_people:,} people."
+        about = ""
+        if self.limiting:
+            about = f"Limiting: {self.limiting}, {self.limiting_people:,} people."
         if self.holds:
             parts = [
                 f"With probability {sure} over the draw of {people}, {bounds} "
@@ -190,8 +192,10 @@ class Proof:
             )
         return " ".join(told)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data for JSON."""
+    def to_dict(self, suppress_below: int = 0) -> dict[str, Any]:
+        """Return it as plain data for JSON, without a row that is about fewer people than this."""
+        if self.limiting_people < suppress_below:
+            return replace(self, limiting="", limiting_people=0, needed=None).to_dict()
         needed = None if self.needed is None else self.needed.to_dict()
         return {**asdict(self), "needed": needed, "text": self.sentence}
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from equipoise.cli import options as opt
+from equipoise.cli.exits import NOT_PROVEN, Ended
 from equipoise.cli.model_files import check_outputs, made, write_model
 from equipoise.cli.result_tables import show_groups, show_measured
 from equipoise.cli.terminal import Terminal
@@ -23,6 +24,7 @@ def fit(
         float | None, typer.Option("--eps", help="The bound; by default that of the constraint.")
     ] = None,
     training: opt.Training,
+    proof: opt.Proof,
     max_iter: opt.MaxIter = 100,
     output: opt.ModelOutput = Path("model.equipoise"),
     results: opt.Results,
@@ -35,7 +37,7 @@ def fit(
     check_outputs(output, training.held_out, force=results.force)
     prepared = Training.from_options(table, training, eps)
     with prepared.open_data(terminal) as data:
-        model = prepared.fit(FairClassifier, data, terminal, max_iter=max_iter)
+        model = prepared.fit(FairClassifier, data, terminal, max_iter=max_iter, **vars(proof))
         point = model_point(
             model,
             data.people,
@@ -47,10 +49,20 @@ def fit(
     terminal.say(point.certificate["text"])
     show_measured(terminal, point, results.level)
     show_groups(terminal, point)
+    has_proof = getattr(model, "proof_", None)
+    if has_proof is not None:
+        terminal.say(f"Proof: {point.promise['text']}")
     metadata = {
         "columns": data.columns.to_dict(),
         "data": vars(data.contents(model)),
         "made": made(training.seed),
     }
-    write_model(model, output, metadata, force=results.force, terminal=terminal)
-    terminal.emit({"file": str(output), "constraint": repr(model.constraint_), **vars(point)})
+    is_model = has_proof is None or has_proof.holds or proof.fallback is not None
+    if is_model:
+        write_model(model, output, metadata, force=results.force, terminal=terminal)
+    else:
+        terminal.say("No model file is written: not proven is not a model (see --fallback).")
+    file = str(output) if is_model else None
+    terminal.emit({"file": file, "constraint": repr(model.constraint_), **vars(point)})
+    if has_proof is not None and not has_proof.holds:
+        raise Ended(NOT_PROVEN)
