@@ -20,6 +20,7 @@ from equipoise.datasets import load_acs_income
 from equipoise.engines.memory import MemoryEngine
 from equipoise.game.column_generation import Queries
 from equipoise.game.lagrangian import Lagrangian
+from equipoise.game.mixture import best_mixture
 from equipoise.game.pool import Pool
 from equipoise.game.rounds import Limits
 from equipoise.guarantees.path import Path
@@ -114,19 +115,16 @@ class Fit:
     decisions: Array
 
     def candidates(self, most: float = np.inf) -> Array:
-        """Return the chance that each candidate selects each unit: shape (T, U)."""
+        """Return the chance that each candidate, up to ``most``, selects each unit: (T, U)."""
         path = self.path if most == np.inf else self.path.again(self.pool, self.nu, most)
         return np.array([mixture.shares(self.decisions) for mixture in path.mixtures])
 
     def for_people(self, factor: float) -> Fit:
-        """Return the candidates for a proof of so many times the people, of the same pool."""
-        path = replace(self.path, errors=self.path.errors / np.sqrt(factor))
-        return replace(self, path=path.again(self.pool, self.nu))
+        """Return the fit for a proof of so many times the people; give ``most`` to candidates."""
+        return replace(self, path=replace(self.path, errors=self.path.errors / np.sqrt(factor)))
 
     def naive(self) -> Array:
         """Return the chance that the plain fit to the bound selects each unit: shape (1, U)."""
-        from equipoise.game.mixture import best_mixture
-
         return best_mixture(self.path.game, self.pool.s).shares(self.decisions)[None]
 
 

@@ -1,5 +1,7 @@
 """FairClassifier(confidence=...): one call, three designs, and a finite population as the truth."""
 
+import warnings
+
 import numpy as np
 import pytest
 from people import make_people
@@ -38,12 +40,12 @@ def test_a_fit_with_proof(design):
 
 
 def test_the_promise_is_kept_in_a_finite_population():
-    """40 fits of 800 people, drawn from 40 000: the plain fit breaks its bound about half the time."""
-    X, y, A = make_people(40_000, seed=9)
+    """25 fits of 600 people out of 10,000; plain fits break the bound in about half of them."""
+    X, y, A = make_people(10_000, seed=9)
     rng = np.random.default_rng(0)
     broken = {None: 0, 0.9: 0}
-    for _ in range(40):
-        drawn = rng.integers(0, len(y), 800)
+    for _ in range(25):
+        drawn = rng.integers(0, len(y), 600)
         for confidence in broken:
             model = FairClassifier(
                 LogisticRegression(),
@@ -53,15 +55,15 @@ def test_the_promise_is_kept_in_a_finite_population():
                 nu=0.01,
                 max_iter=10,
             )
-            with np.testing.suppress_warnings() as quiet:
-                quiet.filter(NotProvenWarning)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
                 model.fit(X[drawn], y[drawn], sensitive_features=A[drawn])
             selected = model.predict_pmf(X)[:, 1]
             gap = abs(selected[A == 0].mean() - selected[A == 1].mean())
             proven = confidence is None or model.proof_.holds
             broken[confidence] += proven and gap > 0.15
-    assert broken[None] >= 10
-    assert broken[0.9] <= 9  # of 40 at 10 %: more has a chance of 0.005
+    assert broken[None] >= 7
+    assert broken[0.9] <= 6  # of 25 at 10 %: more has a chance of 0.01
 
 
 def test_without_confidence_nothing_is_promised():

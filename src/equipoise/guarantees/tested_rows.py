@@ -15,6 +15,8 @@ from equipoise.guarantees.row_tests import exact_p, most_likely_rates, p_of, rea
 
 #: Draws from the normal distribution for the chance that any row breaks.
 _DRAWS = 10_000
+#: Chances below this need not be told apart.
+_SURE = 1e-3
 #: Rows with a stratum of fewer people are tested exactly.
 FEW_PEOPLE = 200
 
@@ -205,6 +207,8 @@ class TestedRows:
         """
         p = self.p_values(s)
         for t in range(len(s)):
+            if p[t].max(initial=0.0) > 0.5 or p[t].sum() < _SURE:  # at most the sum of all chances
+                continue
             moved = self.moved(s[t])
             error = np.sqrt(np.square(moved).sum(axis=1))
             drawn = self._normal @ (moved / np.maximum(error, 1e-300)[:, None]).T
