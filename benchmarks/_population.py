@@ -125,7 +125,8 @@ class Fit:
 
     def naive(self) -> Array:
         """Return the chance that the plain fit to the bound selects each unit: shape (1, U)."""
-        return best_mixture(self.path.game, self.pool.s).shares(self.decisions)[None]
+        game = replace(self.path.game, B=1e3)  # as near to the bound as can be, if it is not met
+        return best_mixture(game, self.pool.s).shares(self.decisions)[None]
 
 
 def fit(

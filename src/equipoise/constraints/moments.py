@@ -15,6 +15,9 @@ from equipoise.constraints.bounds import check_bound
 from equipoise.constraints.conditions import Event
 from equipoise.exceptions import EmptyCellWarning
 
+#: How the bound of a difference is said after its text.
+DIFFERENCE = " by at most"
+
 
 class Row(NamedTuple):
     """One inequality of a constraint; printed, it is a sentence.

@@ -16,7 +16,7 @@ import numpy as np
 from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.bounds import Bounds
 from equipoise.constraints.groups import GroupConstraint, group_name
-from equipoise.constraints.moments import MomentsBuilder, Row
+from equipoise.constraints.moments import DIFFERENCE, MomentsBuilder, Row
 from equipoise.constraints.rates import ERROR, FNR, FPR, SELECTION, TPR, Rate
 
 
@@ -99,7 +99,7 @@ class Parity(GroupConstraint):
 
     def _limit(self, a: Hashable, b: Hashable, side: int) -> str:
         if self.ratio == 1:
-            return " by at most"
+            return DIFFERENCE
         high, low = map(group_name, (a, b) if side > 0 else (b, a))
         return f", {self.ratio:g} x {high} - {low} at most"
 

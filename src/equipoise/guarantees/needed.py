@@ -56,10 +56,13 @@ class Needed:
                 f"No number of people is enough: {self.limiting} is expected to be exceeded by "
                 f"{max(-self.room, 0.0):.3g}. Loosen this bound, or use a more flexible learner."
             )
+        # Of shares it is not known how many there are.
+        there = self.people / self.factor if self.factor > 0 else 0.0
+        times = f" ({self.factor:.2g} times as many as there are)" if there >= 2 else ""
         return (
             f"A proof at {100 * self.confidence:.6g} % succeeds in {100 * self.power:.6g} % of "
-            f"cases with about {rounded(self.people)} people ({self.factor:.2g} times as many as "
-            f"there are), {rounded(self.proof_people)} of them in the proof and the others to "
+            f"cases with about {rounded(self.people)} people{times}, "
+            f"{rounded(self.proof_people)} of them in the proof and the others to "
             f"learn from; {rounded(self.limiting_people)} in the smallest stratum of "
             f"{self.limiting!r}."
         )

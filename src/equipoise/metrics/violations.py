@@ -12,7 +12,7 @@ from scipy.stats import norm
 
 from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.base import Constraint
-from equipoise.constraints.moments import MomentsBuilder, Row
+from equipoise.constraints.moments import DIFFERENCE, Moments, MomentsBuilder, Row
 from equipoise.game.lagrangian import is_met
 from equipoise.game.objectives import Loss, Objective, loss_table
 from equipoise.metrics.intervals import Interval
@@ -46,6 +46,9 @@ class Measured:
         The same for each constraint; the intervals hold for all of them at once.
     bound : float or None
         ``eps``, on a frontier.
+    unshown : str
+        A sentence about the difference that so few people say least about, where its bound is
+        smaller than its sampling error; else empty.
     """
 
     data: str
@@ -55,6 +58,7 @@ class Measured:
     worst: Row | None
     rows: tuple[tuple[Row, Interval], ...] = field(repr=False)
     bound: float | None = None
+    unshown: str = ""
 
     @property
     def met(self) -> bool:
@@ -126,7 +130,10 @@ class ViolationReport:
             "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
             for line in lines
         ]
-        told = [*table, f"[...]: {self.level:.0%} confidence intervals"]
+        told = [*table, f"[...]: {self.level:.0%} confidence intervals, of sampling error only"]
+        # On a frontier, of the largest such bound: smaller ones are no better.
+        unshown = {entry.data: entry.unshown for entry in self.measured if entry.unshown}
+        told += [f"{data}: {text}" for data, text in unshown.items()]
         if any(entry.data == "test" for entry in self.measured):
             known = self.overlap or "whether they were learned from is not known"
             told.append(f"test: {known}.")
@@ -242,6 +249,21 @@ class Meter:
             worst=rows[int(excess.argmax())][0] if rows else None,
             rows=rows,
             bound=bound,
+            unshown=self._unshown(moments, high - moments.M @ mu),
+        )
+
+    def _unshown(self, moments: Moments, reach: Array) -> str:
+        """Return a sentence about a bound below the reach of its interval, if there is one."""
+        is_difference = [row.limit == DIFFERENCE and row.bound is not None for row in moments.rows]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            times = np.where(is_difference, reach / moments.c, 0.0)
+        if not len(times) or not times.max() > 1:
+            return ""
+        k = int(times.argmax())
+        people = moments.event_count[moments.M[k] != 0].min()
+        return (
+            f"{moments.rows[k]}: known to ±{reach[k]:.2g} from {people:,.0f} people in the smaller "
+            f"group; a bound of {moments.c[k]:.4g} is less than so few people can show."
         )
 
     def _limits(self, tally: Tally, mu: Array, level: float) -> tuple[Array, Array]:
