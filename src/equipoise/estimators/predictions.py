@@ -18,7 +18,7 @@ from equipoise.estimators.results import FitResult, overlap_of
 from equipoise.exceptions import NotProvenError
 from equipoise.game.certificate import Certificate
 from equipoise.guarantees.proof import Proof
-from equipoise.metrics.tallies import Tally
+from equipoise.metrics.audit import Tally
 from equipoise.metrics.violations import ViolationReport, measure
 from equipoise.rows.fingerprint import Fingerprint
 from equipoise.rows.people import People

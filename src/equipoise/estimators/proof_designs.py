@@ -30,7 +30,7 @@ from equipoise.guarantees.needed import check_probability
 from equipoise.guarantees.path import Path
 from equipoise.guarantees.proof import Proof, walk
 from equipoise.guarantees.tested_rows import TestedRows
-from equipoise.metrics.tallies import Tally
+from equipoise.metrics.audit import Tally
 from equipoise.oracles.decisions import decisions
 from equipoise.oracles.folds import make_folds
 from equipoise.oracles.thresholds import is_linear, learner_of
