@@ -29,6 +29,7 @@ from equipoise.estimators.frontier_point import (
     warn_of_points,
     with_eps,
 )
+from equipoise.estimators.proofs import prove
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
 from equipoise.estimators.reductions import FairClassifier
 from equipoise.estimators.results import remarks_of_points, verify, warn_of
@@ -190,6 +191,8 @@ class Frontier(Reduction):
         self._trace(point.eps for point in self.points_)
         self._verify(problem)
         return self.at(eps)
+
+    prove = prove
 
     def select(
         self, *, violation: float | None = None, error: float | None = None

@@ -14,7 +14,9 @@ from equipoise.cells.table import Array
 from equipoise.constraints.base import Constraint
 from equipoise.engines import engine_for
 from equipoise.estimators.base import BinaryClassifierMixin, Reduction, overlap_of, warn_of_absent
+from equipoise.exceptions import NotProvenError
 from equipoise.game.certificate import Certificate
+from equipoise.guarantees.proof import Proof
 from equipoise.metrics.audit import Tally
 from equipoise.metrics.violations import ViolationReport, measure
 from equipoise.oracles.decisions import binary_predictions, decisions
@@ -181,6 +183,18 @@ class FitResult:
     example: Any
 
 
+def check_proven(model: Any) -> None:
+    """Raise if the bounds of a model were put to the proof in vain, and it has no fallback."""
+    proof: Proof | None = getattr(model, "proof_", None)
+    if proof is None or proof.holds or getattr(model, "fallback", None) == "fairest":
+        return
+    raise NotProvenError(
+        f"{proof.sentence} So there is no model to decide with. Ask for a looser bound or a lower "
+        "confidence of new people, or accept the fairest classifier found, without proof: "
+        "fallback='fairest'."
+    )
+
+
 class RandomizedReduction(BinaryClassifierMixin, Reduction):
     """A reduction whose result is a randomized classifier: its decisions, and reports on them."""
 
@@ -189,6 +203,7 @@ class RandomizedReduction(BinaryClassifierMixin, Reduction):
     constraint_: Constraint
     classes_: NDArray
     tallies_: Mapping[str, Tally]
+    proof_: Proof
     people_: Fingerprint | None
 
     def _finish(self, result: FitResult) -> Self:
@@ -215,21 +230,24 @@ class RandomizedReduction(BinaryClassifierMixin, Reduction):
 
         See `RandomizedClassifier.predict` for ``key`` and ``random_state``.
         """
-        check_is_fitted(self)
-        self._check_features(X)
+        self._check_decides(X)
         return engine_for(X).predict(self.classifier_, X, key=key, random_state=random_state)
 
     def predict_pmf(self, X: Any) -> Array:
         """Return the probability of deciding either way, over the draw of a member: (n, 2)."""
-        check_is_fitted(self)
-        self._check_features(X)
+        self._check_decides(X)
         return engine_for(X).predict_pmf(self.classifier_, X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the expected accuracy, over the draw of a member."""
-        check_is_fitted(self)
-        self._check_features(X)
+        self._check_decides(X)
         return engine_for(X).score(self.classifier_, X, y, sample_weight)
+
+    def _check_decides(self, X: Any) -> None:
+        """Raise unless this is fitted, proven where it was to be, and X has its features."""
+        check_is_fitted(self)
+        check_proven(self)
+        self._check_features(X)
 
     def report(
         self,

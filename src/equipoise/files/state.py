@@ -40,6 +40,8 @@ from equipoise.game.evidence import Evidence
 from equipoise.game.lagrangian import BalancedError, Costs, Lagrangian, PersonCosts
 from equipoise.game.mixture import Mixture
 from equipoise.game.rounds import Pool
+from equipoise.guarantees.needed import Needed
+from equipoise.guarantees.proof import Proof
 from equipoise.metrics.audit import Tally
 from equipoise.oracles.candidates import LabelAdapter
 from equipoise.oracles.cell_probabilities import (
@@ -68,6 +70,7 @@ _OTHERS = (
     *(ThresholdedClassifier, PluginClassifier, CellProbabilities, ClassProbabilities, CellGroups),
     *(OneAgainstRest, LabelAdapter, Tally, TransformedClassifier, Pipeline),
     *(Evidence, Scope, Lagrangian, Mixture, Queries, Refit, Plugin, BestOf, Fingerprint),
+    *(Proof, Needed),
 )
 #: By the names under which files know them. Renaming a class here is a new format version.
 KINDS: dict[str, type[Any]] = {
