@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,6 +19,7 @@ from equipoise.oracles.cross_fit import CrossFittedOracle
 from equipoise.oracles.decisions import decisions
 from equipoise.oracles.plugin import PluginOracle
 from equipoise.oracles.refit import RefitOracle
+from equipoise.rows.batches import batches
 from equipoise.rows.columns import describe_columns
 from equipoise.rows.fingerprint import LocalHashes, hash_people
 from equipoise.rows.hashing import hash_uniform
@@ -78,6 +79,11 @@ class MemoryEngine:
         """Return the decisions of one classifier, as labels."""
         (selected,) = decisions([classifier], X)
         return classes[selected.astype(np.intp)]
+
+    @staticmethod
+    def answer(function: Callable[[Any], Array], X: Any, columns: int | None = None) -> Array:
+        """Return what a function of rows says of each row."""
+        return np.concatenate([function(rows) for rows in batches(X)])
 
     def refit(self, learner: Any, threshold: str = "learner", cv: Any = None) -> Oracle:
         """Return the oracle that trains the learner for every query, out of fold given ``cv``."""

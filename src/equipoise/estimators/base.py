@@ -143,6 +143,7 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
         opened: AbstractContextManager = nullcontext()
         if pool is None:
             pool, opened = open_pool(engine, (self.estimator, spec), self.checkpoint, n_jobs)
+            pool.keep(lagrangian.costs(np.zeros(lagrangian.n_constraints)))
         oracle = spec.over(engine, self.estimator, engine.fits_at_a_time(n_jobs))
         if not oracle.exact:  # a list of candidates is the whole class
             pool.add(constant_classifier(0), np.zeros_like(engine.cells.limits()[0]))

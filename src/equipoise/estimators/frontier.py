@@ -35,6 +35,7 @@ from equipoise.estimators.results import (
     verify,
     violations_of,
 )
+from equipoise.estimators.scores import unconstrained_of
 from equipoise.exceptions import DeploymentError
 from equipoise.game.certificate import Certificate, Scope
 from equipoise.game.column_generation import Queries, many_bounds, over_pool
@@ -181,6 +182,7 @@ class Frontier(Reduction):
         self._scope = scope_of(problem.oracle)
         self._queries: Queries | None = queries
         self.people_ = fingerprint_of(problem)
+        self._unconstrained = unconstrained_of(problem, self.objective)
         self._take_over(problem, problem.pool.detached())
         self._trace(bounds)
         self._verify(problem)
@@ -382,6 +384,7 @@ class Frontier(Reduction):
             self.n_iter_,
             self.n_calls_,
             self.people_,
+            self._unconstrained,
         )
         return FairClassifier(constraint=constraint, **params)._finish(result, features_of=self)
 

@@ -11,10 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 from equipoise.cells.table import Array
 from equipoise.constraints.base import Constraint
 from equipoise.engines import engine_for
-from equipoise.estimators.base import BinaryClassifierMixin, Reduction
 from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.estimators.remarks import warn_of_absent
 from equipoise.estimators.results import FitResult, overlap_of
+from equipoise.estimators.scores import ScoredReduction
 from equipoise.game.certificate import Certificate
 from equipoise.metrics.tallies import Tally
 from equipoise.metrics.violations import ViolationReport, measure
@@ -22,7 +22,7 @@ from equipoise.rows.fingerprint import Fingerprint
 from equipoise.rows.people import People
 
 
-class RandomizedReduction(BinaryClassifierMixin, Reduction):
+class RandomizedReduction(ScoredReduction):
     """A reduction whose result is a randomized classifier: its decisions, and reports on them."""
 
     classifier_: RandomizedClassifier
@@ -45,11 +45,14 @@ class RandomizedReduction(BinaryClassifierMixin, Reduction):
         self.violations_ = dict(result.violations)
         self.nu_, self.B_ = result.nu, result.B
         self.n_iter_, self.n_calls_ = result.n_iter, result.n_calls
-        self.people_ = result.people
+        self.people_, self.unconstrained_ = result.people, result.unconstrained
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(features_of, name):
                 setattr(self, name, getattr(features_of, name))
         return self
+
+    def _mixture(self) -> RandomizedClassifier:
+        return self.classifier_
 
     def predict(self, X: Any, *, key: Any = None, random_state: Any = None) -> NDArray:
         """Decide for each row; the same person always gets the same decision.
@@ -61,7 +64,10 @@ class RandomizedReduction(BinaryClassifierMixin, Reduction):
         return engine_for(X).predict(self.classifier_, X, key=key, random_state=random_state)
 
     def predict_pmf(self, X: Any) -> Array:
-        """Return the probability of deciding either way, over the draw of a member: (n, 2)."""
+        """Return the probability of deciding either way, over the draw of a member: (n, 2).
+
+        Not ``predict_proba``, which is about the label.
+        """
         check_is_fitted(self)
         self._check_features(X)
         return engine_for(X).predict_pmf(self.classifier_, X)

@@ -90,18 +90,20 @@ class RandomizedClassifier:
         random_state : int, Generator or RandomState, optional
             Draw afresh from this source instead of hashing.
         """
-        n = _num_samples(X)
-        if key is None and len(self.members) == 1:  # nothing to draw
-            uniform = np.zeros(n)
-        else:
-            uniform = draw_uniform(X, salt=self.random_state, key=key, random_state=random_state)
-        drawn = np.searchsorted(np.cumsum(self.weights)[:-1], uniform, side="right")
-        decided, start = np.zeros(n, dtype=np.intp), 0
+        drawn = self.draw(X, key=key, random_state=random_state)
+        decided, start = np.zeros(len(drawn), dtype=np.intp), 0
         for batch in batches(X):
             some = slice(start, start + _num_samples(batch))
             decided[some] = self._follow(batch, drawn[some])
             start = some.stop
         return self.classes_[decided]
+
+    def draw(self, X: Any, *, key: Any = None, random_state: Any = None) -> NDArray[np.intp]:
+        """Return the number of the member drawn for each row, as `predict` does."""
+        if key is None and len(self.members) == 1:  # nothing to draw
+            return np.zeros(_num_samples(X), dtype=np.intp)
+        uniform = draw_uniform(X, salt=self.random_state, key=key, random_state=random_state)
+        return np.searchsorted(np.cumsum(self.weights)[:-1], uniform, side="right")
 
     def _follow(self, X: Any, drawn: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return the decision of the member drawn, 0 or 1, for each row."""

@@ -87,6 +87,8 @@ class FairClassifier(RandomizedReduction):
         were measured so, "out_of_fold".
     constraint_ : Constraint
         The constraint, with parameters that were to be found (such as tau) filled in.
+    unconstrained_ : UnconstrainedModel or None
+        What the learner decides without constraints, with its probabilities of the label.
     classes_ : array of two labels
     nu_, B_ : float
         The gap asked for and the bound on the multipliers, as resolved.
@@ -191,7 +193,7 @@ class FairClassifier(RandomizedReduction):
             outcome = run(self._rounds(problem), limits)
             certificate = certify(problem, outcome)
         check_features(self, problem.engine.example(X), reset=True)
-        self._finish(result_of(problem, outcome, certificate, salt))
+        self._finish(result_of(problem, outcome, certificate, salt, self.objective))
         warn(outcome, certificate, self.relax)
         return self
 
@@ -228,7 +230,7 @@ class ExponentiatedGradient(RandomizedReduction):
 
     Attributes
     ----------
-    classifier_, certificate_, constraint_, classes_, nu_, B_, n_iter_, n_calls_
+    classifier_, certificate_, constraint_, unconstrained_, classes_, nu_, B_, n_iter_, n_calls_
         As for `FairClassifier`.
     eta_ : float or None
         The step; None where it adapts.
@@ -304,7 +306,7 @@ class ExponentiatedGradient(RandomizedReduction):
             outcome = run(self._rounds(problem, eta), limits)
             certificate = certify(problem, outcome)
         check_features(self, problem.engine.example(X), reset=True)
-        self._finish(result_of(problem, outcome, certificate, salt))
+        self._finish(result_of(problem, outcome, certificate, salt, self.objective))
         self.eta_ = eta
         warn(outcome, certificate)
         return self

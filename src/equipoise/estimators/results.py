@@ -16,10 +16,12 @@ from equipoise.engines.base import Engine
 from equipoise.estimators.base import Problem
 from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.estimators.remarks import remarks, warn_of
+from equipoise.estimators.scores import UnconstrainedModel, unconstrained_of
 from equipoise.exceptions import InfeasibleWarning
 from equipoise.game.certificate import Certificate, Scope, Status
 from equipoise.game.feasibility import explain
 from equipoise.game.lagrangian import Lagrangian
+from equipoise.game.objectives import Loss, Objective
 from equipoise.game.pool import Oracle
 from equipoise.game.rounds import Outcome, Reason, Round
 from equipoise.metrics.tallies import Tally
@@ -46,6 +48,8 @@ class FitResult:
     n_iter, n_calls : int
     people : Fingerprint or None
         Of the people learned from; None where their rows cannot be hashed.
+    unconstrained : UnconstrainedModel or None
+        The learner's answer without constraints; None where it was not asked for one.
     """
 
     classifier: RandomizedClassifier
@@ -58,10 +62,15 @@ class FitResult:
     n_iter: int
     n_calls: int
     people: Fingerprint | None
+    unconstrained: UnconstrainedModel | None
 
 
 def result_of(
-    problem: Problem, outcome: Outcome[Round], certificate: Certificate, salt: int | None
+    problem: Problem,
+    outcome: Outcome[Round],
+    certificate: Certificate,
+    salt: int | None,
+    objective: Objective | Loss | None,
 ) -> FitResult:
     """Return the result of a solver's last round."""
     mixture, pool = outcome.last.mixture, problem.pool
@@ -90,6 +99,7 @@ def result_of(
         outcome.last.iteration,
         pool.n_calls,
         fingerprint_of(problem),
+        unconstrained_of(problem, objective),
     )
 
 

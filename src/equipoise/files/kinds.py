@@ -16,6 +16,7 @@ from equipoise.estimators.frontier_point import FrontierPoint
 from equipoise.estimators.grid_search import Candidate, GridSearch
 from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.estimators.reductions import ExponentiatedGradient, FairClassifier
+from equipoise.estimators.scores import UnconstrainedModel
 from equipoise.game.certificate import Certificate, Evidence, Scope
 from equipoise.game.column_generation import Queries
 from equipoise.game.lagrangian import Lagrangian
@@ -67,6 +68,7 @@ _OTHERS = (
     *(ThresholdedClassifier, PluginClassifier, CellProbabilities, ClassProbabilities, CellGroups),
     *(OneAgainstRest, LabelAdapter, Tally, TransformedClassifier, Pipeline),
     *(Evidence, Scope, Lagrangian, Mixture, Queries, Refit, Plugin, BestOf, Fingerprint),
+    UnconstrainedModel,
 )
 #: By the names under which files know them. Renaming a class here is a new format version.
 KINDS: dict[str, type[Any]] = {
