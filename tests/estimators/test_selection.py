@@ -82,7 +82,7 @@ def test_k_is_exact_in_every_batch():
         n = int(rng.integers(1, 200))
         p = chances(rng, n)
         k = int(rng.integers(0, (p > 0).sum() + 1))
-        found = select_by(p, k, [rng.integers(0, 3, n)], rng.random(n), rng.random())
+        found = select_by(p, k, [rng.integers(0, 3, n)], [rng.random(n)], rng.random())
         assert found.selected.sum() == k
         assert not found.selected[p == 0].any()
         assert found.selected[found.probabilities == 1].all()
@@ -92,9 +92,9 @@ def test_k_is_exact_in_every_batch():
 def test_k_is_exact_at_the_ends(u):
     p = np.full(10, 0.1)
     for k in range(11):
-        assert select_by(p, k, [], np.arange(10.0), u).selected.sum() == k
+        assert select_by(p, k, [], [np.arange(10.0)], u).selected.sum() == k
     many = np.random.default_rng(0).random(200_000)
-    assert select_by(many, 77_777, [], many, u).selected.sum() == 77_777
+    assert select_by(many, 77_777, [], [many], u).selected.sum() == 77_777
 
 
 def test_everybodys_chance_is_their_own():
@@ -199,6 +199,24 @@ def test_a_classifier_of_a_frontier_selects():
     assert fair.select(X, 33, sensitive_features=A).selected.sum() == 33
 
 
+def test_the_order_of_the_chance(model):
+    """Sums of the chance over the selected hardly move, and everybody's probability is the same."""
+    rng = np.random.default_rng(6)
+    chance, batch = model.predict_proba(X)[:, 1], slice(0, 200)
+    sums = {"hash": [], "chance": []}
+    for _ in range(200):
+        u = rng.random()
+        for order, found in sums.items():
+            # Half of those whom the model selects, so that all of them are drawn.
+            chosen = model.select(X[batch], 40, sensitive_features=A[batch], order=order, u=u)
+            assert chosen.selected.sum() == 40
+            found.append(chance[batch][chosen.selected].sum())
+    assert np.std(sums["chance"]) < 0.5 * np.std(sums["hash"])
+    np.testing.assert_allclose(
+        np.mean(sums["chance"]), chance[batch] @ chosen.probabilities, rtol=0.01
+    )
+
+
 # Words
 
 
@@ -230,6 +248,7 @@ def test_what_is_printed(model):
         (2, {"u": "0.5"}, "u is '0.5'"),
         (2, {"u": 0.5, "random_state": 0}, "both u and random_state"),
         (2, {"sensitive_features": A[:5]}, "sensitive_features has 5"),
+        (2, {"order": "score"}, "order is 'score'; expected 'hash' or 'chance'"),
         (2, {"key": [1, 2]}, "key has 2 entries"),
         (
             2,

@@ -20,6 +20,7 @@ from equipoise.cli.commands.frontier import frontier
 from equipoise.cli.commands.predict import predict
 from equipoise.cli.commands.report import report
 from equipoise.cli.commands.reproduce import reproduce
+from equipoise.cli.commands.select import select
 from equipoise.cli.dask.cluster import with_address
 from equipoise.cli.exits import DONE, explain, warnings_as_notes
 from equipoise.cli.options import with_groups
@@ -75,7 +76,19 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
     return run_guarded
 
 
-for function in (audit, frontier, fit, at, predict, certify, report, datasets, reproduce, demo):
+for function in (
+    audit,
+    frontier,
+    fit,
+    at,
+    predict,
+    select,
+    certify,
+    report,
+    datasets,
+    reproduce,
+    demo,
+):
     app.command(function.__name__, cls=Command)(guarded(with_groups(function)))
 
 

@@ -168,7 +168,7 @@ def explain(
         classes=mixture.classes_,
         decision=mixture.classes_[decided.astype(np.intp)],
         probability=np.clip(selects @ mixture.weights, 0.0, 1.0),
-        drawn=selects.any(axis=1) & ~selects.all(axis=1),
+        drawn=np.ptp(selects.astype(np.int8), axis=1) == 1,
         member=member,
         weights=mixture.weights,
         selects=selects,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -49,7 +50,7 @@ class Selection:
     --------
     >>> chance = np.array([0.5, 0.5, 0.25, 0.75])
     >>> group = np.array(["F", "F", "M", "M"])
-    >>> print(select_by(chance, 2, [group], np.arange(4) / 4, u=0.6))
+    >>> print(select_by(chance, 2, [group], [np.arange(4) / 4], u=0.6))
     2 of 4 people are selected, with the model's probabilities as they are; u=0.6.
     F: 1 of 2, 1.0 to be expected
     M: 1 of 2, 1.0 to be expected
@@ -87,8 +88,12 @@ def select(
     key: Any = None,
     random_state: Any = None,
     u: float | None = None,
+    score: Callable[[Any], Array] | None = None,
 ) -> Selection:
-    """Select exactly k rows; see `equipoise.FairClassifier.select`."""
+    """Select exactly k rows; see `equipoise.FairClassifier.select`.
+
+    ``score`` says in whose order people of a group are laid, before that of the hash.
+    """
     engine = engine_for(X)
     if not engine.is_local:
         raise TypeError(
@@ -99,10 +104,13 @@ def select(
     chance = engine.predict_pmf(mixture, X)[:, 1]
     columns = _read_groups(sensitive_features, len(chance))
     place = draw_uniform(X, salt=mixture.random_state, key=key)
-    return select_by(chance, k, columns, place, _read_u(u, random_state, place))
+    places = [place] if score is None else [place, engine.answer(score, X)]
+    return select_by(chance, k, columns, places, _read_u(u, random_state, place))
 
 
-def select_by(chance: Array, k: int, columns: list[NDArray], place: Array, u: float) -> Selection:
+def select_by(
+    chance: Array, k: int, columns: list[NDArray], places: list[Array], u: float
+) -> Selection:
     """Select exactly k people by their chances, groups end to end.
 
     Parameters
@@ -112,13 +120,13 @@ def select_by(chance: Array, k: int, columns: list[NDArray], place: Array, u: fl
     k : int
     columns : list of arrays of shape (n,)
         What makes groups.
-    place : array of shape (n,)
-        In whose order people of a group are laid.
+    places : list of arrays of shape (n,)
+        In whose order people of a group are laid, the last one first.
     u : float in [0, 1)
     """
     probabilities, factor = proportional(chance, k)
     codes = [factorize(column)[0] for column in columns]
-    order = np.lexsort((place, *codes[::-1]))
+    order = np.lexsort((*places, *codes[::-1]))
     selected = np.zeros(len(chance), dtype=bool)
     selected[order] = systematic(probabilities[order], k, u)
     return Selection(selected, probabilities, u, factor, _count(columns, probabilities, selected))
