@@ -59,9 +59,9 @@ def test_one_row_in_words(model):
     text = str(model.explain(X[sure : sure + 1]))
     assert "not drawn: all 2 members agree" in text
     differs = int(np.argmax(found.differs))
-    assert f"Without constraints: {found.unconstrained[differs]}." in found.sentence(differs)
+    assert f"Without constraints: {found.unconstrained[differs]}." in found.sentences(differs)
     same = int(np.argmin(found.differs))
-    assert "Without constraints: the same." in found.sentence(same)
+    assert "Without constraints: the same." in found.sentences(same)
 
 
 def test_tables(model):

@@ -91,7 +91,7 @@ class Explanation:
             columns[f"member {j} weight"] = weight
         return pd.DataFrame(columns)
 
-    def sentence(self, row: int) -> str:
+    def sentences(self, row: int) -> list[str]:
         """Return what is known of the decision about one row, in words."""
         parts = [f"{self.decision[row]!s}, {self._how(row)}"]
         parts += [text for j in range(len(self.weights)) if (text := self._member(row, j))]
@@ -101,7 +101,7 @@ class Explanation:
         if self.unconstrained is not None:
             same = "the same" if not self.differs[row] else f"{self.unconstrained[row]!s}"
             parts.append(f"Without constraints: {same}")
-        return ". ".join(parts) + "."
+        return [f"{part}." for part in parts]
 
     def _how(self, row: int) -> str:
         if self.drawn[row]:
@@ -122,7 +122,8 @@ class Explanation:
         return f"{name}: score {score:.4g}, {'above' if score > cut else 'not above'} {cut:.4g}"
 
     def __str__(self) -> str:
-        lines = [f"Row {row}: {self.sentence(row)}" for row in range(min(len(self), _SHOWN))]
+        shown = range(min(len(self), _SHOWN))
+        lines = [f"Row {row}: " + "\n  ".join(self.sentences(row)) for row in shown]
         if len(self) > _SHOWN:
             lines.append(f"... {len(self) - _SHOWN:,} more rows: to_pandas() has all of them.")
         return "\n".join(lines)
@@ -130,7 +131,8 @@ class Explanation:
     def _repr_html_(self) -> str:
         shown = range(min(len(self), _SHOWN))
         rows = "".join(
-            f"<tr><th>{row}</th><td>{escape(self.sentence(row))}</td></tr>" for row in shown
+            f"<tr><th>{row}</th><td>{'<br>'.join(map(escape, self.sentences(row)))}</td></tr>"
+            for row in shown
         )
         rest = len(self) - len(shown)
         more = f"<p>{rest:,} more rows: <code>to_pandas()</code></p>" if rest else ""

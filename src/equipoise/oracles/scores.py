@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from equipoise.cells.table import Array
 from equipoise.oracles.candidates import LabelAdapter
-from equipoise.oracles.plugin import ROUNDING, PluginClassifier
+from equipoise.oracles.plugin import PluginClassifier
 from equipoise.oracles.read_only import Guard
 from equipoise.oracles.thresholds import ThresholdedClassifier, has_scores, own_threshold, scores
 from equipoise.oracles.transformed import TransformedClassifier
@@ -54,7 +54,7 @@ def score_with_cut(classifier: Any, X: Any) -> Scored | None:
         return score_with_cut(classifier.classifier, rows)
     if isinstance(classifier, PluginClassifier):
         largest = np.abs(classifier.costs).max(initial=0.0) or 1.0
-        return Scored(-(classifier.probabilities(X) @ classifier.costs) / largest, ROUNDING)
+        return Scored(-(classifier.probabilities(X) @ classifier.costs) / largest, 0.0)
     if isinstance(classifier, ThresholdedClassifier):
         return Scored(scores(classifier.classifier, X), float(classifier.threshold))
     if isinstance(classifier, LabelAdapter):
