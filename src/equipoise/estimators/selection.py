@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from equipoise.cells.codes import factorize
+from equipoise.cells.codes import factorize, number_combinations
 from equipoise.cells.table import Array
 from equipoise.engines import engine_for
 from equipoise.estimators.randomized import RandomizedClassifier
@@ -109,7 +109,7 @@ def select(
 
 
 def select_by(
-    chance: Array, k: int, columns: list[NDArray], places: list[Array], u: float
+    chance: Array, k: int, columns: Sequence[NDArray], places: Sequence[Array], u: float
 ) -> Selection:
     """Select exactly k people by their chances, groups end to end.
 
@@ -118,18 +118,37 @@ def select_by(
     chance : array of shape (n,)
         In proportion to which people are selected, in [0, 1].
     k : int
-    columns : list of arrays of shape (n,)
+    columns : sequence of arrays of shape (n,)
         What makes groups.
-    places : list of arrays of shape (n,)
+    places : sequence of arrays of shape (n,)
         In whose order people of a group are laid, the last one first.
     u : float in [0, 1)
     """
     probabilities, factor = proportional(chance, k)
-    codes = [factorize(column)[0] for column in columns]
-    order = np.lexsort((*places, *codes[::-1]))
+    group, names = _number_groups(columns, len(chance))
+    order = np.lexsort((*places, group))
     selected = np.zeros(len(chance), dtype=bool)
     selected[order] = systematic(probabilities[order], k, u)
-    return Selection(selected, probabilities, u, factor, _count(columns, probabilities, selected))
+    people, expected, found = (
+        np.bincount(group, weights=each, minlength=len(names)).tolist()
+        for each in (None, probabilities, selected)
+    )
+    groups = {
+        name: GroupCount(*counts)
+        for name, *counts in zip(names, people, expected, map(int, found), strict=False)
+    }
+    return Selection(selected, probabilities, u, factor, groups)
+
+
+def _number_groups(columns: Sequence[NDArray], n: int) -> tuple[NDArray, list[Any]]:
+    """Return the number of each row's group, in the order of the columns, and the groups' names."""
+    if not columns:
+        return np.zeros(n, dtype=np.intp), []
+    codes, values = zip(*map(factorize, columns), strict=True)
+    group, parts = number_combinations(codes, tuple(map(len, values)))
+    each = (known[part].tolist() for known, part in zip(values, parts, strict=True))
+    names = list(zip(*each, strict=True))
+    return group, [name[0] for name in names] if len(columns) == 1 else names
 
 
 def proportional(chance: Array, k: int) -> tuple[Array, float]:
@@ -216,18 +235,3 @@ def _read_u(u: float | None, random_state: Any, place: Array) -> float:
         return float(check_random_state(random_state).random_sample())
     digest = blake2b(np.sort(place).tobytes(), digest_size=8).digest()
     return (int.from_bytes(digest, "little") >> 11) / 2**53
-
-
-def _count(
-    columns: list[NDArray], probabilities: Array, selected: NDArray[np.bool_]
-) -> dict[Any, GroupCount]:
-    if not columns:
-        return {}
-    names = list(zip(*(column.tolist() for column in columns), strict=True))
-    groups: dict[Any, list[int]] = {}
-    for row, name in enumerate(names):
-        groups.setdefault(name if len(columns) > 1 else name[0], []).append(row)
-    return {
-        name: GroupCount(len(rows), float(probabilities[rows].sum()), int(selected[rows].sum()))
-        for name, rows in sorted(groups.items(), key=lambda item: str(item[0]))
-    }
