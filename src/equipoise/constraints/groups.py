@@ -75,7 +75,9 @@ class GroupConstraint(Constraint):
         for group, members in builder.groups(self.on, self.groups).items():
             inside = members & mask
             if not cells.population[inside].sum() > 0:
-                self._warn_empty(group, event, builder)
+                # That a whole group of the fit is absent is said once, by whoever measures.
+                if members.any() or builder.known is None:
+                    self._warn_empty(group, event, builder)
             elif self.min_size > 1 and cells.count[inside].sum() < self.min_size:
                 small[group] = inside
             else:

@@ -1,9 +1,9 @@
-"""Rows in the memory of this process."""
+"""Rows in the memory of this process, or on the disk of this machine."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -13,7 +13,7 @@ from scipy.sparse import issparse
 from equipoise.cells.layered import AnyCells
 from equipoise.cells.table import Array
 from equipoise.game.pool import Oracle
-from equipoise.metrics.tallies import Tally
+from equipoise.metrics.audit import Tally
 from equipoise.oracles.candidates import candidate_oracle
 from equipoise.oracles.cross_fit import CrossFittedOracle
 from equipoise.oracles.decisions import decisions
@@ -27,14 +27,7 @@ from equipoise.rows.people import People
 
 
 class MemoryEngine:
-    """Rows in the memory of this process: an array, a sparse matrix or a data frame.
-
-    Parameters
-    ----------
-    X : table of n rows
-    cells : Cells or LayeredCells
-    classes : array of two labels
-    """
+    """Rows in the memory of this process: an array, a sparse matrix or a data frame."""
 
     is_local: ClassVar[bool] = True
     keeps_answers: ClassVar[bool] = False
@@ -120,3 +113,29 @@ class MemoryEngine:
     def fits_at_a_time(self, n_jobs: int | None) -> int:
         """Return how many fits run at a time where ``n_jobs`` is asked for."""
         return effective_n_jobs(n_jobs)
+
+
+class DiskEngine(MemoryEngine):
+    """Rows that are read in batches, such as `equipoise.ParquetRows`.
+
+    Labels, groups and weights, a few bytes a row, are in memory. So are all sums over cells; what
+    decides on batches is `equipoise.oracles.decisions.decisions`.
+    """
+
+    def refit(self, learner: Any, threshold: str = "learner", cv: Any = None) -> Oracle:
+        """Return the oracle that trains the learner for every query."""
+        if cv is not None:
+            _refuse(f"cv={cv!r}")
+        return super().refit(learner, threshold)
+
+    def plugin(self, learner: Any, cv: Any = 5, aware: bool = False) -> NoReturn:
+        """Raise: probabilities are learned from some of the rows."""
+        _refuse("the plug-in oracle")
+
+
+def _refuse(what: str) -> NoReturn:
+    raise TypeError(
+        f"{what} takes single rows, but X is rows on disk, which are read in batches and never as "
+        "a whole. They go with an XGBClassifier, oracle='refit' and no cv; for anything else load "
+        "the table into memory."
+    )

@@ -44,7 +44,7 @@ from equipoise.game.mixture import Mixture
 from equipoise.game.objectives import Loss, Objective
 from equipoise.game.pool import Pool
 from equipoise.game.rounds import Round, run
-from equipoise.metrics.tallies import Tally
+from equipoise.metrics.audit import Tally
 from equipoise.metrics.violations import Meter, ViolationReport
 from equipoise.oracles.specs import OracleSpec
 from equipoise.rows.people import People

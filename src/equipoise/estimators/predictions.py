@@ -16,7 +16,7 @@ from equipoise.estimators.remarks import warn_of_absent
 from equipoise.estimators.results import FitResult, overlap_of
 from equipoise.estimators.scores import ScoredReduction
 from equipoise.game.certificate import Certificate
-from equipoise.metrics.tallies import Tally
+from equipoise.metrics.audit import Tally
 from equipoise.metrics.violations import ViolationReport, measure
 from equipoise.rows.fingerprint import Fingerprint
 from equipoise.rows.people import People

@@ -73,7 +73,7 @@ def cannot_bind(lagrangian: Lagrangian, cells: CellTable) -> Mask:
 
 def absent_groups(fit: CellTable, measured: CellTable) -> str:
     """Return a sentence about groups of the fit that nobody measured belongs to, if any."""
-    if list(fit.sensitive) != list(measured.sensitive):
+    if len(fit.sensitive) != len(measured.sensitive):
         return ""
     known = {group_name(group) for group in measured.groups()}
     names = [name for group in fit.groups() if (name := group_name(group)) not in known]
@@ -82,7 +82,7 @@ def absent_groups(fit: CellTable, measured: CellTable) -> str:
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     return (
         f"nobody of the people measured belongs to {', '.join(names[:_MOST_NAMES])}{more}, a group "
-        "of the fit: what was found says nothing about it."
+        "of the fit: no bound on it is checked, and what was found says nothing about it."
     )
 
 

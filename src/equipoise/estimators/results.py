@@ -24,7 +24,7 @@ from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.objectives import Loss, Objective
 from equipoise.game.pool import Oracle
 from equipoise.game.rounds import Outcome, Reason, Round
-from equipoise.metrics.tallies import Tally
+from equipoise.metrics.audit import Tally
 from equipoise.oracles.deployment import check_shares
 from equipoise.rows.fingerprint import Fingerprint, Overlap
 from equipoise.rows.people import People

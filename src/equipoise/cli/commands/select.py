@@ -7,11 +7,12 @@ from typing import Annotated, Any
 from zipfile import is_zipfile
 
 import numpy as np
+import pyarrow as pa
 
 from equipoise.cli import options as opt
 from equipoise.cli.commands.predict import keys_of
 from equipoise.cli.model_files import check_outputs, open_classifier
-from equipoise.cli.tables.columns import Kind, import_pyarrow, plain_values
+from equipoise.cli.tables.columns import Kind, plain_values
 from equipoise.cli.tables.files import TableWriter, column_names, read_batches
 from equipoise.cli.tables.people import check_columns
 from equipoise.cli.terminal import Terminal
@@ -69,7 +70,7 @@ def select(
         pieces = list(read_batches(data, wanted, missing=opened.columns.missing, progress=tick))
     if not sum(piece.num_rows for piece in pieces):
         raise ValueError(f"{data} has no rows; expected the people to select from.")
-    table = import_pyarrow().concat_tables(pieces)
+    table = pa.concat_tables(pieces)
     key = None if id_column is None else keys_of(table.column(id_column), id_column, 0)
     found = opened.model.select(
         table.select(list(opened.columns.features)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,42 +31,26 @@ MOST_GROUPS = 100
 
 @dataclass(frozen=True)
 class Columns:
-    """What the columns of a table are; kept in model files.
-
-    Attributes
-    ----------
-    label : str
-    labels : pair of str
-        The unfavourable and the favourable label, as printed.
-    recoded : bool
-        Whether the model knows them as 0 and 1, since it has its own order or there are more.
-    sensitive, control : tuple of str
-    weight : str or None
-    features : dict from name to "number" or "category"
-    missing : tuple of str
-        What else stands for a missing value in CSV files.
-    """
+    """What the columns of a table are; kept in model files."""
 
     label: str
-    labels: tuple[str, str]
-    recoded: bool
+    labels: tuple[str, str]  #: The unfavourable and the favourable label, as printed.
+    recoded: bool  #: Whether the model knows them as 0 and 1: in another order, or more than two.
     sensitive: tuple[str, ...]
     control: tuple[str, ...]
     weight: str | None
     features: dict[str, Kind]
-    missing: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()  #: What else stands for a missing value in CSV files.
 
     def to_dict(self) -> dict[str, Any]:
         """Return the columns as a dictionary for JSON."""
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in vars(self).items()}
 
     @classmethod
     def from_dict(cls, given: dict[str, Any]) -> Columns:
         """Return the columns that `to_dict` has written."""
-        values: dict[str, Any] = {
-            k: tuple(v) if isinstance(v, list) else v for k, v in given.items()
-        }
-        return cls(**values)
+        lists = {k: tuple(v) for k, v in given.items() if isinstance(v, list)}
+        return cls(**{**given, **lists})
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,15 +76,11 @@ class Examples(People):
 
     def take(self, rows: NDArray[np.intp]) -> Examples:
         """Return some of the people."""
-        sensitive, control, weight = (
-            self.sensitive_features,
-            self.control_features,
-            self.sample_weight,
-        )
+        control, weight = self.control_features, self.sample_weight
         return Examples(
             self.X.take(rows),
             self.y[rows],
-            {name: values[rows] for name, values in sensitive.items()},
+            {name: values[rows] for name, values in self.sensitive_features.items()},
             control and {name: values[rows] for name, values in control.items()},
             None if weight is None else weight[rows],
         )
@@ -183,15 +163,9 @@ class Request:
 
 
 class Reader:
-    """Reads examples out of files and says in sentences what is wrong with them.
+    """Reads examples out of files and says in sentences what is wrong with them."""
 
-    Parameters
-    ----------
-    note : callable
-        Told what should be known, such as columns that are left out.
-    """
-
-    def __init__(self, note: Any = lambda text: None) -> None:
+    def __init__(self, note: Callable[[str], Any] = lambda text: None) -> None:
         self.note = note
 
     def training(self, table: Any, request: Request) -> tuple[Examples, Columns]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -45,7 +45,7 @@ class XGBoostDiskTrainer(CachingTrainer):
         folder = TemporaryDirectory(prefix="equipoise-bins-")
         e = self.estimator
         bins = xgboost.ExtMemQuantileDMatrix(
-            _batch_iterator(self.X, Path(folder.name) / "bins"),
+            batch_iterator(self.X.batches, {}, cache_prefix=str(Path(folder.name) / "bins")),
             missing=e.missing,
             nthread=e.n_jobs,
             max_bin=e.max_bin,
@@ -54,25 +54,27 @@ class XGBoostDiskTrainer(CachingTrainer):
         return bins
 
 
-def _batch_iterator(rows: ParquetRows, cache: Path) -> Any:
-    """Return the batches in the form in which XGBoost asks for them."""
+def batch_iterator(
+    batches: Callable[[], Iterator[NDArray]], names: dict[str, Any], **options: Any
+) -> Any:
+    """Return batches in the form in which XGBoost asks for them; ``names`` go with each."""
     import xgboost
 
     class Batches(xgboost.DataIter):
         """Hands over a batch each time it is asked, from the start after a reset."""
 
         def __init__(self) -> None:
-            self.left: Iterator[NDArray] = rows.batches()
-            super().__init__(cache_prefix=str(cache))
+            self.left = batches()
+            super().__init__(**options)
 
         def next(self, input_data: Any) -> bool:
             batch = next(self.left, None)
             if batch is None:
                 return False
-            input_data(data=np.asarray(batch, dtype=np.float32))
+            input_data(data=np.asarray(batch, dtype=np.float32), **names)
             return True
 
         def reset(self) -> None:
-            self.left = rows.batches()
+            self.left = batches()
 
     return Batches()

@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-import hypothesis  # noqa: F401  its plugin would import it at the end, beside running threads
 import numpy as np
 import pytest
+from clusters import restless, split
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
 import equipoise
 from equipoise import DemographicParity, FairClassifier, Frontier
+from equipoise.exceptions import DeploymentError
 
-distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
 dd = pytest.importorskip("dask.dataframe", reason="dask.dataframe cannot be imported")
 pd = pytest.importorskip("pandas")
-
-
-@pytest.fixture(scope="module")
-def client():
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0"
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client
 
 
 @pytest.fixture(scope="module")
@@ -84,4 +73,14 @@ def test_transformers_that_are_not_frozen_are_refused(client, towns):
     loose = Pipeline([("scale", StandardScaler()), ("learner", LogisticRegression())])
     model = FairClassifier(loose, DemographicParity())
     with pytest.raises(TypeError, match="FrozenEstimator"):
+        model.fit(rows, labels, sensitive_features=groups)
+
+
+def test_members_are_checked_on_rows_as_they_were_passed(client, people):
+    X, y, A = people
+    noise = FunctionTransformer(restless, feature_names_out="one-to-one").fit(X)
+    frozen = Pipeline([("noise", FrozenEstimator(noise)), ("learner", LogisticRegression())])
+    model = FairClassifier(frozen, DemographicParity(eps=0.5))
+    rows, labels, groups = split(X, y, A)
+    with pytest.raises(DeploymentError):
         model.fit(rows, labels, sensitive_features=groups)

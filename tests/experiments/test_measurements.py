@@ -4,8 +4,7 @@ import csv
 
 import pytest
 
-from equipoise.experiments.measurements import COLUMNS
-from equipoise.experiments.table import write_table
+from equipoise.experiments.measurements import COLUMNS, write_table
 
 
 def test_tables_hold_what_was_measured(tmp_path):

@@ -17,7 +17,7 @@ from sklearn.svm import SVC
 import equipoise
 from equipoise import RandomizedClassifier, ResampledClassifier
 from equipoise.files import read_manifest
-from equipoise.files.kept import kept_values
+from equipoise.files.manifest import kept_values
 
 pytest.importorskip("skops.io", reason="model files need skops: equipoise[files]")
 CANARY = 1234.5678901

@@ -6,9 +6,8 @@ import pytest
 from made import violation_of
 
 from equipoise.experiments.learners import LEARNERS
-from equipoise.experiments.methods import METHODS, outcomes_of
+from equipoise.experiments.methods import METHODS, RIVALS, outcomes_of
 from equipoise.experiments.panels import NOTIONS, load_split
-from equipoise.experiments.rival_methods import RIVALS
 
 
 @pytest.mark.parametrize("name", list(RIVALS))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from equipoise.report.axis import Axis
+from equipoise.report.chart import Axis
 
 
 @pytest.mark.parametrize("values", [[0.1, 0.1], [0.0, 0.3], [0.001, 0.2], [0.0, 0.0], [0.0, 1e-7]])
