@@ -35,7 +35,7 @@ from equipoise import (
     SelectionRate,
 )
 from equipoise.engines.memory import MemoryEngine
-from equipoise.game.pool import Pool
+from equipoise.game.rounds import Pool
 from equipoise.oracles.candidates import ExactOracle
 from equipoise.oracles.specs import BestOf, Plugin, Refit
 

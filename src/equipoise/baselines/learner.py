@@ -13,8 +13,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from equipoise.cells.rows import Cells
-from equipoise.cells.table import Array
+from equipoise.cells.table import Array, Cells
 from equipoise.oracles.decisions import binary_predictions
 from equipoise.oracles.learners import weight_parameter
 from equipoise.rows.people import People

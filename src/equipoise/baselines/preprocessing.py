@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.baselines.learner import Baseline, fit_learner, read_scores
-from equipoise.cells.rows import Cells
-from equipoise.cells.table import Array
+from equipoise.cells.table import Array, Cells
 from equipoise.exceptions import EmptyCellWarning
 from equipoise.oracles.learners import weight_parameter
 

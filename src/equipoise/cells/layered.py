@@ -23,8 +23,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from equipoise.cells.rows import Cells, LabelCache
-from equipoise.cells.table import Array, CellTable, Mask, WeightedLabels, weighted_labels
+from equipoise.cells.table import (
+    Array,
+    Cells,
+    CellTable,
+    Mask,
+    WeightedLabels,
+    weighted_labels,
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -68,6 +74,11 @@ class LayeredTable(CellTable):
     def limits(self) -> tuple[Array, Array]:
         """Return the least and the largest s(h) that any predictions can give, entry by entry."""
         return self.least, self.most
+
+    @property
+    def everybody(self) -> Array:
+        """s(h) of the classifier that selects everybody."""
+        return self.least + self.most
 
     def relabel(self, costs: Array) -> NoReturn:
         """Raise: the rows of a cell differ in what they cost; see `LayeredCells.relabel_rows`."""
@@ -168,7 +179,7 @@ least, most
         """Return the s(h) that costs least of all: every row is selected where that saves cost."""
         return self.sum(self.signed_costs(costs) < 0)
 
-    def relabel_rows(self, costs: Array, cache: LabelCache | None = None) -> WeightedLabels:
+    def relabel_rows(self, costs: Array) -> WeightedLabels:
         """Return the label and the weight of each row for these costs; no label is kept."""
         each = self.signed_costs(costs)
         return weighted_labels(each, np.abs(each).sum() / self.total_weight)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from equipoise.cells.table import Array, CellTable
 from equipoise.engines.dask.engine import DaskEngine
 from equipoise.engines.memory import DiskEngine, MemoryEngine
-from equipoise.game.pool import Oracle
+from equipoise.game.rounds import Oracle
 from equipoise.metrics.audit import Tally
 from equipoise.rows.fingerprint import Hashed
 from equipoise.rows.people import People

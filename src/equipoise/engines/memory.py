@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -12,28 +13,29 @@ from scipy.sparse import issparse
 
 from equipoise.cells.layered import AnyCells
 from equipoise.cells.table import Array
-from equipoise.game.pool import Oracle
+from equipoise.game.rounds import Oracle
 from equipoise.metrics.audit import Tally
 from equipoise.oracles.candidates import candidate_oracle
 from equipoise.oracles.cross_fit import CrossFittedOracle
 from equipoise.oracles.decisions import decisions
 from equipoise.oracles.plugin import PluginOracle
 from equipoise.oracles.refit import RefitOracle
-from equipoise.rows.batches import batches
-from equipoise.rows.columns import describe_columns
 from equipoise.rows.fingerprint import LocalHashes, hash_people
 from equipoise.rows.hashing import hash_uniform
 from equipoise.rows.people import People
+from equipoise.rows.tables import batches, describe_columns
 
 
+@dataclass(eq=False)
 class MemoryEngine:
     """Rows in the memory of this process: an array, a sparse matrix or a data frame."""
 
     is_local: ClassVar[bool] = True
     keeps_answers: ClassVar[bool] = False
 
-    def __init__(self, X: Any, cells: AnyCells, classes: NDArray) -> None:
-        self.X, self.cells, self.classes = X, cells, classes
+    X: Any
+    cells: AnyCells
+    classes: NDArray
 
     @classmethod
     def open(

@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from equipoise.cells.table import Array
 from equipoise.engines import engine_for
-from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.oracles.decisions import decisions
 from equipoise.oracles.scores import score_with_cut
-from equipoise.rows.batches import is_batched
+from equipoise.rows.tables import Batched
 
 #: Rows that print() shows.
 _SHOWN = 10
@@ -139,9 +138,7 @@ class Explanation:
         return f"<table><tr><th>row</th><th>decision</th></tr>{rows}</table>{more}"
 
 
-def explain(
-    mixture: RandomizedClassifier, X: Any, unconstrained: Any = None, *, key: Any = None
-) -> Explanation:
+def explain(mixture: Any, X: Any, unconstrained: Any = None, *, key: Any = None) -> Explanation:
     """Explain decisions about rows in memory; see `equipoise.FairClassifier.explain`.
 
     Parameters
@@ -149,7 +146,7 @@ def explain(
     unconstrained : UnconstrainedModel, optional
         What to compare with.
     """
-    if not engine_for(X).is_local or is_batched(X):
+    if not engine_for(X).is_local or isinstance(X, Batched):
         raise TypeError(
             f"X is a {type(X).__name__}, whose rows are not in memory; expected a table of the "
             "rows to explain."

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from copy import copy
-from dataclasses import replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +12,14 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from equipoise.constraints.base import Constraint
-from equipoise.estimators.base import Problem, Reduction, read_limits
+from equipoise.estimators.base import (
+    Problem,
+    Reduction,
+    joined,
+    overlap_of,
+    read_limits,
+    warn_of_absent,
+)
 from equipoise.estimators.frontier_point import (
     FrontierPoint,
     games_of,
@@ -23,34 +29,25 @@ from equipoise.estimators.frontier_point import (
     warn_of_points,
     with_eps,
 )
-from equipoise.estimators.randomized import RandomizedClassifier
+from equipoise.estimators.randomized import FitResult, RandomizedClassifier
 from equipoise.estimators.reductions import FairClassifier
-from equipoise.estimators.remarks import remarks_of_points, warn_of, warn_of_absent
-from equipoise.estimators.results import (
-    FitResult,
-    fingerprint_of,
-    joined,
-    overlap_of,
-    scope_of,
-    verify,
-    violations_of,
-)
+from equipoise.estimators.results import remarks_of_points, verify, warn_of
 from equipoise.estimators.scores import unconstrained_of
 from equipoise.exceptions import DeploymentError
 from equipoise.game.certificate import Certificate, Scope
 from equipoise.game.column_generation import Queries, many_bounds, over_pool
-from equipoise.game.lagrangian import Lagrangian
+from equipoise.game.lagrangian import Lagrangian, Loss, Objective
 from equipoise.game.mixture import Mixture
-from equipoise.game.objectives import Loss, Objective
-from equipoise.game.pool import Pool
-from equipoise.game.rounds import Round, run
+from equipoise.game.rounds import Pool, Round, run
 from equipoise.metrics.audit import Tally
 from equipoise.metrics.violations import Meter, ViolationReport
 from equipoise.oracles.specs import OracleSpec
+from equipoise.rows.hashing import salt_of
 from equipoise.rows.people import People
 from equipoise.rows.validation import check_features
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Frontier(Reduction):
     """The best classifier at every bound, for little more than the price of one fit.
 
@@ -114,38 +111,11 @@ class Frontier(Reduction):
 
     _finds_parameters = False  # the best ones differ from bound to bound
 
-    def __init__(
-        self,
-        estimator: Any,
-        constraint: Constraint,
-        *,
-        bounds: ArrayLike | None = None,
-        objective: Objective | Loss | None = None,
-        oracle: OracleSpec | str = "refit",
-        nu: float | None = None,
-        sampling_slack: float | None = None,
-        constraint_weights: bool = True,
-        max_iter: int = 200,
-        n_jobs: int | None = None,
-        checkpoint: str | Path | None = None,
-        callback: Callable[[list[Round]], object] | None = None,
-        random_state: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.estimator = estimator
-        self.constraint = constraint
-        self.bounds = bounds
-        self.objective = objective
-        self.oracle = oracle
-        self.nu = nu
-        self.sampling_slack = sampling_slack
-        self.constraint_weights = constraint_weights
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.checkpoint = checkpoint
-        self.callback = callback
-        self.random_state = random_state
-        self.verbose = verbose
+    bounds: ArrayLike | None = None
+    oracle: OracleSpec | str | None = "refit"
+    max_iter: int = 200
+    n_jobs: int | None = None
+    random_state: int | None = None
 
     def fit(
         self,
@@ -165,9 +135,9 @@ class Frontier(Reduction):
         bounds = read_bounds(self.bounds)
         limits, salt = read_limits(self)
         people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
-        problem, queries = self._state(people, n_jobs=self.n_jobs), Queries.none()
+        problem, queries = self._state(people, n_jobs=self.n_jobs), Queries([], [])
         games = games_of(self.constraint, problem.lagrangian, bounds)
-        batch = problem.engine.fits_at_a_time(self.n_jobs)
+        batch = problem.at_a_time
         with problem.opened:
             rounds = many_bounds(
                 games, problem.oracle, problem.pool, nu=problem.nu, batch=batch, queries=queries
@@ -178,10 +148,11 @@ class Frontier(Reduction):
             (free,) = problem.pool.ask(problem.oracle, problem.lagrangian.costs(no_multipliers))
         check_features(self, problem.engine.example(X), reset=True)
         self.classes_, self.nu_, self.n_iter_ = problem.engine.classes, problem.nu, outcome.n_rounds
-        self._salt, self._free = problem.salt(salt), free
-        self._scope = scope_of(problem.oracle)
+        self._salt = salt_of(problem.cells, self.classes_) if salt is None else salt
+        self._free, exact = free, problem.oracle.exact
+        self._scope = Scope.WHOLE_CLASS if exact else Scope.ORACLE
         self._queries: Queries | None = queries
-        self.people_ = fingerprint_of(problem)
+        self.people_ = problem.fingerprint
         self._unconstrained = unconstrained_of(problem, self.objective)
         self._take_over(problem, problem.pool.detached())
         self._trace(bounds)
@@ -371,22 +342,27 @@ class Frontier(Reduction):
             data: Tally.of_shares(self.cells_, point.mixture.shares(shares))
             for data, shares in self.shares_.items()
         }
-        game = self.lagrangian_.with_bound(point.eps)
+        certified, (first, *others) = point.certificate.violation, tallies
+        violations = {"train" if first == "training" else first: certified}
+        if others:
+            seen = self.lagrangian_.with_bound(point.eps).violation(tallies["training"].s)
+            violations = {"train": float(seen), "out_of_fold": certified}
         members = point.mixture.members(self.pool_.classifiers)
         result = FitResult(
             RandomizedClassifier(members, point.mixture.weights, self.classes_, self._salt),
             point.certificate,
             constraint,
             tallies,
-            violations_of(tallies, game, point.certificate),
+            violations,
             self.nu_,
             np.inf,
             self.n_iter_,
             self.n_calls_,
             self.people_,
-            self._unconstrained,
+            example=self,
+            unconstrained=self._unconstrained,
         )
-        return FairClassifier(constraint=constraint, **params)._finish(result, features_of=self)
+        return FairClassifier(constraint=constraint, **params)._finish(result)
 
     def _over_same_pool(self, **changes: Any) -> Frontier:
         """Return a copy that differs in what is asked of the same classifiers."""

@@ -13,9 +13,8 @@ from equipoise.cells.table import Array, CellTable
 from equipoise.engines import engine_for
 from equipoise.estimators.base import BinaryClassifierMixin, Problem, Reduction
 from equipoise.estimators.explanation import Explanation, explain
-from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.estimators.selection import Selection, select
-from equipoise.game.objectives import Loss, Objective, loss_table
+from equipoise.game.lagrangian import Loss, Objective, loss_table
 from equipoise.oracles.decisions import decisions
 from equipoise.oracles.plugin import PluginClassifier
 from equipoise.oracles.scores import (
@@ -157,7 +156,7 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
     classes_: NDArray
     unconstrained_: UnconstrainedModel | None
 
-    def _mixture(self) -> RandomizedClassifier:
+    def _mixture(self) -> Any:
         """Return what decides."""
         raise NotImplementedError
 
@@ -320,7 +319,7 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
         return explain(self._mixture(), X, self.unconstrained_, key=key)
 
 
-def _mean_margin(mixture: RandomizedClassifier, X: Any) -> Array:
+def _mean_margin(mixture: Any, X: Any) -> Array:
     total: Any = 0.0
     for weight, member, selected in zip(
         mixture.weights, mixture.members, decisions(mixture.members, X), strict=True

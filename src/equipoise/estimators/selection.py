@@ -14,7 +14,6 @@ from sklearn.utils import check_random_state
 from equipoise.cells.codes import factorize, number_combinations
 from equipoise.cells.table import Array
 from equipoise.engines import engine_for
-from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.rows.hashing import draw_uniform
 from equipoise.rows.probabilities import split_probabilities
 from equipoise.rows.validation import read_columns, read_integer
@@ -80,7 +79,7 @@ class Selection:
 
 
 def select(
-    mixture: RandomizedClassifier,
+    mixture: Any,
     X: Any,
     k: int,
     *,

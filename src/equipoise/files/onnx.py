@@ -21,7 +21,7 @@ from equipoise.estimators.grid_search import GridSearch
 from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.files.onnx_graph import Graph, inputs_of
 from equipoise.files.onnx_probes import LARGEST, Probe, columns_of, frame_of, nudged, probes
-from equipoise.rows.take import take_rows
+from equipoise.rows.tables import take_rows
 from equipoise.rows.validation import is_missing
 
 #: Numbers that differ by less than this, relatively, may fall on other sides of a threshold.

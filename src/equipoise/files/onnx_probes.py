@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.cells.table import Array
-from equipoise.rows.take import take_rows
+from equipoise.rows.tables import take_rows
 from equipoise.rows.validation import is_missing
 
 #: Rows of the user's from which each kind of probe is made, by changing one column at a time.

@@ -26,8 +26,8 @@ from sklearn.utils.validation import check_is_fitted
 from equipoise.cells.layered import LayeredTable
 from equipoise.cells.table import CellTable
 from equipoise.constraints import CATALOGUE, All, Inequality, Linear, Row
-from equipoise.constraints.conditions import Event
 from equipoise.constraints.expressions import Expression, Term
+from equipoise.constraints.moments import Event
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.frontier_point import FrontierPoint
 from equipoise.estimators.grid_search import Candidate, GridSearch
@@ -37,10 +37,9 @@ from equipoise.estimators.scores import UnconstrainedModel
 from equipoise.exceptions import ModelFileError
 from equipoise.game.certificate import Certificate, Evidence, Scope
 from equipoise.game.column_generation import Queries
-from equipoise.game.lagrangian import Lagrangian
+from equipoise.game.lagrangian import BalancedError, Costs, Lagrangian, PersonCosts
 from equipoise.game.mixture import Mixture
-from equipoise.game.objectives import BalancedError, Costs, PersonCosts
-from equipoise.game.pool import Pool
+from equipoise.game.rounds import Pool
 from equipoise.metrics.audit import Tally
 from equipoise.oracles.candidates import LabelAdapter
 from equipoise.oracles.cell_probabilities import (
@@ -49,10 +48,9 @@ from equipoise.oracles.cell_probabilities import (
     ClassProbabilities,
     OneAgainstRest,
 )
-from equipoise.oracles.plugin import PluginClassifier
+from equipoise.oracles.decisions import PluginClassifier, TransformedClassifier
 from equipoise.oracles.specs import BestOf, Plugin, Refit
 from equipoise.oracles.thresholds import ThresholdedClassifier
-from equipoise.oracles.transformed import TransformedClassifier
 from equipoise.rows.fingerprint import Fingerprint
 
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType, partial, np.ufunc)
@@ -171,7 +169,7 @@ class Encoder:
         if isinstance(value, np.ndarray):
             array = {"$array": value.dtype.str, "number": number, "shape": value.shape}
             return array | {"values": _flat(value, self)}
-        state = {k: self._attribute(k, v) for k, v in vars(value).items() if k != "_respond"}
+        state = {k: self._attribute(k, v) for k, v in vars(value).items() if k != "respond"}
         return {"$kind": NAMES[type(value)], "number": number, "state": state}
 
     def _attribute(self, name: str, value: Any) -> Any:

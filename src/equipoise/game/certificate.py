@@ -193,8 +193,8 @@ class Certificate:
         conflict : Conflict, optional
             Why the constraints cannot be met, if they cannot.
         """
-        mean = found.mixture.shares(s)
         rows = found.conflict if conflict is None else conflict.rows
+        constant = _constant_rate(found.s, mass)
         loosened = lagrangian.relaxed(found.loosening)
         return cls(
             error=found.error,
@@ -205,7 +205,7 @@ class Certificate:
             nu=nu,
             B=lagrangian.B,
             scope=scope,
-            gamma=lagrangian.gamma(mean),
+            gamma=lagrangian.gamma(found.s),
             bound=loosened.c,
             multipliers=found.multipliers,
             rows=lagrangian.rows,
@@ -216,7 +216,7 @@ class Certificate:
             conflict=tuple(lagrangian.rows[k] for k in rows),
             possible=conflict is None or conflict.possible,
             worst_rate=found.worst_rate,
-            constant=_constant_rate(mean, mass),
+            constant=constant,
             free_error=float(lagrangian.error(s).min()),
             n_calls=found.n_calls,
             evidence=Evidence(

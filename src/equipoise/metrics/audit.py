@@ -17,8 +17,7 @@ from sklearn.utils.validation import column_or_1d
 
 from equipoise.cells.codes import add_up, factorize
 from equipoise.cells.layered import AnyCells
-from equipoise.cells.rows import Cells
-from equipoise.cells.table import Array, CellTable, Mask
+from equipoise.cells.table import Array, Cells, CellTable, Mask
 from equipoise.constraints.rates import Rate
 from equipoise.rows.validation import read_columns, read_weights
 

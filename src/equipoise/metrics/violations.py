@@ -12,8 +12,7 @@ from scipy.sparse import csr_array
 from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.moments import MomentsBuilder, Row
-from equipoise.game.lagrangian import TOLERANCE, is_met
-from equipoise.game.objectives import Loss, Objective, loss_table
+from equipoise.game.lagrangian import TOLERANCE, Loss, Objective, is_met, loss_table
 from equipoise.metrics.audit import Tally
 from equipoise.metrics.intervals import (
     Interval,

@@ -9,10 +9,15 @@ from numpy.typing import NDArray
 
 from equipoise.cells.table import Array
 from equipoise.oracles.candidates import LabelAdapter
+from equipoise.oracles.decisions import TransformedClassifier
 from equipoise.oracles.plugin import PluginClassifier
-from equipoise.oracles.read_only import Guard
-from equipoise.oracles.thresholds import ThresholdedClassifier, has_scores, own_threshold, scores
-from equipoise.oracles.transformed import TransformedClassifier
+from equipoise.oracles.thresholds import (
+    Guard,
+    ThresholdedClassifier,
+    has_scores,
+    own_threshold,
+    scores,
+)
 
 #: The least number that still has a sign.
 LEAST = float(np.finfo(float).tiny)

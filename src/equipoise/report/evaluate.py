@@ -16,10 +16,10 @@ from equipoise.constraints.base import Constraint
 from equipoise.constraints.groups import group_name
 from equipoise.constraints.moments import Row
 from equipoise.engines import engine_for
+from equipoise.estimators.base import absent_groups, overlap_of
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.reductions import FairClassifier
-from equipoise.estimators.remarks import absent_groups, remarks
-from equipoise.estimators.results import overlap_of
+from equipoise.estimators.results import remarks
 from equipoise.game.certificate import Certificate
 from equipoise.game.lagrangian import TOLERANCE
 from equipoise.game.mixture import Mixture

@@ -103,7 +103,7 @@ class Examples(People):
 
 @dataclass(frozen=True)
 class Request:
-    """Which columns a command was told to use, and how."""
+    """Which columns a command was told to use, and how; an empty label is not used."""
 
     label: str
     sensitive: Sequence[str]
@@ -119,8 +119,8 @@ class Request:
     @property
     def named(self) -> tuple[str, ...]:
         """The columns in which every row must have a value."""
-        weight = () if self.weight is None else (self.weight,)
-        return (self.label, *self.sensitive, *self.control, *weight)
+        names = (self.label, *self.sensitive, *self.control, self.weight)
+        return tuple(name for name in names if name)
 
     def check_names(self, known: Sequence[str], path: str | Path) -> None:
         """Refuse columns that a table does not have, or that are named for two purposes."""
@@ -178,10 +178,20 @@ class Reader:
         columns = request.columns(labels, recoded, features)
         return self._examples(table, columns, y), columns
 
-    def known(self, path: str | Path, columns: Columns, *, drop_missing: bool = False) -> Examples:
-        """Return the examples of another file with the columns that a model knows."""
+    def known(
+        self,
+        path: str | Path,
+        columns: Columns,
+        *,
+        drop_missing: bool = False,
+        labelled: bool = True,
+    ) -> Examples:
+        """Return the examples of another file with the columns that a model knows.
+
+        Without ``labelled``, their label is not read, and y is None.
+        """
         request = Request(
-            columns.label,
+            columns.label if labelled else "",
             columns.sensitive,
             control=columns.control,
             weight=columns.weight,
@@ -190,18 +200,20 @@ class Reader:
         )
         table = self.whole(path, request)
         check_columns(table.column_names, columns.features, path)
+        y = self._known_labels(table, columns) if labelled else None
+        return self._examples(table, columns, y)
+
+    def _known_labels(self, table: Any, columns: Columns) -> NDArray:
         values = plain_values(table.column(columns.label), columns.label)
         text = np.array([str(value) for value in values], dtype=object)
         if columns.recoded:
-            y: NDArray = (text == columns.labels[1]).astype(np.int64)
-        else:
-            y = values
-            if strange := sorted(set(text) - set(columns.labels)):
-                raise ValueError(
-                    f"column {columns.label!r} has the label {strange[0]!r}; the model knows "
-                    f"{columns.labels[0]!r} and {columns.labels[1]!r}."
-                )
-        return self._examples(table, columns, y)
+            return (text == columns.labels[1]).astype(np.int64)
+        if strange := sorted(set(text) - set(columns.labels)):
+            raise ValueError(
+                f"column {columns.label!r} has the label {strange[0]!r}; the model knows "
+                f"{columns.labels[0]!r} and {columns.labels[1]!r}."
+            )
+        return values
 
     def whole(self, path: str | Path, request: Request) -> Any:
         """Return a table in which label, groups and weights are complete."""
@@ -229,7 +241,7 @@ class Reader:
         self.note(f"{int(missing.sum()):,} rows that lack {' or '.join(named)} are left out.")
         return table.take(np.flatnonzero(~missing))
 
-    def _examples(self, table: Any, columns: Columns, y: NDArray) -> Examples:
+    def _examples(self, table: Any, columns: Columns, y: NDArray | None) -> Examples:
         sensitive, control = (
             {name: plain_values(table.column(name), name) for name in names}
             for names in (columns.sensitive, columns.control)

@@ -17,13 +17,13 @@ from equipoise.engines.dask.oracles import ShardOracle, ShardPluginOracle, Trans
 from equipoise.engines.dask.shard import digest_of, expected_of, selected_by, tally_of
 from equipoise.engines.dask.shards import DaskHashes, Shards
 from equipoise.engines.dask.trainers import trainer_kind
-from equipoise.game.pool import Oracle
+from equipoise.game.rounds import Oracle
 from equipoise.metrics.audit import Tally
 from equipoise.oracles.candidates import candidate_oracle
 from equipoise.oracles.decisions import decisions
-from equipoise.oracles.read_only import Guard
-from equipoise.rows.columns import describe_columns
+from equipoise.oracles.thresholds import Guard
 from equipoise.rows.people import People
+from equipoise.rows.tables import describe_columns
 from equipoise.rows.validation import read_integer
 
 
@@ -57,9 +57,7 @@ class DaskEngine:
         cls, people: People, *, constraint_weights: bool = True, estimator: Any = None
     ) -> Self:
         """Check what was passed to fit, and read it into the memory of the workers."""
-        if people.y is None:
-            raise ValueError("requires y to be passed, but the target y is None")
-        people.check_groups()
+        people.check()
         dtype = transformer = None
         if is_frozen_pipeline(estimator):
             transformer, dtype = estimator[:-1], trainer_kind(estimator[-1]).dtype

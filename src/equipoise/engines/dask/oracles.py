@@ -12,23 +12,25 @@ from equipoise.engines.dask.cuts import best_threshold
 from equipoise.engines.dask.shard import Shard, Task, cost_sums, selected_by, selected_out_of_fold
 from equipoise.engines.dask.shards import Shards
 from equipoise.engines.dask.trainers import ShardTrainer, trainer_kind
-from equipoise.game.pool import Oracle, Response
+from equipoise.game.rounds import Oracle, Response
 from equipoise.oracles.cell_probabilities import (
     CellGroups,
     CellProbabilities,
     ClassProbabilities,
     OneAgainstRest,
 )
-from equipoise.oracles.deployment import check_probabilities, check_shares
-from equipoise.oracles.learners import constant_classifier
-from equipoise.oracles.plugin import PluginClassifier
+from equipoise.oracles.decisions import (
+    PluginClassifier,
+    TransformedClassifier,
+    check_probabilities,
+    check_shares,
+)
 from equipoise.oracles.thresholds import (
     ThresholdedClassifier,
     is_tuned,
     learner_of,
-    read_threshold,
 )
-from equipoise.oracles.transformed import TransformedClassifier
+from equipoise.oracles.trainers import constant_classifier
 
 
 class ShardOracle:
@@ -44,7 +46,7 @@ class ShardOracle:
         self, estimator: Any, shards: Shards, threshold: str = "learner", n_folds: int = 1
     ) -> None:
         self.shards, self.n_folds = shards, n_folds
-        self.threshold = read_threshold(threshold)
+        self.threshold = threshold
         self.out_of_fold = n_folds > 1
         self._trainer: ShardTrainer = trainer_kind(estimator)(estimator, shards)
 

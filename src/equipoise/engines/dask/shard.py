@@ -18,8 +18,7 @@ from scipy.sparse import issparse
 
 from equipoise.cells.codes import add_up, count_selected, look_up
 from equipoise.cells.layered import LayerSums, layer_sums
-from equipoise.cells.rows import Cells
-from equipoise.cells.table import Array, CellTable, weighted_labels
+from equipoise.cells.table import Array, Cells, CellTable, weighted_labels
 from equipoise.exceptions import EmptyCellWarning
 from equipoise.oracles.decisions import decisions
 from equipoise.rows.hashing import hash_uniform

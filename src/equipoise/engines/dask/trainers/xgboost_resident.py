@@ -18,8 +18,7 @@ from equipoise.engines.dask.retry import gather, retry
 from equipoise.engines.dask.shard import Shard, Task
 from equipoise.engines.dask.shards import Shards
 from equipoise.engines.dask.trainers.tracker import start_tracker, stop_tracker
-from equipoise.oracles.trainers.xgboost_bins import has_known_settings, with_trees
-from equipoise.oracles.trainers.xgboost_disk import batch_iterator
+from equipoise.oracles.trainers.xgboost_bins import batch_iterator, has_known_settings, with_trees
 
 #: A partition tells this many quantiles of a feature for every bin that is asked for.
 _FINER = 8
