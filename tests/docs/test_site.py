@@ -26,6 +26,7 @@ EXAMPLES = sorted((DOCS / "gallery").glob("*.py"))
 #: What a page needs beyond the packages that are always there.
 NEEDS = {
     "tutorial.md": ("pandas", "skops"),
+    "scores.md": ("pandas",),
     "lightgbm_pipeline.md": ("pandas", "lightgbm"),
     "large_data.md": ("pyarrow", "xgboost", "distributed", "dask.dataframe"),
     "deploy_and_monitor.md": (

@@ -85,7 +85,7 @@ def test_not_proven_is_not_a_model(frontier):
         model = frontier.prove(X, y, eps=0.01, **groups)
     assert not model.proof_.holds
     assert model.proof_.needed.factor > 1
-    for decide in (model.predict, model.predict_pmf):
+    for decide in (model.predict, model.predict_pmf, model.decision_function, model.explain):
         with pytest.raises(NotProvenError, match="fallback='fairest'"):
             decide(X)
 

@@ -162,6 +162,7 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
             if self.checkpoint is not None or engine.keeps_answers or at_a_time > 1:
                 how = self.estimator, spec
                 pool, opened = open_pool(engine, how, self.checkpoint, at_a_time)
+            pool.keep(lagrangian.costs(np.zeros(lagrangian.n_constraints)))
         oracle = spec.over(engine, self.estimator, at_a_time)
         if not oracle.exact:  # a list of candidates is the whole class
             everybody = engine.cells.everybody

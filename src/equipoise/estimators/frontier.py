@@ -33,6 +33,7 @@ from equipoise.estimators.proofs import prove
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
 from equipoise.estimators.reductions import FairClassifier
 from equipoise.estimators.results import remarks_of_points, verify, warn_of
+from equipoise.estimators.scores import unconstrained_of
 from equipoise.exceptions import DeploymentError
 from equipoise.game.certificate import Certificate, Scope
 from equipoise.game.column_generation import Queries, many_bounds, over_pool
@@ -153,6 +154,7 @@ class Frontier(Reduction):
         self._scope = Scope.WHOLE_CLASS if exact else Scope.ORACLE
         self._queries: Queries | None = queries
         self.people_ = problem.fingerprint
+        self._unconstrained = unconstrained_of(problem, self.objective)
         self._take_over(problem, problem.pool.detached())
         self._trace(bounds)
         self._verify(problem)
@@ -361,6 +363,7 @@ class Frontier(Reduction):
             self.n_calls_,
             self.people_,
             example=self,
+            unconstrained=self._unconstrained,
         )
         return FairClassifier(constraint=constraint, **params)._finish(result)
 

@@ -14,6 +14,7 @@ from equipoise.engines.base import Engine
 from equipoise.estimators.base import Problem, Reduction, read_limits
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
 from equipoise.estimators.results import result_of
+from equipoise.estimators.scores import unconstrained_of
 from equipoise.game.certificate import Certificate, Scope
 from equipoise.game.column_generation import Queries
 from equipoise.game.mixture import Mixture, best_mixture
@@ -202,6 +203,7 @@ def _average(
         pool.n_calls,
         problem.fingerprint,
         engine.example(people.X),
+        unconstrained_of(both[0].problem, model.objective),
     )
     return Proven(result, proof, Outcome(found, n_rounds, both[0].path.reason))
 
@@ -245,7 +247,7 @@ class _Trained:
         asked = self.queries.optimality
         found = Round.of_mixture(game, problem.pool, mixture, path.n_rounds, asked)
         outcome = Outcome(found, path.n_rounds, path.reason)
-        result = result_of(problem, outcome, read_limits(model)[1])
+        result = result_of(problem, outcome, read_limits(model)[1], model.objective)
         return Proven(result, proof, outcome)
 
 

@@ -99,6 +99,8 @@ class FairClassifier(RandomizedReduction):
         were measured so, "out_of_fold".
     constraint_ : Constraint
         The constraint, with parameters that were to be found (such as tau) filled in.
+    unconstrained_ : UnconstrainedModel or None
+        What the learner decides without constraints, with its probabilities of the label.
     classes_ : array of two labels
     nu_, B_ : float
         The gap asked for and the bound on the multipliers, as resolved.
@@ -185,7 +187,7 @@ class FairClassifier(RandomizedReduction):
                 problem = self._with_parameters(problem)
             game, oracle, pool, nu = problem.lagrangian, problem.oracle, problem.pool, problem.nu
             outcome = run(column_generation(game, oracle, pool, nu=nu, relax=self.relax), limits)
-            result = result_of(problem, outcome, salt)
+            result = result_of(problem, outcome, salt, self.objective)
         self._finish(result)
         warn(problem, outcome, result.certificate, self.relax)
         return self
@@ -227,7 +229,7 @@ class ExponentiatedGradient(RandomizedReduction):
 
     Attributes
     ----------
-    classifier_, certificate_, constraint_, classes_, nu_, B_, n_iter_, n_calls_
+    classifier_, certificate_, constraint_, unconstrained_, classes_, nu_, B_, n_iter_, n_calls_
         As for `FairClassifier`.
     eta_ : float or None
         The step; None where it adapts.
@@ -272,7 +274,7 @@ class ExponentiatedGradient(RandomizedReduction):
                 problem = self._with_parameters(problem)
             eta = self._resolve_eta(problem)
             outcome = run(self._rounds(problem, eta), limits)
-            result = result_of(problem, outcome, salt)
+            result = result_of(problem, outcome, salt, self.objective)
         self._finish(result)
         self.eta_ = eta
         warn(problem, outcome, result.certificate)

@@ -18,9 +18,10 @@ from sklearn.pipeline import Pipeline
 from equipoise.atomic_files import new_file
 from equipoise.cells.table import Array
 from equipoise.estimators.grid_search import GridSearch
-from equipoise.estimators.randomized import RandomizedClassifier, check_proven
+from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.files.onnx_graph import Graph, inputs_of
 from equipoise.files.onnx_probes import LARGEST, Probe, columns_of, frame_of, nudged, probes
+from equipoise.guarantees.proof import check_proven
 from equipoise.rows.tables import take_rows
 from equipoise.rows.validation import is_missing
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from equipoise.cells.table import Array
+from equipoise.exceptions import NotProvenError
 from equipoise.guarantees.needed import Needed
 from equipoise.guarantees.tested_rows import TestedRows
 
@@ -205,3 +206,15 @@ class Proof:
             f"<p><strong>{verdict}</strong> ({escape(self.method)} test). "
             f"{escape(self.sentence)}</p>"
         )
+
+
+def check_proven(model: Any) -> None:
+    """Raise if the bounds of a model were put to the proof in vain, and it has no fallback."""
+    proof: Proof | None = getattr(model, "proof_", None)
+    if proof is None or proof.holds or getattr(model, "fallback", None) == "fairest":
+        return
+    raise NotProvenError(
+        f"{proof.sentence} So there is no model to decide with. Ask for a looser bound or a lower "
+        "confidence of new people, or accept the fairest classifier found, without proof: "
+        "fallback='fairest'."
+    )
