@@ -49,7 +49,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
     },
     "frontier": {"file": str, "page": str | None, "fits": int, **all_of(ReportContents)},
     "fit": {
-        "file": str,
+        "file": str | None,
         "constraint": str,
         "data": DataContents,
         "unconstrained": PointContents | None,
@@ -57,6 +57,14 @@ COMMANDS: dict[str, dict[str, Any]] = {
     },
     "at": {"file": str, "constraint": str, **all_of(PointContents)},
     "predict": {"output": str, "rows": int, "selected": int},
+    "select": {
+        "output": str,
+        "rows": int,
+        "selected": int,
+        "u": float,
+        "factor": float,
+        "groups": dict[str, Any],
+    },
     "certify": {
         "exceeded": bool,
         "exceeded_rows": list[str],

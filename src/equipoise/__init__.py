@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     )
     from equipoise.files import load, save
     from equipoise.game import BalancedError, Certificate, Costs
+    from equipoise.guarantees import Proof, people_needed
     from equipoise.oracles import ResampledClassifier
     from equipoise.plotting import FrontierDisplay
     from equipoise.rows import ParquetRows, Probabilities
@@ -51,6 +52,8 @@ __all__ = [
     "ResampledClassifier",
     "Monitor",
     "Certificate",
+    "Proof",
+    "people_needed",
     "DemographicParity",
     "EqualizedOdds",
     "EqualOpportunity",
@@ -83,6 +86,7 @@ _PLACES = {
     ),
     "files": ("load", "save"),
     "game": ("BalancedError", "Certificate", "Costs"),
+    "guarantees": ("Proof", "people_needed"),
     "oracles": ("ResampledClassifier",),
     "plotting": ("FrontierDisplay",),
     "rows": ("ParquetRows", "Probabilities"),

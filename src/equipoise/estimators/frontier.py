@@ -29,9 +29,11 @@ from equipoise.estimators.frontier_point import (
     warn_of_points,
     with_eps,
 )
+from equipoise.estimators.proofs import prove
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
 from equipoise.estimators.reductions import FairClassifier
 from equipoise.estimators.results import remarks_of_points, verify, warn_of
+from equipoise.estimators.scores import unconstrained_of
 from equipoise.exceptions import DeploymentError
 from equipoise.game.certificate import Certificate, Scope
 from equipoise.game.column_generation import Queries, many_bounds, over_pool
@@ -152,6 +154,7 @@ class Frontier(Reduction):
         self._scope = Scope.WHOLE_CLASS if exact else Scope.ORACLE
         self._queries: Queries | None = queries
         self.people_ = problem.fingerprint
+        self._unconstrained = unconstrained_of(problem, self.objective)
         self._take_over(problem, problem.pool.detached())
         self._trace(bounds)
         self._verify(problem)
@@ -190,6 +193,8 @@ class Frontier(Reduction):
         self._trace(point.eps for point in self.points_)
         self._verify(problem)
         return self.at(eps)
+
+    prove = prove
 
     def select(
         self, *, violation: float | None = None, error: float | None = None
@@ -358,6 +363,7 @@ class Frontier(Reduction):
             self.n_calls_,
             self.people_,
             example=self,
+            unconstrained=self._unconstrained,
         )
         return FairClassifier(constraint=constraint, **params)._finish(result)
 

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from equipoise.cli import options as opt
+from equipoise.cli.exits import NOT_PROVEN, Ended
 from equipoise.cli.terminal import Terminal, command_line
+
+if TYPE_CHECKING:
+    from equipoise.cli.training import Training, TrainingData
+    from equipoise.report.contents import ReportContents
 
 
 def fit(
@@ -17,6 +22,7 @@ def fit(
         float | None, opt.option("The bound; by default that of the constraint.")
     ] = None,
     training: opt.Training,
+    proof: opt.Proof,
     max_iter: opt.MaxIter = 100,
     output: opt.ModelOutput = Path("model.equipoise"),
     results: opt.Results,
@@ -29,30 +35,15 @@ def fit(
     from equipoise.cli.result_tables import note_few, show_classifier
     from equipoise.cli.training import Training
     from equipoise.estimators.reductions import FairClassifier
-    from equipoise.report.evaluate import without_constraint
-    from equipoise.report.summary import summarize
 
     terminal = Terminal.current()
     outputs = (output, training.held_out)
     force = check_outputs(*outputs, force=results.force)
     prepared = Training.from_options(table, training, eps)
     with prepared.open_data(terminal) as data:
-        model = prepared.fit(FairClassifier, data, terminal, max_iter=max_iter)
-        free = prepared.fit_unconstrained(data, terminal)
-        options = results.of_file(output)
-        contents = summarize(
-            model, data.people, data.contents(model), seed=training.seed, **options
-        )
-        if free is not None:
-            unconstrained = without_constraint(free, model.constraint_, data.people, **options)
-            contents = replace(contents, unconstrained=unconstrained)
+        model = prepared.fit(FairClassifier, data, terminal, max_iter=max_iter, **vars(proof))
+        contents = _contents(prepared, model, data, results.of_file(output))
         data.write_held_out(training.held_out, force=force, terminal=terminal)
-    contents = replace(
-        contents.in_order(data.columns.order),
-        learner=repr(prepared.learner),
-        command=command_line(),
-        notes=list(terminal.notes),
-    )
     (point,) = contents.points
     show_classifier(terminal, point, results.level, model.objective)
     note_few(terminal, point.groups["training"], training.min_size)
@@ -61,14 +52,40 @@ def fit(
         "report": contents.to_dict(),
         "made": made(training.seed, outputs if terminal.interrupted else ()),
     }
-    write_model(model, output, metadata, force=force, terminal=terminal)
+    if point.promise is not None:
+        terminal.say(f"Proof: {point.promise['text']}")
+    found = getattr(model, "proof_", None)
+    proven = found is None or found.holds
+    written = proven or proof.fallback is not None
+    if written:
+        write_model(model, output, metadata, force=force, terminal=terminal)
+    else:
+        terminal.say("No model file is written: not proven is not a model (see --fallback).")
+    told = {"file": str(output) if written else None, "constraint": repr(model.constraint_)}
     terminal.emit(
-        {
-            "file": str(output),
-            "constraint": repr(model.constraint_),
-            "data": contents.data,
-            "unconstrained": contents.unconstrained,
-            **vars(point),
-        }
+        {**told, "data": contents.data, "unconstrained": contents.unconstrained, **vars(point)}
     )
     prepared.end(terminal)
+    if not proven:
+        raise Ended(NOT_PROVEN)
+
+
+def _contents(
+    prepared: Training, model: Any, data: TrainingData, options: dict[str, Any]
+) -> ReportContents:
+    """Return what a page shows about the model, and about the same learner unconstrained."""
+    from equipoise.report.evaluate import without_constraint
+    from equipoise.report.summary import summarize
+
+    terminal, seed = Terminal.current(), prepared.options.seed
+    contents = summarize(model, data.people, data.contents(model), seed=seed, **options)
+    free = prepared.fit_unconstrained(data, terminal)
+    if free is not None:
+        unconstrained = without_constraint(free, model.constraint_, data.people, **options)
+        contents = replace(contents, unconstrained=unconstrained)
+    return replace(
+        contents.in_order(data.columns.order),
+        learner=repr(prepared.learner),
+        command=command_line(),
+        notes=list(terminal.notes),
+    )
