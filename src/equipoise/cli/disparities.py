@@ -17,7 +17,7 @@ from equipoise.constraints.groups import group_name
 from equipoise.metrics import GroupTable
 from equipoise.metrics.audit import Audit
 from equipoise.report.contents import AuditContents, GroupContents
-from equipoise.report.evaluate import group_contents, span, with_predictive
+from equipoise.report.groups import group_contents, span, with_predictive
 from equipoise.rows.people import People
 
 #: Disparity -> what it is, in words. The first three need decisions only, the others also labels.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -18,7 +17,6 @@ from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.groups import group_name
 from equipoise.constraints.moments import MomentsBuilder, Row
-from equipoise.constraints.rates import SELECTION
 from equipoise.engines import engine_for
 from equipoise.estimators.base import absent_groups, overlap_of
 from equipoise.estimators.frontier import Frontier
@@ -27,29 +25,21 @@ from equipoise.estimators.results import remarks
 from equipoise.game.certificate import Certificate
 from equipoise.game.lagrangian import TOLERANCE
 from equipoise.game.mixture import Mixture
-from equipoise.metrics import GroupTable
 from equipoise.metrics.audit import Audit, Tally
-from equipoise.metrics.predictive import predictive_values
-from equipoise.metrics.table import group_rows
 from equipoise.metrics.violations import Measured, largest, measure
 from equipoise.oracles.decisions import decisions
 from equipoise.report.contents import (
-    PREDICTIVE_RATES,
-    RATES,
     SUPPRESS_BELOW,
     GroupContents,
     MeasuredContents,
     PointContents,
-    Range,
     RowContents,
 )
-from equipoise.report.suppression import RowFacts, small_groups
+from equipoise.report.groups import NOT_KNOWN, group_contents, span, with_predictive, without_labels
+from equipoise.report.suppression import RowFacts
 from equipoise.rows.fingerprint import Overlap
 from equipoise.rows.people import People
 
-_ENDS = ("", "_low", "_high")
-#: A number that is not known.
-NOT_KNOWN = Range(None, None, None)
 _SIX_DIGITS = Context(prec=6, rounding=ROUND_FLOOR)
 
 
@@ -340,13 +330,6 @@ def measured_contents(
     )
 
 
-def without_labels(group: GroupContents) -> GroupContents:
-    """Return a group of people whose labels are not known, with the rates that need none."""
-    kept = {SELECTION.column}
-    rates = {name: rate if name in kept else NOT_KNOWN for name, rate in group.rates.items()}
-    return replace(group, rates=rates)
-
-
 def needs_labels(constraint: Constraint, cells: CellTable) -> bool:
     """Return whether the inequalities of a constraint change if all labels are turned round.
 
@@ -368,34 +351,6 @@ def needs_labels(constraint: Constraint, cells: CellTable) -> bool:
     return averaged[0] != averaged[1]
 
 
-def with_predictive(audit: Audit, level: float) -> GroupTable:
-    """Return the table of an audit with predictive values too."""
-    table = GroupTable.from_audit(audit, level=level)
-    masks = np.array([mask for _, _, mask in group_rows(audit, "both")])
-    columns = dict(table.columns)
-    for name, ends in predictive_values(audit, masks, level).items():
-        columns |= {f"{name}{end}": found for end, found in zip(_ENDS, ends, strict=True)}
-    return replace(table, columns=columns)
-
-
-def group_contents(table: GroupTable, suppress_below: int = SUPPRESS_BELOW) -> list[GroupContents]:
-    """Return a table of groups as plain data; small ones without size and rates."""
-    hidden = small_groups(table, suppress_below)
-    return [
-        GroupContents(
-            feature=feature,
-            group=group_name(group),
-            count=None if hidden[at] else int(table["count"][at]),
-            rates={
-                rate: span(*(table[f"{rate}{end}"][at] for end in _ENDS))
-                for rate in (*RATES, *PREDICTIVE_RATES)
-                if not hidden[at] and rate in table.columns
-            },
-        )
-        for at, (group, feature) in enumerate(zip(table.groups, table.features, strict=True))
-    ]
-
-
 def select_command(file: str, eps: float) -> str:
     """Return the command that picks the classifier of a bound.
 
@@ -412,9 +367,3 @@ def no_looser(eps: float) -> str:
     ('0.0112883', '0.02')
     """
     return f"{float(_SIX_DIGITS.create_decimal(repr(float(eps)))):.6g}"
-
-
-def span(estimate: float, low: float, high: float) -> Range:
-    """Return an estimate with its interval; what is not a finite number becomes None."""
-    ends = (estimate, low, high)
-    return Range(*(float(value) if math.isfinite(value) else None for value in ends))

@@ -12,7 +12,7 @@ from equipoise.cli.terminal import Terminal, command_line
 if TYPE_CHECKING:
     from equipoise.cells.table import Array
     from equipoise.cli.tables.people import Reader
-    from equipoise.report.contents import DataContents
+    from equipoise.report.contents import AuditContents, DataContents, ReportContents
     from equipoise.rows.people import People
 
 
@@ -37,8 +37,7 @@ def audit(
     from equipoise.cli.tables.files import naming
     from equipoise.cli.tables.people import Reader
     from equipoise.cli.tables.request import check_columns
-    from equipoise.files.manifest import date_made, versions
-    from equipoise.report.contents import ReportContents, in_order
+    from equipoise.report.contents import in_order
 
     terminal, level = Terminal.current(), results.level
     check_outputs(page, force=results.force)
@@ -66,18 +65,7 @@ def audit(
     terminal.table(f"Disparities, [{level:.0%} intervals]", header, shown_rows)
     note_few(terminal, found.groups, min_size)
     if page is not None:
-        contents = ReportContents(
-            kind="audit",
-            title=f"Audit of {prediction or table.label} in {table.data.name}",
-            data=data,
-            audit=found,
-            level=level,
-            command=command_line(),
-            versions=versions(),
-            date=date_made(),
-            suppress_below=results.suppress_below,
-            notes=list(terminal.notes),
-        )
+        contents = _page_contents(table, data, found, results)
         write_page(contents, page, force=results.force, terminal=terminal)
     terminal.emit(
         {
@@ -89,6 +77,27 @@ def audit(
             "disparities": {name: value for name, value, _ in found.disparities},
             "between": found.between,
         }
+    )
+
+
+def _page_contents(
+    table: opt.LabelledTable, data: DataContents, found: AuditContents, results: opt.Results
+) -> ReportContents:
+    from equipoise.files.manifest import date_made, versions
+    from equipoise.report.contents import ReportContents
+
+    of = table.label if found.decisions == "labels" else found.decisions
+    return ReportContents(
+        kind="audit",
+        title=f"Audit of {of} in {table.data.name}",
+        data=data,
+        audit=found,
+        level=results.level,
+        command=command_line(),
+        versions=versions(),
+        date=date_made(),
+        suppress_below=results.suppress_below,
+        notes=list(Terminal.current().notes),
     )
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 from equipoise.cli import exits
 from equipoise.cli import options as opt
 from equipoise.cli.terminal import Terminal
 
 if TYPE_CHECKING:
+    from equipoise.cli.model_files import ModelFile
+    from equipoise.cli.tables.people import Examples, Reader
     from equipoise.constraints.base import Constraint
     from equipoise.report.contents import MeasuredContents
 
@@ -41,27 +44,15 @@ def certify(
     from equipoise.cli.model_files import open_classifier
     from equipoise.cli.result_tables import EXCEEDED, UNKNOWN, show_groups, show_rows, verdict
     from equipoise.cli.tables.people import Reader
-    from equipoise.report.evaluate import model_point, needs_labels
+    from equipoise.report.evaluate import model_point
 
     terminal = Terminal.current()
     opened = open_classifier(model, eps, trust)
-    fitted = opened.model
     if min_size is not None:
-        fitted.constraint_ = _with_min_size(fitted.constraint_, min_size)
-    cells = next(iter(fitted.tallies_.values())).cells
-    reader = Reader(terminal.note, format.dialect())
-    people = reader.known(
-        data,
-        opened.columns,
-        drop_missing=drop_missing,
-        labelled=True if needs_labels(fitted.constraint_, cells) else None,
-    )
-    if people.y is None:
-        terminal.note(f"{data.name} has no labels; what is shown needs none.")
-    point = model_point(
-        opened.model, {"test": people}, level=level, file=model.name, suppress_below=suppress_below
-    )
-    point = point.in_order(opened.columns.order)
+        opened.model.constraint_ = _with_min_size(opened.model.constraint_, min_size)
+    people = _read(opened, data, Reader(terminal.note, format.dialect()), drop_missing)
+    options: dict[str, Any] = {"level": level, "file": model.name, "suppress_below": suppress_below}
+    point = model_point(opened.model, {"test": people}, **options).in_order(opened.columns.order)
     (measured,) = [entry for entry in point.measured if entry.data == "test"]
     rows = [
         {**vars(row), "verdict": verdict(row.excess, row.people, min_people)}
@@ -71,10 +62,8 @@ def certify(
     _say_who(terminal, measured, point.remarks)
     show_rows(terminal, rows, measured.people, level)
     if measured.hidden:
-        terminal.say(
-            f"{measured.hidden} inequalities about few people are suppressed; "
-            f"{measured.hidden_exceeded} of them are exceeded.\n"
-        )
+        few = f"{measured.hidden} inequalities about few people are suppressed"
+        terminal.say(f"{few}; {measured.hidden_exceeded} of them are exceeded.\n")
     show_groups(terminal, point)
     exceeded = [row["text"] for row in rows if row["verdict"] == EXCEEDED]
     compared = sum(row["verdict"] != UNKNOWN for row in rows)
@@ -97,6 +86,18 @@ def certify(
         raise exits.Ended(exits.EXCEEDED)
     if not compared:
         raise exits.Ended(exits.NOTHING_COMPARED)
+
+
+def _read(opened: ModelFile, data: Path, reader: Reader, drop_missing: bool) -> Examples:
+    """Return the people of a table, with their labels where the constraint needs them."""
+    from equipoise.report.evaluate import needs_labels
+
+    cells = next(iter(opened.model.tallies_.values())).cells
+    labelled = True if needs_labels(opened.model.constraint_, cells) else None
+    people = reader.known(data, opened.columns, drop_missing=drop_missing, labelled=labelled)
+    if people.y is None:
+        reader.note(f"{data.name} has no labels; what is shown needs none.")
+    return people
 
 
 def _with_min_size(constraint: Constraint, min_size: int) -> Constraint:

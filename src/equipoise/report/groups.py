@@ -1,0 +1,68 @@
+"""Groups on a page: their rates as plain data, without those of small ones."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from equipoise.constraints.groups import group_name
+from equipoise.constraints.rates import SELECTION
+from equipoise.metrics import GroupTable
+from equipoise.metrics.audit import Audit
+from equipoise.metrics.predictive import predictive_values
+from equipoise.metrics.table import group_rows
+from equipoise.report.contents import (
+    PREDICTIVE_RATES,
+    RATES,
+    SUPPRESS_BELOW,
+    GroupContents,
+    Range,
+)
+from equipoise.report.suppression import small_groups
+
+_ENDS = ("", "_low", "_high")
+#: A number that is not known.
+NOT_KNOWN = Range(None, None, None)
+
+
+def with_predictive(audit: Audit, level: float) -> GroupTable:
+    """Return the table of an audit with predictive values too."""
+    table = GroupTable.from_audit(audit, level=level)
+    masks = np.array([mask for _, _, mask in group_rows(audit, "both")])
+    columns = dict(table.columns)
+    for name, ends in predictive_values(audit, masks, level).items():
+        columns |= {f"{name}{end}": found for end, found in zip(_ENDS, ends, strict=True)}
+    return replace(table, columns=columns)
+
+
+def group_contents(table: GroupTable, suppress_below: int = SUPPRESS_BELOW) -> list[GroupContents]:
+    """Return a table of groups as plain data; small ones without size and rates."""
+    hidden = small_groups(table, suppress_below)
+    return [
+        GroupContents(
+            feature=feature,
+            group=group_name(group),
+            count=None if hidden[at] else int(table["count"][at]),
+            rates={
+                rate: span(*(table[f"{rate}{end}"][at] for end in _ENDS))
+                for rate in (*RATES, *PREDICTIVE_RATES)
+                if not hidden[at] and rate in table.columns
+            },
+        )
+        for at, (group, feature) in enumerate(zip(table.groups, table.features, strict=True))
+    ]
+
+
+def without_labels(group: GroupContents) -> GroupContents:
+    """Return a group of people whose labels are not known, with the rates that need none."""
+    kept = {SELECTION.column}
+    rates = {name: rate if name in kept else NOT_KNOWN for name, rate in group.rates.items()}
+    return replace(group, rates=rates)
+
+
+def span(estimate: float, low: float, high: float) -> Range:
+    """Return an estimate with its interval; what is not a finite number becomes None."""
+    ends = (estimate, low, high)
+    return Range(*(float(value) if math.isfinite(value) else None for value in ends))
