@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-from datetime import date
 from itertools import pairwise
 from pathlib import Path
 
@@ -315,7 +314,7 @@ def changed(**columns):
 
 
 UNREADABLE = {
-    "date": (changed(age=[date(2000, 1, 1)] * 600), "column 'age' is of type date32"),
+    "list": (changed(age=[[1, 2]] * 600), "column 'age' is of type list"),
     "groups": (changed(sex=[None] * 2 + ["F", "M"] * 299), "missing in 2 of 600 rows"),
     "infinite": (changed(skill=[np.inf] + [0.0] * 599), "column 'skill' has infinite values"),
     "labels": (changed(hired=list(range(600))), "Say with --positive"),

@@ -9,6 +9,7 @@ from equipoise.cli.terminal import Terminal
 from equipoise.constraints.rates import GROUP_RATES
 from equipoise.game.lagrangian import is_met
 from equipoise.report.contents import (
+    AuditContents,
     ColumnContents,
     GroupContents,
     PointContents,
@@ -155,6 +156,16 @@ def show_group_rows(
         for row in groups
     ]
     terminal.table(title, ["group", "people", *(_RATE_NAMES[rate] for rate in rates)], rows)
+
+
+def show_disparities(terminal: Terminal, found: AuditContents, level: float) -> None:
+    """Print the disparities of an audit, and between whom they are."""
+    rows = [
+        [words, _long(value), found.between.get(name, "")]
+        for name, value, words in found.disparities
+    ]
+    header = ["disparity", "value", "between (people)"]
+    terminal.table(f"Disparities, [{level:.0%} intervals]", header, rows)
 
 
 def show_rows(

@@ -31,9 +31,9 @@ def audit(
     Rates of every group and the disparities between groups, with confidence intervals: of the
     labels themselves, or of the predictions of any model in one of the columns.
     """
+    from equipoise.cli import result_tables as tables
     from equipoise.cli.disparities import audit_contents, read_decisions
     from equipoise.cli.model_files import check_outputs, write_page
-    from equipoise.cli.result_tables import note_few, show_columns, show_group_rows, shown
     from equipoise.cli.tables.files import naming
     from equipoise.cli.tables.people import Reader
     from equipoise.cli.tables.request import check_columns
@@ -45,7 +45,7 @@ def audit(
     with naming(table.data):
         people, labels = _read(table, reader)
     data = _data_contents(table, people, labels, reader.format)
-    show_columns(terminal, data.columns, data.format)
+    tables.show_columns(terminal, data.columns, data.format)
     decided: Array = people.y.astype(float)
     if prediction is not None:
         check_columns(people.X.column_names, [prediction], table.data)
@@ -56,14 +56,9 @@ def audit(
     )
     of = f"predictions {prediction!r}" if prediction else f"labels {table.label!r}"
     rates = None if prediction else ["base_rate"]
-    show_group_rows(terminal, f"Groups: {of}, [{level:.0%} intervals]", found.groups, rates)
-    shown_rows = [
-        [words, shown(value, ".4f", ".4f"), found.between[name]]
-        for name, value, words in found.disparities
-    ]
-    header = ["disparity", "value", "between (people)"]
-    terminal.table(f"Disparities, [{level:.0%} intervals]", header, shown_rows)
-    note_few(terminal, found.groups, min_size)
+    tables.show_group_rows(terminal, f"Groups: {of}, [{level:.0%} intervals]", found.groups, rates)
+    tables.show_disparities(terminal, found, level)
+    tables.note_few(terminal, found.groups, min_size)
     if page is not None:
         contents = _page_contents(table, data, found, results)
         write_page(contents, page, force=results.force, terminal=terminal)

@@ -221,7 +221,7 @@ def _columns_and_values(
         if name in request.sensitive:
             check_groups(plain, name, note)
         values[name] = dict(zip(found.values[name], plain.tolist(), strict=True))
-    return request.columns(labels, recoded, reader.features, pa.table(distinct)), values
+    return request.columns(labels, recoded, reader.features, distinct), values
 
 
 def _column(values: Any) -> Any:

@@ -29,9 +29,9 @@ def read_bins(given: Sequence[str], table: Any, grouping: Sequence[str]) -> dict
                 f"--bins is {text!r}; expected COLUMN=4, or edges as COLUMN=25,40,60, of a column "
                 f"that makes groups: {named}."
             )
-        if kind_of(table.column(name), name) != "number":
+        if kind_of(table[name], name) != "number":
             raise ValueError(f"--bins is {text!r}, but column {name!r} holds no numbers.")
-        values = as_number(table.column(name), name).to_numpy()
+        values = as_number(table[name], name).to_numpy()
         found[name] = _edges(text, spec, values[np.isfinite(values)])
     return found
 

@@ -126,9 +126,9 @@ class Request:
         bins = read_bins(self.bins, table, (*self.sensitive, *self.control))
         order = {name: bin_names(edges) for name, edges in bins.items()}
         for name in (*self.sensitive, *self.control):
-            kind = table.schema.field(name).type
+            kind = table[name].type
             if pa.types.is_dictionary(kind) and kind.ordered:
-                known = table.column(name).combine_chunks().dictionary
+                known = table[name].combine_chunks().dictionary
                 order[name] = [str(value) for value in known.to_pylist()]
         return {"bins": bins, "order": order}
 
