@@ -212,10 +212,10 @@ def test_a_bound_that_is_proven(run, data):
 def test_not_proven_is_not_a_model(run, data):
     asked = ("fit", data, *COLUMNS, "--eps", 0.01, "--reference", "pairwise", "--confidence", 0.95)
     ran = run(*asked, "--json")
-    assert ran.code == 5
+    assert ran.code == 6
     assert ran.json["file"] is None
     assert not ran.json["promise"]["holds"]
     assert not (data.parent / "model.equipoise").exists()
     ran = run(*asked, "--fallback", "fairest", "--json")
-    assert ran.code == 5
+    assert ran.code == 6
     assert equipoise.load(data.parent / "model.equipoise").fallback == "fairest"
