@@ -164,6 +164,10 @@ least, most
                 each += factor * self.spread(table)
         return each
 
+    def row_weights(self) -> Array:
+        """Return the share of the total weight that each row has in the error."""
+        return self.factors[self.layers.index("error")]
+
     def least_cost_shares(self, costs: Array) -> Array:
         """Return the s(h) that costs least of all: every row is selected where that saves cost."""
         return self.sum(self.signed_costs(costs) < 0)

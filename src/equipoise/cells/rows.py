@@ -112,6 +112,16 @@ class Cells(CellTable):
             )
         return look_up(self.code, table)
 
+    def signed_costs(self, costs: Array) -> Array:
+        """Return what selecting each row adds to ``sum(h) @ costs``."""
+        if self.weight is None:
+            return self.spread(np.asarray(costs) / self.n_examples)
+        return self.spread(costs) * (self.weight / self.total_weight)
+
+    def row_weights(self) -> Array:
+        """Return the share of the total weight that each row has."""
+        return self.signed_costs(np.ones(self.n_cells))
+
     def relabel_rows(self, costs: Array, cache: LabelCache | None = None) -> WeightedLabels:
         """Return the label and the weight of each row for these costs: `relabel`, spread."""
         label, weight = self.relabel(costs)

@@ -14,6 +14,7 @@ from equipoise.cells.layered import AnyCells
 from equipoise.cells.table import Array
 from equipoise.game.pool import Oracle
 from equipoise.metrics.tallies import Tally
+from equipoise.oracles.agreement import disagreement, divided
 from equipoise.oracles.candidates import candidate_oracle
 from equipoise.oracles.cross_fit import CrossFittedOracle
 from equipoise.oracles.decisions import decisions
@@ -96,6 +97,14 @@ class MemoryEngine:
     def shares(self, classifiers: Sequence[Any]) -> Array:
         """Return the selected share of each cell for every classifier, of shape (P, C)."""
         return np.array([self.cells.sum(h) for h in decisions(classifiers, self.X)])
+
+    def disagreement(self, classifiers: Sequence[Any]) -> Array:
+        """Return the share of the rows on which each two decide differently, of shape (P, P)."""
+        return disagreement(classifiers, self.X, self.cells.row_weights())
+
+    def divided(self, classifiers: Sequence[Any], mixtures: Sequence[NDArray]) -> Array:
+        """Return for each mixture, numbers of classifiers, the share that its members divide on."""
+        return divided(classifiers, self.X, self.cells.row_weights(), mixtures)
 
     def tally(self, mixture: Any) -> Tally:
         """Return how often a randomized classifier selects, summed by cell."""

@@ -23,6 +23,7 @@ from equipoise.estimators.frontier_point import (
     warn_of_points,
     with_eps,
 )
+from equipoise.estimators.lottery import least_random_of_pool
 from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.estimators.reductions import FairClassifier
 from equipoise.estimators.remarks import remarks_of_points, warn_of, warn_of_absent
@@ -39,6 +40,7 @@ from equipoise.exceptions import DeploymentError
 from equipoise.game.certificate import Certificate, Scope
 from equipoise.game.column_generation import Queries, many_bounds, over_pool
 from equipoise.game.lagrangian import Lagrangian
+from equipoise.game.least_random import Lottery
 from equipoise.game.mixture import Mixture
 from equipoise.game.objectives import Loss, Objective
 from equipoise.game.pool import Pool
@@ -90,6 +92,8 @@ class Frontier(Reduction):
     shares_ : dict
         Shares of all classifiers on "training" data and, where moments were measured so, "out of
         fold": arrays of shape (P, C).
+    disagreement_ : array of shape (P, P)
+        The share of the people of the fit on whom each two classifiers decide differently.
     lagrangian_ : Lagrangian
         Error and constraints over these cells.
     classes_, people_, nu_, n_iter_, n_calls_
@@ -204,7 +208,7 @@ class Frontier(Reduction):
         all bounds: ``points_`` are traced anew.
         """
         check_is_fitted(self)
-        people = People(X, y, **metadata)
+        people, (limits, _) = People(X, y, **metadata), read_limits(self)
         problem = self._state(people, pool=self.pool_, n_jobs=self.n_jobs)
         rounds = many_bounds(
             games_of(self.constraint, problem.lagrangian, [eps]),
@@ -213,7 +217,7 @@ class Frontier(Reduction):
             nu=problem.nu,
             queries=self._queries,
         )
-        self.n_iter_ += run(rounds, read_limits(self)[0]).n_rounds
+        self.nu_, self.n_iter_ = problem.nu, self.n_iter_ + run(rounds, limits).n_rounds
         self.people_ = joined(self.people_, problem.engine, people)
         self._take_over(problem, problem.pool)
         self._trace(point.eps for point in self.points_)
@@ -264,6 +268,7 @@ class Frontier(Reduction):
             cells_=engine.cells.table(),
             pool_=Pool.of(self.pool_.classifiers, shares),
             shares_={"recertified": shares},
+            disagreement_=engine.disagreement(self.pool_.classifiers),
             people_=joined(self.people_, engine, people),
         )
 
@@ -318,6 +323,7 @@ class Frontier(Reduction):
         """Keep what later bounds and reports need: a few numbers a cell, and no rows."""
         self.pool_, self.cells_ = pool, problem.cells.table()
         self.lagrangian_, self.n_calls_ = problem.lagrangian, pool.n_calls
+        self.disagreement_ = problem.engine.disagreement(pool.classifiers)
         self.shares_ = {"training": pool.s}
         if problem.oracle.out_of_fold:
             seen = problem.engine.shares(pool.classifiers)
@@ -327,7 +333,8 @@ class Frontier(Reduction):
         self.points_ = self._points([float(eps) for eps in bounds])
         no_bounds, nothing = self.lagrangian_.only([]), np.zeros(0)
         mixture = Mixture.of_weights(np.eye(len(self.pool_))[self._free], nothing)
-        free = Round.of_mixture(no_bounds, self.pool_, mixture, 0, [nothing])
+        alone = Lottery(0.0, True)
+        free = Round.of_mixture(no_bounds, self.pool_, mixture, 0, [nothing], by_lot=alone)
         certificate = self._certificate(free, no_bounds)
         largest = self.lagrangian_.with_bound(0.0)
         self.unconstrained_ = point_of(np.inf, free, largest, certificate)
@@ -344,7 +351,15 @@ class Frontier(Reduction):
 
     def _points(self, bounds: list[float]) -> list[FrontierPoint]:
         games = games_of(self.constraint, self.lagrangian_, bounds)
-        rounds = over_pool(games, self.pool_, self._queries, unconstrained=self._free, nu=self.nu_)
+        free, nu = self._free, self.nu_
+        rounds = over_pool(games, self.pool_, self._queries, unconstrained=free, nu=nu)
+        shares, differ = list(self.shares_.values())[-1], self.disagreement_
+        rounds = [
+            least_random_of_pool(
+                game.relaxed(found.loosening), shares, differ, found, nu=nu, free=free
+            )
+            for found, game in zip(rounds, games, strict=True)
+        ]
         return [
             point_of(eps, found, game, self._certificate(found, game))
             for eps, found, game in zip(bounds, rounds, games, strict=True)

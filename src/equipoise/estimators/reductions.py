@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from equipoise.constraints.base import Constraint
 from equipoise.estimators.base import Problem, read_limits
+from equipoise.estimators.lottery import measured, with_least_random
 from equipoise.estimators.predictions import RandomizedReduction
 from equipoise.estimators.results import certify, result_of, warn
 from equipoise.game import theory
@@ -189,6 +191,7 @@ class FairClassifier(RandomizedReduction):
         with problem.opened:
             problem = self._with_parameters(problem)
             outcome = run(self._rounds(problem), limits)
+            outcome = replace(outcome, last=with_least_random(problem, outcome.last))
             certificate = certify(problem, outcome)
         check_features(self, problem.engine.example(X), reset=True)
         self._finish(result_of(problem, outcome, certificate, salt))
@@ -302,6 +305,7 @@ class ExponentiatedGradient(RandomizedReduction):
             problem = self._with_parameters(problem)
             eta = self._resolve_eta(problem)
             outcome = run(self._rounds(problem, eta), limits)
+            outcome = replace(outcome, last=measured(problem, outcome.last))
             certificate = certify(problem, outcome)
         check_features(self, problem.engine.example(X), reset=True)
         self._finish(result_of(problem, outcome, certificate, salt))

@@ -19,6 +19,7 @@ from equipoise.estimators.reductions import ExponentiatedGradient, FairClassifie
 from equipoise.game.certificate import Certificate, Evidence, Scope
 from equipoise.game.column_generation import Queries
 from equipoise.game.lagrangian import Lagrangian
+from equipoise.game.least_random import Lottery
 from equipoise.game.mixture import Mixture
 from equipoise.game.objectives import BalancedError, Costs, PersonCosts
 from equipoise.game.pool import Pool
@@ -66,7 +67,7 @@ _OTHERS = (
     *(Certificate, FrontierPoint, Candidate, CellTable, LayeredTable, Pool),
     *(ThresholdedClassifier, PluginClassifier, CellProbabilities, ClassProbabilities, CellGroups),
     *(OneAgainstRest, LabelAdapter, Tally, TransformedClassifier, Pipeline),
-    *(Evidence, Scope, Lagrangian, Mixture, Queries, Refit, Plugin, BestOf, Fingerprint),
+    *(Evidence, Scope, Lottery, Lagrangian, Mixture, Queries, Refit, Plugin, BestOf, Fingerprint),
 )
 #: By the names under which files know them. Renaming a class here is a new format version.
 KINDS: dict[str, type[Any]] = {

@@ -326,15 +326,8 @@ class _Bound:
             conflict=self.conflict,
             loosening=self.least_slack,
         )
-        alone = pool.s[self.unconstrained]
-        value = self.game.upper(alone)
+        value = self.game.upper(pool.s[self.unconstrained])
         if self.least_slack > 0 or value - found.lower > self.nu:
             return found
-        return replace(
-            found,
-            mixture=Mixture.of_weights(np.eye(len(pool))[self.unconstrained], found.multipliers),
-            error=float(self.game.error(alone)),
-            violation=float(self.game.violation(alone)),
-            upper=value,
-            gap=max(value - found.lower, 0.0),
-        )
+        only = Mixture.of_weights(np.eye(len(pool))[self.unconstrained], found.multipliers)
+        return found.mixing(self.game, pool.s, only)

@@ -20,7 +20,14 @@ from equipoise.engines.dask.pipelines import (
     is_frozen_pipeline,
     transformed,
 )
-from equipoise.engines.dask.shard import digest_of, expected_of, selected_by, tally_of
+from equipoise.engines.dask.shard import (
+    digest_of,
+    disagreement_of,
+    divided_of,
+    expected_of,
+    selected_by,
+    tally_of,
+)
 from equipoise.engines.dask.shards import Shards
 from equipoise.engines.dask.trainers import trainer_kind
 from equipoise.game.pool import Oracle
@@ -135,10 +142,22 @@ class DaskEngine:
 
     def shares(self, classifiers: Sequence[Any]) -> Array:
         """Return the selected share of each cell for every classifier, of shape (P, C)."""
+        return self._total(selected_by, classifiers)
+
+    def disagreement(self, classifiers: Sequence[Any]) -> Array:
+        """Return the share of the rows on which each two decide differently, of shape (P, P)."""
+        return self._total(disagreement_of, classifiers)
+
+    def divided(self, classifiers: Sequence[Any], mixtures: Sequence[NDArray]) -> Array:
+        """Return for each mixture, numbers of classifiers, the share that its members divide on."""
+        return self._total(divided_of, classifiers, mixtures)
+
+    def _total(self, function: Any, classifiers: Sequence[Any], *args: Any) -> Array:
+        """Return the sum over the shards of what classifiers do there, as a share of all."""
         after = list(classifiers)
         if self.transformer is not None:
             after = [after_transform(classifier) for classifier in classifiers]
-        return self.shards.total(selected_by, after) / self.cells.total_weight
+        return self.shards.total(function, after, *args) / self.cells.total_weight
 
     def tally(self, mixture: Any) -> Tally:
         """Return how often a randomized classifier selects, summed by cell."""

@@ -21,6 +21,7 @@ from equipoise.cells.layered import LayerSums, layer_sums
 from equipoise.cells.rows import Cells
 from equipoise.cells.table import Array, CellTable, weighted_labels
 from equipoise.exceptions import EmptyCellWarning
+from equipoise.oracles.agreement import disagreement, divided
 from equipoise.oracles.decisions import decisions
 from equipoise.rows.hashing import hash_uniform
 from equipoise.rows.people import read_utilities
@@ -137,6 +138,12 @@ class Shard:
         tables = np.reshape(costs, (len(self.factors), self.n_cells))
         return sum(f * look_up(self.code, t) for f, t in zip(self.factors, tables, strict=True))
 
+    def row_weights(self) -> Array:
+        """Return the weight of each row in the error."""
+        if self.factors:
+            return self.factors[0]
+        return np.ones(len(self)) if self.weight is None else self.weight
+
     def count(self, selected: NDArray) -> Array:
         """Return the weight that is selected in each cell, layer by layer where there are some."""
         if self.factors:
@@ -242,6 +249,20 @@ def selected_by(shard: Shard, classifiers: Sequence[Any]) -> Array:
     if not len(shard):
         return np.array([shard.count(np.zeros(0, bool)) for _ in classifiers])
     return np.array([shard.count(h) for h in decisions(classifiers, shard.X)])
+
+
+def disagreement_of(shard: Shard, classifiers: Sequence[Any]) -> Array:
+    """Return the weight of the rows on which each two classifiers decide differently, (P, P)."""
+    if not len(shard):
+        return np.zeros((len(classifiers), len(classifiers)))
+    return disagreement(classifiers, shard.X, shard.row_weights())
+
+
+def divided_of(shard: Shard, classifiers: Sequence[Any], mixtures: Sequence[NDArray]) -> Array:
+    """Return for each mixture the weight of the rows that its members do not decide alike."""
+    if not len(shard):
+        return np.zeros(len(mixtures))
+    return divided(classifiers, shard.X, shard.row_weights(), mixtures)
 
 
 def tally_of(shard: Shard, mixture: Any) -> Array:
