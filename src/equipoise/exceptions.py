@@ -8,7 +8,8 @@ UserWarning
     ├── CheckpointWarning    a file of a checkpoint is damaged or another fit's, and was not used
     ├── ConstantDecisionWarning   a result selects nobody, or everybody
     ├── NothingComparedWarning    there is one group only, or bounds that nothing can exceed
-    └── AbsentGroupWarning        a group of the fit is not among the people measured
+    ├── AbsentGroupWarning        a group of the fit is not among the people measured
+    └── LotteryWarning            one rule was asked for, and some are decided by lot all the same
 
 ValueError
 └── ModelFileError           a model file is damaged, of a newer version, or no model file
@@ -52,6 +53,10 @@ class NothingComparedWarning(EquipoiseWarning):
 
 class AbsentGroupWarning(EquipoiseWarning):
     """A group of the fit is not among the people measured, so nothing is known about it."""
+
+
+class LotteryWarning(EquipoiseWarning):
+    """One rule was asked for, but none does as well as the mixture, which decides by lot."""
 
 
 class ModelFileError(ValueError):

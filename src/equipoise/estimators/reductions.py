@@ -10,8 +10,10 @@ from typing import Any, Self
 import numpy as np
 
 from equipoise.constraints.base import Constraint
+from equipoise.engines import engine_for
 from equipoise.estimators.base import Problem, read_limits
 from equipoise.estimators.lottery import measured, with_least_random
+from equipoise.estimators.one_rule import check_one_rule, with_one_rule
 from equipoise.estimators.predictions import RandomizedReduction
 from equipoise.estimators.results import certify, result_of, warn
 from equipoise.game import theory
@@ -63,6 +65,12 @@ class FairClassifier(RandomizedReduction):
     relax : {"uniform", "total"}, default="uniform"
         What to do with constraints that cannot be met: loosen every bound by the same amount, or
         each by its own, with the least sum.
+    deterministic : bool, default=False
+        Whether to replace the lottery by one rule: a single cut through the scores of the members,
+        nearest to their mixture, within the same bounds and at most ``nu`` dearer. Where none is
+        found, or it is fragile, the result is the least random mixture, with a `LotteryWarning`
+        that says why. Needs rows in memory or on disk, and an oracle that keeps scores: `Plugin`,
+        or `Refit` without ``cv``.
     max_iter : int, default=100
         The most rounds to run.
     checkpoint : str or Path, optional
@@ -127,6 +135,7 @@ class FairClassifier(RandomizedReduction):
         sampling_slack: float | None = None,
         constraint_weights: bool = True,
         relax: str = "uniform",
+        deterministic: bool = False,
         max_iter: int = 100,
         checkpoint: str | Path | None = None,
         callback: Callable[[Round], object] | None = None,
@@ -142,6 +151,7 @@ class FairClassifier(RandomizedReduction):
         self.sampling_slack = sampling_slack
         self.constraint_weights = constraint_weights
         self.relax = relax
+        self.deterministic = deterministic
         self.max_iter = max_iter
         self.checkpoint = checkpoint
         self.callback = callback
@@ -187,11 +197,15 @@ class FairClassifier(RandomizedReduction):
         B = np.inf if self.B in (None, np.inf) else read_positive(self.B, "B")
         limits, salt = read_limits(self)
         people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
+        check_one_rule(self.deterministic, people, engine_for(X).is_local, self._oracle_spec())
         problem = self._state(people, finds_worst_rate=True).with_multiplier_bound(B)
         with problem.opened:
             problem = self._with_parameters(problem)
             outcome = run(self._rounds(problem), limits)
-            outcome = replace(outcome, last=with_least_random(problem, outcome.last))
+            found = with_least_random(problem, outcome.last)
+            if self.deterministic:
+                found = with_one_rule(problem, outcome.last, found)
+            outcome = replace(outcome, last=found)
             certificate = certify(problem, outcome)
         check_features(self, problem.engine.example(X), reset=True)
         self._finish(result_of(problem, outcome, certificate, salt))

@@ -16,7 +16,7 @@ from equipoise.engines.base import Engine
 from equipoise.estimators.base import Problem
 from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.estimators.remarks import remarks, warn_of
-from equipoise.exceptions import InfeasibleWarning
+from equipoise.exceptions import InfeasibleWarning, LotteryWarning
 from equipoise.game.certificate import Certificate, Scope, Status
 from equipoise.game.feasibility import explain
 from equipoise.game.lagrangian import Lagrangian
@@ -169,7 +169,9 @@ def certify(problem: Problem, outcome: Outcome[Round]) -> Certificate:
 
 
 def warn(outcome: Outcome[Round], certificate: Certificate, relax: str = "uniform") -> None:
-    """Warn where a fit ended early, or where its bounds were proven impossible."""
+    """Warn where a fit ended early, bounds were proven impossible, or no one rule was found."""
+    if certificate.why_by_lot:
+        warnings.warn(certificate.why_by_lot, LotteryWarning, stacklevel=3)
     if outcome.reason.is_early and not certificate.is_optimal():
         warnings.warn(
             f"{outcome.reason.value} after {outcome.n_rounds} rounds: the bounds are "

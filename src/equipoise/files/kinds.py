@@ -31,6 +31,7 @@ from equipoise.oracles.cell_probabilities import (
     ClassProbabilities,
     OneAgainstRest,
 )
+from equipoise.oracles.cut import LinearCut
 from equipoise.oracles.plugin import PluginClassifier
 from equipoise.oracles.specs import BestOf, Plugin, Refit
 from equipoise.oracles.thresholds import ThresholdedClassifier
@@ -66,7 +67,7 @@ _OTHERS = (
     *(All, Linear, Inequality, Expression, Term, Row, Event, Costs, BalancedError, PersonCosts),
     *(Certificate, FrontierPoint, Candidate, CellTable, LayeredTable, Pool),
     *(ThresholdedClassifier, PluginClassifier, CellProbabilities, ClassProbabilities, CellGroups),
-    *(OneAgainstRest, LabelAdapter, Tally, TransformedClassifier, Pipeline),
+    *(OneAgainstRest, LabelAdapter, LinearCut, Tally, TransformedClassifier, Pipeline),
     *(Evidence, Scope, Lottery, Lagrangian, Mixture, Queries, Refit, Plugin, BestOf, Fingerprint),
 )
 #: By the names under which files know them. Renaming a class here is a new format version.
