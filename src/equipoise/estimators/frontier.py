@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from copy import copy
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,35 +12,28 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from equipoise.constraints.base import Constraint
-from equipoise.estimators.base import Problem, Reduction, read_limits
+from equipoise.estimators.base import Problem, read_limits
 from equipoise.estimators.frontier_point import (
     FrontierPoint,
     games_of,
     measured_on,
-    point_of,
     read_bounds,
     warn_of_points,
     with_eps,
 )
-from equipoise.estimators.lottery import least_random_of_pool
-from equipoise.estimators.randomized import RandomizedClassifier
+from equipoise.estimators.pool_reduction import PoolReduction
 from equipoise.estimators.reductions import FairClassifier
 from equipoise.estimators.remarks import remarks_of_points, warn_of, warn_of_absent
 from equipoise.estimators.results import (
-    FitResult,
     fingerprint_of,
     joined,
     overlap_of,
     scope_of,
     verify,
-    violations_of,
 )
 from equipoise.exceptions import DeploymentError
-from equipoise.game.certificate import Certificate, Scope
-from equipoise.game.column_generation import Queries, many_bounds, over_pool
-from equipoise.game.lagrangian import Lagrangian
-from equipoise.game.least_random import Lottery
-from equipoise.game.mixture import Mixture
+from equipoise.game.certificate import Scope
+from equipoise.game.column_generation import Queries, many_bounds
 from equipoise.game.objectives import Loss, Objective
 from equipoise.game.pool import Pool
 from equipoise.game.rounds import Round, run
@@ -52,7 +44,7 @@ from equipoise.rows.people import People
 from equipoise.rows.validation import check_features
 
 
-class Frontier(Reduction):
+class Frontier(PoolReduction):
     """The best classifier at every bound, for little more than the price of one fit.
 
     Best responses do not depend on the bound, so one pool of classifiers serves all bounds. After
@@ -192,12 +184,31 @@ class Frontier(Reduction):
         warn_of_points(outcome, self.points_, self.nu_, self.n_calls_)
         return self
 
-    def at(self, eps: float) -> FairClassifier:
+    def at(
+        self,
+        eps: float,
+        *,
+        deterministic: bool = False,
+        X: Any = None,
+        y: Any = None,
+        **metadata: Any,
+    ) -> FairClassifier:
         """Return a fitted classifier for this bound, without training: a small linear program.
 
         Its certificate tells the gap. Where that is too wide, `refine` asks the learner further.
+
+        Parameters
+        ----------
+        eps : float
+        deterministic : bool, default=False
+            Whether it is to be one rule, see `FairClassifier`.
+        X, y, **metadata : optional
+            With ``deterministic=True`` the data of ``fit`` again, in the same way, since none is
+            kept. Plug-in pools learn their probabilities again from them.
         """
         check_is_fitted(self)
+        if deterministic or X is not None:
+            return self._one_rule(float(eps), deterministic, People(X, y, **metadata))
         traced = next((point for point in self.points_ if point.eps == eps), None)
         return self._classifier(traced or self._points([float(eps)])[0])
 
@@ -329,16 +340,6 @@ class Frontier(Reduction):
             seen = problem.engine.shares(pool.classifiers)
             self.shares_ = {"training": seen, "out of fold": pool.s}
 
-    def _trace(self, bounds: Iterable[float]) -> None:
-        self.points_ = self._points([float(eps) for eps in bounds])
-        no_bounds, nothing = self.lagrangian_.only([]), np.zeros(0)
-        mixture = Mixture.of_weights(np.eye(len(self.pool_))[self._free], nothing)
-        alone = Lottery(0.0, True)
-        free = Round.of_mixture(no_bounds, self.pool_, mixture, 0, [nothing], by_lot=alone)
-        certificate = self._certificate(free, no_bounds)
-        largest = self.lagrangian_.with_bound(0.0)
-        self.unconstrained_ = point_of(np.inf, free, largest, certificate)
-
     def _verify(self, problem: Problem) -> None:
         """Raise, and be as if never fitted, unless what the points mix decides as recorded."""
         try:
@@ -348,57 +349,6 @@ class Frontier(Reduction):
             for name in [name for name in vars(self) if name.endswith("_")]:
                 delattr(self, name)
             raise
-
-    def _points(self, bounds: list[float]) -> list[FrontierPoint]:
-        games = games_of(self.constraint, self.lagrangian_, bounds)
-        free, nu = self._free, self.nu_
-        rounds = over_pool(games, self.pool_, self._queries, unconstrained=free, nu=nu)
-        shares, differ = list(self.shares_.values())[-1], self.disagreement_
-        rounds = [
-            least_random_of_pool(
-                game.relaxed(found.loosening), shares, differ, found, nu=nu, free=free
-            )
-            for found, game in zip(rounds, games, strict=True)
-        ]
-        return [
-            point_of(eps, found, game, self._certificate(found, game))
-            for eps, found, game in zip(bounds, rounds, games, strict=True)
-        ]
-
-    def _certificate(self, found: Round, game: Lagrangian) -> Certificate:
-        return Certificate.of_round(
-            replace(found, n_calls=self.n_calls_),
-            game,
-            list(self.shares_.values())[-1],  # those that are certified
-            nu=self.nu_,
-            scope=self._scope,
-            mass=self.cells_.mass,
-        )
-
-    def _classifier(self, point: FrontierPoint) -> FairClassifier:
-        """Return the fitted classifier of a point."""
-        shared = ("estimator", "objective", "oracle", "nu", "sampling_slack", "random_state")
-        params = {name: getattr(self, name) for name in (*shared, "constraint_weights")}
-        constraint = with_eps(self.constraint, point.eps)
-        tallies = {
-            data: Tally.of_shares(self.cells_, point.mixture.shares(shares))
-            for data, shares in self.shares_.items()
-        }
-        game = self.lagrangian_.with_bound(point.eps)
-        members = point.mixture.members(self.pool_.classifiers)
-        result = FitResult(
-            RandomizedClassifier(members, point.mixture.weights, self.classes_, self._salt),
-            point.certificate,
-            constraint,
-            tallies,
-            violations_of(tallies, game, point.certificate),
-            self.nu_,
-            np.inf,
-            self.n_iter_,
-            self.n_calls_,
-            self.people_,
-        )
-        return FairClassifier(constraint=constraint, **params)._finish(result, features_of=self)
 
     def _over_same_pool(self, **changes: Any) -> Frontier:
         """Return a copy that differs in what is asked of the same classifiers."""

@@ -45,12 +45,13 @@ def least_random_of_pool(
     Parameters
     ----------
     game : Lagrangian
-        With its bounds as loosened.
+        As it was stated.
     s, disagreement : array of shape (P, C) and (P, P)
         Of the whole pool.
     free : int
         The number of the unconstrained classifier.
     """
+    game = game.relaxed(found.loosening)
     numbers = _considered(game, s, found, nu, free)
     return _chosen(game, s, numbers, disagreement[np.ix_(numbers, numbers)], found, nu, free)
 

@@ -11,6 +11,7 @@ from sklearn import config_context
 from sklearn.dummy import DummyClassifier
 
 from equipoise.cells.table import Array
+from equipoise.engines import engine_for
 from equipoise.estimators.base import Problem
 from equipoise.estimators.lottery import unconstrained
 from equipoise.game.cuts import Criteria, directions_of, find_cut
@@ -20,6 +21,7 @@ from equipoise.game.mixture import Mixture
 from equipoise.game.rounds import Round
 from equipoise.oracles.cut import LinearCut, scored, scores_of
 from equipoise.oracles.decisions import decisions
+from equipoise.oracles.deployment import check_shares
 from equipoise.oracles.plugin import PluginClassifier, PluginOracle, select
 from equipoise.oracles.specs import BestOf, OracleSpec, Refit
 from equipoise.rows.people import People
@@ -76,6 +78,30 @@ def check_one_rule(deterministic: Any, people: People, is_local: bool, spec: Ora
         raise ValueError(
             f"deterministic=True with oracle={spec!r}: scores out of fold come from models that "
             "are not kept. Use Plugin(), whose probabilities out of fold are, or Refit(cv=None)."
+        )
+
+
+def check_data_again(frontier: Any, deterministic: Any, people: People) -> None:
+    """Raise unless a fitted frontier can search for one rule on these people, those of its fit."""
+    if people.X is None or people.y is None:
+        raise ValueError(
+            "deterministic=True looks at single people, and a frontier keeps none. Pass the data "
+            "of fit again: at(eps, deterministic=True, X=X, y=y, sensitive_features=A)."
+        )
+    if not deterministic:
+        raise ValueError("X and y are for deterministic=True; without it at takes eps alone.")
+    kind = engine_for(people.X)
+    check_one_rule(deterministic, people, kind.is_local, frontier._oracle_spec())
+    if "recertified" in frontier.shares_:
+        raise ValueError(
+            "this frontier was certified on other data than its members were learned from; one "
+            "rule is searched for on the latter. Call at of the frontier that was fitted."
+        )
+    cells, known = frontier._open_new(people).cells, frontier.cells_
+    if cells.count.tolist() != known.count.tolist() or not np.allclose(cells.mass, known.mass):
+        raise ValueError(
+            f"got {cells.n_examples} people in {cells.n_cells} cells of other sizes than in the "
+            f"fit, which had {known.n_examples} in {known.n_cells}; expected its data again."
         )
 
 
@@ -232,6 +258,8 @@ def _of_probabilities(
     costs = [_costs_of(member, len(E)) for member in members]
     mean = sum(w * c / np.abs(c).sum() for w, c in zip(mixture.weights, costs, strict=True))
     starts = [np.linalg.lstsq(E, -c, rcond=None)[0] for c in [mean, *costs]]
+    again = [problem.engine.cells.sum(select(oracle.probabilities, c)) for c in costs]
+    check_shares(pool.s[mixture.indices], again, members)
     deployed = next(m for m in members if isinstance(m, PluginClassifier)).probabilities
     now = deployed(problem.people.X)
 
