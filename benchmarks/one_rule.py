@@ -54,7 +54,8 @@ NOTIONS = {"DP": DemographicParity, "EO": EqualizedOdds}
 BOUNDS = (0.01, 0.02, 0.05)
 #: The target: excess over a bound, and error above the mixture's.
 EXCESS, DEARER = 0.002, 0.0005
-#: On the test half, a rule that exceeds the bound by so much more than the mixture is fragile.
+#: On the test half, a rule that exceeds the bound by so much more than the mixture is fragile, if
+#: that is also beyond two standard errors of the difference.
 FRAGILE = 0.02
 LEARNER = LogisticRegression(max_iter=300)
 
@@ -128,31 +129,36 @@ def run_case(case: Case, model: FairClassifier, problem: Problem, part: Halves) 
     }
     result: dict[str, Any] = case._asdict()
     result["why"] = found["one rule"].why_by_lot
+    expected = {name: _expected(each, problem, part) for name, each in found.items()}
     for name, each in found.items():
-        result[name] = _measured(each, last, problem, part, case) | {"seconds": seconds[name]}
-    result["cut at 1/2"] = _at_one_half(last, problem, part, case)
+        result[name] = {
+            **_on_fit(each, last, problem),
+            **on_test(part, case, expected[name]),
+            "seconds": seconds[name],
+            "standard_error": standard_error(
+                expected[name] - expected["mixture"], part, case.notion
+            ),
+        }
+    halved = (expected["mixture"] >= 0.5).astype(float)
+    result["cut at 1/2"] = {"by_lot": 0.0, **on_test(part, case, halved)}
     return result
 
 
-def _measured(each: Round, last: Round, problem: Any, part: Halves, case: Case) -> dict[str, Any]:
-    excess = problem.lagrangian.gamma(each.mixture.shares(problem.pool.s)) - problem.lagrangian.c
+def _expected(each: Round, problem: Problem, part: Halves) -> NDArray:
+    """Return how often a mixture selects each person of the test half."""
     members = each.mixture.members(problem.pool.classifiers)
     weighted = list(zip(each.mixture.weights.tolist(), members, strict=True))
+    return _raw.expected_predictions(weighted, part.X_test)
+
+
+def _on_fit(each: Round, last: Round, problem: Problem) -> dict[str, Any]:
+    excess = problem.lagrangian.gamma(each.mixture.shares(problem.pool.s)) - problem.lagrangian.c
     return {
         "dearer": each.error - last.error,
         "excess": float(excess.max()),
         "by_lot": each.by_lot.share if each.by_lot is not None else None,
-        "members": len(members),
-        **on_test(part, case, _raw.expected_predictions(weighted, part.X_test)),
+        "members": len(each.mixture.indices),
     }
-
-
-def _at_one_half(last: Round, problem: Any, part: Halves, case: Case) -> dict[str, Any]:
-    """Return what deciding for what the mixture does more often would do, on the test half."""
-    members = last.mixture.members(problem.pool.classifiers)
-    weighted = list(zip(last.mixture.weights.tolist(), members, strict=True))
-    expected = _raw.expected_predictions(weighted, part.X_test)
-    return {"by_lot": 0.0, **on_test(part, case, (expected >= 0.5).astype(float))}
 
 
 def is_within(result: dict[str, Any]) -> bool:
@@ -165,7 +171,16 @@ def is_within(result: dict[str, Any]) -> bool:
 def is_fragile(result: dict[str, Any]) -> bool:
     """Whether one rule exceeds the bound on the test half by much more than the mixture."""
     worse = result["one rule"]["test_excess"] - max(result["mixture"]["test_excess"], 0.0)
-    return bool(result["one rule"]["by_lot"] == 0.0 and worse > FRAGILE)
+    most = max(FRAGILE, 2 * result["one rule"]["standard_error"])
+    return bool(result["one rule"]["by_lot"] == 0.0 and worse > most)
+
+
+def standard_error(difference: NDArray, part: Halves, notion: str) -> float:
+    """Return that of a difference between groups of decisions on the test half, the largest."""
+    y, A = part.y_test, part.A_test
+    events = [np.ones(len(y), bool)] if notion == "DP" else [y == 0, y == 1]
+    groups = [[difference[some & (a == A)] for a in np.unique(A)] for some in events]
+    return max(sum(d.var() / len(d) for d in each) ** 0.5 for each in groups)
 
 
 def summary(results: list[dict[str, Any]], oracle: str) -> str:

@@ -22,7 +22,7 @@ def people(seed, n=30, R=2, ties=False):
 
 def by_hand(selected, criteria):
     """The cost of a rule, from its definition."""
-    sums = criteria.offset + np.array([row for row in criteria.gain[selected]]).sum(axis=0)
+    sums = criteria.offset + np.array(list(criteria.gain[selected])).sum(axis=0)
     rows = sums[2:]
     excess = max((rows - criteria.high).max(), (criteria.low - rows).max())
     unmet = 2e-3 + 5.0 * excess if excess > 1e-10 else 0.0
@@ -89,7 +89,7 @@ def test_the_rule_found_is_within_the_bounds_and_near_the_mixture():
     criteria = Criteria(gain, offset, low, high, error)
     theta = find_cut(X, [first, second], criteria, np.random.default_rng(0), error)
     h = X @ theta > 0
-    rates = [h[A == a].mean() for a in (0, 1)]
+    rates = [h[a == A].mean() for a in (0, 1)]
     assert max(abs(rate - h.mean()) for rate in rates) <= max(high.max(), -low.min()) + 1e-9
     assert (h != y).mean() <= error + 1e-9
     np.testing.assert_allclose(criteria.sums(h)[:2], [np.abs(h - mixed).mean(), (h != y).mean()])

@@ -30,12 +30,16 @@ from equipoise.rows.people import People
 _UNSTABLE = 0.005
 #: What is aimed at instead where the first rule found does not pass.
 _AIM = 0.001
-#: Directions of a plug-in cut besides the error's and the constant: those of largest multipliers.
+#: Directions of a plug-in cut besides the error's and the constant: the inequalities of largest
+#: multipliers, and as many single cells.
 _MOST_DIRECTIONS = 8
 #: Scores of so many other classifiers of a refit pool.
 _MOST_OTHERS = 4
-#: Searches along lines look at so many people; the last ones at all.
-_MOST_ROWS = 200_000
+#: Searches along lines look at so many people; the last few at all.
+_MOST_ROWS = 50_000
+
+
+_LAST_LINES = 40
 
 
 class Basis(NamedTuple):
@@ -176,12 +180,12 @@ class _Trial:
             B = np.vstack([B, self.basis.deployed])
             criteria = criteria.stacked(self.criteria(self.basis.mixed_deployed, _AIM))
         rng = np.random.default_rng(0)
-        starts = self.basis.starts
+        rows = np.arange(len(B))
         if len(B) > _MOST_ROWS:
             rows = np.sort(rng.choice(len(B), _MOST_ROWS, replace=False))
-            few = criteria.of_sample(rows)
-            starts = [find_cut(B[rows], starts, few, rng, self.aim)]
-        theta = find_cut(B, starts, criteria, rng, self.aim)
+        theta = find_cut(B[rows], self.basis.starts, criteria.of_sample(rows), rng, self.aim)
+        if len(B) > _MOST_ROWS:
+            theta = find_cut(B, [theta], criteria, rng, self.aim, lines=_LAST_LINES, retries=0)
         rule = self.basis.make(theta)
         s = self.shares(rule)
         return Tried(rule, s, self.reason(rule, s))
@@ -252,7 +256,8 @@ def _of_probabilities(
     rows = np.column_stack([found.multipliers, mixture.multipliers]).max(axis=1)
     prices = [np.abs(game.gamma_slope.T * rows).sum(axis=1) @ np.abs(slope) for slope in slopes]
     few = np.sort(np.argsort(-np.array(prices), kind="stable")[:_MOST_DIRECTIONS])
-    columns = [-game.error_slope, *slopes[few], np.ones(len(game.error_slope))]
+    cells = np.eye(len(game.error_slope))[: _MOST_DIRECTIONS if len(few) < _MOST_DIRECTIONS else 0]
+    columns = [-game.error_slope, *slopes[few], *cells, np.ones(len(game.error_slope))]
     E = np.column_stack([column / max(np.abs(column).max(), 1e-300) for column in columns])
     members = mixture.members(pool.classifiers)
     costs = [_costs_of(member, len(E)) for member in members]

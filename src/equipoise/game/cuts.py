@@ -25,9 +25,9 @@ from equipoise.game.lagrangian import Lagrangian
 #: any violation costs besides, beyond rounding: a rule within the bounds is worth a little error.
 _DISTANCE, _ERROR, _VIOLATION, _UNMET, _MET = 0.1, 2.0, 5.0, 2e-3, 1e-10
 #: Searches along a line from one start, and how many in a row may find nothing.
-_LINES, _IDLE = 60, 16
+_LINES, _IDLE = 200, 40
 #: Starts between others, where these lead nowhere.
-_RETRIES = 8
+_RETRIES = 24
 #: Cuts that are closer than this, relative to their distance from zero, are ties.
 _TIE = 1e-9
 #: Gains in cost below this are rounding.
@@ -158,7 +158,14 @@ def search_line(scores: Array, slopes: Array, criteria: Criteria) -> tuple[float
 
 
 def find_cut(
-    B: Array, starts: Sequence[Array], criteria: Criteria, rng: np.random.Generator, enough: float
+    B: Array,
+    starts: Sequence[Array],
+    criteria: Criteria,
+    rng: np.random.Generator,
+    enough: float,
+    *,
+    lines: int = _LINES,
+    retries: int = _RETRIES,
 ) -> Array:
     """Return theta of the rule ``B theta > 0`` of least cost that searches along lines find.
 
@@ -168,12 +175,14 @@ def find_cut(
     starts : sequence of arrays of shape (q,)
     enough : float
         The error that a rule may have: within it and the bounds, no further starts are tried.
+    lines, retries : int
+        Searches from each start, and further starts between the given ones.
     """
     known = [_unit(start) for start in starts if np.any(start)]
     best, least = known[0], np.inf
 
     def further() -> Iterator[Array]:
-        for _ in range(_RETRIES):
+        for _ in range(retries):
             sums = criteria.sums(B @ best > 0)
             if criteria.violation(sums) <= 0 and sums[1] <= enough:
                 return
@@ -181,18 +190,20 @@ def find_cut(
             yield _unit(rng.dirichlet(np.ones(len(known))) @ np.array(known) + noise)
 
     for start in chain(known, further()):
-        theta, cost = _descend(B, start, criteria, _lines(start, known, rng))
+        theta, cost = _descend(B, start, criteria, _lines(start, known, rng, lines))
         if cost < least:
             best, least = theta, cost
     return best
 
 
-def _lines(start: Array, others: Sequence[Array], rng: np.random.Generator) -> Iterator[Array]:
+def _lines(
+    start: Array, others: Sequence[Array], rng: np.random.Generator, n_lines: int
+) -> Iterator[Array]:
     """Yield directions: to the other starts, then axes and random ones in turn, last axis first."""
     axes = np.eye(len(start))[::-1]
     yield axes[0]
     yield from (other - start for other in others if other is not start)
-    for number in range(_LINES):
+    for number in range(n_lines):
         yield axes[number // 2 % len(axes)] if number % 2 else rng.normal(size=len(start))
 
 
