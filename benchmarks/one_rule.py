@@ -210,10 +210,11 @@ def summary(results: list[dict[str, Any]], oracle: str) -> str:
     header = ["", "error - mixture's, fit", "largest excess, fit", "error - mixture's, test"]
     header += ["excess, test", "largest", "drawn (largest)", "seconds"]
     within, said = sum(map(is_within, some)), sum(bool(result["why"]) for result in some)
-    fragile = sum(map(is_fragile, some))
+    fragile, flagged = sum(map(is_fragile, some)), sum("fragile" in r["why"] for r in some)
     return (
-        f"{oracle}: {within} of {len(some)} within the target, {said} returned as the least random "
-        f"mixture with the reason, {fragile} fragile and not said to be.\n\n"
+        f"{oracle}: {within} of {len(some)} are one rule within the target. {said} are the least "
+        f"random mixture with the reason; for {flagged} of these a rule met the bounds and was "
+        f"flagged as fragile. Fragile on the test half and not flagged: {fragile}.\n\n"
         + markdown_table(header, rows)
     )
 

@@ -40,6 +40,8 @@ _MOST_ROWS = 50_000
 
 
 _LAST_LINES = 40
+#: Further starts of the second search, where the first rule is fragile: few of these are to be had.
+_STACKED_RETRIES = 4
 
 
 class Basis(NamedTuple):
@@ -183,7 +185,8 @@ class _Trial:
         rows = np.arange(len(B))
         if len(B) > _MOST_ROWS:
             rows = np.sort(rng.choice(len(B), _MOST_ROWS, replace=False))
-        theta = find_cut(B[rows], self.basis.starts, criteria.of_sample(rows), rng, self.aim)
+        few, tries = criteria.of_sample(rows), {"retries": _STACKED_RETRIES} if stacked else {}
+        theta = find_cut(B[rows], self.basis.starts, few, rng, self.aim, **tries)
         if len(B) > _MOST_ROWS:
             theta = find_cut(B, [theta], criteria, rng, self.aim, lines=_LAST_LINES, retries=0)
         rule = self.basis.make(theta)
