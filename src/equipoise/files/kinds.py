@@ -16,8 +16,9 @@ from equipoise.estimators.frontier_point import FrontierPoint
 from equipoise.estimators.grid_search import Candidate, GridSearch
 from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.estimators.reductions import ExponentiatedGradient, FairClassifier
-from equipoise.game.certificate import Certificate, Evidence, Scope
+from equipoise.game.certificate import Certificate, Scope
 from equipoise.game.column_generation import Queries
+from equipoise.game.evidence import Evidence
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.least_random import Lottery
 from equipoise.game.mixture import Mixture

@@ -12,10 +12,10 @@ import numpy as np
 from equipoise.cells.table import Array
 from equipoise.constraints.groups import group_name
 from equipoise.constraints.moments import Row
+from equipoise.game.evidence import Evidence
 from equipoise.game.feasibility import Conflict
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian, is_met
 from equipoise.game.least_random import Lottery
-from equipoise.game.mixture import Mixture
 from equipoise.game.rounds import Round
 
 #: A classifier whose selection rates differ by no more than this between cells is called constant.
@@ -43,56 +43,6 @@ class Scope(Enum):
     WHOLE_CLASS = "over the whole class"
     ORACLE = "relative to the oracle"
     POOL = "over mixtures of the classifiers known"
-
-
-@dataclass(frozen=True, eq=False)
-class Evidence:
-    """All that a certificate follows from: a few numbers for each cell, and no rows.
-
-    Attributes
-    ----------
-    lagrangian : Lagrangian
-        The game, with its bounds as loosened.
-    shares : array of shape (P, C)
-        The selected shares of all classifiers in the pool.
-    mixture : Mixture
-        Q.
-    queries, slack_queries : arrays of shape (T, K)
-        The multipliers whose best responses are in the pool: those that prove the lower value,
-        and those that prove how much the bounds must be loosened.
-    """
-
-    lagrangian: Lagrangian
-    shares: Array
-    mixture: Mixture
-    queries: Array
-    slack_queries: Array
-
-    def lower(self) -> float:
-        """Return the best dual bound that the queries prove."""
-        if not len(self.queries):
-            return -np.inf
-        return self.lagrangian.lower(self.shares, self.queries)[0]
-
-    def upper(self) -> float:
-        """Return the value of Q."""
-        return self.lagrangian.upper(self.mean_shares())
-
-    def numbers(self) -> dict[str, float]:
-        """Return the numbers of a certificate that follow from this, by name."""
-        mean, lower, upper = self.mean_shares(), self.lower(), self.upper()
-        return {
-            "error": float(self.lagrangian.error(mean)),
-            "violation": float(self.lagrangian.violation(mean)),
-            "lower": lower,
-            "upper": upper,
-            "gap": max(upper - lower, 0.0),
-            "free_error": float(self.lagrangian.error(self.shares).min()),
-        }
-
-    def mean_shares(self) -> Array:
-        """Return s(Q)."""
-        return self.mixture.shares(self.shares)
 
 
 @dataclass(frozen=True, eq=False)

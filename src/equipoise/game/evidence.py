@@ -1,0 +1,61 @@
+"""Evidence: what a certificate follows from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from equipoise.cells.table import Array
+from equipoise.game.lagrangian import Lagrangian
+from equipoise.game.mixture import Mixture
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """All that a certificate follows from: a few numbers for each cell, and no rows.
+
+    Attributes
+    ----------
+    lagrangian : Lagrangian
+        The game, with its bounds as loosened.
+    shares : array of shape (P, C)
+        The selected shares of all classifiers in the pool.
+    mixture : Mixture
+        Q.
+    queries, slack_queries : arrays of shape (T, K)
+        The multipliers whose best responses are in the pool: those that prove the lower value,
+        and those that prove how much the bounds must be loosened.
+    """
+
+    lagrangian: Lagrangian
+    shares: Array
+    mixture: Mixture
+    queries: Array
+    slack_queries: Array
+
+    def lower(self) -> float:
+        """Return the best dual bound that the queries prove."""
+        if not len(self.queries):
+            return -np.inf
+        return self.lagrangian.lower(self.shares, self.queries)[0]
+
+    def upper(self) -> float:
+        """Return the value of Q."""
+        return self.lagrangian.upper(self.mean_shares())
+
+    def numbers(self) -> dict[str, float]:
+        """Return the numbers of a certificate that follow from this, by name."""
+        mean, lower, upper = self.mean_shares(), self.lower(), self.upper()
+        return {
+            "error": float(self.lagrangian.error(mean)),
+            "violation": float(self.lagrangian.violation(mean)),
+            "lower": lower,
+            "upper": upper,
+            "gap": max(upper - lower, 0.0),
+            "free_error": float(self.lagrangian.error(self.shares).min()),
+        }
+
+    def mean_shares(self) -> Array:
+        """Return s(Q)."""
+        return self.mixture.shares(self.shares)
