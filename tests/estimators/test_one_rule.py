@@ -103,11 +103,11 @@ def test_a_frontier_takes_its_data_again(people):
         frontier.at(0.03, deterministic=True)
     with pytest.raises(ValueError, match="are for deterministic=True"):
         frontier.at(0.03, **data)
+    some = {name: values[1:] for name, values in data.items()}
     with pytest.raises(ValueError, match="expected its data again"):
-        some = {name: values[1:] for name, values in data.items()}
         frontier.at(0.03, deterministic=True, **some)
+    again = frontier.recertify(**data)
     with pytest.raises(ValueError, match="frontier that was fitted"):
-        again = frontier.recertify(**data)
         again.at(0.03, deterministic=True, **data)
 
 
