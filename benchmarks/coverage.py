@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from equipoise import metrics
 from equipoise.cells import Cells
 from equipoise.constraints import EqualizedOdds
-from equipoise.metrics.tallies import Tally
+from equipoise.metrics.audit import Tally
 from equipoise.metrics.violations import Meter
 
 Array = NDArray[np.float64]

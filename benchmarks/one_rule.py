@@ -38,8 +38,7 @@ from equipoise.datasets import load_adult, load_compas, load_dutch_census, load_
 from equipoise.estimators.base import Problem
 from equipoise.estimators.lottery import measured, with_least_random
 from equipoise.estimators.one_rule import with_one_rule
-from equipoise.game.pool import Pool
-from equipoise.game.rounds import Limits, Round, run
+from equipoise.game.rounds import Limits, Pool, Round, run
 from equipoise.rows.people import People
 
 DATA: dict[str, tuple[Callable[[], Any], str]] = {

@@ -34,7 +34,7 @@ from sklearn.model_selection import train_test_split
 from equipoise import DemographicParity, Frontier
 from equipoise.cells import Cells
 from equipoise.datasets import load_adult
-from equipoise.oracles.folds import make_folds
+from equipoise.oracles.cross_fit import make_folds
 
 BOUNDS = np.geomspace(0.001, 0.1, 20)
 FEW = [0.005, 0.01, 0.02, 0.05, 0.1]

@@ -18,7 +18,7 @@ import numpy as np
 from _machine import markdown_table
 
 from equipoise import DemographicParity, Probabilities
-from equipoise.metrics.tallies import Tally
+from equipoise.metrics.audit import Tally
 from equipoise.metrics.violations import Meter
 from equipoise.rows.people import People
 

@@ -28,3 +28,8 @@ def raw_shares(model, X, y, A):
     """The share of everybody that is selected with each label in each group, from raw arrays."""
     h = np.asarray(model.predict(X)).astype(bool)
     return [(h & (a == A) & (y == b)).mean() for a in np.unique(A) for b in (0, 1)]
+
+
+def restless(X):
+    """Return other rows each time; here, so that workers can import it."""
+    return X + np.random.default_rng().normal(scale=3.0, size=X.shape)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from equipoise.experiments.comparisons import envelope_error
-from equipoise.plotting import convex_envelope, pareto
+from equipoise.plotting import MonitorDisplay, convex_envelope, pareto
 
 
 def cheapest_mixture(points, violation):
@@ -33,3 +33,11 @@ def test_nobody_beats_a_point_on_the_pareto_frontier():
     for at, point in enumerate(points):
         beaten = ((points <= point).all(axis=1) & (points < point).any(axis=1)).any()
         assert (point.tolist() in points[chosen].tolist()) == (not beaten), at
+
+
+def test_a_monitor_is_drawn_in_powers_of_ten():
+    pytest.importorskip("matplotlib")
+    display = MonitorDisplay([np.log(10), 2000.0], alarm_at=100.0, alarm_day=2).plot()
+    assert display.line_.get_ydata() == pytest.approx([0, 1, 2000 / np.log(10)])
+    alarm = display.ax_.lines[1].get_ydata()
+    assert alarm[0] == pytest.approx(2)

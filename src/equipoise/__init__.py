@@ -26,6 +26,7 @@ from equipoise.estimators import (
     Frontier,
     FrontierPoint,
     GridSearch,
+    Monitor,
     RandomizedClassifier,
 )
 from equipoise.files import load, save
@@ -45,6 +46,7 @@ __all__ = [
     "GridSearch",
     "RandomizedClassifier",
     "ResampledClassifier",
+    "Monitor",
     "Certificate",
     "DemographicParity",
     "EqualizedOdds",

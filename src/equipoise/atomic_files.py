@@ -25,23 +25,9 @@ except ImportError:  # Windows, where a file that is open cannot be removed: it 
 def new_file(path: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
     """Give a path to write to; once the block has ended well, that file takes the name ``path``.
 
-    Parameters
-    ----------
-    path : str or Path
-        Its folder must exist.
-    overwrite : bool, default=False
-        Whether a file that has this name is replaced. If not, one that appears while the block
-        runs is left alone too.
+    A file that has this name is replaced if ``overwrite`` is True. If not, it is an error, and one
+    that appears while the block runs is left alone too.
 
-    Raises
-    ------
-    FileExistsError
-        If there is such a file and ``overwrite`` is False.
-    FileNotFoundError
-        If there is no such folder.
-
-    Examples
-    --------
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     with new_file(f"{folder}/note.txt") as partial:
@@ -58,7 +44,8 @@ def new_file(path: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
     try:
         yield partial
         partial.chmod(0o666 & ~_umask())  # mkstemp's file is its owner's only
-        _flush(partial)
+        with partial.open("rb+") as file:
+            os.fsync(file.fileno())
         if fcntl is None:
             held.close()  # Windows renames no open file
         _rename(partial, path, overwrite)
@@ -129,11 +116,6 @@ def _rename(partial: Path, path: Path, overwrite: bool) -> None:
     except OSError:  # a file system without hard links
         check_free(path)
         partial.replace(path)
-
-
-def _flush(path: Path) -> None:
-    with path.open("rb+") as file:
-        os.fsync(file.fileno())
 
 
 def _umask() -> int:

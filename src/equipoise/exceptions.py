@@ -8,12 +8,14 @@ UserWarning
     ├── CheckpointWarning    a file of a checkpoint is damaged or another fit's, and was not used
     ├── ConstantDecisionWarning   a result selects nobody, or everybody
     ├── NothingComparedWarning    there is one group only, or bounds that nothing can exceed
-    ├── AbsentGroupWarning        a group of the fit is not among the people measured
+    ├── AbsentGroupWarning        a group is in the fit or among the people measured, not in both
+    ├── RepeatedBatchWarning      a monitor is given people whom it has counted before
     └── LotteryWarning            one rule was asked for, and some are decided by lot all the same
 
 ValueError
-└── ModelFileError           a model file is damaged, of a newer version, or no model file
-    └── UntrustedTypeError   it holds types that loading was not told to trust
+├── ModelFileError           a model file is damaged, of a newer version, or no model file
+│   └── UntrustedTypeError   it holds types that loading was not told to trust
+└── MonitorStateError        the state of a monitor is damaged, or of another model
 
 RuntimeError
 ├── DeploymentError          a classifier does not decide as it did when it was measured
@@ -52,7 +54,11 @@ class NothingComparedWarning(EquipoiseWarning):
 
 
 class AbsentGroupWarning(EquipoiseWarning):
-    """A group of the fit is not among the people measured, so nothing is known about it."""
+    """A group is in the fit or among the people measured, not in both: nothing is known of it."""
+
+
+class RepeatedBatchWarning(EquipoiseWarning):
+    """A monitor is given people whom it has counted before; they count again."""
 
 
 class LotteryWarning(EquipoiseWarning):
@@ -73,6 +79,10 @@ class UntrustedTypeError(ModelFileError):
             "of a type runs that type's code. If you know where the file comes from, allow them: "
             f"load(path, trusted={types!r})."
         )
+
+
+class MonitorStateError(ValueError):
+    """A file is not the state of a monitor that can be read, or that of another model."""
 
 
 class DeploymentError(RuntimeError):

@@ -49,7 +49,7 @@ def test_reweighting_interpolates(spy, scale):
 
 
 def test_reweighting_says_when_independence_is_impossible():
-    with pytest.warns(EmptyCellWarning, match="'f' with label 1"):
+    with pytest.warns(EmptyCellWarning, match="belongs to f with label 1"):
         Reweighting(LogisticRegression()).fit(
             [[0], [1], [2], [3]], [0, 0, 0, 1], sensitive_features=list("ffmm")
         )

@@ -103,3 +103,17 @@ def test_raw_measures_by_hand(script):
     assert raw.error(expected, y) == pytest.approx((0 + 0.5 + 0.25 + 0) / 4)
     assert raw.demographic_parity(expected, y, group) == pytest.approx(0.625 - 0.4375)
     assert raw.equalized_odds(expected, y, group) == pytest.approx(0.25)
+
+
+def test_model_file(script, monkeypatch, capsys):
+    pytest.importorskip("skops.io", reason="model files need skops: equipoise[files]")
+    model_file = script("model_file")
+    text = run(model_file, monkeypatch, capsys, "--rows", 600)
+    ((default, kept),) = read_tables(text)
+    assert [default["options"], kept["options"]] == ["default", "--keep-text note"]
+    for row in (default, kept):
+        whole = ("file, bytes", "expanded, bytes", "names in it")
+        size, expanded, names = (int(row[name].replace(",", "")) for name in whole)
+        assert 0 < size < expanded
+        assert names == 0
+        assert float(row["seconds to open"]) > 0

@@ -19,8 +19,14 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 import equipoise as eq
 import equipoise.constraints
 from equipoise.cells.layered import LayeredCells
-from equipoise.cells.rows import Cells
-from equipoise.constraints import Constraint, TreatmentEquality, UtilityParity
+from equipoise.cells.table import Cells
+from equipoise.constraints import (
+    Calibration,
+    Constraint,
+    PredictiveParity,
+    TreatmentEquality,
+    UtilityParity,
+)
 
 NAMES = {
     "DemographicParity": "DemographicParity",
@@ -381,3 +387,9 @@ def test_minimax_with_a_learner_beats_the_unconstrained_worst_group() -> None:
     assert worst <= max((free != y)[group].mean() for group in both) + 1e-9
     assert worst == pytest.approx(clf.certificate_.worst_rate[1], abs=1e-6)
     assert "worst group" in str(clf.certificate_)
+
+
+@pytest.mark.parametrize("refused", [PredictiveParity, Calibration])
+def test_what_is_not_linear_is_refused(refused) -> None:
+    with pytest.raises(ValueError, match="require the event to depend on h"):
+        refused(eps=0.02)

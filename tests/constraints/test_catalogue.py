@@ -27,7 +27,7 @@ from equipoise.constraints import (
     TruePositiveRateParity,
     UtilityParity,
 )
-from equipoise.files.kinds import KINDS
+from equipoise.files.state import KINDS
 
 
 def test_names_of_fairlearn() -> None:

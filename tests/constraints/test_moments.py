@@ -28,6 +28,7 @@ from equipoise.constraints import (
     TreatmentEquality,
     rate,
 )
+from equipoise.constraints.moments import Event, event_mask, tabulate, utility_table
 from equipoise.exceptions import SmallGroupWarning
 
 WITH_EPS = [kind for kind in CATALOGUE if "eps" in {field.name for field in fields(kind)}]
@@ -145,3 +146,37 @@ def test_the_side_is_the_sign_of_the_group(crowd: Crowd) -> None:
     for k, row in enumerate(moments.rows):
         members = (crowd.columns[on] == row.group).astype(float)
         assert row.side * ((moments.M @ moments.mu(cells.sum(members))) - gamma[0])[k] > 0
+
+
+@pytest.mark.parametrize(
+    ("event", "words", "names"),
+    [
+        (Event(), "", ()),
+        (Event(label=0), " given label 0", ("label=0",)),
+        (Event("old"), " within old", ("old",)),
+        (Event("old", 1), " within old given label 1", ("old, label=1", "old", "label=1")),
+    ],
+)
+def test_events_in_words_and_by_name(event: Event, words: str, names) -> None:
+    assert str(event) == words
+    assert event.names == names
+
+
+def test_masks_agree_with_the_columns_of_the_cells() -> None:
+    cells = cells_of(random_crowd(0, columns=2, control=True))
+    sex, race, old = cells.sensitive["sex"], cells.sensitive["race"], cells.control["stratum"]
+    expected = (sex == "a") & (old == "old") & (cells.label == 1)
+    condition = {"sex": "a", "stratum": ["old"], "label": 1}
+    np.testing.assert_array_equal(event_mask(condition, cells), expected)
+    found = event_mask(lambda who: who["sex"] == "a" or who["race"] == "b", cells)
+    np.testing.assert_array_equal(found, (sex == "a") | (race == "b"))
+    assert event_mask(None, cells).all()
+
+
+def test_tables_functions_and_names() -> None:
+    cells = cells_of(random_crowd(0))
+    by_label = np.array([[0.0, 1.0], [0.25, 0.5]])
+    expected = np.array([by_label[label] for label in cells.label])
+    np.testing.assert_array_equal(utility_table(by_label, cells), expected)
+    np.testing.assert_array_equal(tabulate(lambda a, y, h: by_label[y, h], cells), expected)
+    assert utility_table("profit", cells) == "profit"

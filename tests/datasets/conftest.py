@@ -14,6 +14,7 @@ import pytest
 import sklearn.datasets._openml as sklearn_openml
 
 from equipoise.datasets import download as downloading
+from equipoise.datasets.loaders import SOURCES
 from equipoise.datasets.source import Facts
 
 
@@ -86,13 +87,13 @@ def silence(monkeypatch):
 def publish(server, monkeypatch):
     """Return a function that serves a file as the publisher's, with facts to match."""
 
-    def serve(module, content: bytes, rows: int, attribute: str = "_SOURCE", **changes) -> str:
-        source = getattr(module, attribute)
+    def serve(name: str, content: bytes, rows: int, **changes) -> str:
+        source = SOURCES[name]
         path = f"/{source.file}"
         server.answers[path] = content
         facts = {"facts": (Facts(rows, {}),), "url": server.url(path), "sha256": None}
         changed = dataclasses.replace(source, **(facts | changes))
-        monkeypatch.setattr(module, attribute, changed)
+        monkeypatch.setitem(SOURCES, name, changed)
         return path
 
     return serve
@@ -137,8 +138,8 @@ def openml(server, monkeypatch):
         monkeypatch.setattr(sklearn_openml, name, server.url(f"/{path}/{{}}"))
     monkeypatch.setattr(sklearn_openml, "_DATA_QUALITIES", server.url("/qualities/{}"))
 
-    def serve(module, frame: pd.DataFrame, target: str, **changes) -> None:
-        data_id, content = module._SOURCE.openml, arff(frame)
+    def serve(name: str, frame: pd.DataFrame, target: str, **changes) -> None:
+        data_id, content = SOURCES[name].openml, arff(frame)
         server.answers["/made.arff"] = content
         description = {
             "id": str(data_id),
@@ -155,16 +156,16 @@ def openml(server, monkeypatch):
         features = [
             {
                 "index": str(at),
-                "name": name,
+                "name": column,
                 "data_type": "nominal"
-                if isinstance(frame[name].dtype, pd.CategoricalDtype)
+                if isinstance(frame[column].dtype, pd.CategoricalDtype)
                 else "numeric",
-                "is_target": str(name == target).lower(),
+                "is_target": str(column == target).lower(),
                 "is_ignore": "false",
                 "is_row_identifier": "false",
-                "number_of_missing_values": str(frame[name].isna().sum()),
+                "number_of_missing_values": str(frame[column].isna().sum()),
             }
-            for at, name in enumerate(frame)
+            for at, column in enumerate(frame)
         ]
         for path, body in (
             ("data", {"data_set_description": description | changes}),
@@ -173,6 +174,6 @@ def openml(server, monkeypatch):
         ):
             server.answers[f"/{path}/{data_id}"] = json.dumps(body).encode()
         facts = (Facts(len(frame), {}),)
-        monkeypatch.setattr(module, "_SOURCE", dataclasses.replace(module._SOURCE, facts=facts))
+        monkeypatch.setitem(SOURCES, name, dataclasses.replace(SOURCES[name], facts=facts))
 
     return serve

@@ -19,9 +19,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from equipoise.datasets import (
-    acs_income,
-    dutch_census,
-    law_school,
     load_acs_income,
     load_compas,
     load_credit_default,
@@ -30,7 +27,7 @@ from equipoise.datasets import (
     load_german_credit,
     load_law_school,
 )
-from equipoise.datasets import compas as compas_module
+from equipoise.datasets.loaders import SOURCES
 
 pd = pytest.importorskip("pandas", reason="the reference copies are read with pandas")
 pytest.importorskip("pyarrow", reason="the reference copies are Parquet files")
@@ -261,7 +258,7 @@ def test_description_of_acs_income(reference):
     text = load_acs_income(data_home=SHARED, states=["WY"]).DESCR
     assert f"{frame.label.sum():,} ({100 * frame.label.mean():.2f} %)" in text
     lines = [line.split() for line in text.splitlines()]
-    for column, names in (("SEX", acs_income._SEX), ("RAC1P", acs_income._RACE)):
+    for column, names in ((key, SOURCES["acs_income_2018"].names[key]) for key in ("SEX", "RAC1P")):
         for code, group in frame.groupby(column, observed=True).label:
             row = [*names[code].split(), f"{len(group):,}", f"{100 * group.mean():.2f}", "%"]
             assert row in lines
@@ -329,7 +326,7 @@ def write_csv(frame, extra: dict[str, str], blank: str = "") -> bytes:
 def test_propublicas_format(file, reference):
     frame = reference(file).drop(columns=["c_jail_days", "label"])
     frame = frame.drop(columns=frame.select_dtypes(bool).columns)
-    source = compas_module._FULL_SOURCE if file == "compas" else compas_module._TWO_YEARS_SOURCE
+    source = SOURCES[file]
     content = write_csv(frame, {"name": "jane doe", "decile_score": "99"})  # the second is ignored
     table = source.verify(source.parse(content), "the copy")
     for name, expected in reference(file).items():
@@ -344,7 +341,9 @@ def test_propublicas_format(file, reference):
 
 def test_format_of_the_law_school_file(reference):
     frame = reference("law_school").drop(columns=["paper_subset", "label"])
-    table = law_school._SOURCE.verify(law_school._parse(write_csv(frame, {}, " ")), "the copy")
+    table = SOURCES["law_school"].verify(
+        SOURCES["law_school"].parse(write_csv(frame, {}, " ")), "the copy"
+    )
     for name, expected in reference("law_school").items():
         found, known = pd.Series(table[name].to_pandas()), expected.notna()
         np.testing.assert_array_equal(found.notna(), known, err_msg=name)
@@ -357,6 +356,6 @@ def test_format_of_the_dutch_census(reference):
     head = "".join(f"@attribute {name.title()} {{1,2}}\n" for name in frame)
     body = "\n".join(",".join(row) for row in frame.astype(str).itertuples(index=False))
     content = f"@relation census\n\n{head}\n@data\n\n{body}\n".encode()
-    table = dutch_census._SOURCE.verify(dutch_census._parse(content), "the copy")
+    table = SOURCES["dutch_census"].verify(SOURCES["dutch_census"].parse(content), "the copy")
     for name, expected in reference("dutch_census").items():
         np.testing.assert_array_equal(table[name].to_array(), expected.astype(object), err_msg=name)

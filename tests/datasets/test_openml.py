@@ -9,14 +9,8 @@ import pandas as pd
 import pytest
 from publishers import kept
 
-from equipoise.datasets import (
-    acs_income,
-    credit_default,
-    diabetes130,
-    load_acs_income,
-    load_credit_default,
-    load_diabetes130,
-)
+from equipoise.datasets import load_acs_income, load_credit_default, load_diabetes130
+from equipoise.datasets.loaders import SOURCES
 
 
 def clients(nominal: bool) -> pd.DataFrame:
@@ -33,7 +27,7 @@ def clients(nominal: bool) -> pd.DataFrame:
 @pytest.mark.parametrize("nominal", [False, True])
 def test_credit_default_from_openml(openml, cache, server, nominal):
     frame = clients(nominal)
-    openml(credit_default, frame, "y")
+    openml("credit_default", frame, "y")
     credit = load_credit_default(as_frame=True)
     assert credit.target.tolist() == [0, 1] * 10
     assert credit.sensitive["gender"].tolist() == ["male", "female"] * 10
@@ -47,7 +41,7 @@ def test_credit_default_from_openml(openml, cache, server, nominal):
 
 
 def test_credit_default_with_other_columns(openml):
-    openml(credit_default, clients(nominal=False).drop(columns="x5"), "y")
+    openml("credit_default", clients(nominal=False).drop(columns="x5"), "y")
     with pytest.raises(OSError, match="expected 24 columns, found 23"):
         load_credit_default()
 
@@ -69,7 +63,7 @@ def test_acs_income_from_openml(openml):
             "PINCP": [50_000.0, 50_001.0, 90_000.0],
         }
     )
-    openml(acs_income, frame, "PINCP")
+    openml("acs_income_2018", frame, "PINCP")
     acs = load_acs_income(as_frame=True)
     assert acs.target.tolist() == [0, 1, 1]
     assert acs.state.tolist() == ["CA", "PR", "NY"]
@@ -84,7 +78,7 @@ def test_acs_income_from_openml(openml):
 
 
 def test_diabetes130_from_openml(openml):
-    kinds = diabetes130._KINDS
+    kinds = SOURCES["diabetes130"].kinds
     frame = pd.DataFrame(
         {
             name.replace("_", "-") if name.startswith("gl") else name: (
@@ -98,7 +92,7 @@ def test_diabetes130_from_openml(openml):
     frame["admission_type_id"] = [1, 2, 1]
     frame["readmitted"] = pd.Categorical(["<30", ">30", "NO"])
     frame["max_glu_serum"] = pd.Categorical(["None", ">300", "Norm"])
-    openml(diabetes130, frame, "readmitted")
+    openml("diabetes130", frame, "readmitted")
     diabetes = load_diabetes130(as_frame=True)
     assert diabetes.target.tolist() == [1, 0, 0]
     assert diabetes.sensitive["race"].tolist() == ["Asian", "Unknown", "Other"]
@@ -124,7 +118,7 @@ def test_diabetes130_from_openml(openml):
     ids=["missing", "unknown", "cut off", "checksum", "nonsense"],
 )
 def test_openml_that_fails(openml, server, cache, answers, changes, message):
-    openml(credit_default, clients(nominal=False), "y", **changes)
+    openml("credit_default", clients(nominal=False), "y", **changes)
     server.answers |= answers
     before = socket.getdefaulttimeout()
     with pytest.raises(OSError, match=message) as raised:
@@ -139,7 +133,7 @@ def test_openml_that_fails(openml, server, cache, answers, changes, message):
 @pytest.mark.filterwarnings("ignore:A network error")
 @pytest.mark.filterwarnings("ignore:Invalid cache")
 def test_openml_that_is_silent(openml, server, cache, silence):
-    openml(credit_default, clients(nominal=False), "y")
+    openml("credit_default", clients(nominal=False), "y")
     server.answers["/data/42477"] = silence
     with pytest.raises(OSError, match="timed out"):
         load_credit_default()

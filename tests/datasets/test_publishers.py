@@ -10,22 +10,19 @@ import numpy as np
 import pytest
 from publishers import COMPAS_HEADER, DEFENDANTS, DUTCH_ARFF, GERMAN_DATA, LAW_CSV, compas_csv, kept
 
-from equipoise.datasets import compas as compas_module
 from equipoise.datasets import (
-    dutch_census,
-    german_credit,
-    law_school,
     load_acs_income,
     load_compas,
     load_dutch_census,
     load_german_credit,
     load_law_school,
 )
+from equipoise.datasets.loaders import SOURCES
 from equipoise.datasets.source import Facts
 
 
 def test_compas_from_the_publisher(publish, cache, server):
-    path = publish(compas_module, compas_csv(), 8, "_FULL_SOURCE")
+    path = publish("compas", compas_csv(), 8)
     compas = load_compas(as_frame=True)
     assert compas.frame["id"].tolist() == [1, 2]
     assert compas.target.tolist() == [1, 0]
@@ -43,7 +40,7 @@ def test_compas_from_the_publisher(publish, cache, server):
 
 
 def test_names_are_not_kept(publish, cache):
-    publish(compas_module, compas_csv(), 8, "_FULL_SOURCE")
+    publish("compas", compas_csv(), 8)
     compas = load_compas(as_frame=True)
     assert not {"name", "first", "last", "dob", "c_case_number"} & set(compas.frame)
     with np.load(cache / "compas.npz") as archive:
@@ -60,14 +57,14 @@ def test_two_years_file_is_another(publish):
     header = [*COMPAS_HEADER, "two_year_recid", "start", "end", "event"]
     lines = io.StringIO()
     csv.writer(lines).writerows([header, *([p[name] for name in header] for p in people)])
-    publish(compas_module, lines.getvalue().encode(), 8, "_TWO_YEARS_SOURCE")
+    publish("compas_two_years", lines.getvalue().encode(), 8)
     compas = load_compas(subset="two_years", as_frame=True)
     assert compas.frame["id"].tolist() == [1, 2]
     assert compas.target.tolist() == [0, 0]
 
 
 def test_law_school_from_the_publisher(publish):
-    publish(law_school, LAW_CSV, 5)
+    publish("law_school", LAW_CSV, 5)
     law = load_law_school(as_frame=True)
     assert law.frame["id"].tolist() == [1, 2]
     assert law.target.tolist() == [1, 0]
@@ -85,7 +82,7 @@ def test_law_school_from_the_publisher(publish):
 
 
 def test_german_credit_from_the_publisher(publish):
-    publish(german_credit, GERMAN_DATA, 2)
+    publish("german_credit", GERMAN_DATA, 2)
     german = load_german_credit(as_frame=True)
     assert german.target.tolist() == [1, 0]
     assert german.sensitive["sex"].tolist() == ["male", "female"]
@@ -102,8 +99,8 @@ def test_dutch_census_is_not_downloaded(tmp_path, monkeypatch):
             load_dutch_census(download_if_missing=download)
         assert "dutch_census_2001.arff" in str(raised.value)
     (tmp_path / "dutch_census_2001.arff").write_bytes(DUTCH_ARFF)
-    changed = dataclasses.replace(dutch_census._SOURCE, facts=(Facts(3, {}),))
-    monkeypatch.setattr(dutch_census, "_SOURCE", changed)
+    changed = dataclasses.replace(SOURCES["dutch_census"], facts=(Facts(3, {}),))
+    monkeypatch.setitem(SOURCES, "dutch_census", changed)
     dutch = load_dutch_census(data_home=tmp_path, as_frame=True)
     assert dutch.target.tolist() == [1, 0, 1]
     assert dutch.sensitive["gender"].tolist() == ["male", "female", "female"]
@@ -113,15 +110,15 @@ def test_dutch_census_is_not_downloaded(tmp_path, monkeypatch):
 
 def test_the_real_checksums_and_addresses():
     """Known bytes have a checksum; the others are pinned to a commit, and verified by content."""
-    assert len(german_credit._SOURCE.sha256) == len(compas_module._TWO_YEARS_SOURCE.sha256) == 64
-    for source in (compas_module._FULL_SOURCE, compas_module._TWO_YEARS_SOURCE, law_school._SOURCE):
+    assert len(SOURCES["german_credit"].sha256) == len(SOURCES["compas_two_years"].sha256) == 64
+    for source in (SOURCES["compas"], SOURCES["compas_two_years"], SOURCES["law_school"]):
         (commit,) = (part for part in source.url.split("/") if len(part) == 40)
         assert set(commit) <= set("0123456789abcdef")
         assert source.url.startswith("https://raw.githubusercontent.com/")
         assert source.url.endswith(source.file)
         assert source.facts[0].groups
-    assert german_credit._SOURCE.url.startswith("https://archive.ics.uci.edu/")
-    assert dutch_census._SOURCE.url is None
+    assert SOURCES["german_credit"].url.startswith("https://archive.ics.uci.edu/")
+    assert SOURCES["dutch_census"].url is None
 
 
 @pytest.mark.parametrize(

@@ -12,20 +12,18 @@ import pytest
 from publishers import DEFENDANTS, GERMAN_DATA, LAW_CSV, compas_csv, kept
 
 from equipoise import datasets
-from equipoise.datasets import compas as compas_module
 from equipoise.datasets import (
-    german_credit,
-    law_school,
     load_compas,
     load_german_credit,
     load_law_school,
 )
+from equipoise.datasets.loaders import SOURCES
 from equipoise.datasets.source import Facts
 from equipoise.exceptions import EquipoiseWarning
 
 
 def test_publishers_checksum_is_asked_for(publish, cache):
-    publish(german_credit, GERMAN_DATA, 2, sha256="0" * 64)
+    publish("german_credit", GERMAN_DATA, 2, sha256="0" * 64)
     with pytest.raises(OSError, match=r"could not be downloaded .*: it has sha256 .*expected 0000"):
         load_german_credit()
     assert kept(cache) == []
@@ -53,7 +51,7 @@ def test_publishers_checksum_is_asked_for(publish, cache):
 )
 def test_a_download_of_something_else(publish, cache, content, facts, message):
     changes = {} if facts is None else {"facts": (facts,)}
-    publish(compas_module, content, 8, "_FULL_SOURCE", **changes)
+    publish("compas", content, 8, **changes)
     with pytest.raises(OSError, match=message) as raised:
         load_compas()
     assert "data_home=" in str(raised.value)
@@ -62,7 +60,7 @@ def test_a_download_of_something_else(publish, cache, content, facts, message):
 
 @pytest.mark.parametrize("answer", [404, lambda handler: handler.reply(b"id", length=99)])
 def test_failed_downloads_leave_nothing_and_say_what_to_do(publish, server, cache, answer):
-    server.answers[publish(compas_module, b"", 8, "_FULL_SOURCE")] = answer
+    server.answers[publish("compas", b"", 8)] = answer
     with pytest.raises(OSError, match="compas could not be downloaded from http://127") as raised:
         load_compas()
     assert "copy of compas.parquet or compas-scores.csv in a folder of yours" in str(raised.value)
@@ -71,7 +69,7 @@ def test_failed_downloads_leave_nothing_and_say_what_to_do(publish, server, cach
 
 
 def test_no_download_on_request(publish, server):
-    publish(compas_module, compas_csv(), 8, "_FULL_SOURCE")
+    publish("compas", compas_csv(), 8)
     with pytest.raises(FileNotFoundError, match="download_if_missing=False"):
         load_compas(download_if_missing=False)
     assert server.requests == []
@@ -92,9 +90,9 @@ def test_facts_with_a_tolerance():
 
 
 def test_folder_then_cache_then_download(publish, server, cache, parquet, monkeypatch):
-    publish(compas_module, compas_csv(), 8, "_FULL_SOURCE")
+    publish("compas", compas_csv(), 8)
     changed = [person | {"age": 50} for person in DEFENDANTS]
-    folder = parquet(compas_module._FULL_SOURCE.parse(compas_csv(changed)), "compas.parquet")
+    folder = parquet(SOURCES["compas"].parse(compas_csv(changed)), "compas.parquet")
     assert load_compas(data_home=folder, as_frame=True).data["age"].tolist() == [50, 50]
     monkeypatch.setenv("EQUIPOISE_DATA", str(folder))
     assert load_compas(as_frame=True).data["age"].tolist() == [50, 50]
@@ -110,14 +108,13 @@ def test_folder_then_cache_then_download(publish, server, cache, parquet, monkey
 
 
 def test_parquet_equals_the_publishers_file(publish, parquet):
-    for module, attribute, content, rows, load in (
-        (compas_module, "_FULL_SOURCE", compas_csv(), 8, load_compas),
-        (law_school, "_SOURCE", LAW_CSV, 5, load_law_school),
-        (german_credit, "_SOURCE", GERMAN_DATA, 2, load_german_credit),
+    for name, content, rows, load in (
+        ("compas", compas_csv(), 8, load_compas),
+        ("law_school", LAW_CSV, 5, load_law_school),
+        ("german_credit", GERMAN_DATA, 2, load_german_credit),
     ):
-        publish(module, content, rows, attribute)
-        source = getattr(module, attribute)
-        folder = parquet(source.parse(content), f"{source.name}.parquet")
+        publish(name, content, rows)
+        folder = parquet(SOURCES[name].parse(content), f"{name}.parquet")
         frames = [load(data_home=folder, as_frame=True).frame, load(as_frame=True).frame]
         pd.testing.assert_frame_equal(
             *(f.dropna(axis=1, how="all") for f in frames), check_like=True
@@ -125,7 +122,7 @@ def test_parquet_equals_the_publishers_file(publish, parquet):
 
 
 def test_publishers_file_in_a_folder(tmp_path, publish, server):
-    publish(german_credit, b"", 2)
+    publish("german_credit", b"", 2)
     (tmp_path / "german.data").write_bytes(GERMAN_DATA)
     assert load_german_credit(data_home=str(tmp_path)).target.tolist() == [1, 0]
     assert server.requests == []
@@ -133,7 +130,7 @@ def test_publishers_file_in_a_folder(tmp_path, publish, server):
 
 @pytest.mark.parametrize("damage", ["truncated", "empty", "other"])
 def test_a_damaged_cache_is_written_again(publish, server, cache, damage):
-    publish(german_credit, GERMAN_DATA, 2)
+    publish("german_credit", GERMAN_DATA, 2)
     load_german_credit()
     file = cache / "german_credit.npz"
     if damage == "other":
@@ -147,7 +144,7 @@ def test_a_damaged_cache_is_written_again(publish, server, cache, damage):
 
 
 def test_an_interrupted_write_leaves_no_cache(publish, cache, monkeypatch):
-    publish(german_credit, GERMAN_DATA, 2)
+    publish("german_credit", GERMAN_DATA, 2)
 
     def interrupt(stream, **_):
         stream.write(b"half")
@@ -160,7 +157,7 @@ def test_an_interrupted_write_leaves_no_cache(publish, cache, monkeypatch):
 
 
 def test_a_cache_that_cannot_be_written_is_no_obstacle(publish, monkeypatch, tmp_path):
-    publish(german_credit, GERMAN_DATA, 2)
+    publish("german_credit", GERMAN_DATA, 2)
     (tmp_path / "file").write_text("not a folder")
     monkeypatch.setenv("EQUIPOISE_CACHE", str(tmp_path / "file" / "cache"))
     with pytest.warns(EquipoiseWarning, match="cannot be kept in .* Set EQUIPOISE_CACHE"):

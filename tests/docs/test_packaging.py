@@ -52,3 +52,15 @@ def test_no_package_index_is_named(name):
     text = (ROOT / name).read_text(encoding="utf-8")
     assert "://" not in text
     assert "index-url" not in text
+
+
+def test_the_citation_is_of_this_version():
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    fields = dict(re.findall(r"^(version|license): (.+)$", text, flags=re.MULTILINE))
+    assert fields == {"version": PROJECT["version"], "license": PROJECT["license"]}
+
+
+def test_the_workflow_tries_every_python_that_is_promised():
+    workflow = (ROOT / ".github" / "workflows" / "test.yml").read_text(encoding="utf-8")
+    promised = re.findall(r":: (3\.\d+)", " ".join(PROJECT["classifiers"]))
+    assert re.findall(r'"(3\.\d+)"', workflow) == promised

@@ -9,13 +9,14 @@ import pytest
 from clusters import N, raw_shares, split, trees
 
 from equipoise import ParquetRows, RandomizedClassifier
-from equipoise.cells.rows import Cells
+from equipoise.cells.table import Cells
 from equipoise.engines import engine_for
 from equipoise.engines.dask.shards import Shards
 from equipoise.estimators.results import verify
 from equipoise.exceptions import DeploymentError
-from equipoise.game.pool import Pool
-from equipoise.oracles.refit import RefitOracle, constant_classifier
+from equipoise.game.rounds import Pool
+from equipoise.oracles.refit import RefitOracle
+from equipoise.oracles.trainers import constant_classifier
 from equipoise.rows.people import People
 
 pd = pytest.importorskip("pandas")

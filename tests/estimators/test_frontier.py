@@ -29,6 +29,7 @@ from equipoise import (
     FairClassifier,
     Frontier,
     FrontierDisplay,
+    GridSearch,
 )
 
 BOUNDS = (0.005, 0.01, 0.02, 0.05, 0.1)
@@ -185,6 +186,19 @@ def test_no_person_inside(traced):
     assert len(pickle.dumps(traced)) < 60_000
     assert not hasattr(traced.cells_, "code")
     assert not hasattr(traced.cells_, "weight")
+
+
+@pytest.mark.parametrize("n_jobs", ["a", 1.5, 0])
+def test_a_number_of_jobs_that_is_none_is_refused_before_any_fit(people, n_jobs):
+    class Never(LogisticRegression):
+        def fit(self, X, y, sample_weight=None):
+            raise AssertionError("fitted")
+
+    for kind in (Frontier, GridSearch):
+        with pytest.raises(ValueError, match=r"n_jobs is .* expected a whole number"):
+            kind(Never(), DemographicParity(), n_jobs=n_jobs).fit(
+                people.X, people.y, sensitive_features=people.A
+            )
 
 
 def test_parallel_fits_give_a_frontier_as_good(people, traced):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from made import QUIET, ROWS, violation_of
 
-from equipoise.experiments import reproduce, runs
+from equipoise.experiments import reproduce, tasks
 from equipoise.experiments.methods import METHODS
 from equipoise.experiments.panels import PROBLEMS, Panel
 from equipoise.experiments.tasks import Task, run_task
@@ -89,7 +89,7 @@ def test_parquet_holds_the_same(quick):
 def test_a_second_run_does_nothing_again(quick, monkeypatch):
     folder, made = quick
     before = {path: path.stat().st_mtime_ns for path in (folder / "tasks").iterdir()}
-    monkeypatch.setattr(runs, "run_task", lambda *_: pytest.fail("computed again"))
+    monkeypatch.setattr(tasks, "run_task", lambda *_: pytest.fail("computed again"))
     again = reproduce(folder, quick=True, rows=ROWS, figures=False, **QUIET)
     assert again.report.found == len(before)
     assert again.report.done == 0
@@ -100,7 +100,7 @@ def test_a_second_run_does_nothing_again(quick, monkeypatch):
 def test_what_is_done_can_be_collated_alone(tmp_path, monkeypatch):
     (tmp_path / "tasks").mkdir()
     run_task(Task(Panel("adult", "logistic", "DP"), "unconstrained", 0, 400), tmp_path / "tasks")
-    monkeypatch.setattr(runs, "run_task", lambda *_: pytest.fail("ran a task"))
+    monkeypatch.setattr(tasks, "run_task", lambda *_: pytest.fail("ran a task"))
     asked = {"problems": ["adult"], "learners": ["logistic"], "rows": 400, "figures": False}
     made = reproduce(tmp_path, only_collate=True, **asked, **QUIET)
     assert [row["method"] for row in made.rows] == ["unconstrained"] * 2

@@ -1,13 +1,14 @@
 """From decisions to comparisons, among them some where the reduction loses."""
 
+from __future__ import annotations
+
 import numpy as np
 import pytest
 from made import crowd
 
-from equipoise.experiments.comparisons import Contender, compare, compare_panel
+from equipoise.experiments.comparisons import Contender, Samples, compare, compare_panel, resample
 from equipoise.experiments.methods import METHODS
 from equipoise.experiments.panels import Panel
-from equipoise.experiments.resampling import Samples
 from equipoise.experiments.tasks import Result
 from equipoise.experiments.verdict import judge
 
@@ -86,3 +87,14 @@ def test_inefficient_settings_of_a_baseline_do_not_count_unless_published():
     curve = Contender.of(rows, samples)
     assert [r["setting"] for r in compare(curve, curve)] == [0.0]
     assert [r["setting"] for r in compare(curve, curve, published=1.0)] == [0.0, 1.0]
+
+
+def test_samples_vary_as_the_binomial_distribution_says():
+    people = crowd()
+    decided = np.where(np.random.default_rng(1).random(4000) < 0.2, 1 - people.y, people.y)
+    samples = resample(decided[None].astype(float), people, True, n_draws=400)
+    expected = np.sqrt(0.2 * 0.8 / 4000)
+    assert samples.error.std() == pytest.approx(expected, rel=0.12)
+    assert samples.error.mean() == pytest.approx((decided != people.y).mean(), abs=0.002)
+    rates = [decided[(people.y == y) & (a == people.A)].mean() for y in (0, 1) for a in (0, 1)]
+    assert samples.violation.mean() < 4 * np.ptp(rates)  # of the order of what is there

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 import equipoise
 from equipoise.exceptions import ModelFileError
-from equipoise.files.kinds import is_model
+from equipoise.files.state import is_model
 
 pytest.importorskip("skops.io", reason="model files need skops: equipoise[files]")
 

@@ -31,8 +31,8 @@ from equipoise import (
     ResampledClassifier,
 )
 from equipoise.files.onnx import export_onnx, to_onnx
+from equipoise.oracles.decisions import TransformedClassifier
 from equipoise.oracles.specs import Refit
-from equipoise.oracles.transformed import TransformedClassifier
 
 onnxruntime = pytest.importorskip("onnxruntime", reason="needs equipoise[onnx]")
 pytest.importorskip("skl2onnx", reason="needs equipoise[onnx]")

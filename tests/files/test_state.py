@@ -13,8 +13,7 @@ from equipoise import DemographicParity, EqualizedOdds, FairClassifier, rate
 from equipoise.cells import Cells
 from equipoise.constraints import TreatmentEquality, UtilityParity
 from equipoise.constraints.base import Constraint
-from equipoise.files.kinds import KINDS
-from equipoise.files.state import Decoder, Encoder
+from equipoise.files.state import KINDS, Decoder, Encoder
 from equipoise.oracles import Refit
 
 skops_io = pytest.importorskip("skops.io", reason="model files need skops: equipoise[files]")

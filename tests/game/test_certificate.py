@@ -163,3 +163,17 @@ def test_prices_name_their_bounds() -> None:
     lines = [line for line in str(certificate).splitlines() if line.startswith("loosening")]
     assert lines
     assert all('overall by at most 0.01" by 0.01 saves at most' in line for line in lines)
+
+
+@pytest.mark.parametrize("max_iter", [3, 200])
+def test_algorithm_1_as_printed_can_be_checked(max_iter: int) -> None:
+    problem = random_problem(3)
+    printed = eq.ExponentiatedGradient(
+        listed(problem), constraint_of(problem), polish=False, max_iter=max_iter
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        certificate = fit(printed, problem).certificate_
+    certificate.check()
+    with pytest.raises(ValueError, match="states gap="):
+        replace(certificate, gap=certificate.gap / 2).check()

@@ -16,8 +16,7 @@ from equipoise import (
     ExponentiatedGradient,
 )
 from equipoise.game.exponentiated_gradient import exponentiated_gradient, polished
-from equipoise.game.pool import Pool
-from equipoise.game.rounds import Limits, run
+from equipoise.game.rounds import Limits, Pool, run
 
 #: What the linear programs of both sides may differ by.
 SOLVER = 2e-7

@@ -1,13 +1,16 @@
-"""What metrics are called with, and the draws of the bootstrap."""
+"""What metrics are called with, the draws of the bootstrap, and tallies."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from people import make_people
 from raw_rates import people
 
-from equipoise import metrics
-from equipoise.metrics.audit import Audit
+from equipoise import EqualizedOdds, metrics
+from equipoise.cells import Cells
+from equipoise.metrics.audit import Audit, Tally
+from equipoise.metrics.violations import measure
 
 
 @pytest.mark.parametrize(
@@ -67,3 +70,14 @@ def test_draws_are_those_of_the_bootstrap(kind):
     error = np.sqrt(np.diag(exact) / len(drawn))
     np.testing.assert_allclose(drawn.mean(axis=0), rows.sum(axis=0), atol=4.5 * error.max())
     np.testing.assert_allclose(np.cov(drawn.T), exact, atol=0.08 * np.diag(exact).max())
+
+
+def test_shares_alone_give_the_interval_of_drawn_decisions():
+    some = make_people(500)
+    cells = Cells.from_columns(some.y, {"A": some.A})
+    h = (some.X[:, 0] > 0.3).astype(float)
+    by_person = measure({"a": Tally.of_people(cells, h)}, EqualizedOdds(), None)[0]
+    table = Tally.of_shares(cells.table(), cells.sum(h))
+    by_share = measure({"a": table}, EqualizedOdds(), None)[0]
+    assert by_share.excess == pytest.approx(by_person.excess)
+    assert by_share.error == pytest.approx(by_person.error)

@@ -47,7 +47,7 @@ def test_control_features_compare_like_with_like():
 
 def test_groups_without_people_in_an_event_are_named_and_left_out():
     y, h, A = [0, 1, 0, 1, 0, 0], [0, 1, 1, 1, 0, 0], list("aabbcc")
-    with pytest.warns(EmptyCellWarning, match="'c' with label 1"):
+    with pytest.warns(EmptyCellWarning, match="belongs to c with label 1"):
         found = metrics.equal_opportunity_difference(y, h, sensitive_features=A)
     assert found == 0
 

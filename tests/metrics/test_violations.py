@@ -25,7 +25,7 @@ from equipoise.metrics import (
     demographic_parity_violation,
     selection_rate,
 )
-from equipoise.metrics.tallies import Tally
+from equipoise.metrics.audit import Tally
 from equipoise.metrics.violations import Measured, Meter, measure
 from equipoise.oracles.specs import Plugin, Refit
 

@@ -16,10 +16,10 @@ from sklearn.preprocessing import StandardScaler
 
 from equipoise.oracles.learners import (
     ResampledClassifier,
-    constant_classifier,
     weight_parameter,
     with_cores,
 )
+from equipoise.oracles.trainers import constant_classifier
 
 X, Y, A = make_people(300, seed=2)
 

@@ -19,7 +19,7 @@ from equipoise import DemographicParity, EqualizedOdds, FairClassifier, Probabil
 from equipoise.cells import Cells
 from equipoise.datasets import load_adult
 from equipoise.oracles import PluginOracle
-from equipoise.oracles.folds import make_folds
+from equipoise.oracles.cross_fit import make_folds
 from equipoise.oracles.specs import Plugin, Refit
 
 COSTS = np.array([1.0, -0.7, 1.4, -0.2])  # by group, then label

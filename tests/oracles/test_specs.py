@@ -16,8 +16,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 
 from equipoise.cells import Cells
-from equipoise.oracles.best_of import BestOfOracle
-from equipoise.oracles.candidates import LabelAdapter, candidate_oracle
+from equipoise.oracles.candidates import BestOfOracle, LabelAdapter, candidate_oracle
 from equipoise.oracles.cross_fit import CrossFittedOracle
 from equipoise.oracles.plugin import PluginOracle
 from equipoise.oracles.refit import RefitOracle

@@ -8,8 +8,8 @@ import pytest
 from equipoise import Probabilities
 from equipoise.cells import Cells
 from equipoise.cells.layered import LayeredCells
-from equipoise.rows.batches import batches, is_batched
 from equipoise.rows.people import People
+from equipoise.rows.tables import Batched, batches
 
 X, Y, A = np.arange(4.0)[:, None], ["no", "yes", "yes", "no"], ["F", "F", "M", "M"]
 
@@ -55,5 +55,5 @@ def test_what_is_missing_is_named():
 
 
 def test_a_table_in_memory_is_one_batch():
-    assert not is_batched(X)
+    assert not isinstance(X, Batched)
     assert [batch is X for batch in batches(X)] == [True]

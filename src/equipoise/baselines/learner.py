@@ -13,9 +13,10 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from equipoise.cells.table import Array
+from equipoise.cells.table import Array, Cells
 from equipoise.oracles.decisions import binary_predictions
 from equipoise.oracles.learners import weight_parameter
+from equipoise.rows.people import People
 from equipoise.rows.validation import check_features, read_labels, read_weights
 
 
@@ -24,9 +25,45 @@ def _has_probabilities(baseline: Any) -> bool:
 
 
 class Baseline(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """A classifier that ends as one fitted learner, ``estimator_``."""
+    """A classifier that ends as one fitted learner, ``estimator_``.
+
+    Subclasses check their parameters in ``_check``, before the data are read, and train in
+    ``_train``.
+    """
 
     estimator: Any
+
+    def fit(
+        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Fit the learner.
+
+        Parameters
+        ----------
+        X : table of n rows
+            Handed to the learner as it comes.
+        y : array-like of shape (n,)
+            Two labels of any kind; the second in sorted order is the favourable "1".
+        sensitive_features : array-like or data frame of n rows
+            The groups; of several columns, every combination that occurs. `Unconstrained` ignores
+            them, and only `ThresholdOptimizer` needs them again to predict.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the examples, wherever the method counts them.
+        """
+        self._check()
+        cells, classes = People(X, y, sensitive_features, sample_weight=sample_weight).read_plain()
+        fitted = self._train(X, cells, classes)
+        check_features(self, X, reset=True)
+        for name, value in {**fitted, "classes_": classes}.items():
+            setattr(self, name, value)
+        return self
+
+    def _check(self) -> None:
+        """Refuse parameters that cannot be used."""
+
+    def _train(self, X: Any, cells: Cells, classes: NDArray) -> dict[str, Any]:
+        """Return the fitted attributes, ``estimator_`` among them."""
+        raise NotImplementedError
 
     def predict(self, X: Any) -> NDArray:
         """Return the label that the learner gives to each row."""
@@ -46,11 +83,6 @@ class Baseline(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self)
         check_features(self, X, reset=False)
         return self.estimator_.predict_proba(X)
-
-    def _keep(self, X: Any, estimator: Any, classes: NDArray) -> None:
-        """Write what was fitted, all at once."""
-        check_features(self, X, reset=True)
-        self.estimator_, self.classes_ = estimator, classes
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -89,22 +121,12 @@ class Unconstrained(Baseline):
     def fit(
         self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
     ) -> Self:
-        """Fit the learner.
-
-        Parameters
-        ----------
-        X : table of n rows
-            Handed to the learner as it comes.
-        y : array-like of shape (n,)
-            Two labels of any kind; the second in sorted order is the favourable "1".
-        sensitive_features : ignored
-            So that all baselines can be called alike.
-        sample_weight : array-like of shape (n,), optional
-        """
+        """Fit the learner; ``sensitive_features`` are ignored."""
         n = _num_samples(X)
         label, classes = read_labels(y, n)
-        weight = read_weights(sample_weight, n)
-        self._keep(X, fit_learner(self.estimator, X, label, weight), classes)
+        estimator = fit_learner(self.estimator, X, label, read_weights(sample_weight, n))
+        check_features(self, X, reset=True)
+        self.estimator_, self.classes_ = estimator, classes
         return self
 
 

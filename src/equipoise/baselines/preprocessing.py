@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.baselines.learner import Baseline, fit_learner, read_scores
-from equipoise.cells.rows import Cells
-from equipoise.cells.table import Array
+from equipoise.cells.table import Array, Cells
+from equipoise.constraints.groups import group_name
 from equipoise.exceptions import EmptyCellWarning
 from equipoise.oracles.learners import weight_parameter
-from equipoise.rows.people import People
 
 
 class Reweighting(Baseline):
     """Weigh the examples so that group and label are independent, then learn.
 
-    An example of group ``a`` and label ``y`` weighs ``P[A=a] P[Y=y] / P[A=a, Y=y]``. Made for
-    demographic parity; it gives no guarantee for the classifier that is learned.
+    An example of group ``a`` and label ``y`` weighs ``P[A=a] P[Y=y] / P[A=a, Y=y]``; sample weights
+    count as repetitions do. Made for demographic parity; it gives no guarantee for the classifier
+    that is learned.
 
     Parameters
     ----------
@@ -58,34 +58,22 @@ class Reweighting(Baseline):
         self.estimator = estimator
         self.scale = scale
 
-    def fit(
-        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
-    ) -> Self:
-        """Weigh the examples and fit the learner.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            See `Unconstrained.fit`. Sample weights count as repetitions do: group and label are
-            independent in the weighted data.
-        sensitive_features : array-like or data frame of n rows
-            The groups; of several columns, every combination that occurs. Needed here only.
-        """
-        scale = read_scale(self.scale)
+    def _check(self) -> None:
+        check_scale(self.scale)
         weight_parameter(self.estimator)
-        cells, classes = People(X, y, sensitive_features, sample_weight=sample_weight).read_plain()
-        table = independence_weights(cells)
+
+    def _train(self, X: Any, cells: Cells, classes: NDArray) -> dict[str, Any]:
         _warn_impossible(cells)
-        table = (1 - scale) + scale * table
+        table = (1 - self.scale) + self.scale * independence_weights(cells)
         weight = cells.spread(table) if cells.weight is None else cells.spread(table) * cells.weight
-        self._keep(X, fit_learner(self.estimator, X, cells.spread(cells.label), weight), classes)
-        self.weights_ = {
+        weights = {
             (group, value): float(table[mask & (cells.label == label)][0])
             for group, mask in cells.groups().items()
             for label, value in enumerate(classes.tolist())
             if (mask & (cells.label == label)).any()
         }
-        return self
+        estimator = fit_learner(self.estimator, X, cells.spread(cells.label), weight)
+        return {"estimator_": estimator, "weights_": weights}
 
 
 def independence_weights(cells: Cells) -> Array:
@@ -112,10 +100,10 @@ def _warn_impossible(cells: Cells) -> None:
         for label in (0, 1):
             if not cells.mass[mask & (cells.label == label)].sum() > 0:
                 warnings.warn(
-                    f"nobody in the data belongs to {group!r} with label {label}: no weights make "
-                    "group and label independent. Merge it with another group.",
+                    f"nobody in the data belongs to {group_name(group)} with label {label}: no "
+                    "weights make group and label independent. Merge it with another group.",
                     EmptyCellWarning,
-                    stacklevel=3,
+                    stacklevel=4,
                 )
 
 
@@ -125,7 +113,8 @@ class Relabeling(Baseline):
     A ranker is trained on the data as they are. In the group with the lower share of positives,
     the ``M`` highest-scored negatives become positive; in the other group the ``M`` lowest-scored
     positives become negative, with ``M = (p_w - p_b) n_b n_w / n`` rounded up, where ``p_b`` and
-    ``p_w`` are the shares of positives. Made for demographic parity with two groups.
+    ``p_w`` are the shares of positives. With sample weights, M is a weight, and the fewest examples
+    that reach it are relabeled. Made for demographic parity with two groups.
 
     Parameters
     ----------
@@ -164,23 +153,10 @@ class Relabeling(Baseline):
         self.scale = scale
         self.ranker = ranker
 
-    def fit(
-        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
-    ) -> Self:
-        """Relabel the examples and fit the learner.
+    def _check(self) -> None:
+        check_scale(self.scale)
 
-        Parameters
-        ----------
-        X, y
-            See `Unconstrained.fit`.
-        sensitive_features : array-like of n values
-            The two groups. Needed here only.
-        sample_weight : array-like of shape (n,), optional
-            Weights of the examples in both fits. Then M is a weight, and the fewest examples that
-            reach it are relabeled.
-        """
-        scale = read_scale(self.scale)
-        cells, classes = People(X, y, sensitive_features, sample_weight=sample_weight).read_plain()
+    def _train(self, X: Any, cells: Cells, classes: NDArray) -> dict[str, Any]:
         groups = cells.groups()
         if len(groups) != 2:
             raise ValueError(
@@ -191,10 +167,9 @@ class Relabeling(Baseline):
         ranker = self.estimator if self.ranker is None else self.ranker
         scores = read_scores(fit_learner(ranker, X, label, cells.weight), X)
         first = cells.spread(next(iter(groups.values())))
-        relabeled, moved = relabel(label, first, scores, cells.weight, scale)
-        self._keep(X, fit_learner(self.estimator, X, relabeled, cells.weight), classes)
-        self.n_relabeled_ = moved
-        return self
+        relabeled, moved = relabel(label, first, scores, cells.weight, self.scale)
+        estimator = fit_learner(self.estimator, X, relabeled, cells.weight)
+        return {"estimator_": estimator, "n_relabeled_": moved}
 
 
 def relabel(
@@ -234,10 +209,9 @@ def _take(rows: NDArray[np.intp], weight: Array, amount: float) -> NDArray[np.in
     return rows[:needed]
 
 
-def read_scale(scale: Any) -> float:
-    """Return the parameter ``scale``, checked."""
+def check_scale(scale: Any) -> None:
+    """Refuse a parameter ``scale`` that is no share."""
     if not isinstance(scale, (int, float, np.number)) or not 0 <= scale <= 1:
         raise ValueError(
             f"scale is {scale!r}; expected a number between 0 (unconstrained) and 1 (in full)."
         )
-    return float(scale)

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
+from scipy.optimize import isotonic_regression, linprog
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from equipoise.baselines.learner import Baseline, fit_learner, read_scores
-from equipoise.baselines.roc import Hull
-from equipoise.cells.rows import Cells
-from equipoise.cells.table import Array
+from equipoise.cells.table import Array, Cells
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.groups import group_name
 from equipoise.rows.hashing import draw_uniform, salt_of
-from equipoise.rows.people import People
 from equipoise.rows.validation import check_features, read_columns, read_weights
 
 #: Probabilities below this are rounding of the linear program.
@@ -84,26 +82,14 @@ class ThresholdOptimizer(Baseline):
         self.constraint = constraint
         self.random_state = random_state
 
-    def fit(
-        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
-    ) -> Self:
-        """Fit the learner and find the thresholds.
-
-        Parameters
-        ----------
-        X, y
-            See `Unconstrained.fit`.
-        sensitive_features : array-like or data frame of n rows
-            The groups; of several columns, every combination that occurs. Needed again to predict.
-        sample_weight : array-like of shape (n,), optional
-            Weights of the examples in the learner, the error and the constraint.
-        """
+    def _check(self) -> None:
         if not isinstance(self.constraint, Constraint):
             raise TypeError(
                 f"constraint is {self.constraint!r}; expected a Constraint such as "
                 "DemographicParity(eps=0)."
             )
-        cells, classes = People(X, y, sensitive_features, sample_weight=sample_weight).read_plain()
+
+    def _train(self, X: Any, cells: Cells, classes: NDArray) -> dict[str, Any]:
         label = cells.spread(cells.label)
         estimator = fit_learner(self.estimator, X, label, cells.weight)
         scores = read_scores(estimator, X)
@@ -115,12 +101,13 @@ class ThresholdOptimizer(Baseline):
             for g in range(number.max() + 1)
         ]
         mixtures, error = mix_thresholds(hulls, number, cells, self.constraint)
-        self._keep(X, estimator, classes)
-        self.sensitive_names_in_ = list(cells.sensitive)
-        self.thresholds_ = dict(zip(cells.groups(), mixtures, strict=True))
-        self.error_ = error
-        self.salt_ = salt_of(cells, classes) if self.random_state is None else self.random_state
-        return self
+        return {
+            "estimator_": estimator,
+            "sensitive_names_in_": list(cells.sensitive),
+            "thresholds_": dict(zip(cells.groups(), mixtures, strict=True)),
+            "error_": error,
+            "salt_": salt_of(cells, classes) if self.random_state is None else self.random_state,
+        }
 
     def predict(
         self,
@@ -243,3 +230,57 @@ def mix_thresholds(
         used = np.flatnonzero(chosen)[::-1]  # thresholds ascend
         mixtures.append((hull.thresholds[used], chosen[used] / chosen.sum()))
     return mixtures, float(solution.fun + cells.mass[cells.label == 1].sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Hull:
+    """The V corners of what randomized thresholds on the scores of one group can do.
+
+    Thresholds descend from infinity (select nobody) to minus infinity; scores above are selected.
+    """
+
+    thresholds: Array
+    selected: Array  #: Weight of those with label 0 and with label 1 who are selected: (V, 2).
+
+    @classmethod
+    def of(cls, scores: Array, label: NDArray[np.integer], weight: Array) -> Hull:
+        """Find the corners, above and below.
+
+        >>> hull = Hull.of(np.array([0.1, 0.4, 0.6, 0.9]), np.array([0, 1, 0, 1]), np.ones(4))
+        >>> hull.thresholds.tolist()
+        [inf, 0.75, 0.25, -inf]
+        >>> hull.selected.tolist()
+        [[0.0, 0.0], [0.0, 1.0], [1.0, 2.0], [2.0, 2.0]]
+        """
+        distinct, at = np.unique(-scores[weight > 0], return_inverse=True)
+        label, weight = label[weight > 0], weight[weight > 0]
+        gained = np.zeros((len(distinct), 2))
+        np.add.at(gained, (at, label), weight)
+        selected = np.vstack([np.zeros(2), np.cumsum(gained, axis=0)])
+        corners = _corners(gained)
+        return cls(_between(-distinct)[corners], selected[corners])
+
+
+def _corners(gained: Array) -> NDArray[np.intp]:
+    """Return the numbers of the corners, by pooling adjacent violators.
+
+    A block of the pooled share of label 1, as the threshold falls, is an edge of the hull: of the
+    upper one where the shares must fall, of the lower one where they must rise.
+    """
+    total = gained.sum(axis=1)
+    share = gained[:, 1] / total
+    blocks = [
+        isotonic_regression(share, weights=total, increasing=rising).blocks
+        for rising in (False, True)
+    ]
+    return np.unique(np.concatenate(blocks))
+
+
+def _between(scores: Array) -> Array:
+    """Return thresholds that cut descending scores before, between and after: one more than these.
+
+    Half-way between neighbours, where the numbers are not too close for that.
+    """
+    upper, lower = scores[:-1], scores[1:]
+    middle = lower + (upper - lower) / 2
+    return np.concatenate([[np.inf], np.where(middle < upper, middle, lower), [-np.inf]])

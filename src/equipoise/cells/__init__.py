@@ -1,6 +1,5 @@
 """Cells: what a constraint may know about a row, as a table (section 2)."""
 
-from equipoise.cells.rows import Cells
-from equipoise.cells.table import CellTable
+from equipoise.cells.table import Cells, CellTable
 
 __all__ = ["CellTable", "Cells"]

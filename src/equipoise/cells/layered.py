@@ -23,8 +23,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from equipoise.cells.rows import Cells, LabelCache
-from equipoise.cells.table import Array, CellTable, Mask, WeightedLabels, weighted_labels
+from equipoise.cells.table import (
+    Array,
+    Cells,
+    CellTable,
+    Mask,
+    WeightedLabels,
+    weighted_labels,
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -68,6 +74,11 @@ class LayeredTable(CellTable):
     def limits(self) -> tuple[Array, Array]:
         """Return the least and the largest s(h) that any predictions can give, entry by entry."""
         return self.least, self.most
+
+    @property
+    def everybody(self) -> Array:
+        """s(h) of the classifier that selects everybody."""
+        return self.least + self.most
 
     def relabel(self, costs: Array) -> NoReturn:
         """Raise: the rows of a cell differ in what they cost; see `LayeredCells.relabel_rows`."""
@@ -164,15 +175,11 @@ least, most
                 each += factor * self.spread(table)
         return each
 
-    def row_weights(self) -> Array:
-        """Return the share of the total weight that each row has in the error."""
-        return self.factors[self.layers.index("error")]
-
     def least_cost_shares(self, costs: Array) -> Array:
         """Return the s(h) that costs least of all: every row is selected where that saves cost."""
         return self.sum(self.signed_costs(costs) < 0)
 
-    def relabel_rows(self, costs: Array, cache: LabelCache | None = None) -> WeightedLabels:
+    def relabel_rows(self, costs: Array) -> WeightedLabels:
         """Return the label and the weight of each row for these costs; no label is kept."""
         each = self.signed_costs(costs)
         return weighted_labels(each, np.abs(each).sum() / self.total_weight)
@@ -188,6 +195,27 @@ least, most
 
 #: Cells of rows in memory, of either kind.
 AnyCells = Cells | LayeredCells
+
+
+def row_gains(cells: AnyCells, costs: Array) -> Array:
+    """Return what selecting each row adds to ``sum(h) @ costs``: the adjoint of ``sum``.
+
+    >>> cells = Cells.from_columns([0, 1, 1, 1], {"sex": ["F", "F", "M", "M"]})
+    >>> row_gains(cells, np.array([4.0, 8.0, 12.0])).tolist()
+    [1.0, 2.0, 3.0, 3.0]
+    """
+    if isinstance(cells, LayeredCells):
+        return cells.signed_costs(costs)
+    return cells.spread(costs) * row_weights(cells)
+
+
+def row_weights(cells: AnyCells) -> Array:
+    """Return the share of the total weight that each row has in the error."""
+    if isinstance(cells, LayeredCells):
+        return cells.factors[cells.layers.index("error")]
+    if cells.weight is None:
+        return np.full(cells.n_examples, 1.0 / cells.n_examples)
+    return cells.weight / cells.total_weight
 
 
 def layered(

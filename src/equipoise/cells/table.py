@@ -6,19 +6,20 @@ data. Every moment and the error of a classifier ``h`` are affine in the numbers
     s_c(h) = sum over rows i in cell c of  w_i h(x_i) / sum of all w_i
 
 so the reduction works on tables of C cells. It meets the n rows in two places only:
-`equipoise.cells.rows.Cells.sum` and its adjoint ``spread``.
+`equipoise.cells.table.Cells.sum` and its adjoint ``spread``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, NamedTuple, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from equipoise.cells.codes import add_up, factorize, number_combinations
+from equipoise.cells.codes import add_up, count_selected, factorize, look_up, number_combinations
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -102,7 +103,7 @@ class CellTable:
         Parameters
         ----------
         label, sensitive, control
-            As for `equipoise.cells.rows.Cells.from_columns`, one entry for each combination.
+            As for `equipoise.cells.table.Cells.from_columns`, one entry for each combination.
         count, weight, square : array
             Rows of a combination, the sum of their weights, and that of the squared weights;
             without ``weight``, all rows weigh one.
@@ -157,6 +158,11 @@ class CellTable:
     def limits(self) -> tuple[Array, Array]:
         """Return the least and the largest s(h) that any predictions can give, cell by cell."""
         return np.zeros(self.n_cells), self.mass
+
+    @property
+    def everybody(self) -> Array:
+        """s(h) of the classifier that selects everybody."""
+        return self.mass
 
     def relabel(self, costs: Array) -> WeightedLabels:
         """Return the label and the weight of each cell for these costs (section 3.1).
@@ -245,11 +251,7 @@ class _Names(TypedDict):
 def number_cells(
     label: ArrayLike, sensitive: Mapping[str, ArrayLike], control: Mapping[str, ArrayLike]
 ) -> tuple[NDArray[np.integer], _Names]:
-    """Number the combinations of label, sensitive and control values that occur.
-
-    Returns the number of each row's cell, and what the cells are called: label, sensitive and
-    control features of each.
-    """
+    """Return the number of each row's cell, and label and features of each cell that occurs."""
     columns = [factorize(values) for values in (*control.values(), *sensitive.values())]
     codes = (*(codes for codes, _ in columns), np.asarray(label, dtype=np.int8))
     code, combinations = number_combinations(codes, (*(len(values) for _, values in columns), 2))
@@ -287,3 +289,110 @@ def _slice(name: str, values: NDArray) -> Mask:
             f"values {shown}; expected True and False (or 1 and 0)."
         )
     return values.astype(bool)
+
+
+class _LabelCache(dict[bytes, NDArray[np.int64]]):
+    """The labels of the rows for the last signs of the costs, which seldom change in a fit.
+
+    They are 8 bytes a row that need not be written again, and do not travel to other processes.
+    """
+
+    def __reduce__(self) -> tuple[type[_LabelCache], tuple[()]]:
+        return _LabelCache, ()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Cells(CellTable):
+    """The rows, sorted into cells: a `CellTable` with the cell and the weight of each row.
+
+    Parameters
+    ----------
+    label, sensitive, control, mass, count, square, total_weight
+        See `CellTable`.
+    code : array of shape (n,)
+        The cell of each row.
+    weight : array of shape (n,), or None
+        Weight of each row; None means that all weigh the same.
+
+    Examples
+    --------
+    >>> cells = Cells.from_columns([0, 1, 1, 1], {"sex": ["F", "F", "M", "M"]})
+    >>> cells.n_cells, cells.mass.tolist()
+    (3, [0.25, 0.25, 0.5])
+    >>> cells.sum([0, 1, 1, 0]).tolist()  # how much of the weight is selected, cell by cell
+    [0.0, 0.25, 0.25]
+    >>> cells.spread([10.0, 20.0, 30.0]).tolist()
+    [10.0, 20.0, 30.0, 30.0]
+    """
+
+    code: NDArray[np.integer]
+    weight: Array | None
+
+    @staticmethod
+    def from_columns(
+        label: ArrayLike,
+        sensitive: Mapping[str, ArrayLike],
+        control: Mapping[str, ArrayLike] | None = None,
+        weight: ArrayLike | None = None,
+    ) -> Cells:
+        """Number the combinations of label, sensitive and control values that occur."""
+        code, names = number_cells(label, sensitive, control or {})
+        n_cells = len(names["label"])
+        own = None if weight is None else np.asarray(weight, dtype=float)
+        mass = square = count = add_up(code, n_cells)
+        if own is not None:
+            mass, square = add_up(code, n_cells, own), add_up(code, n_cells, np.square(own))
+        total = float(len(code) if own is None else own.sum())
+        return Cells(
+            **names,
+            mass=mass / mass.sum(),
+            count=count.astype(np.int64),
+            square=square / total**2,
+            total_weight=total,
+            code=code,
+            weight=own,
+        )
+
+    def sum(self, h: ArrayLike) -> Array:
+        """Return s(h), the share of the total weight that ``h`` selects in each cell: (C,)."""
+        h = np.asarray(h)
+        if h.shape != self.code.shape:
+            raise ValueError(
+                f"got predictions of shape {h.shape} for {len(self.code)} examples; expected one "
+                "for each example."
+            )
+        if self.weight is not None:
+            return add_up(self.code, self.n_cells, self.weight * h) / self.total_weight
+        total = count_selected if h.dtype == bool else add_up
+        return total(self.code, self.n_cells, h) / len(h)
+
+    def spread(self, table: ArrayLike) -> NDArray:
+        """Return the entry of its cell for every row: the adjoint of `sum`."""
+        table = np.asarray(table)
+        if len(table) != self.n_cells:
+            raise ValueError(
+                f"got a table of {len(table)} rows; expected one for each of {self.n_cells} cells."
+            )
+        return look_up(self.code, table)
+
+    @cached_property
+    def _labels(self) -> _LabelCache:
+        return _LabelCache()
+
+    def relabel_rows(self, costs: Array) -> WeightedLabels:
+        """Return label and weight of each row for these costs; labels are not to be written to."""
+        label, weight = self.relabel(costs)
+        labels = self._labels.get(key := label.tobytes())
+        if labels is None:
+            self._labels.clear()  # before the new ones take their memory
+            labels = self._labels[key] = look_up(self.code, label)
+        weights = look_up(self.code, weight)
+        if self.weight is not None:
+            weights *= self.weight
+        return WeightedLabels(labels, weights)
+
+    def row_arrays(self) -> Iterator[NDArray]:
+        """Yield what is held of each row."""
+        yield self.code
+        if self.weight is not None:
+            yield self.weight

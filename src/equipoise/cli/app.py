@@ -17,6 +17,7 @@ from equipoise.cli.commands.datasets import datasets
 from equipoise.cli.commands.demo import demo
 from equipoise.cli.commands.fit import fit
 from equipoise.cli.commands.frontier import frontier
+from equipoise.cli.commands.monitor import monitor
 from equipoise.cli.commands.predict import predict
 from equipoise.cli.commands.report import report
 from equipoise.cli.commands.reproduce import reproduce
@@ -75,7 +76,8 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
     return run_guarded
 
 
-for function in (audit, frontier, fit, at, predict, certify, report, datasets, reproduce, demo):
+_COMMANDS = (audit, frontier, fit, at, predict, certify, monitor, report, datasets, reproduce, demo)
+for function in _COMMANDS:
     app.command(function.__name__, cls=Command)(guarded(with_groups(function)))
 
 

@@ -8,6 +8,7 @@ code  meaning
 2     not done: wrong options, data or files; a sentence on the standard error says what to do
 3     not done: an error that was not foreseen; EQUIPOISE_TRACEBACK=1 shows where
 4     ``certify`` found nothing to compare: one group alone, or bounds that are not known
+5     ``monitor`` has raised the alarm, on this day or before
 130   interrupted from the keyboard
 ====  ===========================================================================================
 """
@@ -28,6 +29,7 @@ from equipoise.cli.terminal import Terminal, printable
 from equipoise.exceptions import EmptyCellWarning, EquipoiseWarning
 
 DONE, EXCEEDED, NOT_DONE, UNFORESEEN, NOTHING_COMPARED, INTERRUPTED = 0, 1, 2, 3, 4, 130
+ALARM = 5
 
 #: Errors that say what was received, what was expected, and what to do.
 _EXPLAINED = (ValueError, TypeError, OSError, ImportError, MemoryError, RuntimeError)

@@ -13,8 +13,7 @@ from equipoise.cli.terminal import Terminal, command_line
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.reductions import FairClassifier
 from equipoise.files import load, read_manifest, save
-from equipoise.files.summary import small_cells
-from equipoise.files.versions import date_made, versions
+from equipoise.files.manifest import date_made, small_cells, versions
 from equipoise.report.contents import ReportContents
 
 

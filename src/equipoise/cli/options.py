@@ -156,6 +156,10 @@ class Results:
     force: Force = False
     machine: Json = False
 
+    def of_file(self, path: Path) -> dict[str, Any]:
+        """Return the options of a report about a model file."""
+        return {"level": self.level, "suppress_below": self.suppress_below, "file": path.name}
+
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
     """Return the command with every parameter that is a group replaced by the group's options."""

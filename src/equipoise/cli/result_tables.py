@@ -44,8 +44,9 @@ def show_frontier(terminal: Terminal, contents: ReportContents) -> None:
     )
 
 
-def show_measured(terminal: Terminal, point: PointContents, level: float) -> None:
-    """Print what was measured on each of the data."""
+def show_classifier(terminal: Terminal, point: PointContents, level: float) -> None:
+    """Print the certificate, what was measured on each of the data, and the groups."""
+    terminal.say(point.certificate["text"])
     rows = [
         [entry.data, f"{entry.people:,}", _long(entry.error), _long(entry.excess, "+"), entry.worst]
         for entry in point.measured
@@ -53,6 +54,7 @@ def show_measured(terminal: Terminal, point: PointContents, level: float) -> Non
     header = ["data", "people", "error", "excess over the bound", "of"]
     terminal.table(f"Measured, [{level:.0%} intervals]", header, rows)
     _say_remarks(terminal, point)
+    show_groups(terminal, point)
 
 
 def _say_remarks(terminal: Terminal, point: PointContents) -> None:

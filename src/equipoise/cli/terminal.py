@@ -37,13 +37,7 @@ class Tick(Protocol):
 
 
 class Terminal:
-    """The two outputs of a command.
-
-    Parameters
-    ----------
-    machine : bool
-        Whether the standard output gets one JSON object and nothing else.
-    """
+    """The two outputs of a command; for a machine, the standard output gets one JSON object."""
 
     def __init__(self, *, machine: bool = False) -> None:
         self.machine = machine

@@ -4,9 +4,14 @@
 added here, and then model files and the command line know it.
 """
 
-from equipoise.constraints.base import All, Constraint, Linear
+from equipoise.constraints.base import All, Calibration, Constraint, Linear, PredictiveParity
 from equipoise.constraints.expressions import Inequality, rate
-from equipoise.constraints.group_bounds import BoundedGroupError, MinimaxGroupError, SelectionRate
+from equipoise.constraints.group_bounds import (
+    BoundedGroupError,
+    MinimaxGroupError,
+    SelectionRate,
+    TreatmentEquality,
+)
 from equipoise.constraints.groups import GroupConstraint
 from equipoise.constraints.moments import Moments, Row
 from equipoise.constraints.parity import (
@@ -19,11 +24,9 @@ from equipoise.constraints.parity import (
     FalsePositiveRateParity,
     FourFifthsRule,
     Parity,
+    UtilityParity,
 )
 from equipoise.constraints.rates import Rate
-from equipoise.constraints.treatment import TreatmentEquality
-from equipoise.constraints.unavailable import Calibration, PredictiveParity
-from equipoise.constraints.utility import UtilityParity
 
 #: The names of fairlearn, where they differ.
 TruePositiveRateParity = EqualOpportunity

@@ -14,11 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from equipoise.cells.table import Mask
-from equipoise.constraints.base import Constraint
-from equipoise.constraints.conditions import event_mask
-from equipoise.constraints.moments import MomentsBuilder, Row
+from equipoise.constraints.base import Constraint, refuse
+from equipoise.constraints.moments import MomentsBuilder, Row, event_mask
 from equipoise.constraints.rates import RATES
-from equipoise.constraints.unavailable import refuse
 
 _SYNONYMS = {
     "positive": "selection",

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from equipoise.cells.table import Mask
-from equipoise.constraints.bounds import Bounds
-from equipoise.constraints.conditions import Event
-from equipoise.constraints.groups import GroupConstraint, group_name
-from equipoise.constraints.moments import MomentsBuilder, Row
+from equipoise.constraints.base import Constraint
+from equipoise.constraints.groups import Bounds, GroupConstraint, group_name
+from equipoise.constraints.moments import Event, MomentsBuilder, Row
 from equipoise.constraints.rates import ERROR, SELECTION
 
 
@@ -48,15 +48,13 @@ class BoundedGroupError(GroupConstraint):
 
     def add_rows(self, builder: MomentsBuilder) -> None:
         """Bound the error rate of every group, stratum by stratum."""
-        bounds = self.bound_table(builder, self.bound, parameter="bound")
-        g = ERROR.table(builder.cells)
+        rows, g = [], ERROR.table(builder.cells)
         for event, mask in self.events(builder):
             for group, members in self.members(builder, event, mask).items():
-                bound = bounds.next(event, group)
                 text = f"error of {group_name(group)}"
-                row = Row(self.name, text, group, event=event, bound=bound, limit=" at most")
-                builder.row(row, {builder.moment(members, g): 1.0})
-        bounds.check_all_used()
+                row = Row(self.name, text, group, event=event, limit=" at most")
+                rows.append((row, {builder.moment(members, g): 1.0}))
+        self.add_bounded(builder, rows, self.bound, parameter="bound")
 
 
 @dataclass(repr=False)
@@ -149,7 +147,7 @@ class SelectionRate(GroupConstraint):
         if self.group == "each":
             return groups
         if self.group not in groups:
-            if builder.known is not None and self.group in builder.groups(self.on, self.groups):
+            if builder.known is not None and self.group in self.all_groups(builder):
                 return {}
             raise ValueError(
                 f"group={self.group!r} is neither None, 'each' nor a group with enough examples"
@@ -165,3 +163,83 @@ class SelectionRate(GroupConstraint):
             number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
             if value is not None and not (number and 0 <= value <= 1):
                 raise ValueError(f"{name} of SelectionRate is {value!r}; expected 0 to 1.")
+
+
+#: g(label, prediction): shares of all people of a group, not of those with one label.
+_FALSE_NEGATIVE = np.array([[0.0, 0.0], [1.0, 0.0]])
+_FALSE_POSITIVE = np.array([[0.0, 1.0], [0.0, 0.0]])
+
+
+@dataclass(repr=False)
+class TreatmentEquality(GroupConstraint):
+    """Other names: equal ratio of false negatives to false positives (Berk).
+
+    Use it where the two errors are a trade, leniency against severity, and every group should get
+    the same deal.
+
+    Parameters
+    ----------
+    eps : float, mapping or sequence, default=0.01
+        Bound on the difference, as a share of the group.
+    tau : float > 0 or None, default=None
+        False negatives per false positive. None: the value of least error, or where none can be
+        met, of least violation. ``fit`` searches for it, see ``constraint_`` of the estimator:
+        over a list of classifiers a better value is hardly ever missed; a learner is fitted up to
+        40 times more, and it is the best value for what these fits found.
+    on, groups, min_size, small
+        See `GroupConstraint`.
+
+    Examples
+    --------
+    >>> from equipoise.cells.table import Cells
+    >>> cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]})
+    >>> print(TreatmentEquality(tau=2.0).moments(cells).rows[0])
+    treatment equality: false negatives of F above 2 x false positives
+    """
+
+    eps: Bounds = 0.01
+    tau: float | None = field(default=None, kw_only=True)
+
+    name = "treatment equality"
+    short_name = "treatment"
+    asks = "False negatives and false positives are in the same proportion in every group."
+    formula = "| P[h(X)=0, Y=1 | A=a] - tau P[h(X)=1, Y=0 | A=a] | <= eps for every group a."
+    misleads = "It says nothing about how many errors there are."
+
+    @property
+    def n_open(self) -> int:
+        """One while tau is still to be found."""
+        return int(self.tau is None)
+
+    def closed(self, values: ArrayLike) -> Constraint:
+        """Return the constraint with tau filled in, if it is open."""
+        return replace(self, tau=float(np.asarray(values)[0])) if self.n_open else self
+
+    def add_rows(self, builder: MomentsBuilder) -> None:
+        """Tie false negatives to false positives in every group, stratum by stratum."""
+        rows, cells, tau = [], builder.cells, self._checked_tau()
+        negative, positive = _FALSE_NEGATIVE[cells.label], _FALSE_POSITIVE[cells.label]
+        for event, mask in self.events(builder):
+            for group, members in self.members(builder, event, mask).items():
+                fn, fp = builder.moment(members, negative), builder.moment(members, positive)
+                for side, word in ((1, "above"), (-1, "below")):
+                    text = (
+                        f"false negatives of {group_name(group)} {word} {tau:g} x false positives"
+                    )
+                    row = Row(self.name, text, group, None, event, side, limit=" by at most")
+                    rows.append((row, {fn: side, fp: -side * tau}))
+        self.add_bounded(builder, rows, self.eps)
+
+    def _checked_tau(self) -> float:
+        if self.tau is None:
+            raise ValueError(
+                "tau of TreatmentEquality is open: FairClassifier, ExponentiatedGradient and "
+                "GridSearch find it in fit. Elsewhere give a number: TreatmentEquality(tau=1.0)."
+            )
+        number = isinstance(self.tau, (int, float, np.number)) and not isinstance(self.tau, bool)
+        if not number or not np.isfinite(self.tau) or self.tau <= 0:
+            raise ValueError(
+                f"tau of TreatmentEquality is {self.tau!r}; expected a number > 0 (false negatives "
+                "per false positive), or None to have it found."
+            )
+        return float(self.tau)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from equipoise.cells.table import CellTable, Mask
 from equipoise.constraints.base import Constraint
-from equipoise.constraints.bounds import BoundTable
-from equipoise.constraints.conditions import Event
-from equipoise.constraints.moments import MomentsBuilder
+from equipoise.constraints.moments import Event, MomentsBuilder, Row
 from equipoise.exceptions import EmptyCellWarning, EquipoiseWarning, SmallGroupWarning
 
 #: What small groups are called once they are merged.
@@ -55,16 +54,18 @@ class GroupConstraint(Constraint):
 
     def events(
         self, builder: MomentsBuilder, labels: Sequence[int | None] = (None,)
-    ) -> Iterator[tuple[Event, Mask]]:
-        """Yield each condition on the label within each stratum of the control features.
+    ) -> list[tuple[Event, Mask]]:
+        """Return each condition on the label within each stratum, if anybody is of this kind.
 
         ``labels`` has the labels to condition on, one event each; None is no condition.
         """
+        found = []
         for event, mask in _all_events(builder, labels):
             if builder.cells.population[mask].sum() > 0:
-                yield event, mask
+                found.append((event, mask))
             else:
                 self._warn_empty("everybody", event, builder)
+        return found
 
     def members(self, builder: MomentsBuilder, event: Event, mask: Mask) -> dict[Hashable, Mask]:
         """Return the groups within an event that are large enough to be constrained."""
@@ -72,10 +73,12 @@ class GroupConstraint(Constraint):
         cells = builder.cells
         kept: dict[Hashable, Mask] = {}
         small: dict[Hashable, Mask] = {}
-        for group, members in builder.groups(self.on, self.groups).items():
+        for group, members in self.all_groups(builder).items():
             inside = members & mask
             if not cells.population[inside].sum() > 0:
-                self._warn_empty(group, event, builder)
+                # That a whole group of the fit is absent is said once, by whoever measures.
+                if members.any() or builder.known is None:
+                    self._warn_empty(group, event, builder)
             elif self.min_size > 1 and cells.count[inside].sum() < self.min_size:
                 small[group] = inside
             else:
@@ -88,14 +91,19 @@ class GroupConstraint(Constraint):
             self._warn_small(cells, small, event, merged)
         return kept
 
-    def bound_table(
+    def all_groups(self, builder: MomentsBuilder) -> dict[Hashable, Mask]:
+        """Return all groups as masks over cells, those of the fit included."""
+        return _with_absent(builder, lambda cells: cells.groups(self.on, self.groups))
+
+    def add_bounded(
         self,
         builder: MomentsBuilder,
+        rows: Sequence[tuple[Row, Mapping[int, float]]],
         bounds: Any,
         labels: Sequence[int | None] = (None,),
         parameter: str = "eps",
-    ) -> BoundTable:
-        """Return the bounds of the rows to come, which are given by group, event or row.
+    ) -> None:
+        """Add rows with their bounds, which are given by group, event or row.
 
         Names are judged by the groups and events that there are, not by the rows that the data
         happen to have. A list follows the rows of the fit, also where other people are measured.
@@ -105,16 +113,23 @@ class GroupConstraint(Constraint):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", EquipoiseWarning)
                 is_list = isinstance(bounds, (list, tuple, np.ndarray))
-                rows = self.moments(builder.known).rows if is_list else ()
-            fitted = {(row.event, row.group, row.against, row.side): row.bound for row in rows}
-        groups = [
-            *builder.groups(self.on, self.groups),
-            *([MERGED] if self.small == "merge" else []),
-        ]
-        events = [event for event, _ in _all_events(builder, labels)]
-        return BoundTable(
+                of_fit = self.moments(builder.known).rows if is_list else ()
+            fitted = {(row.event, row.group, row.against, row.side): row.bound for row in of_fit}
+        groups: list[Hashable] = []
+        events: list[Event] = []
+        if isinstance(bounds, Mapping):
+            merged = [MERGED] if self.small == "merge" else []
+            groups = [*self.all_groups(builder), *merged]
+            events = [event for event, _ in _all_events(builder, labels)]
+        table = BoundTable(
             bounds, type(self).__name__, parameter, groups=groups, events=events, fitted=fitted
         )
+        bounded = [
+            (row._replace(bound=table.next(row.event, row.group, row.against, row.side)), moments)
+            for row, moments in rows
+        ]
+        table.check_all_used()
+        builder.add(bounded, follows_eps=parameter == "eps")
 
     def _check_groups(self) -> None:
         if not isinstance(self.min_size, (int, np.integer)) or self.min_size < 1:
@@ -143,8 +158,8 @@ class GroupConstraint(Constraint):
 
     def _warn_empty(self, group: Hashable, event: Event, builder: MomentsBuilder) -> None:
         warnings.warn(
-            f"{self.name}: nobody in the data belongs to {group!r}{event}. Its rate cannot be "
-            "measured, so "
+            f"{self.name}: nobody in the data belongs to {group_name(group)}{event}. Its rate "
+            "cannot be measured, so "
             + (
                 "it is left unconstrained; merge it with another group or collect data."
                 if builder.known is None
@@ -159,7 +174,126 @@ def _all_events(
     builder: MomentsBuilder, labels: Sequence[int | None]
 ) -> Iterator[tuple[Event, Mask]]:
     """Yield every event, those without people included."""
-    for stratum, inside in builder.strata().items():
+    for stratum, inside in _with_absent(builder, CellTable.strata).items():
         for label in labels:
             event = Event(None if stratum is None else group_name(stratum), label)
             yield event, inside if label is None else inside & (builder.cells.label == label)
+
+
+#: A number for all rows; one for each group or event; or one for each row.
+Bounds = float | Mapping[Any, float] | Sequence[float] | NDArray
+
+
+class BoundTable:
+    """The bound of every row of a constraint, looked up by event and group.
+
+    Parameters
+    ----------
+    bounds : number, mapping or sequence
+        A mapping goes by group (``{"F": 0.01, "M": 0.02}``), by event (``{"label=1": 0.01,
+        "label=0": 0.05}``), or by both (``{("F", "label=1"): 0.01}``), the more specific first;
+        ``"else"`` stands for all that is not named. A row that compares two named groups gets the
+        smaller of their two numbers. A sequence has one number for each row, in order.
+    owner, parameter : str
+        What to call it in errors.
+    groups, events : sequences
+        All groups and events that a mapping may name, those without a row of their own included.
+    fitted : mapping from (event, group, against, side) to bound, optional
+        Where bounds of a fit are measured on other people: the bounds of a sequence, by row. What
+        then has no bound gets NaN.
+
+    Examples
+    --------
+    >>> table = BoundTable({"F": 0.01, "else": 0.05}, "DemographicParity", groups=["F", "M"])
+    >>> table.next(Event(), "F"), table.next(Event(), "M")
+    (0.01, 0.05)
+    """
+
+    def __init__(
+        self,
+        bounds: Any,
+        owner: str,
+        parameter: str = "eps",
+        *,
+        groups: Sequence[Hashable] = (),
+        events: Sequence[Event] = (),
+        fitted: Mapping[Hashable, float | None] | None = None,
+    ) -> None:
+        self.bounds, self.called, self.fitted = bounds, f"{parameter} of {owner}", fitted
+        self._rows = 0
+        self._is_list = isinstance(bounds, (list, tuple, np.ndarray))
+        names = dict.fromkeys(name for event in events for name in event.names)
+        both = [(group, name) for group in groups for name in names]
+        self._names: dict[Hashable, None] = dict.fromkeys([*groups, *names, *both])
+        if isinstance(bounds, Mapping):
+            for key, value in bounds.items():
+                check_bound(value, self.called, f" for {key!r}")
+        elif self._is_list:
+            for number, value in enumerate(bounds):
+                check_bound(value, self.called, f" for row {number}")
+        else:
+            check_bound(bounds, self.called)
+
+    def next(self, event: Event, group: Hashable, against: Hashable = None, side: int = 1) -> float:
+        """Return the bound of the next row, which is about ``group`` given ``event``."""
+        self._rows += 1
+        if isinstance(self.bounds, Mapping):
+            return self._find(self.bounds, event.names, [group, against])
+        if self._is_list and self.fitted is not None:
+            bound = self.fitted.get((event, group, against, side))
+            return float("nan") if bound is None else bound
+        if self._is_list:
+            # check_all_used will say where there are too few.
+            return float(self.bounds[self._rows - 1]) if self._rows <= len(self.bounds) else 0.0
+        return float(self.bounds)
+
+    def check_all_used(self) -> None:
+        """Raise an error for names that are no group or event, and for lists of another length."""
+        if isinstance(self.bounds, Mapping):
+            if strange := [key for key in self.bounds if key not in self._names and key != "else"]:
+                raise ValueError(
+                    f"{self.called} has an entry for {strange[0]!r}, which is no group or event "
+                    f"here; there are {', '.join(map(repr, self._names))}."
+                )
+        elif self._is_list and self.fitted is None and self._rows != len(self.bounds):
+            raise ValueError(
+                f"{self.called} has {len(self.bounds)} entries for {self._rows} rows; expected one "
+                "for each, in the order of constraint.moments(cells).rows."
+            )
+
+    def _find(
+        self, bounds: Mapping[Any, float], event: tuple[str, ...], groups: list[Hashable]
+    ) -> float:
+        both: list[Hashable] = [(group, name) for group in groups for name in event]
+        self._names |= dict.fromkeys(key for key in groups if key is not None)
+        for keys in (both, groups, list(event)):
+            if found := [float(bounds[key]) for key in keys if key in bounds]:
+                return min(found)
+        if "else" in bounds or self.fitted is not None:
+            return float(bounds.get("else", "nan"))
+        where = f" given {event[0]}" if event else ""
+        raise ValueError(
+            f"{self.called} says nothing about {groups[0]!r}{where}; it has "
+            f"{', '.join(map(repr, bounds))}. Add it, or an entry 'else'."
+        )
+
+
+def check_bound(value: Any, called: str, where: str = "") -> None:
+    """Raise an error for anything but a finite number that is not negative."""
+    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if not number or not np.isfinite(value) or value < 0:
+        raise ValueError(
+            f"{called} is {value!r}{where}; expected a finite number >= 0, a mapping "
+            "from groups or events to such numbers, or one for each row."
+        )
+
+
+def _with_absent(
+    builder: MomentsBuilder, masks: Callable[[CellTable], dict[Hashable, Mask]]
+) -> dict[Hashable, Mask]:
+    """Return the masks of groups or strata over the cells, those of the fit included."""
+    here = masks(builder.cells)
+    if builder.known is None:
+        return here
+    nobody = np.zeros(builder.cells.n_cells, dtype=bool)
+    return here | {name: nobody for name in masks(builder.known) if name not in here}

@@ -7,16 +7,16 @@ parameters of `Parity`: ``eps``, ``reference``, ``ratio``, and whom to compare (
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import ClassVar
 
 import numpy as np
 
 from equipoise.cells.table import Array, CellTable
-from equipoise.constraints.bounds import Bounds
-from equipoise.constraints.groups import GroupConstraint, group_name
-from equipoise.constraints.moments import MomentsBuilder, Row
+from equipoise.constraints.groups import Bounds, GroupConstraint, group_name
+from equipoise.constraints.moments import MomentsBuilder, Row, Utility, utility_table
 from equipoise.constraints.rates import ERROR, FNR, FPR, SELECTION, TPR, Rate
 
 
@@ -53,61 +53,52 @@ class Parity(GroupConstraint):
 
     def add_rows(self, builder: MomentsBuilder) -> None:
         """Compare every group with its reference, event by event."""
-        self._check_ratio()
+        if not isinstance(self.ratio, (int, float, np.number)) or not 0 < self.ratio <= 1:
+            raise ValueError(
+                f"ratio of {type(self).__name__} is {self.ratio!r}; expected a number in (0, 1]."
+            )
         tables = self.utilities(builder.cells)
-        bounds = self.bound_table(builder, self.eps, list(tables))
+        rows = []
         for event, mask in self.events(builder, list(tables)):
+            members = self.members(builder, event, mask)
             g = tables[event.label]
-            rates = {
-                group: builder.moment(members, g)
-                for group, members in self.members(builder, event, mask).items()
-            }
-            for a, b, j, r in self._comparisons(rates, builder.moment(mask, g), builder):
+            numbers = {group: builder.moment(inside, g) for group, inside in members.items()}
+            overall, compares_all = builder.moment(mask, g), self.reference == "overall"
+            for a, b in self._pairs(list(members), builder):
+                j, r = numbers[a], overall if compares_all else numbers[b]
+                first, second = group_name(a), group_name(b)
                 for low, high, side, word in ((r, j, 1, "above"), (j, r, -1, "below")):
-                    text = f"{group_name(a)} {word} {group_name(b)}"
-                    bound = bounds.next(event, a, b, side)
-                    row = Row(self.name, text, a, b, event, side, bound, self._limit(a, b, side))
+                    limit = " by at most"
+                    if self.ratio != 1:
+                        names = (first, second) if side > 0 else (second, first)
+                        limit = f", {self.ratio:g} x {names[0]} - {names[1]} at most"
+                    text = f"{first} {word} {second}"
+                    row = Row(self.name, text, a, b, event, side, limit=limit)
                     coefficients = {high: self.ratio}
                     coefficients[low] = coefficients.get(low, 0.0) - 1.0
-                    builder.row(row, coefficients, follows_eps=True)
-        bounds.check_all_used()
+                    rows.append((row, coefficients))
+        self.add_bounded(builder, rows, self.eps, list(tables))
 
     def utilities(self, cells: CellTable) -> Mapping[int | None, Array | str]:
         """Return what is averaged in each event, by the label that the event is given."""
         return {rate.given: rate.table(cells) for rate in self.rates}
 
-    def _comparisons(
-        self, rates: dict[Hashable, int], overall: int, builder: MomentsBuilder
-    ) -> Iterator[tuple[Hashable, Hashable, int, int]]:
+    def _pairs(
+        self, groups: list[Hashable], builder: MomentsBuilder
+    ) -> list[tuple[Hashable, Hashable]]:
+        """Return which groups are compared with which, or with "overall"."""
         if self.reference == "pairwise":
-            names = list(rates)
-            for i, a in enumerate(names):
-                for b in names[i + 1 :]:
-                    yield a, b, rates[a], rates[b]
-        elif self.reference == "overall":
-            for a, j in rates.items():
-                yield a, "overall", j, overall
-        elif self.reference in rates:
-            for a, j in rates.items():
-                if a != self.reference:
-                    yield a, self.reference, j, rates[self.reference]
-        elif builder.known is None or self.reference not in builder.groups(self.on, self.groups):
+            return list(combinations(groups, 2))
+        if self.reference == "overall":
+            return [(group, "overall") for group in groups]
+        if self.reference in groups:
+            return [(group, self.reference) for group in groups if group != self.reference]
+        if builder.known is None or self.reference not in self.all_groups(builder):
             raise ValueError(
                 f"reference={self.reference!r} is neither 'overall' nor 'pairwise' nor a group "
-                f"with examples; the groups are {', '.join(map(repr, rates))}."
+                f"with examples; the groups are {', '.join(map(repr, groups))}."
             )
-
-    def _limit(self, a: Hashable, b: Hashable, side: int) -> str:
-        if self.ratio == 1:
-            return " by at most"
-        high, low = map(group_name, (a, b) if side > 0 else (b, a))
-        return f", {self.ratio:g} x {high} - {low} at most"
-
-    def _check_ratio(self) -> None:
-        if not isinstance(self.ratio, (int, float, np.number)) or not 0 < self.ratio <= 1:
-            raise ValueError(
-                f"ratio of {type(self).__name__} is {self.ratio!r}; expected a number in (0, 1]."
-            )
+        return []
 
 
 class DemographicParity(Parity):
@@ -321,3 +312,46 @@ class FourFifthsRule(Parity):
         "It has the limits of demographic parity: it looks at decisions only. A rate of zero in "
         "every group satisfies it."
     )
+
+
+@dataclass(repr=False)
+class UtilityParity(Parity):
+    """Other names: equal expected benefit, equality of outcome.
+
+    Use it where what people get out of a decision is not the decision itself: a limit, a waiting
+    time, a price, scaled to [0, 1].
+
+    Parameters
+    ----------
+    eps, reference, ratio, on, groups, min_size, small
+        See `Parity`.
+    utility : 2 x 2 table, callable or str
+        A table ``g[label][prediction]``; a function of (sensitive values, label, prediction) with
+        values in [0, 1]; or the name of a utility that differs from person to person, whose
+        values under prediction 0 and 1 are passed as ``fit(..., utilities=...)``.
+    labels : tuple of 0 and 1, or None, default=None
+        Compare people with the same label only, for each of these labels.
+
+    Examples
+    --------
+    >>> benefit = UtilityParity(0.05, utility=[[0, 1], [0.2, 1]])  # comfort for those with label 1
+    >>> from equipoise.cells import Cells
+    >>> cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]})
+    >>> benefit.moments(cells).offset.tolist()  # what everybody gets when nobody is selected
+    [0.1, 0.1, 0.1]
+    """
+
+    utility: Utility = field(default=SELECTION.utility, kw_only=True)
+    labels: tuple[int, ...] | None = field(default=None, kw_only=True)
+
+    name = "utility parity"
+    asks = "A quantity of your own is (nearly) the same on average for every group."
+    formula = "| E[g(X,A,Y,h(X)) | A=a] - E[g(X,A,Y,h(X))] | <= eps for every group a."
+    misleads = "It compares means only: within a group some may get all of it."
+
+    def utilities(self, cells: CellTable) -> Mapping[int | None, Array | str]:
+        """Return the utility in each event, by the label that the event is given."""
+        labels = (None,) if self.labels is None else tuple(self.labels)
+        if not set(labels) <= {None, 0, 1}:
+            raise ValueError(f"labels is {self.labels!r}; expected None, (0,), (1,) or (0, 1).")
+        return dict.fromkeys(labels, utility_table(self.utility, cells))

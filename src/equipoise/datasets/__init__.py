@@ -6,14 +6,16 @@ looked for in ``data_home=`` or $EQUIPOISE_DATA, then in a cache, and downloaded
 source if they are in neither. Whatever is found is verified before it is returned.
 """
 
-from equipoise.datasets.acs_income import load_acs_income
 from equipoise.datasets.adult import load_adult
-from equipoise.datasets.compas import load_compas
-from equipoise.datasets.credit_default import load_credit_default
-from equipoise.datasets.diabetes130 import load_diabetes130
-from equipoise.datasets.dutch_census import load_dutch_census
-from equipoise.datasets.german_credit import load_german_credit
-from equipoise.datasets.law_school import load_law_school
+from equipoise.datasets.loaders import (
+    load_acs_income,
+    load_compas,
+    load_credit_default,
+    load_diabetes130,
+    load_dutch_census,
+    load_german_credit,
+    load_law_school,
+)
 
 __all__ = [
     "load_adult",

@@ -116,18 +116,13 @@ def load_adult(*, return_X_y: bool = False, as_frame: bool = False) -> Bunch | t
             found=f"{positive.sum():,}",
         )
     sex, race = table["sex"], table["race"]
+    crossed = ["Female, White", "Female, non-White", "Male, White", "Male, non-White"]
+    number = 2 * (sex.to_array() == "Male") + (race.to_array() != "White")
     weight = Column(table["fnlwgt"].values.astype(np.float64))
     return DataSet(
         table | {"label": Column(positive)},
         _FEATURES,
-        {"sex": sex, "race": race, "sex_race4": _sex_race4(sex, race)},
+        {"sex": sex, "race": race, "sex_race4": Column(number, np.array(crossed))},
         ["<=50K", ">50K"],
         extra={"weight": weight, "split": table["split"]},
     ).bunch("adult", as_frame=as_frame, return_X_y=return_X_y)
-
-
-def _sex_race4(sex: Column, race: Column) -> Column:
-    """Cross sex with White or not."""
-    names = ["Female, White", "Female, non-White", "Male, White", "Male, non-White"]
-    male, non_white = sex.to_array() == "Male", race.to_array() != "White"
-    return Column(2 * male + non_white, np.array(names))

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 class Column:
     """Numbers, NaN where missing; dates; or codes into `categories`, -1 where missing.
 
-    Examples
-    --------
     >>> colour = Column(np.array([1, 0, -1]), np.array(["blue", "red"]))
     >>> colour.to_array()
     array(['red', 'blue', ''], dtype='<U4')
@@ -118,10 +116,7 @@ Table = dict[str, Column]
 def read_table(file: Traversable, *, columns: Sequence[str], n_rows: int) -> Table:
     """Read an npz file in which ``name.categories``, if there, says what the codes ``name`` mean.
 
-    Raises
-    ------
-    OSError
-        If the file cannot be read, or does not hold `n_rows` rows of `columns`.
+    An OSError says that it cannot be read, or does not hold `n_rows` rows of `columns`.
     """
     try:
         with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:

@@ -31,11 +31,8 @@ class DownloadError(OSError):
 def fetch(url: str, sha256: str | None = None) -> bytes:
     """Return the file at a URL; try again after faults that may pass.
 
-    Raises
-    ------
-    DownloadError
-        If there is no connection or no answer in time, the answer is an error, shorter than it
-        says itself, or does not have the checksum.
+    A DownloadError says that there is no connection or no answer in time, or that the answer is an
+    error, shorter than it says itself, or does not have the checksum.
     """
     for attempt in range(1, ATTEMPTS + 1):
         try:

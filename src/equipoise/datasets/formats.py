@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +16,6 @@ from equipoise.datasets.bunch import Column, Table
 
 #: What a column of text holds: integer, number, category, date or time.
 Kinds = Mapping[str, str]
-
-
-def kinds(**columns: str) -> dict[str, str]:
-    """Return the kind of each column, from the columns of each kind.
-
-    >>> kinds(integer="id age", category="sex")
-    {'id': 'integer', 'age': 'integer', 'sex': 'category'}
-    """
-    return {name: kind for kind, names in columns.items() for name in names.split()}
 
 
 def read_csv(content: bytes, kinds: Kinds, *, missing: Collection[str] = ("",)) -> Table:
@@ -61,6 +52,14 @@ def read_arff(content: bytes, kinds: Kinds) -> Table:
     names = [name.lower() for name in re.findall(r"(?im)^@attribute\s+(\S+)", head)]
     lines = (line for line in rest[0].splitlines() if line.strip() and not line.startswith("%"))
     return _table(names, [line.split(",") for line in lines], kinds, ("?",))
+
+
+#: Readers of a publisher's bytes, by format.
+READERS: dict[str, Callable[..., Table]] = {
+    "csv": read_csv,
+    "words": read_words,
+    "arff": read_arff,
+}
 
 
 def _table(
@@ -116,7 +115,7 @@ def _from_arrow(array: Any, pa: Any) -> Column:
         array = array.dictionary_encode()
     if pa.types.is_dictionary(array.type):
         codes = array.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)
-        return _sorted(codes, np.array(array.dictionary.to_pylist(), dtype=str))
+        return _spread(Column.from_strings(array.dictionary.to_pylist(), missing=()), codes)
     values = array.to_numpy(zero_copy_only=False)
     if values.dtype == object:  # booleans with nulls
         values = np.array([np.nan if value is None else value for value in values], dtype=float)
@@ -125,14 +124,6 @@ def _from_arrow(array: Any, pa: Any) -> Column:
             values.astype("datetime64[D]" if pa.types.is_date(array.type) else "datetime64[s]")
         )
     return Column(values)
-
-
-def _sorted(codes: NDArray[Any], categories: NDArray[Any]) -> Column:
-    """Renumber codes so that categories are in the order of `Column.from_strings`."""
-    whole = all(value.isdecimal() for value in categories.tolist())
-    order = np.argsort(categories.astype(int) if whole else categories, kind="stable")
-    rank = np.append(np.argsort(order), -1)
-    return Column(rank[codes], categories[order])
 
 
 def from_frame(frame: Any, kinds: Kinds) -> Table:

@@ -1,4 +1,4 @@
-"""The engine protocol: what the estimators ask of the place where rows are kept."""
+"""Engines: what the estimators ask of the place where rows are kept, and which place that is."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Any, ClassVar, Protocol, Self
 from numpy.typing import NDArray
 
 from equipoise.cells.table import Array, CellTable
-from equipoise.game.pool import Oracle
-from equipoise.metrics.tallies import Tally
+from equipoise.engines.dask.engine import DaskEngine
+from equipoise.engines.memory import DiskEngine, MemoryEngine
+from equipoise.game.rounds import Oracle
+from equipoise.metrics.audit import Tally
 from equipoise.rows.fingerprint import Hashed
 from equipoise.rows.people import People
 
@@ -19,27 +21,18 @@ class Engine(Protocol):
 
     Tables of the size of the cells go in and out; rows do not cross the seam. The game, the pool,
     the certificate and the checkpoint are the same for every engine.
-
-    Attributes
-    ----------
-    is_local : bool
-        Whether rows can be looked at one by one in this process.
-    keeps_answers : bool
-        Whether the answers of oracles are worth keeping on disk, since workers may be lost.
-    cells : CellTable
-        The cells of the rows.
-    classes : array of two labels
-        In sorted order; the second is the favourable one.
     """
 
+    #: Whether rows can be looked at one by one in this process.
     is_local: ClassVar[bool]
+    #: Whether the answers of oracles are worth keeping on disk, since workers may be lost.
     keeps_answers: ClassVar[bool]
+    #: Two labels in sorted order; the second is the favourable one.
     classes: NDArray
 
     @property
     def cells(self) -> CellTable:
         """The cells of the rows."""
-        ...
 
     # Of the class: before rows are opened, and for predictions.
 
@@ -49,63 +42,48 @@ class Engine(Protocol):
     ) -> Self:
         """Check and read what was passed to fit.
 
-        Parameters
-        ----------
-        people : People
-        constraint_weights : bool, default=True
-            Whether sample weights enter the constraints, or the error only.
-        estimator : learner or list of fitted classifiers, optional
-            What is to be trained on the rows, so that they are kept in the form it takes.
+        Sample weights enter the constraints, or the error only without ``constraint_weights``.
+        ``estimator`` is the learner to be trained on the rows, so that they are kept in the form
+        it takes, or a list of fitted classifiers.
         """
-        ...
 
     @staticmethod
     def example(X: Any) -> Any:
         """Return a table with the columns of X, of any rows or none, to check features by."""
-        ...
 
     @staticmethod
     def hashed(people: People, classes: NDArray) -> Hashed:
         """Return the hashes of the rows with their labels, for a `Fingerprint` of people."""
-        ...
 
     @staticmethod
     def predict(mixture: Any, X: Any, *, key: Any = None, random_state: Any = None) -> Any:
         """Return the decisions of a `equipoise.RandomizedClassifier`."""
-        ...
 
     @staticmethod
     def predict_pmf(mixture: Any, X: Any) -> Any:
         """Return the probabilities of its decisions, of shape (n, 2)."""
-        ...
 
     @staticmethod
     def score(mixture: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return its expected accuracy."""
-        ...
 
     @staticmethod
     def decide(classifier: Any, X: Any, classes: NDArray) -> Any:
         """Return the decisions of one classifier that predicts 0 or 1, as labels."""
-        ...
 
     # Of an open engine: oracles, and sums over cells.
 
     def refit(self, learner: Any, threshold: str = "learner", cv: Any = None) -> Oracle:
         """Return the oracle that trains the learner for every query."""
-        ...
 
     def plugin(self, learner: Any, cv: Any = 5, aware: bool = False) -> Oracle:
         """Return the oracle that learns probabilities once."""
-        ...
 
     def candidates(self, classifiers: Sequence[Any]) -> Oracle:
         """Return the exact oracle over fitted classifiers."""
-        ...
 
     def shares(self, classifiers: Sequence[Any]) -> Array:
         """Return the selected share of each cell for every classifier, of shape (P, C)."""
-        ...
 
     def disagreement(self, classifiers: Sequence[Any]) -> Array:
         """Return the share of the rows on which each two decide differently, of shape (P, P)."""
@@ -117,16 +95,26 @@ class Engine(Protocol):
 
     def tally(self, mixture: Any) -> Tally:
         """Return how often a randomized classifier selects, summed by cell."""
-        ...
 
     def columns(self) -> list[str]:
         """Return the kind of table, and the names and types of its columns."""
-        ...
 
     def identity(self) -> Iterator[bytes]:
         """Yield what distinguishes these data from others, in order."""
-        ...
 
     def fits_at_a_time(self, n_jobs: int | None) -> int:
         """Return how many fits run at a time where ``n_jobs`` is asked for."""
-        ...
+
+
+#: The package that a table's class is from -> its engine. All other tables are in memory.
+ENGINES: dict[str, type[Engine]] = {"dask": DaskEngine, "equipoise": DiskEngine}
+
+
+def engine_for(X: Any) -> type[Engine]:
+    """Return the engine of this kind of table.
+
+    >>> engine_for([[0.0], [1.0]]).__name__
+    'MemoryEngine'
+    """
+    packages = (kind.__module__.partition(".")[0] for kind in type(X).__mro__)
+    return next((ENGINES[name] for name in packages if name in ENGINES), MemoryEngine)

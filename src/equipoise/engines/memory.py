@@ -1,46 +1,42 @@
-"""Rows in the memory of this process."""
+"""Rows in the memory of this process, or on the disk of this machine."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from equipoise.cells.layered import AnyCells
+from equipoise.cells.layered import AnyCells, row_weights
 from equipoise.cells.table import Array
-from equipoise.game.pool import Oracle
-from equipoise.metrics.tallies import Tally
+from equipoise.game.rounds import Oracle
+from equipoise.metrics.audit import Tally
 from equipoise.oracles.agreement import disagreement, divided
 from equipoise.oracles.candidates import candidate_oracle
 from equipoise.oracles.cross_fit import CrossFittedOracle
 from equipoise.oracles.decisions import decisions
 from equipoise.oracles.plugin import PluginOracle
 from equipoise.oracles.refit import RefitOracle
-from equipoise.rows.columns import describe_columns
 from equipoise.rows.fingerprint import LocalHashes, hash_people
 from equipoise.rows.hashing import hash_uniform
 from equipoise.rows.people import People
+from equipoise.rows.tables import describe_columns
 
 
+@dataclass(eq=False)
 class MemoryEngine:
-    """Rows in the memory of this process: an array, a sparse matrix or a data frame.
-
-    Parameters
-    ----------
-    X : table of n rows
-    cells : Cells or LayeredCells
-    classes : array of two labels
-    """
+    """Rows in the memory of this process: an array, a sparse matrix or a data frame."""
 
     is_local: ClassVar[bool] = True
     keeps_answers: ClassVar[bool] = False
 
-    def __init__(self, X: Any, cells: AnyCells, classes: NDArray) -> None:
-        self.X, self.cells, self.classes = X, cells, classes
+    X: Any
+    cells: AnyCells
+    classes: NDArray
 
     @classmethod
     def open(
@@ -100,11 +96,11 @@ class MemoryEngine:
 
     def disagreement(self, classifiers: Sequence[Any]) -> Array:
         """Return the share of the rows on which each two decide differently, of shape (P, P)."""
-        return disagreement(classifiers, self.X, self.cells.row_weights())
+        return disagreement(classifiers, self.X, row_weights(self.cells))
 
     def divided(self, classifiers: Sequence[Any], mixtures: Sequence[NDArray]) -> Array:
         """Return for each mixture, numbers of classifiers, the share that its members divide on."""
-        return divided(classifiers, self.X, self.cells.row_weights(), mixtures)
+        return divided(classifiers, self.X, row_weights(self.cells), mixtures)
 
     def tally(self, mixture: Any) -> Tally:
         """Return how often a randomized classifier selects, summed by cell."""
@@ -123,3 +119,29 @@ class MemoryEngine:
     def fits_at_a_time(self, n_jobs: int | None) -> int:
         """Return how many fits run at a time where ``n_jobs`` is asked for."""
         return effective_n_jobs(n_jobs)
+
+
+class DiskEngine(MemoryEngine):
+    """Rows that are read in batches, such as `equipoise.ParquetRows`.
+
+    Labels, groups and weights, a few bytes a row, are in memory. So are all sums over cells; what
+    decides on batches is `equipoise.oracles.decisions.decisions`.
+    """
+
+    def refit(self, learner: Any, threshold: str = "learner", cv: Any = None) -> Oracle:
+        """Return the oracle that trains the learner for every query."""
+        if cv is not None:
+            _refuse(f"cv={cv!r}")
+        return super().refit(learner, threshold)
+
+    def plugin(self, learner: Any, cv: Any = 5, aware: bool = False) -> NoReturn:
+        """Raise: probabilities are learned from some of the rows."""
+        _refuse("the plug-in oracle")
+
+
+def _refuse(what: str) -> NoReturn:
+    raise TypeError(
+        f"{what} takes single rows, but X is rows on disk, which are read in batches and never as "
+        "a whole. They go with an XGBClassifier, oracle='refit' and no cv; for anything else load "
+        "the table into memory."
+    )

@@ -4,6 +4,7 @@ from equipoise.estimators.blindness import PriceOfBlindness, price_of_blindness
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.frontier_point import FrontierPoint
 from equipoise.estimators.grid_search import GridSearch
+from equipoise.estimators.monitor import Monitor
 from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.estimators.reductions import ExponentiatedGradient, FairClassifier
 
@@ -13,6 +14,7 @@ __all__ = [
     "Frontier",
     "FrontierPoint",
     "GridSearch",
+    "Monitor",
     "PriceOfBlindness",
     "RandomizedClassifier",
     "price_of_blindness",

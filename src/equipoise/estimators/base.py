@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,22 +16,23 @@ from sklearn.utils.validation import check_is_fitted
 
 from equipoise.cells.table import CellTable
 from equipoise.constraints.base import Constraint
-from equipoise.constraints.moments import Moments
+from equipoise.constraints.groups import group_name
 from equipoise.engines import engine_for
 from equipoise.engines.base import Engine
 from equipoise.estimators.pools import open_pool
+from equipoise.exceptions import AbsentGroupWarning
 from equipoise.game import theory
-from equipoise.game.lagrangian import Lagrangian
-from equipoise.game.objectives import Loss, Objective
+from equipoise.game.lagrangian import Lagrangian, Loss, Objective
 from equipoise.game.parameters import find_parameters
-from equipoise.game.pool import Oracle, Pool
-from equipoise.game.rounds import Limits
-from equipoise.oracles.learners import constant_classifier
+from equipoise.game.rounds import Limits, Oracle, Pool
 from equipoise.oracles.specs import OracleSpec, Refit, read_oracle
-from equipoise.rows.hashing import salt_of
+from equipoise.oracles.trainers import constant_classifier
+from equipoise.rows.fingerprint import Fingerprint, Overlap
 from equipoise.rows.people import People
 from equipoise.rows.validation import check_features, read_integer, read_positive
 
+#: Groups that are named; the rest are counted.
+_MOST_NAMES = 5
 #: Default gap, as a multiple of n^(-1/2): well below the sampling error of the error rate.
 NU_SCALE = 0.1
 
@@ -48,6 +51,8 @@ class Problem:
         Best_h.
     pool : Pool
         The classifiers found; to be asked within ``opened``.
+    at_a_time : int
+        How many fits run at a time.
     nu : float
         The gap at which to stop.
     constraint : Constraint
@@ -61,6 +66,7 @@ class Problem:
     oracle: Oracle
     pool: Pool
     opened: AbstractContextManager
+    at_a_time: int
     nu: float
     constraint: Constraint
     people: People
@@ -70,13 +76,13 @@ class Problem:
         """The cells of the engine."""
         return self.engine.cells
 
-    def salt(self, given: int | None) -> int:
-        """Return the salt of the draws in predict: the one given, or one of this problem."""
-        return salt_of(self.cells, self.engine.classes) if given is None else given
-
-    def with_multiplier_bound(self, B: float) -> Problem:
-        """Return the problem with |lambda|_1 <= B."""
-        return replace(self, lagrangian=replace(self.lagrangian, B=B))
+    @property
+    def fingerprint(self) -> Fingerprint | None:
+        """The fingerprint of the people; None where rows cannot be hashed."""
+        try:
+            return Fingerprint.of(self.engine.hashed(self.people, self.engine.classes))
+        except TypeError:
+            return None
 
 
 class BinaryClassifierMixin(ClassifierMixin):
@@ -88,33 +94,41 @@ class BinaryClassifierMixin(ClassifierMixin):
         return tags
 
 
+@dataclass(eq=False, repr=False)
 class Reduction(MetaEstimatorMixin, BaseEstimator):
-    """Base of the estimators: reads the rows, states the problem, knows features and tags."""
+    """Base of the estimators: reads the rows, states the problem, knows features and tags.
+
+    Parameters are fields, which scikit-learn reads from the constructor that they make.
+    """
 
     estimator: Any
     constraint: Constraint
-    objective: Objective | Loss | None
-    oracle: OracleSpec | str | None
-    nu: float | None
-    sampling_slack: float | None
-    constraint_weights: bool
-    checkpoint: str | Path | None
+    _: KW_ONLY
+    objective: Objective | Loss | None = None
+    oracle: OracleSpec | str | None = None
+    nu: float | None = None
+    sampling_slack: float | None = None
+    constraint_weights: bool = True
+    checkpoint: str | Path | None = None
+    callback: Callable[[Any], object] | None = None
+    verbose: bool = False
     _finds_parameters = True
 
     def _state(
         self,
         people: People,
         *,
+        B: float | None = np.inf,
         pool: Pool | None = None,
-        n_jobs: int | None = None,
+        n_jobs: int | None = 1,
         finds_worst_rate: bool = False,
     ) -> Problem:
         """Return the problem, after all checks that can be made before the first fit.
 
         Parameters
         ----------
-        people : People
-            What was passed to ``fit``.
+        B : float or None
+            Bound on the multipliers; None is the square root of the number of people.
         pool : Pool, optional
             The pool to grow; a new one by default.
         finds_worst_rate : bool
@@ -125,15 +139,22 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
                 f"constraint is {self.constraint!r}; expected a Constraint such as "
                 "DemographicParity(eps=0.02)."
             )
-        spec = self._oracle_spec()
+        spec = self._oracle_spec
         spec.check(self.estimator, weighted=people.sample_weight is not None)
-        engine = self._open(people)
-        nu = read_nu(self.nu, engine.cells)
+        if not isinstance(self.constraint_weights, (bool, np.bool_)):
+            raise ValueError(
+                f"constraint_weights is {self.constraint_weights!r}; expected True (sample weights "
+                "enter the error and the constraints) or False (the error only)."
+            )
+        kind, weigh = engine_for(people.X), bool(self.constraint_weights)
+        engine = kind.open(people, constraint_weights=weigh, estimator=self.estimator)
         # Compiled before any work, so that its errors come first; see `_with_parameters`.
         constraint = self.constraint
-        if self._finds_parameters:
+        if self._finds_parameters and constraint.n_open:
             constraint = constraint.closed(np.ones(constraint.n_open))
-        lagrangian = self._game(constraint, engine.cells)
+        nu = read_nu(self.nu, engine.cells)
+        B = np.sqrt(engine.cells.n_effective) if B is None else B
+        lagrangian = self._game(constraint, engine.cells, B)
         if lagrangian.elastic is not None and not finds_worst_rate:
             raise TypeError(
                 f"{type(self).__name__} cannot make a worst group's error least: "
@@ -141,34 +162,30 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
                 "BoundedGroupError(bound=...)."
             )
         opened: AbstractContextManager = nullcontext()
+        at_a_time = 1 if n_jobs == 1 else engine.fits_at_a_time(read_jobs(n_jobs))
         if pool is None:
-            pool, opened = open_pool(engine, (self.estimator, spec), self.checkpoint, n_jobs)
-        oracle = spec.over(engine, self.estimator, engine.fits_at_a_time(n_jobs))
+            pool = Pool()
+            if self.checkpoint is not None or engine.keeps_answers or at_a_time > 1:
+                how = self.estimator, spec
+                pool, opened = open_pool(engine, how, self.checkpoint, at_a_time)
+        oracle = spec.over(engine, self.estimator, at_a_time)
         if not oracle.exact:  # a list of candidates is the whole class
-            pool.add(constant_classifier(0), np.zeros_like(engine.cells.limits()[0]))
-            pool.add(constant_classifier(1), np.add(*engine.cells.limits()))
-        return Problem(engine, lagrangian, oracle, pool, opened, nu, constraint, people)
+            everybody = engine.cells.everybody
+            pool.add(constant_classifier(0), np.zeros_like(everybody))
+            pool.add(constant_classifier(1), everybody)
+        return Problem(engine, lagrangian, oracle, pool, opened, at_a_time, nu, constraint, people)
 
+    @property
     def _oracle_spec(self) -> OracleSpec:
-        """Return the oracle asked for; None is the one of the paper."""
+        """The oracle asked for; None is the one of the paper."""
         return Refit(threshold="learner") if self.oracle is None else read_oracle(self.oracle)
-
-    def _open(self, people: People) -> Engine:
-        """Return the engine that holds these rows."""
-        if not isinstance(self.constraint_weights, (bool, np.bool_)):
-            raise ValueError(
-                f"constraint_weights is {self.constraint_weights!r}; expected True (sample weights "
-                "enter the error and the constraints) or False (the error only)."
-            )
-        return engine_for(people.X).open(
-            people, constraint_weights=self.constraint_weights, estimator=self.estimator
-        )
 
     def _open_new(self, people: People) -> Engine:
         """Return the engine of other rows than those of the fit, with the same classes."""
         check_is_fitted(self)
         self._check_features(people.X)
-        engine = self._open(people)
+        kind, weigh = engine_for(people.X), self.constraint_weights
+        engine = kind.open(people, constraint_weights=weigh, estimator=self.estimator)
         if engine.classes.tolist() != self.classes_.tolist():
             raise ValueError(
                 f"y has the classes {engine.classes.tolist()}; expected {self.classes_.tolist()}, "
@@ -176,22 +193,18 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
             )
         return engine
 
-    def _game(self, constraint: Constraint, cells: CellTable) -> Lagrangian:
+    def _game(self, constraint: Constraint, cells: CellTable, B: float = np.inf) -> Lagrangian:
         """Return the Lagrangian of a constraint without open parameters."""
         moments = constraint.moments(cells)
-        lagrangian = Lagrangian.from_moments(moments, cells, self.objective)
-        return lagrangian.relaxed(self._slack_of(moments))
-
-    def _slack_of(self, moments: Moments) -> Any:
-        """Return what sampling alone may do to each bound (Assumption 1), if that is to count."""
+        lagrangian = Lagrangian.from_moments(moments, cells, self.objective, B)
         if self.sampling_slack is None:
-            return 0.0
-        return theory.slack(moments, read_positive(self.sampling_slack, "sampling_slack"))
+            return lagrangian
+        # What sampling alone may do to each bound (Assumption 1).
+        constant = read_positive(self.sampling_slack, "sampling_slack")
+        return lagrangian.relaxed(theory.slack(moments, constant))
 
     def _with_parameters(self, problem: Problem) -> Problem:
-        """Return the problem with open parameters of the constraint found, if there are any."""
-        if not self.constraint.n_open:
-            return problem
+        """Return the problem with open parameters of the constraint found."""
         B = problem.lagrangian.B
         found = find_parameters(
             self.constraint,
@@ -201,8 +214,7 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
             nu=problem.nu,
             B=B,
         )
-        lagrangian = replace(self._game(found, problem.cells), B=B)
-        return replace(problem, constraint=found, lagrangian=lagrangian)
+        return replace(problem, constraint=found, lagrangian=self._game(found, problem.cells, B))
 
     def _check_features(self, X: Any) -> None:
         check_features(self, engine_for(X).example(X), reset=False)
@@ -210,7 +222,7 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
     def set_params(self, **params: Any) -> Self:
         """Set parameters; ``oracle__cv`` and the like also where ``oracle`` is a string."""
         if any(name.startswith("oracle__") for name in params) and "oracle" not in params:
-            self.oracle = clone(self._oracle_spec())
+            self.oracle = clone(self._oracle_spec)
         return super().set_params(**params)
 
     def __sklearn_tags__(self) -> Any:
@@ -225,9 +237,59 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
+def joined(known: Fingerprint | None, engine: Engine, people: People) -> Fingerprint | None:
+    """Return the fingerprint of people learned from and further ones; None if one is not known."""
+    try:
+        return known and known.joined(engine.hashed(people, engine.classes))
+    except TypeError:
+        return None
+
+
+def overlap_of(model: Any, people: People) -> Overlap | None:
+    """Return how many of some people a fitted model learned from; None where that is not known."""
+    known: Fingerprint | None = getattr(model, "people_", None)
+    if known is None:
+        return None
+    try:
+        return known.overlap(engine_for(people.X).hashed(people, model.classes_))
+    except TypeError:  # rows that cannot be hashed
+        return None
+
+
+def absent_groups(fit: CellTable, measured: CellTable) -> str:
+    """Return a sentence about groups of the fit that nobody measured belongs to, if any."""
+    if len(fit.sensitive) != len(measured.sensitive):
+        return ""
+    known = {group_name(group) for group in measured.groups()}
+    names = [name for group in fit.groups() if (name := group_name(group)) not in known]
+    if not names:
+        return ""
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return (
+        f"nobody of the people measured belongs to {', '.join(names[:_MOST_NAMES])}{more}, a group "
+        "of the fit: no bound on it is checked, and what was found says nothing about it."
+    )
+
+
+def warn_of_absent(fit: CellTable, measured: CellTable) -> None:
+    """Warn where a group of the fit is absent from the people measured."""
+    if text := absent_groups(fit, measured):
+        warnings.warn(text, AbsentGroupWarning, stacklevel=4)
+
+
 def read_nu(nu: float | None, cells: CellTable) -> float:
     """Return the gap at which to stop; None is a default for so many rows."""
     return NU_SCALE / np.sqrt(cells.n_effective) if nu is None else read_positive(nu, "nu")
+
+
+def read_jobs(n_jobs: Any) -> int | None:
+    """Return the checked number of fits at a time, as joblib counts: -1 for all cores."""
+    if n_jobs is not None and (not isinstance(n_jobs, (int, np.integer)) or not n_jobs):
+        raise ValueError(
+            f"n_jobs is {n_jobs!r}; expected a whole number of fits at a time, -1 for one on each "
+            "core, or None."
+        )
+    return n_jobs
 
 
 def read_limits(estimator: Any) -> tuple[Limits, int | None]:

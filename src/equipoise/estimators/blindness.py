@@ -22,10 +22,8 @@ from equipoise.engines import engine_for
 from equipoise.estimators.base import read_nu
 from equipoise.estimators.frontier_point import games_of, read_bounds
 from equipoise.game.column_generation import Queries, many_bounds, over_pool
-from equipoise.game.lagrangian import Lagrangian
-from equipoise.game.objectives import Loss, Objective
-from equipoise.game.pool import Oracle, Pool, Response
-from equipoise.game.rounds import Limits, run
+from equipoise.game.lagrangian import Lagrangian, Loss, Objective
+from equipoise.game.rounds import Limits, Oracle, Pool, Response, run
 from equipoise.oracles.plugin import PluginOracle
 from equipoise.oracles.specs import Plugin
 from equipoise.rows.people import People
@@ -122,7 +120,7 @@ def price_of_blindness(
 
 
 def _errors(games: list[Lagrangian], oracle: Oracle, nu: float) -> Array:
-    pool, queries = Pool(), Queries.none()
+    pool, queries = Pool(), Queries([], [])
     run(many_bounds(games, oracle, pool, nu=nu, queries=queries), Limits(_MOST_ROUNDS))
     return np.array(
         [found.error for found in over_pool(games, pool, queries, unconstrained=0, nu=nu)]

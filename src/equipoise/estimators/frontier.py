@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import copy
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +11,13 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from equipoise.constraints.base import Constraint
-from equipoise.estimators.base import Problem, read_limits
+from equipoise.estimators.base import (
+    Problem,
+    joined,
+    overlap_of,
+    read_limits,
+    warn_of_absent,
+)
 from equipoise.estimators.frontier_point import (
     FrontierPoint,
     games_of,
@@ -23,27 +28,21 @@ from equipoise.estimators.frontier_point import (
 )
 from equipoise.estimators.pool_reduction import PoolReduction
 from equipoise.estimators.reductions import FairClassifier
-from equipoise.estimators.remarks import remarks_of_points, warn_of, warn_of_absent
-from equipoise.estimators.results import (
-    fingerprint_of,
-    joined,
-    overlap_of,
-    scope_of,
-    verify,
-)
+from equipoise.estimators.results import remarks_of_points, verify, warn_of
 from equipoise.exceptions import DeploymentError
 from equipoise.game.certificate import Scope
 from equipoise.game.column_generation import Queries, many_bounds
-from equipoise.game.objectives import Loss, Objective
-from equipoise.game.pool import Pool
-from equipoise.game.rounds import Round, run
-from equipoise.metrics.tallies import Tally
+from equipoise.game.lagrangian import Loss, Objective
+from equipoise.game.rounds import Pool, run
+from equipoise.metrics.audit import Tally
 from equipoise.metrics.violations import Meter, ViolationReport
 from equipoise.oracles.specs import OracleSpec
+from equipoise.rows.hashing import salt_of
 from equipoise.rows.people import People
 from equipoise.rows.validation import check_features
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Frontier(PoolReduction):
     """The best classifier at every bound, for little more than the price of one fit.
 
@@ -109,38 +108,11 @@ class Frontier(PoolReduction):
 
     _finds_parameters = False  # the best ones differ from bound to bound
 
-    def __init__(
-        self,
-        estimator: Any,
-        constraint: Constraint,
-        *,
-        bounds: ArrayLike | None = None,
-        objective: Objective | Loss | None = None,
-        oracle: OracleSpec | str = "refit",
-        nu: float | None = None,
-        sampling_slack: float | None = None,
-        constraint_weights: bool = True,
-        max_iter: int = 200,
-        n_jobs: int | None = None,
-        checkpoint: str | Path | None = None,
-        callback: Callable[[list[Round]], object] | None = None,
-        random_state: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.estimator = estimator
-        self.constraint = constraint
-        self.bounds = bounds
-        self.objective = objective
-        self.oracle = oracle
-        self.nu = nu
-        self.sampling_slack = sampling_slack
-        self.constraint_weights = constraint_weights
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.checkpoint = checkpoint
-        self.callback = callback
-        self.random_state = random_state
-        self.verbose = verbose
+    bounds: ArrayLike | None = None
+    oracle: OracleSpec | str | None = "refit"
+    max_iter: int = 200
+    n_jobs: int | None = None
+    random_state: int | None = None
 
     def fit(
         self,
@@ -160,9 +132,9 @@ class Frontier(PoolReduction):
         bounds = read_bounds(self.bounds)
         limits, salt = read_limits(self)
         people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
-        problem, queries = self._state(people, n_jobs=self.n_jobs), Queries.none()
+        problem, queries = self._state(people, n_jobs=self.n_jobs), Queries([], [])
         games = games_of(self.constraint, problem.lagrangian, bounds)
-        batch = problem.engine.fits_at_a_time(self.n_jobs)
+        batch = problem.at_a_time
         with problem.opened:
             rounds = many_bounds(
                 games, problem.oracle, problem.pool, nu=problem.nu, batch=batch, queries=queries
@@ -173,10 +145,11 @@ class Frontier(PoolReduction):
             (free,) = problem.pool.ask(problem.oracle, problem.lagrangian.costs(no_multipliers))
         check_features(self, problem.engine.example(X), reset=True)
         self.classes_, self.nu_, self.n_iter_ = problem.engine.classes, problem.nu, outcome.n_rounds
-        self._salt, self._free = problem.salt(salt), free
-        self._scope = scope_of(problem.oracle)
+        self._salt = salt_of(problem.cells, self.classes_) if salt is None else salt
+        self._free, exact = free, problem.oracle.exact
+        self._scope = Scope.WHOLE_CLASS if exact else Scope.ORACLE
         self._queries: Queries | None = queries
-        self.people_ = fingerprint_of(problem)
+        self.people_ = problem.fingerprint
         self._take_over(problem, problem.pool.detached())
         self._trace(bounds)
         self._verify(problem)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -15,18 +13,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from equipoise.cells.table import Array
-from equipoise.constraints.base import Constraint
 from equipoise.engines import engine_for
 from equipoise.estimators.base import BinaryClassifierMixin, Problem, Reduction
-from equipoise.estimators.results import fingerprint_of, verify
+from equipoise.estimators.results import verify
 from equipoise.exceptions import InfeasibleWarning
 from equipoise.game.column_generation import column_generation
 from equipoise.game.grid import delta_grid, grid_rounds
 from equipoise.game.lagrangian import TOLERANCE
-from equipoise.game.objectives import Loss, Objective
 from equipoise.game.rounds import Limits, Reason, Round, run
-from equipoise.oracles.read_only import Guard
-from equipoise.oracles.specs import OracleSpec
+from equipoise.oracles.thresholds import Guard
 from equipoise.rows.people import People
 from equipoise.rows.validation import check_features, read_integer, read_positive
 
@@ -44,6 +39,7 @@ class Candidate:
     violation: float
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class GridSearch(BinaryClassifierMixin, Reduction):
     """One deterministic classifier, chosen among best responses to a grid of multipliers.
 
@@ -102,40 +98,11 @@ class GridSearch(BinaryClassifierMixin, Reduction):
     0.0
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        constraint: Constraint,
-        *,
-        objective: Objective | Loss | None = None,
-        oracle: OracleSpec | str | None = None,
-        grid_size: int = 21,
-        grid_limit: float = 2.0,
-        grid: ArrayLike | str | None = None,
-        tradeoff: float | None = None,
-        nu: float | None = None,
-        sampling_slack: float | None = None,
-        constraint_weights: bool = True,
-        n_jobs: int | None = None,
-        checkpoint: str | Path | None = None,
-        callback: Callable[[list[Round]], object] | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.estimator = estimator
-        self.constraint = constraint
-        self.objective = objective
-        self.oracle = oracle
-        self.grid_size = grid_size
-        self.grid_limit = grid_limit
-        self.grid = grid
-        self.tradeoff = tradeoff
-        self.nu = nu
-        self.sampling_slack = sampling_slack
-        self.constraint_weights = constraint_weights
-        self.n_jobs = n_jobs
-        self.checkpoint = checkpoint
-        self.callback = callback
-        self.verbose = verbose
+    grid_size: int = 21
+    grid_limit: float = 2.0
+    grid: ArrayLike | str | None = None
+    tradeoff: float | None = None
+    n_jobs: int | None = None
 
     def fit(
         self,
@@ -159,7 +126,8 @@ class GridSearch(BinaryClassifierMixin, Reduction):
         people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
         problem = self._state(people, n_jobs=self.n_jobs)
         with problem.opened:
-            problem = self._with_parameters(problem)
+            if self.constraint.n_open:
+                problem = self._with_parameters(problem)
             if isinstance(self.grid, str):
                 candidates = self._from_saddle_point(problem)
             else:
@@ -168,7 +136,7 @@ class GridSearch(BinaryClassifierMixin, Reduction):
             verify(problem, [problem.pool.classifiers.index(candidates[best].classifier)])
         check_features(self, problem.engine.example(X), reset=True)
         self.candidates_ = candidates
-        self.classes_, self.people_ = problem.engine.classes, fingerprint_of(problem)
+        self.classes_, self.people_ = problem.engine.classes, problem.fingerprint
         return self.use(best)
 
     def use(self, index: int) -> Self:
@@ -207,7 +175,7 @@ class GridSearch(BinaryClassifierMixin, Reduction):
                 )
             if not (np.isfinite(lams) & (lams >= 0)).all():
                 raise ValueError("grid holds negative or NaN multipliers; expected numbers >= 0.")
-        batch = problem.engine.fits_at_a_time(self.n_jobs)
+        batch = problem.at_a_time
         rounds = grid_rounds(game, problem.oracle, problem.pool, lams, batch=batch)
         outcome = run(rounds, Limits(len(lams), self.callback, self.verbose))
         if outcome.reason is Reason.INTERRUPT:

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn import config_context
 from sklearn.dummy import DummyClassifier
 
+from equipoise.cells.layered import row_gains, row_weights
 from equipoise.cells.table import Array
 from equipoise.engines import engine_for
 from equipoise.estimators.base import Problem
@@ -20,9 +21,8 @@ from equipoise.game.least_random import Lottery
 from equipoise.game.mixture import Mixture
 from equipoise.game.rounds import Round
 from equipoise.oracles.cut import LinearCut, scored, scores_of
-from equipoise.oracles.decisions import decisions
-from equipoise.oracles.deployment import check_shares
-from equipoise.oracles.plugin import PluginClassifier, PluginOracle, select
+from equipoise.oracles.decisions import PluginClassifier, check_shares, decisions, select
+from equipoise.oracles.plugin import PluginOracle
 from equipoise.oracles.specs import BestOf, OracleSpec, Refit
 from equipoise.rows.people import People
 
@@ -68,13 +68,13 @@ class Basis(NamedTuple):
     mixed_deployed: Array | None = None
 
 
-def check_one_rule(deterministic: Any, people: People, is_local: bool, spec: OracleSpec) -> None:
+def check_one_rule(deterministic: Any, people: People, spec: OracleSpec) -> None:
     """Raise where no rule could be searched for, before any work is done."""
     if not isinstance(deterministic, (bool, np.bool_)):
         raise ValueError(f"deterministic is {deterministic!r}; expected True or False.")
     if not deterministic:
         return
-    if not is_local:
+    if not engine_for(people.X).is_local:
         raise ValueError(
             f"deterministic=True cuts through the scores of single rows, but X is a "
             f"{type(people.X).__name__}, whose rows are on other machines. Fit a sample of them in "
@@ -96,8 +96,7 @@ def check_data_again(frontier: Any, deterministic: Any, people: People) -> None:
         )
     if not deterministic:
         raise ValueError("X and y are for deterministic=True; without it at takes eps alone.")
-    kind = engine_for(people.X)
-    check_one_rule(deterministic, people, kind.is_local, frontier._oracle_spec())
+    check_one_rule(deterministic, people, frontier._oracle_spec)
     if "recertified" in frontier.shares_:
         raise ValueError(
             "this frontier was certified on other data than its members were learned from; one "
@@ -197,9 +196,9 @@ class _Trial:
         """Return what rules are judged by; ``slack`` loosens bounds, from the mixture's on."""
         cells: Any = self.problem.engine.cells
         slopes, low, high = directions_of(self.game, self.mean)
-        weight = cells.row_weights()
-        gain = [weight * (1.0 - 2.0 * mixed), cells.signed_costs(self.game.error_slope)]
-        gain += [cells.signed_costs(slope) for slope in slopes]
+        weight = row_weights(cells)
+        gain = [weight * (1.0 - 2.0 * mixed), row_gains(cells, self.game.error_slope)]
+        gain += [row_gains(cells, slope) for slope in slopes]
         values = np.array([mixed @ each for each in gain[2:]])
         offset = np.append([weight @ mixed, self.game.error_offset], np.zeros(len(slopes)))
         if slack:

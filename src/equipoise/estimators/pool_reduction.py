@@ -15,17 +15,16 @@ from equipoise.estimators.base import Reduction
 from equipoise.estimators.frontier_point import FrontierPoint, games_of, point_of, with_eps
 from equipoise.estimators.lottery import least_random_of_pool
 from equipoise.estimators.one_rule import check_data_again, with_one_rule
-from equipoise.estimators.randomized import RandomizedClassifier
+from equipoise.estimators.randomized import FitResult, RandomizedClassifier
 from equipoise.estimators.reductions import FairClassifier
-from equipoise.estimators.results import FitResult, result_of, verify, violations_of, warn
+from equipoise.estimators.results import result_of, warn
 from equipoise.game.certificate import Certificate, Scope
 from equipoise.game.column_generation import Queries, over_pool
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.least_random import Lottery
 from equipoise.game.mixture import Mixture
-from equipoise.game.pool import Pool
-from equipoise.game.rounds import Outcome, Reason, Round
-from equipoise.metrics.tallies import Tally
+from equipoise.game.rounds import Outcome, Pool, Reason, Round
+from equipoise.metrics.audit import Tally
 from equipoise.rows.fingerprint import Fingerprint
 from equipoise.rows.people import People
 
@@ -100,21 +99,26 @@ class PoolReduction(Reduction):
             data: Tally.of_shares(self.cells_, point.mixture.shares(shares))
             for data, shares in self.shares_.items()
         }
-        game = self.lagrangian_.with_bound(point.eps)
+        certified, (first, *others) = point.certificate.violation, tallies
+        violations = {"train" if first == "training" else first: certified}
+        if others:
+            seen = self.lagrangian_.with_bound(point.eps).violation(tallies["training"].s)
+            violations = {"train": float(seen), "out_of_fold": certified}
         members = point.mixture.members(self.pool_.classifiers)
         result = FitResult(
             RandomizedClassifier(members, point.mixture.weights, self.classes_, self._salt),
             point.certificate,
             constraint,
             tallies,
-            violations_of(tallies, game, point.certificate),
+            violations,
             self.nu_,
             np.inf,
             self.n_iter_,
             self.n_calls_,
             self.people_,
+            example=self,
         )
-        return self._unfitted(constraint)._finish(result, features_of=self)
+        return self._unfitted(constraint)._finish(result)
 
     def _unfitted(self, constraint: Constraint, **params: Any) -> FairClassifier:
         shared = ("estimator", "objective", "oracle", "nu", "sampling_slack", "random_state")
@@ -129,10 +133,10 @@ class PoolReduction(Reduction):
         problem = replace(stated, lagrangian=game, constraint=constraint, nu=self.nu_)
         ((last, least_random),) = self._solved([game])
         found = with_one_rule(problem, last, least_random)
-        verify(problem, found.mixture.indices)
+        # As if stopped: a fit that came to its end would ask the learner why bounds conflict.
+        outcome = Outcome(replace(found, iteration=self.n_iter_), self.n_iter_, Reason.CALLBACK)
         certificate = self._certificate(found, game, problem.pool.s)
-        outcome = Outcome(replace(found, iteration=self.n_iter_), self.n_iter_, Reason.FINISHED)
-        result = result_of(problem, outcome, certificate, self._salt)
-        warn(outcome, certificate)
-        model = self._unfitted(constraint, deterministic=True)
-        return model._finish(result, features_of=self)
+        result = result_of(problem, outcome, self._salt)
+        result = replace(result, certificate=certificate, example=self)
+        warn(problem, outcome, certificate)
+        return self._unfitted(constraint, deterministic=True)._finish(result)

@@ -1,19 +1,27 @@
-"""The randomized classifier Q (appendix A): draw a member, follow its decision."""
+"""The randomized classifier Q (appendix A), and the reductions whose result it is."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import _num_samples
+from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from equipoise.cells.table import Array
+from equipoise.constraints.base import Constraint
+from equipoise.engines import engine_for
+from equipoise.estimators.base import BinaryClassifierMixin, Reduction, overlap_of, warn_of_absent
+from equipoise.game.certificate import Certificate
+from equipoise.metrics.audit import Tally
+from equipoise.metrics.violations import ViolationReport, measure
 from equipoise.oracles.decisions import binary_predictions, decisions
-from equipoise.rows.batches import batches
+from equipoise.rows.fingerprint import Fingerprint
 from equipoise.rows.hashing import draw_uniform
-from equipoise.rows.take import take_rows
+from equipoise.rows.people import People
+from equipoise.rows.tables import batches, take_rows
 from equipoise.rows.validation import read_weights, to_array
 
 
@@ -136,3 +144,153 @@ class RandomizedClassifier:
         right = np.where(y == self.classes_[0], pmf[:, 0], 0.0)
         right = np.where(y == self.classes_[1], pmf[:, 1], right)
         return float(np.average(right, weights=read_weights(sample_weight, len(y))))
+
+
+@dataclass(frozen=True, eq=False)
+class FitResult:
+    """Everything that a fitted randomized classifier is made of; no rows.
+
+    Attributes
+    ----------
+    classifier : RandomizedClassifier
+    certificate : Certificate
+    constraint : Constraint
+        Without open parameters.
+    tallies : mapping from "training" and "out of fold" to Tally
+        The decisions, added up by cell; the last one is what the certificate speaks of.
+    violations : mapping from "train" and "out_of_fold" to float
+        By how much the worst bound is exceeded.
+    nu, B : float
+    n_iter, n_calls : int
+    people : Fingerprint or None
+        Of the people learned from; None where their rows cannot be hashed.
+    example : table or fitted estimator
+        Has the features that were seen.
+    """
+
+    classifier: RandomizedClassifier
+    certificate: Certificate
+    constraint: Constraint
+    tallies: Mapping[str, Tally]
+    violations: Mapping[str, float]
+    nu: float
+    B: float
+    n_iter: int
+    n_calls: int
+    people: Fingerprint | None
+    example: Any
+
+
+class RandomizedReduction(BinaryClassifierMixin, Reduction):
+    """A reduction whose result is a randomized classifier: its decisions, and reports on them."""
+
+    classifier_: RandomizedClassifier
+    certificate_: Certificate
+    constraint_: Constraint
+    classes_: NDArray
+    tallies_: Mapping[str, Tally]
+    people_: Fingerprint | None
+
+    def _finish(self, result: FitResult) -> Self:
+        """Take over the result of a fit: the one way in which these estimators are fitted."""
+        self.classifier_ = result.classifier
+        self.certificate_ = result.certificate
+        self.constraint_ = result.constraint
+        self.classes_ = result.classifier.classes_
+        self.tallies_ = dict(result.tallies)
+        self.violations_ = dict(result.violations)
+        self.nu_, self.B_ = result.nu, result.B
+        self.n_iter_, self.n_calls_ = result.n_iter, result.n_calls
+        self.people_ = result.people
+        if not isinstance(result.example, Reduction):
+            validate_data(self, result.example, reset=True, skip_check_array=True)
+            return self
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(result.example, name):
+                setattr(self, name, getattr(result.example, name))
+        return self
+
+    def predict(self, X: Any, *, key: Any = None, random_state: Any = None) -> NDArray:
+        """Decide for each row; the same person always gets the same decision.
+
+        See `RandomizedClassifier.predict` for ``key`` and ``random_state``.
+        """
+        check_is_fitted(self)
+        self._check_features(X)
+        return engine_for(X).predict(self.classifier_, X, key=key, random_state=random_state)
+
+    def predict_pmf(self, X: Any) -> Array:
+        """Return the probability of deciding either way, over the draw of a member: (n, 2)."""
+        check_is_fitted(self)
+        self._check_features(X)
+        return engine_for(X).predict_pmf(self.classifier_, X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the expected accuracy, over the draw of a member."""
+        check_is_fitted(self)
+        self._check_features(X)
+        return engine_for(X).score(self.classifier_, X, y, sample_weight)
+
+    def report(
+        self,
+        X: Any = None,
+        y: Any = None,
+        *,
+        sensitive_features: Any = None,
+        control_features: Any = None,
+        sample_weight: Any = None,
+        utilities: Any = None,
+        level: float = 0.95,
+    ) -> ViolationReport:
+        """Tell error and violations on training, out-of-fold and test data, with intervals.
+
+        Parameters
+        ----------
+        X, y, sensitive_features, control_features, sample_weight, utilities : optional
+            Test data. The others are in the report anyway.
+        level : float, default=0.95
+            Level of the confidence intervals.
+
+        Returns
+        -------
+        ViolationReport
+            Prints as a table, and says how many of the people passed were learned from. Excesses
+            are over the bounds as written: ``sampling_slack`` is not counted.
+
+        Examples
+        --------
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> from equipoise import DemographicParity, FairClassifier
+        >>> from equipoise.oracles import Refit
+        >>> import numpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> A = rng.integers(0, 2, 2000)
+        >>> X = np.column_stack([A + rng.normal(size=2000), rng.normal(size=2000)])
+        >>> y = (X.sum(axis=1) + rng.normal(size=2000) > 0.5).astype(int)
+        >>> tree = DecisionTreeClassifier(max_depth=8, random_state=0)
+        >>> clf = FairClassifier(tree, DemographicParity(eps=0.02), oracle=Refit(cv=3))
+        >>> clf = clf.fit(X[:1000], y[:1000], sensitive_features=A[:1000])
+        >>> report = clf.report(X[1000:], y[1000:], sensitive_features=A[1000:])
+        >>> [measured.data for measured in report]
+        ['training', 'out of fold', 'test']
+        >>> report["test"].excess.low < report["test"].excess.high
+        True
+        """
+        check_is_fitted(self)
+        tallies, overlap = dict(self.tallies_), None
+        if X is not None:
+            people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
+            engine = self._open_new(people)
+            warn_of_absent(self.tallies_["training"].cells, engine.cells)
+            tallies["test"] = engine.tally(self.classifier_)
+            overlap = overlap_of(self, people)
+        worst = self.certificate_.worst_rate
+        measured = measure(
+            tallies,
+            self.constraint_,
+            self.objective,
+            level=level,
+            worst_rate=0.0 if worst is None else worst[1],
+            known=self.tallies_["training"].cells,
+        )
+        return ViolationReport(measured, level, overlap)

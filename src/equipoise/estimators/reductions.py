@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
-from equipoise.constraints.base import Constraint
-from equipoise.engines import engine_for
 from equipoise.estimators.base import Problem, read_limits
 from equipoise.estimators.lottery import measured, with_least_random
 from equipoise.estimators.one_rule import check_one_rule, with_one_rule
-from equipoise.estimators.predictions import RandomizedReduction
-from equipoise.estimators.results import certify, result_of, warn
+from equipoise.estimators.randomized import RandomizedReduction
+from equipoise.estimators.results import result_of, warn
 from equipoise.game import theory
 from equipoise.game.column_generation import column_generation
 from equipoise.game.exponentiated_gradient import exponentiated_gradient, polished
-from equipoise.game.objectives import Loss, Objective
 from equipoise.game.rounds import Round, run
 from equipoise.oracles.specs import OracleSpec
 from equipoise.rows.people import People
-from equipoise.rows.validation import check_features, read_positive
+from equipoise.rows.validation import read_positive
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class FairClassifier(RandomizedReduction):
     """The most accurate classifier within fairness constraints, with proof: use this one.
 
@@ -123,40 +120,12 @@ class FairClassifier(RandomizedReduction):
     True
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        constraint: Constraint,
-        *,
-        objective: Objective | Loss | None = None,
-        oracle: OracleSpec | str = "refit",
-        nu: float | None = None,
-        B: float | None = None,
-        sampling_slack: float | None = None,
-        constraint_weights: bool = True,
-        relax: str = "uniform",
-        deterministic: bool = False,
-        max_iter: int = 100,
-        checkpoint: str | Path | None = None,
-        callback: Callable[[Round], object] | None = None,
-        random_state: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.estimator = estimator
-        self.constraint = constraint
-        self.objective = objective
-        self.oracle = oracle
-        self.nu = nu
-        self.B = B
-        self.sampling_slack = sampling_slack
-        self.constraint_weights = constraint_weights
-        self.relax = relax
-        self.deterministic = deterministic
-        self.max_iter = max_iter
-        self.checkpoint = checkpoint
-        self.callback = callback
-        self.random_state = random_state
-        self.verbose = verbose
+    oracle: OracleSpec | str | None = "refit"
+    B: float | None = None
+    relax: str = "uniform"
+    deterministic: bool = False
+    max_iter: int = 100
+    random_state: int | None = None
 
     def fit(
         self,
@@ -197,27 +166,24 @@ class FairClassifier(RandomizedReduction):
         B = np.inf if self.B in (None, np.inf) else read_positive(self.B, "B")
         limits, salt = read_limits(self)
         people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
-        check_one_rule(self.deterministic, people, engine_for(X).is_local, self._oracle_spec())
-        problem = self._state(people, finds_worst_rate=True).with_multiplier_bound(B)
+        check_one_rule(self.deterministic, people, self._oracle_spec)
+        problem = self._state(people, B=B, finds_worst_rate=True)
         with problem.opened:
-            problem = self._with_parameters(problem)
-            outcome = run(self._rounds(problem), limits)
+            if self.constraint.n_open:
+                problem = self._with_parameters(problem)
+            game, oracle, pool, nu = problem.lagrangian, problem.oracle, problem.pool, problem.nu
+            outcome = run(column_generation(game, oracle, pool, nu=nu, relax=self.relax), limits)
             found = with_least_random(problem, outcome.last)
             if self.deterministic:
                 found = with_one_rule(problem, outcome.last, found)
             outcome = replace(outcome, last=found)
-            certificate = certify(problem, outcome)
-        check_features(self, problem.engine.example(X), reset=True)
-        self._finish(result_of(problem, outcome, certificate, salt))
-        warn(outcome, certificate, self.relax)
+            result = result_of(problem, outcome, salt)
+        self._finish(result)
+        warn(problem, outcome, result.certificate, self.relax)
         return self
 
-    def _rounds(self, problem: Problem) -> Iterator[Round]:
-        return column_generation(
-            problem.lagrangian, problem.oracle, problem.pool, nu=problem.nu, relax=self.relax
-        )
 
-
+@dataclass(eq=False, repr=False, kw_only=True)
 class ExponentiatedGradient(RandomizedReduction):
     """Algorithm 1 of the paper: exponentiated gradient against best responses.
 
@@ -263,40 +229,11 @@ class ExponentiatedGradient(RandomizedReduction):
     True
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        constraint: Constraint,
-        *,
-        objective: Objective | Loss | None = None,
-        oracle: OracleSpec | str | None = None,
-        nu: float | None = None,
-        B: float | None = None,
-        eta: float | str | None = None,
-        polish: bool = True,
-        sampling_slack: float | None = None,
-        constraint_weights: bool = True,
-        max_iter: int = 200,
-        checkpoint: str | Path | None = None,
-        callback: Callable[[Round], object] | None = None,
-        random_state: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.estimator = estimator
-        self.constraint = constraint
-        self.objective = objective
-        self.oracle = oracle
-        self.nu = nu
-        self.B = B
-        self.eta = eta
-        self.polish = polish
-        self.sampling_slack = sampling_slack
-        self.constraint_weights = constraint_weights
-        self.max_iter = max_iter
-        self.checkpoint = checkpoint
-        self.callback = callback
-        self.random_state = random_state
-        self.verbose = verbose
+    B: float | None = None
+    eta: float | str | None = None
+    polish: bool = True
+    max_iter: int = 200
+    random_state: int | None = None
 
     def fit(
         self,
@@ -313,18 +250,17 @@ class ExponentiatedGradient(RandomizedReduction):
         limits, salt = read_limits(self)
         self._check_eta()
         people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
-        problem = self._state(people)
-        problem = problem.with_multiplier_bound(B or np.sqrt(problem.cells.n_effective))
+        problem = self._state(people, B=B)
         with problem.opened:
-            problem = self._with_parameters(problem)
+            if self.constraint.n_open:
+                problem = self._with_parameters(problem)
             eta = self._resolve_eta(problem)
             outcome = run(self._rounds(problem, eta), limits)
             outcome = replace(outcome, last=measured(problem, outcome.last))
-            certificate = certify(problem, outcome)
-        check_features(self, problem.engine.example(X), reset=True)
-        self._finish(result_of(problem, outcome, certificate, salt))
+            result = result_of(problem, outcome, salt)
+        self._finish(result)
         self.eta_ = eta
-        warn(outcome, certificate)
+        warn(problem, outcome, result.certificate)
         return self
 
     def _rounds(self, problem: Problem, eta: float | None) -> Iterator[Round]:

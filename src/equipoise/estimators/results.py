@@ -3,135 +3,78 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
+import numpy as np
 from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 
-from equipoise.constraints.base import Constraint
-from equipoise.engines import engine_for
-from equipoise.engines.base import Engine
+from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.estimators.base import Problem
-from equipoise.estimators.randomized import RandomizedClassifier
-from equipoise.estimators.remarks import remarks, warn_of
-from equipoise.exceptions import InfeasibleWarning, LotteryWarning
+from equipoise.estimators.frontier_point import FrontierPoint
+from equipoise.estimators.randomized import FitResult, RandomizedClassifier
+from equipoise.exceptions import (
+    ConstantDecisionWarning,
+    EquipoiseWarning,
+    InfeasibleWarning,
+    LotteryWarning,
+    NothingComparedWarning,
+)
 from equipoise.game.certificate import Certificate, Scope, Status
 from equipoise.game.feasibility import explain
-from equipoise.game.lagrangian import Lagrangian
-from equipoise.game.pool import Oracle
+from equipoise.game.lagrangian import TOLERANCE, Lagrangian
 from equipoise.game.rounds import Outcome, Reason, Round
-from equipoise.metrics.tallies import Tally
-from equipoise.oracles.deployment import check_shares
-from equipoise.rows.fingerprint import Fingerprint, Overlap
-from equipoise.rows.people import People
+from equipoise.metrics.audit import Tally
+from equipoise.oracles.decisions import check_shares
+from equipoise.rows.hashing import salt_of
 
 
-@dataclass(frozen=True, eq=False)
-class FitResult:
-    """Everything that a fitted randomized classifier is made of; no rows.
+def result_of(problem: Problem, outcome: Outcome[Round], salt: int | None) -> FitResult:
+    """Return the result of a solver's last round, with its certificate; the learner may be asked.
 
-    Attributes
-    ----------
-    classifier : RandomizedClassifier
-    certificate : Certificate
-    constraint : Constraint
-        Without open parameters.
-    tallies : mapping from "training" and "out of fold" to Tally
-        The decisions, added up by cell; the last one is what the certificate speaks of.
-    violations : mapping from "train" and "out_of_fold" to float
-        By how much the worst bound is exceeded.
-    nu, B : float
-    n_iter, n_calls : int
-    people : Fingerprint or None
-        Of the people learned from; None where their rows cannot be hashed.
+    It is checked against the classifiers that are deployed, see `verify`.
     """
-
-    classifier: RandomizedClassifier
-    certificate: Certificate
-    constraint: Constraint
-    tallies: Mapping[str, Tally]
-    violations: Mapping[str, float]
-    nu: float
-    B: float
-    n_iter: int
-    n_calls: int
-    people: Fingerprint | None
-
-
-def result_of(
-    problem: Problem, outcome: Outcome[Round], certificate: Certificate, salt: int | None
-) -> FitResult:
-    """Return the result of a solver's last round."""
-    mixture, pool = outcome.last.mixture, problem.pool
-    classifier = RandomizedClassifier(
-        mixture.members(pool.classifiers),
-        mixture.weights,
-        problem.engine.classes,
-        problem.salt(salt),
+    last, game, pool, conflict = outcome.last, problem.lagrangian, problem.pool, None
+    engine, cells = problem.engine, problem.cells
+    verify(problem, last.mixture.indices)
+    if last.least_slack > 0 and outcome.reason is Reason.FINISHED:
+        conflict = explain(game, problem.oracle, pool, cells, nu=problem.nu)
+    certificate = Certificate.of_round(
+        replace(last, n_calls=pool.n_calls),
+        game,
+        pool.s,
+        nu=problem.nu,
+        scope=Scope.WHOLE_CLASS if problem.oracle.exact else Scope.ORACLE,
+        mass=cells.mass,
+        conflict=conflict,
     )
-    table = problem.cells.table()
-    measured = {"training": Tally.of_shares(table, mixture.shares(pool.s))}
+    salt = salt_of(cells, engine.classes) if salt is None else salt
+    measured = {"training": Tally.of_shares(cells.table(), last.s)}
+    example, people = engine.example(problem.people.X), problem.fingerprint
+    members = [pool.classifiers[h] for h in last.mixture.indices]
+    classifier = RandomizedClassifier(members, last.mixture.weights, engine.classes, salt)
+    violations = {"train": certificate.violation}
     if problem.oracle.out_of_fold:
-        measured = {
-            "training": problem.engine.tally(classifier),
-            "out of fold": measured["training"],
+        seen = engine.tally(classifier)
+        measured = {"training": seen, "out of fold": measured["training"]}
+        violations = {
+            "train": float(game.violation(seen.s)),
+            "out_of_fold": certificate.violation,
         }
-    warn_of(remarks(problem.lagrangian, table, certificate.evidence.mean_shares()))
     return FitResult(
         classifier,
         certificate,
         problem.constraint,
         measured,
-        violations_of(measured, problem.lagrangian, certificate),
+        violations,
         problem.nu,
-        problem.lagrangian.B,
-        outcome.last.iteration,
+        game.B,
+        last.iteration,
         pool.n_calls,
-        fingerprint_of(problem),
+        people,
+        example,
     )
-
-
-def fingerprint_of(problem: Problem) -> Fingerprint | None:
-    """Return the fingerprint of the people learned from; None where rows cannot be hashed."""
-    try:
-        return Fingerprint.of(problem.engine.hashed(problem.people, problem.engine.classes))
-    except TypeError:
-        return None
-
-
-def joined(known: Fingerprint | None, engine: Engine, people: People) -> Fingerprint | None:
-    """Return the fingerprint of people learned from and further ones; None if one is not known."""
-    try:
-        return known and known.joined(engine.hashed(people, engine.classes))
-    except TypeError:
-        return None
-
-
-def overlap_of(model: Any, people: People) -> Overlap | None:
-    """Return how many of some people a fitted model learned from; None where that is not known."""
-    known: Fingerprint | None = getattr(model, "people_", None)
-    if known is None:
-        return None
-    try:
-        return known.overlap(engine_for(people.X).hashed(people, model.classes_))
-    except TypeError:  # rows that cannot be hashed
-        return None
-
-
-def violations_of(
-    tallies: Mapping[str, Tally], lagrangian: Lagrangian, certificate: Certificate
-) -> dict[str, float]:
-    """Return by how much the worst bound is exceeded on each data; the last are certified."""
-    names = {"training": "train", "out of fold": "out_of_fold"}
-    found = {names.get(data, data): float(lagrangian.violation(t.s)) for data, t in tallies.items()}
-    return found | {list(found)[-1]: certificate.violation}
-
-
-def scope_of(oracle: Oracle) -> Scope:
-    """Return whom lower values of an oracle's answers speak of."""
-    return Scope.WHOLE_CLASS if oracle.exact else Scope.ORACLE
 
 
 def verify(problem: Problem, members: Iterable[int]) -> None:
@@ -148,30 +91,13 @@ def verify(problem: Problem, members: Iterable[int]) -> None:
     check_shares(pool.s[chosen], again, classifiers)
 
 
-def certify(problem: Problem, outcome: Outcome[Round]) -> Certificate:
-    """Return the certificate of a solver's last round, with the reason if bounds cannot be met.
-
-    It is checked against the classifiers that are deployed, see `verify`.
-    """
-    verify(problem, outcome.last.mixture.indices)
-    game, pool, conflict = problem.lagrangian, problem.pool, None
-    if outcome.last.least_slack > 0 and outcome.reason is Reason.FINISHED:
-        conflict = explain(game, problem.oracle, pool, problem.cells, nu=problem.nu)
-    return Certificate.of_round(
-        replace(outcome.last, n_calls=pool.n_calls),
-        game,
-        pool.s,
-        nu=problem.nu,
-        scope=scope_of(problem.oracle),
-        mass=problem.cells.mass,
-        conflict=conflict,
-    )
-
-
-def warn(outcome: Outcome[Round], certificate: Certificate, relax: str = "uniform") -> None:
-    """Warn where a fit ended early, bounds were proven impossible, or no one rule was found."""
+def warn(
+    problem: Problem, outcome: Outcome[Round], certificate: Certificate, relax: str = "uniform"
+) -> None:
+    """Warn of remarks, of a fit that ended early, of impossible bounds, and of no one rule."""
     if certificate.why_by_lot:
         warnings.warn(certificate.why_by_lot, LotteryWarning, stacklevel=3)
+    warn_of(remarks(problem.lagrangian, problem.cells, outcome.last.s))
     if outcome.reason.is_early and not certificate.is_optimal():
         warnings.warn(
             f"{outcome.reason.value} after {outcome.n_rounds} rounds: the bounds are "
@@ -207,3 +133,60 @@ def warn(outcome: Outcome[Round], certificate: Certificate, relax: str = "unifor
             InfeasibleWarning,
             stacklevel=3,
         )
+
+
+Remark = tuple[type[EquipoiseWarning], str]
+
+
+def remarks(lagrangian: Lagrangian, cells: CellTable, s: Array) -> list[Remark]:
+    """Return what to know of decisions ``s``: that they are all alike, that bounds ask nothing."""
+    found: list[Remark] = []
+    selected = float(s[: cells.n_cells].sum())
+    if selected <= TOLERANCE or selected >= 1 - TOLERANCE:
+        whom = "nobody" if selected <= TOLERANCE else "everybody"
+        found.append(
+            (
+                ConstantDecisionWarning,
+                f"it selects {whom}: every group is treated alike, and nothing is decided. Where "
+                "one label is rare, weigh its errors more (objective=Costs(...)), or use weights.",
+            )
+        )
+    alone = [name for name, values in cells.sensitive.items() if len(set(values.tolist())) == 1]
+    if alone:
+        named = ", ".join(map(repr, alone))
+        found.append(
+            (NothingComparedWarning, f"everybody has the same value of {named}: no groups differ.")
+        )
+    elif not lagrangian.n_constraints:
+        found.append((NothingComparedWarning, "no inequality is left: nothing is compared."))
+    elif cannot_bind(lagrangian, cells).all():
+        found.append(
+            (
+                NothingComparedWarning,
+                "no decisions whatsoever could exceed the bounds: they ask nothing. Differences of "
+                "rates are at most 1; choose a smaller bound.",
+            )
+        )
+    return found
+
+
+def remarks_of_points(points: Sequence[FrontierPoint], cells: CellTable) -> list[Remark]:
+    """Return the remarks that are true of every point of a frontier."""
+    evidence = [point.certificate.evidence for point in points]
+    found = [remarks(some.lagrangian, cells, some.mean_shares()) for some in evidence]
+    return [remark for remark in found[0] if all(remark in others for others in found)]
+
+
+def cannot_bind(lagrangian: Lagrangian, cells: CellTable) -> Mask:
+    """Return which inequalities hold whatever is decided, so that they compare nothing."""
+    free = lagrangian.elastic if lagrangian.elastic is not None else np.zeros(1, dtype=bool)
+    if lagrangian.gamma_slope.shape[1] != cells.n_cells:  # rows that count in several ways
+        return np.zeros(len(lagrangian.c), dtype=bool)
+    most = lagrangian.gamma_offset + np.maximum(lagrangian.gamma_slope, 0.0) @ cells.mass
+    return (most <= lagrangian.c + TOLERANCE) & ~free
+
+
+def warn_of(found: Iterable[Remark]) -> None:
+    """Warn of each remark, once."""
+    for category, text in dict.fromkeys(found):
+        warnings.warn(text, category, stacklevel=4)

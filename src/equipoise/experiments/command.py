@@ -13,13 +13,10 @@ from equipoise.experiments import comparisons, measurements
 from equipoise.experiments.comparisons import compare_panel
 from equipoise.experiments.figures import draw_figures
 from equipoise.experiments.learners import LEARNERS, PAPER_LEARNERS
-from equipoise.experiments.measurements import Row
-from equipoise.experiments.methods import METHODS
+from equipoise.experiments.measurements import Row, write_table
+from equipoise.experiments.methods import METHODS, all_methods, installed_rivals
 from equipoise.experiments.panels import NOTIONS, PAPER_PROBLEMS, PROBLEMS, Panel
-from equipoise.experiments.rival_methods import all_methods, installed_rivals
-from equipoise.experiments.runs import RunReport, run_all
-from equipoise.experiments.table import write_table
-from equipoise.experiments.tasks import Result, Task, make_tasks, read_result
+from equipoise.experiments.tasks import Result, RunReport, Task, make_tasks, read_result, run_all
 from equipoise.experiments.verdict import Verdict, judge, write_markdown
 from equipoise.plotting import new_figure
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +128,7 @@ def report(learned: Part, held_out: Part, path: Path) -> None:
     for name, frontier in frontiers.items():
         models |= {f"{name} {eps}": frontier.at(eps) for eps in BOUNDS}
         print(f"{name}: {len(frontier.points_)} bounds from {frontier.n_calls_} fits.", flush=True)
-    print(_LEGEND)
+    print(_text("demo_legend"))
     for title, people in (("PEOPLE LEARNED FROM", learned), ("PEOPLE HELD OUT", held_out)):
         print(f"\n{title}\n{side_by_side(models, people)}")
     for name in frontiers:
@@ -135,24 +136,12 @@ def report(learned: Part, held_out: Part, path: Path) -> None:
         print(f"\nCERTIFICATE of {shown}, for the people learned from")
         print(models[shown].certificate_)
     draw(frontiers, held_out, path)
-    print(f"\n{_CLOSING}\n\nThe frontier, the best error at every bound, is drawn in {path}")
+    print(f"\n{_text('demo_closing')}\n")
+    print(f"The frontier, the best error at every bound, is drawn in {path}")
 
 
-_LEGEND = """
-ordinary         no constraint
-DP 0.05          demographic parity: women and men selected equally often, up to 0.05
-EO 0.05          equalized odds: equal shares of true and of false positives, up to 0.05
-selected         predicted to earn more than 50,000 dollars
-true positives   selected, among those who do earn more
-false positives  selected, among those who do not
-wrong            selected or passed over wrongly
-Fair models are randomized: shares are expectations over their draw."""
-
-_CLOSING = """\
-How to read it. "lower value": no mixture of models that this learner was able to find errs less
-within the bounds, on the people learned from. The bounds hold for these people; for others they
-hold up to chance, as the second table shows. A constraint equalises the rates that it names, and
-nothing else: compare "wrong" and the rates of the other constraint before you choose one."""
+def _text(name: str) -> str:
+    return files("equipoise.experiments").joinpath(f"texts/{name}.txt").read_text("utf-8").rstrip()
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.cells.table import Array
-from equipoise.experiments.measurements import COLUMNS, Row, number
+from equipoise.experiments.measurements import COLUMNS, Row, grouped, number
 from equipoise.experiments.methods import METHODS
 from equipoise.experiments.panels import Panel
 from equipoise.plotting import PALETTE, convex_envelope, new_figure, pareto
@@ -132,26 +132,23 @@ class SettingMeans:
 
 def collect(rows: Iterable[Row]) -> dict[Panel, dict[str, SettingMeans]]:
     """Arrange a results table by panel and method; several splits become their means."""
-    panels: dict[Panel, dict[str, dict[str, dict[float, list[Row]]]]] = {}
-    for row in rows:
-        panel = Panel(str(row["problem"]), str(row["learner"]), str(row["notion"]))
-        parts = panels.setdefault(panel, {}).setdefault(str(row["method"]), {})
-        setting = number(row, "setting")
-        parts.setdefault(str(row["part"]), {}).setdefault(setting, []).append(row)
-    return {
-        panel: {name: _curve(parts) for name, parts in methods.items()}
-        for panel, methods in panels.items()
-    }
+    panels: dict[Panel, dict[str, SettingMeans]] = {}
+    for (*names, method), some in grouped(rows, "problem", "learner", "notion", "method"):
+        panels.setdefault(Panel(*names), {})[method] = _means(some)
+    return panels
 
 
-def _curve(parts: dict[str, dict[float, list[Row]]]) -> SettingMeans:
-    settings = sorted(parts["train"])
+def _means(rows: list[Row]) -> SettingMeans:
+    splits = dict(grouped(rows, "part", "setting"))
+    settings = sorted({number(row, "setting") for row in rows})
     train, test = (
         {
-            name: np.array([np.mean([number(row, name) for row in rows[s]]) for s in settings])
+            name: np.array(
+                [np.mean([number(row, name) for row in splits[part, s]]) for s in settings]
+            )
             for name in _QUANTITIES
         }
-        for rows in (parts["train"], parts["test"])
+        for part in ("train", "test")
     )
     return SettingMeans(np.array(settings), train, test)
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
 
+from equipoise.atomic_files import new_file
 from equipoise.cells.table import Array
 from equipoise.experiments.methods import Outcome
 from equipoise.experiments.panels import Notion, Part, Split
@@ -15,12 +19,26 @@ COLUMNS = (
     *("error_low", "error_high", "violation", "violation_low", "violation_high", "fits"),
 )
 Row = dict[str, str | float | int | None]
+Item = TypeVar("Item")
 
 
 def number(row: Row, name: str) -> float:
     """Return a column of a row as a number; NaN where there is none."""
     value = row[name]
     return float("nan") if value is None or value == "" else float(value)
+
+
+def grouped(items: Iterable[Item], *names: str) -> Iterator[tuple[tuple[Any, ...], list[Item]]]:
+    """Yield groups by columns or attributes, in the order in which they first appear.
+
+    >>> [(key, len(some)) for key, some in grouped([{"a": 2}, {"a": 1}, {"a": 2}], "a")]
+    [((2,), 2), ((1,), 1)]
+    """
+    groups: dict[tuple[Any, ...], list[Item]] = {}
+    for item in items:
+        row = item if isinstance(item, dict) else vars(item)
+        groups.setdefault(tuple(row[name] for name in names), []).append(item)
+    yield from groups.items()
 
 
 def measure(decisions: Array, people: Part, notion: Notion) -> Row:
@@ -58,3 +76,31 @@ def measure_all(outcomes: Sequence[Outcome], split: Split, notion: Notion) -> li
             row: Row = {"setting": outcome.setting, "part": part, "fits": outcome.fits}
             rows.append(row | measure(getattr(outcome, part), people, notion))
     return rows
+
+
+def write_table(rows: Sequence[Row], columns: Sequence[str], path: Path) -> list[Path]:
+    """Write rows as ``path`` with the suffix .csv, and .parquet too if that can be.
+
+    Numbers are rounded to six digits behind the point, far below any uncertainty here.
+    """
+    tidy = [{name: _tidy(row.get(name)) for name in columns} for row in rows]
+    written = [path.with_suffix(".csv")]
+    with (
+        new_file(written[0], overwrite=True) as partial,
+        partial.open("w", newline="", encoding="utf-8") as file,
+    ):
+        writer = csv.DictWriter(file, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(tidy)
+    try:
+        from pyarrow import Table, parquet
+    except ImportError:
+        return written
+    written.append(path.with_suffix(".parquet"))
+    with new_file(written[1], overwrite=True) as partial:
+        parquet.write_table(Table.from_pylist(tidy), partial, compression="zstd")
+    return written
+
+
+def _tidy(value: str | float | int | None) -> str | float | int | None:
+    return round(value, 6) if isinstance(value, float) else value

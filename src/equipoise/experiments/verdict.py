@@ -6,16 +6,16 @@ A pure function of the table of comparisons, see `equipoise.experiments.comparis
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeVar
+from importlib.resources import files
+from typing import Literal
 
 import numpy as np
 from scipy.stats import norm
 
-from equipoise.experiments.measurements import Row, number
+from equipoise.experiments.measurements import Row, grouped, number
 
-Item = TypeVar("Item", Row, "Verdict")
 Judgement = Literal["dominates", "matches", "loses"]
 JUDGEMENTS: tuple[Judgement, ...] = ("dominates", "matches", "loses")
 
@@ -77,7 +77,7 @@ def judge(comparisons: Iterable[Row]) -> list[Verdict]:
     'matches'
     """
     verdicts = []
-    for _, rows in _by(comparisons, "problem", "learner", "notion", "reduction", "baseline"):
+    for _, rows in grouped(comparisons, "problem", "learner", "notion", "reduction", "baseline"):
         published = [row for row in rows if row["published"]]
         name = str(rows[0]["baseline"])
         if published:
@@ -89,7 +89,7 @@ def judge(comparisons: Iterable[Row]) -> list[Verdict]:
 
 
 def _verdict(baseline: str, rows: list[Row]) -> Verdict:
-    settings = [group for _, group in _by(rows, "setting")]
+    settings = [group for _, group in grouped(rows, "setting")]
     quantile = float(norm.ppf(1 - _LEVEL / (2 * len(settings))))
     duels = [_duel(baseline, group, quantile) for group in settings]
     deciding = max(duels, key=lambda duel: duel.score)
@@ -123,9 +123,12 @@ def _duel(baseline: str, rows: list[Row], quantile: float) -> Verdict:
 
 def write_markdown(verdicts: Sequence[Verdict]) -> str:
     """Write the verdicts as Markdown: counts first, then every panel with its numbers."""
-    parts = ["# Verdict", _PREFACE, "## Panels: dominates / matches / loses", _counts(verdicts)]
+    preface = (
+        files("equipoise.experiments").joinpath("texts/verdict.md").read_text("utf-8").rstrip()
+    )
+    parts = [preface, "## Panels: dominates / matches / loses", _counts(verdicts)]
     reductions = list(dict.fromkeys(v.reduction for v in verdicts))
-    for (learner, notion), group in _by(verdicts, "learner", "notion"):
+    for (learner, notion), group in grouped(verdicts, "learner", "notion"):
         parts += [f"## {learner}, {notion}", _panel_table(group, reductions)]
     return "\n\n".join(parts) + "\n"
 
@@ -134,7 +137,7 @@ def _counts(verdicts: Sequence[Verdict]) -> str:
     learners = list(dict.fromkeys(v.learner for v in verdicts))
     lines = ["| reduction | baseline | " + " | ".join(learners) + " | train |"]
     lines.append("| --- " * (3 + len(learners)) + "|")
-    for (reduction, baseline), group in _by(verdicts, "reduction", "baseline"):
+    for (reduction, baseline), group in grouped(verdicts, "reduction", "baseline"):
         cells = " | ".join(_tally(v for v in group if v.learner == name) for name in learners)
         seen = [v.train_difference for v in group if not np.isnan(v.train_difference)]
         worst = f"{max(seen):+.4f}" if seen else ""
@@ -150,7 +153,7 @@ def _tally(verdicts: Iterable[Verdict]) -> str:
 def _panel_table(verdicts: list[Verdict], reductions: Sequence[str]) -> str:
     lines = ["| data | baseline | " + " | ".join(reductions) + " |"]
     lines.append("| --- " * (2 + len(reductions)) + "|")
-    for (problem, baseline), group in _by(verdicts, "problem", "baseline"):
+    for (problem, baseline), group in grouped(verdicts, "problem", "baseline"):
         said = {v.reduction: _cell(v) for v in group}
         cells = " | ".join(said.get(reduction, "") for reduction in reductions)
         lines.append(f"| {problem} | {baseline} | {cells} |")
@@ -163,33 +166,3 @@ def _cell(verdict: Verdict) -> str:
     if verdict.unreachable:
         return f"{text}, less fair by {verdict.excess:.4f}"
     return f"{text} ({verdict.excess:.4f})" if verdict.excess > 0 else text
-
-
-def _by(items: Iterable[Item], *names: str) -> Iterator[tuple[tuple[Any, ...], list[Item]]]:
-    """Yield groups by columns or attributes, in the order in which they first appear."""
-    groups: dict[tuple[Any, ...], list[Item]] = {}
-    for item in items:
-        row = item if isinstance(item, dict) else vars(item)
-        groups.setdefault(tuple(row[name] for name in names), []).append(item)
-    yield from groups.items()
-
-
-_PREFACE = """\
-Computed from the table of comparisons by `equipoise.experiments.verdict`; nothing is written by
-hand. Each cell judges a reduction against a baseline on the people tested on, at the baseline's own
-violation of the constraint. The number is the error of the reduction minus that of the baseline
-(below zero is better), and ± what chance can do to it: 95 % over samples of the people tested on,
-divided over the settings compared.
-
-- **dominates**: errs less beyond uncertainty for at least one setting, and never loses.
-- **matches**: no difference beyond uncertainty.
-- **loses**: errs more beyond uncertainty for some setting, or cannot get as fair.
-
-The number is that of the setting that decided, otherwise that of the largest difference. A number
-in brackets says by how much the reduction violates the constraint more, where it does not get as
-fair as the baseline, but the difference is within uncertainty; "less fair by" where it is not.
-"any setting" are the interpolants of a baseline, and thresholds relaxed by a bound; without these
-words the method is as published. Of methods with many settings those on the training Pareto
-frontier are compared. "train" is the largest difference of errors in any panel on the people
-learned from, at the baseline's violation there: above zero where some baseline was better at what
-all of them optimise."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -31,15 +31,12 @@ def write(
     path: Path, manifest: Mapping[str, Any], parts: Mapping[str, bytes], *, overwrite: bool
 ) -> None:
     """Write the parts and the manifest that describes them."""
-    described = {
-        "format": "equipoise model",
-        "format_version": FORMAT_VERSION,
-        **manifest,
-        "parts": {
-            name: {"bytes": len(data), "sha256": sha256(data).hexdigest()}
-            for name, data in parts.items()
-        },
+    kind = {"format": "equipoise model", "format_version": FORMAT_VERSION}
+    facts = {
+        name: {"bytes": len(data), "sha256": sha256(data).hexdigest()}
+        for name, data in parts.items()
     }
+    described = {**kind, **manifest, "parts": facts}
     text = json.dumps(described, indent=1, ensure_ascii=False, allow_nan=False).encode()
     everything = {_MANIFEST: text, _SEAL: sha256(text).hexdigest().encode(), **parts}
     with (
@@ -55,28 +52,27 @@ def write(
 
 def read(path: Path, max_bytes: int) -> tuple[dict[str, Any], dict[str, bytes]]:
     """Return the manifest and the parts, all of them whole and unchanged."""
-
-    def whole(archive: zipfile.ZipFile) -> tuple[dict[str, Any], dict[str, bytes]]:
+    with _opened(path, max_bytes) as archive:
         manifest = _read_manifest(archive, path)
         listed = manifest["parts"].items()
         return manifest, {name: _read_part(archive, path, name, facts) for name, facts in listed}
 
-    return _read(path, max_bytes, whole)
-
 
 def read_manifest(path: Path) -> dict[str, Any]:
     """Return the manifest alone."""
-    return _read(path, MAX_BYTES, lambda archive: _read_manifest(archive, path))
+    with _opened(path, MAX_BYTES) as archive:
+        return _read_manifest(archive, path)
 
 
-def _read(path: Path, max_bytes: int, look: Callable[[zipfile.ZipFile], Any]) -> Any:
+@contextmanager
+def _opened(path: Path, max_bytes: int) -> Iterator[zipfile.ZipFile]:
     with (
         path.open("rb") as file,  # what goes wrong here is not the fault of the contents
         contents_of(path, "it cannot be read as a zip archive"),
         zipfile.ZipFile(file) as archive,
     ):
         check_expansion(archive, path.stat().st_size, max_bytes, _MOST_PARTS)
-        return look(archive)
+        yield archive
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from equipoise.exceptions import ModelFileError, UntrustedTypeError
 from equipoise.files.archive import check_expansion
-from equipoise.files.kept import walk
+from equipoise.files.manifest import walk
 
 #: Every array of a member is a file of its own: a forest has thousands.
 _MOST_MEMBERS = 1_000_000
@@ -78,26 +78,22 @@ def dump(objects: list[Any]) -> tuple[bytes, list[str]]:
 def _without_owners(objects: list[Any]) -> Iterator[None]:
     """Let metadata requests name the estimator that they belong to: skops ends no cycle."""
     requests = [part for part in walk(objects) if isinstance(part, MetadataRequest)]
-    owned = [
-        part
-        for request in requests
-        for part in (request, *vars(request).values())
-        if hasattr(part, "owner")
-    ]
-    owners = [part.owner for part in owned]
+    parts = [part for request in requests for part in (request, *vars(request).values())]
+    owned = [(part, part.owner) for part in parts if hasattr(part, "owner")]
     try:
-        for part, owner in zip(owned, owners, strict=True):
+        for part, owner in owned:
             part.owner = owner if isinstance(owner, str) else type(owner).__name__
         yield
     finally:
-        for part, owner in zip(owned, owners, strict=True):
+        for part, owner in owned:
             part.owner = owner
 
 
 def load(data: bytes, trusted: Iterable[str | type], max_bytes: int) -> list[Any]:
     """Return the objects, if all of their types are trusted."""
     skops = _skops()
-    allowed = {_name(kind) for kind in ([trusted] if isinstance(trusted, str) else trusted)}
+    given = [trusted] if isinstance(trusted, str) else trusted
+    allowed = {k if isinstance(k, str) else f"{k.__module__}.{k.__qualname__}" for k in given}
     try:
         _check_sizes(data, max_bytes)
         present = set(skops.get_untrusted_types(data=data))
@@ -127,17 +123,12 @@ def _check_sizes(data: bytes, max_bytes: int) -> None:
 
 
 def _check_array(file: IO[bytes], size: int) -> None:
-    version = np.lib.format.read_magic(file)
-    read = {(1, 0): np.lib.format.read_array_header_1_0}.get(
-        version, np.lib.format.read_array_header_2_0
-    )
+    header = np.lib.format
+    is_first = header.read_magic(file) == (1, 0)
+    read = header.read_array_header_1_0 if is_first else header.read_array_header_2_0
     shape, _, dtype = read(file)
     if dtype.hasobject or dtype.itemsize * math.prod(shape) > size:
         raise ModelFileError(f"an array of {dtype} and shape {shape} is not in {size:,} bytes")
-
-
-def _name(kind: str | type) -> str:
-    return kind if isinstance(kind, str) else f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _skops() -> Any:

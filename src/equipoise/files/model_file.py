@@ -24,12 +24,8 @@ from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.exceptions import ModelFileError, UntrustedTypeError
 from equipoise.files import archive
 from equipoise.files import members as member_files
-from equipoise.files.checks import check_model
-from equipoise.files.kept import kept_values
-from equipoise.files.kinds import MODELS, is_model
-from equipoise.files.state import Decoder, Encoder
-from equipoise.files.summary import summarize
-from equipoise.files.versions import date_made, versions
+from equipoise.files.manifest import date_made, kept_values, summarize, versions
+from equipoise.files.state import MODELS, Decoder, Encoder, check_model, is_model
 
 __all__ = ["ModelFileError", "UntrustedTypeError", "load", "read_manifest", "save"]
 

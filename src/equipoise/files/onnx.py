@@ -11,7 +11,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
@@ -21,8 +20,8 @@ from equipoise.cells.table import Array
 from equipoise.estimators.grid_search import GridSearch
 from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.files.onnx_graph import Graph, inputs_of
-from equipoise.files.onnx_probes import LARGEST, Probe, columns_of, nudged, probes
-from equipoise.rows.take import take_rows
+from equipoise.files.onnx_probes import LARGEST, Probe, columns_of, frame_of, nudged, probes
+from equipoise.rows.tables import take_rows
 from equipoise.rows.validation import is_missing
 
 #: Numbers that differ by less than this, relatively, may fall on other sides of a threshold.
@@ -140,10 +139,6 @@ class Runtime:
                 f"{str(error).splitlines()[0]} {_INSTEAD}"
             ) from error
 
-    def refuses(self, rows: Any) -> bool:
-        """Whether the graph gives no answer for these rows either."""
-        return bool(np.isnan(self.run(rows)).all())
-
     def run(self, rows: Any) -> Array:
         """Return the probabilities; NaN for all rows if onnxruntime raises an error."""
         inputs = inputs_of(rows)
@@ -172,15 +167,12 @@ def _unanswered(runtime: Runtime, asked: list[Probe]) -> list[Probe]:
 
 def _limits(X: Any, unanswered: list[Probe]) -> dict[str, NDArray]:
     """Return for each input of numbers which columns may not be missing, and the largest number."""
-    limits = {
-        name: np.array([0.0, np.inf])
-        for name, column in columns_of(X).items()
-        if column.kind == "float"
-    }
+    numbers = [name for name, column in columns_of(X).items() if column.kind == "float"]
+    limits = {name: np.array([0.0, np.inf]) for name in numbers}
     for probe in unanswered:
         limit, largest = limits[probe.column], LARGEST[probe.what]
         limit[0], limit[1] = max(limit[0], np.isnan(largest)), np.fmin(limit[1], largest)
-    if isinstance(nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame):
+    if frame_of(X) is not None:
         return {name: limit[:, None] for name, limit in limits.items()}
     return {"X": np.column_stack(list(limits.values()))}
 
@@ -208,7 +200,7 @@ def _check_probe(runtime: Runtime, probe: Probe) -> None:
                 f"{probe.column} with {probe.what}: onnxruntime gives {got[at]:.6g}, and "
                 f"predict_pmf {probe.expected[at, 1]:.6g}. {_advice(probe.kind, probe.what)}"
             )
-    elif not runtime.refuses(probe.rows):
+    elif not np.isnan(runtime.run(probe.rows)).all():
         raise ValueError(
             f"{probe.column} with {probe.what}: the model raises an error ({probe.expected}), but "
             f"the graph would decide. {_advice(probe.kind, probe.what)}"

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
@@ -26,13 +25,12 @@ from equipoise.files.onnx_converters import (
     refuse_categories,
     send_missing,
 )
-from equipoise.files.onnx_probes import columns_of
+from equipoise.files.onnx_probes import columns_of, frame_of
 from equipoise.oracles.candidates import LabelAdapter
 from equipoise.oracles.cell_probabilities import CellProbabilities, OneAgainstRest
 from equipoise.oracles.cut import LinearCut
-from equipoise.oracles.plugin import ROUNDING, PluginClassifier
+from equipoise.oracles.decisions import ROUNDING, PluginClassifier, TransformedClassifier
 from equipoise.oracles.thresholds import ThresholdedClassifier
-from equipoise.oracles.transformed import TransformedClassifier
 
 _IR_VERSION = 9
 _OUTPUT = "probabilities"
@@ -43,10 +41,7 @@ _READ_IN_SINGLE = (BaseDecisionTree, BaseForest, GradientBoostingClassifier)
 class Graph:
     """An ONNX graph in the making; values are (n, 1) columns of doubles unless said otherwise.
 
-    Parameters
-    ----------
-    X : array of numbers, or data frame
-        Rows of the kind that the graph will be given.
+    It will be given rows like those of X, an array of numbers or a data frame.
     """
 
     def __init__(self, X: Any) -> None:
@@ -94,12 +89,10 @@ class Graph:
     def decision(self, member: Any) -> str:
         """Return what a member decides, 0 or 1."""
         if isinstance(member, DummyClassifier):
-            row = np.zeros((1, 1))
-            return self.always(float(member.predict(row)[0]))
+            return self.always(float(member.predict(np.zeros((1, 1)))[0]))
         if isinstance(member, PluginClassifier):
-            cost = self.node(
-                "MatMul", self.cells(member.probabilities), self.constant(member.costs[:, None])
-            )
+            costs = self.constant(member.costs[:, None])
+            cost = self.node("MatMul", self.cells(member.probabilities), costs)
             least = -ROUNDING * float(np.abs(member.costs).max(initial=0.0))
             return self.as_double(self.node("Less", cost, self.number(least)))
         if isinstance(member, ThresholdedClassifier):
@@ -155,22 +148,18 @@ class Graph:
         table = probabilities.table
         label = self.classes(probabilities.label)
         given = self.node("Concat", *map(self.classes, probabilities.group), axis=1)
-        of_label = self.constant(table.label.astype(np.int64))
-        of_group = self.constant(table.label.astype(np.int64) * table.n_groups + table.group)
-        return self.node(
-            "Mul",
-            self.node("Gather", label, of_label, axis=1),
-            self.node("Gather", given, of_group, axis=1),
-        )
+        at = table.label.astype(np.int64)
+        of_label = self.node("Gather", label, self.constant(at), axis=1)
+        at = at * table.n_groups + table.group
+        return self.node("Mul", of_label, self.node("Gather", given, self.constant(at), axis=1))
 
     def classes(self, probabilities: Any) -> str:
         """Return P(class | x), of shape (n, classes)."""
         if isinstance(probabilities, OneAgainstRest):
             second = self.constant(np.array([1]))
-            each = [
-                self.node("Gather", self.classes(part), second, axis=1)
-                for part in probabilities.parts
-            ]
+            each = (
+                self.node("Gather", self.classes(p), second, axis=1) for p in probabilities.parts
+            )
             joined = self.node("Concat", *each, axis=1)
             total = self.node("ReduceSum", joined, self.constant(np.array([1])))
             return self.node("Div", joined, total)
@@ -191,7 +180,7 @@ class Graph:
         rows = self.rows
         if len(rows) > 1 and "StringTensorType" not in {type(k).__name__ for _, k in rows.values()}:
             joined = self.node("Concat", *(self.as_double(v) for v, _ in rows.values()), axis=1)
-            rows = {"X": (joined, self._type("Double", len(rows)))}
+            rows = {"X": (joined, _tensor("Double", len(rows)))}
         if isinstance(classifier, _READ_IN_SINGLE) or library(classifier) == "xgboost":
             rows = {name: self._in_single(value, kind) for name, (value, kind) in rows.items()}
         options: dict[str, Any] = {"zipmap": False} | ({"raw_scores": True} if raw else {})
@@ -209,7 +198,7 @@ class Graph:
             if at not in self._transformed:
                 (output,) = self._part(make_pipeline(*steps), before, None)
                 width = output.type.tensor_type.shape.dim[1].dim_value or None
-                self._transformed[at] = self.as_double(output.name), self._type("Double", width)
+                self._transformed[at] = self.as_double(output.name), _tensor("Double", width)
             self.rows = {"X": self._transformed[at]}
         yield
         self.rows = before
@@ -229,30 +218,20 @@ class Graph:
 
     def _in_single(self, value: str, kind: Any) -> tuple[str, Any]:
         single = self.node("Cast", value, to=self.onnx.TensorProto.FLOAT)
-        return single, self._type("Float", kind.shape[1])
-
-    @staticmethod
-    def _type(name: str, width: int | None) -> Any:
-        from skl2onnx.common import data_types
-
-        return getattr(data_types, f"{name}TensorType")([None, width])
+        return single, _tensor("Float", kind.shape[1])
 
     def without(self, output: str, refused: dict[str, NDArray]) -> str:
         """Return the output, NaN for rows that the model itself refuses.
 
-        Parameters
-        ----------
-        output : str
-        refused : mapping from input to array of shape (2, columns)
-            For each column of an input 1 where NaN is refused, and the largest number that is not.
+        ``refused`` has for each column of an input 1 where NaN is refused, and the largest number
+        that is not: shape (2, columns).
         """
         bad = self.number(0.0)
         for name, (missing, largest) in refused.items():
-            missing_here = self.node(
-                "And", self.node("IsNaN", name), self.constant(missing[None].astype(bool))
-            )
+            matters = self.constant(missing[None].astype(bool))
+            lacks = self.node("And", self.node("IsNaN", name), matters)
             above = self.node("Greater", self.node("Abs", name), self.constant(largest[None]))
-            some = self.as_double(self.node("Or", missing_here, above))
+            some = self.as_double(self.node("Or", lacks, above))
             worst = self.node("ReduceMax", some, self.constant(np.array([1])))
             bad = self.node("Max", bad, worst)
         is_bad = self.node("Cast", bad, to=self.onnx.TensorProto.BOOL)
@@ -291,7 +270,7 @@ _ELEMENT = {"DoubleTensorType": 11, "Int64TensorType": 7, "StringTensorType": 8}
 def inputs_of(X: Any) -> dict[str, NDArray]:
     """Return what the graph is given, by the name of the input; a missing text is an empty one."""
     columns = columns_of(X)
-    if not isinstance(nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame):
+    if frame_of(X) is None:
         return {"X": np.column_stack([column.values for column in columns.values()])}
     return {
         name: (np.where(values == None, "", values) if kind == "text" else values)[:, None]  # noqa: E711
@@ -300,11 +279,10 @@ def inputs_of(X: Any) -> dict[str, NDArray]:
 
 
 def _onnx_type(values: NDArray) -> Any:
+    return _tensor({"i": "Int64", "f": "Double", "O": "String"}[values.dtype.kind], values.shape[1])
+
+
+def _tensor(name: str, width: int | None) -> Any:
     from skl2onnx.common import data_types
 
-    kinds = {
-        "i": data_types.Int64TensorType,
-        "f": data_types.DoubleTensorType,
-        "O": data_types.StringTensorType,
-    }
-    return kinds[values.dtype.kind]([None, values.shape[1]])
+    return getattr(data_types, f"{name}TensorType")([None, width])

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.cells.table import Array
-from equipoise.rows.take import take_rows
+from equipoise.rows.tables import take_rows
 from equipoise.rows.validation import is_missing
 
 #: Rows of the user's from which each kind of probe is made, by changing one column at a time.
@@ -72,25 +72,13 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """Some rows whose column holds a value of some kind, and what the model says of them.
-
-    Attributes
-    ----------
-    column : str
-    what : str
-        Such as "missing values".
-    kind : {"float", "int", "text"}
-        What the column holds.
-    rows : table
-    expected : array or str
-        The probabilities of the model, or the error that it raises.
-    """
+    """Some rows whose column holds a value of some kind, and what the model says of them."""
 
     column: str
-    what: str
-    kind: Kind
+    what: str  #: Such as "missing values".
+    kind: Kind  #: What the column holds.
     rows: Any
-    expected: Array | str
+    expected: Array | str  #: The probabilities of the model, or the error that it raises.
 
 
 def probes(X: Any, predict_pmf: Callable[[Any], Array]) -> list[Probe]:
@@ -124,10 +112,9 @@ def probes(X: Any, predict_pmf: Callable[[Any], Array]) -> list[Probe]:
 
 def nudged(X: Any, factor: float) -> Any:
     """Return the rows with their floating-point numbers multiplied by a factor near one."""
-    native = nw.from_native(X, eager_only=True, pass_through=True)
-    if not isinstance(native, nw.DataFrame):
+    if (frame := frame_of(X)) is None:
         return np.asarray(X) * factor
-    return native.with_columns(nw.selectors.by_dtype(nw.Float64, nw.Float32) * factor).to_native()
+    return frame.with_columns(nw.selectors.by_dtype(nw.Float64, nw.Float32) * factor).to_native()
 
 
 def _ask(predict_pmf: Callable[[Any], Array], table: Any) -> Array | str:
@@ -150,8 +137,7 @@ def _table(
             start = changed.index(name) * len(rows)
             values[start : start + len(rows)] = _VALUES[column.kind][what]
         series[name] = values
-    native = nw.from_native(X, eager_only=True, pass_through=True)
-    if not isinstance(native, nw.DataFrame):
+    if (native := frame_of(X)) is None:
         return np.column_stack(list(series.values()))
     made_as: dict[Kind, Any] = {"float": nw.Float64, "text": nw.String}
     made = []
@@ -173,9 +159,8 @@ def columns_of(X: Any) -> dict[str, Column]:
     >>> columns_of(np.array([[1, 2]]))["column 1"]
     Column(kind='float', values=array([2.]))
     """
-    native = nw.from_native(X, eager_only=True, pass_through=True)
-    if isinstance(native, nw.DataFrame):
-        return {name: _column(native[name]) for name in native.columns}
+    if (frame := frame_of(X)) is not None:
+        return {name: _column(frame[name]) for name in frame.columns}
     array = np.asarray(X)
     if array.ndim != 2 or array.dtype.kind not in "biuf":
         raise TypeError(
@@ -184,6 +169,12 @@ def columns_of(X: Any) -> dict[str, Column]:
         )
     array = array.astype(np.float64)
     return {f"column {j}": Column("float", array[:, j]) for j in range(array.shape[1])}
+
+
+def frame_of(X: Any) -> nw.DataFrame | None:
+    """Return a data frame of any library as narwhals sees it; None of an array."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    return frame if isinstance(frame, nw.DataFrame) else None
 
 
 def _column(series: nw.Series) -> Column:

@@ -10,26 +10,104 @@ from __future__ import annotations
 
 import math
 from base64 import b64decode, b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from enum import Enum
 from functools import partial
 from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, MethodType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
 
+from equipoise.cells.layered import LayeredTable
+from equipoise.cells.table import CellTable
+from equipoise.constraints import CATALOGUE, All, Inequality, Linear, Row
+from equipoise.constraints.expressions import Expression, Term
+from equipoise.constraints.moments import Event
+from equipoise.estimators.frontier import Frontier
+from equipoise.estimators.frontier_point import FrontierPoint
+from equipoise.estimators.grid_search import Candidate, GridSearch
+from equipoise.estimators.randomized import RandomizedClassifier
+from equipoise.estimators.reductions import ExponentiatedGradient, FairClassifier
 from equipoise.exceptions import ModelFileError
-from equipoise.files.kinds import KINDS, NAMES, NotKept
-from equipoise.game.pool import Pool
+from equipoise.game.certificate import Certificate, Scope
+from equipoise.game.column_generation import Queries
+from equipoise.game.evidence import Evidence
+from equipoise.game.lagrangian import BalancedError, Costs, Lagrangian, PersonCosts
+from equipoise.game.least_random import Lottery
+from equipoise.game.mixture import Mixture
+from equipoise.game.rounds import Pool
+from equipoise.metrics.audit import Tally
+from equipoise.oracles.candidates import LabelAdapter
+from equipoise.oracles.cell_probabilities import (
+    CellGroups,
+    CellProbabilities,
+    ClassProbabilities,
+    OneAgainstRest,
+)
+from equipoise.oracles.cut import LinearCut
+from equipoise.oracles.decisions import PluginClassifier, TransformedClassifier
+from equipoise.oracles.specs import BestOf, Plugin, Refit
+from equipoise.oracles.thresholds import ThresholdedClassifier
+from equipoise.rows.fingerprint import Fingerprint
 
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType, partial, np.ufunc)
 #: Attributes that serve a fit and would carry code, paths or threads.
-_LEFT_OUT = {"callback": None, "checkpoint": None}
+_LEFT_OUT = ("callback", "checkpoint")
 #: In bytes; texts of a fixed length can claim any.
 _LARGEST_ARRAY = 1 << 30
+
+#: The kinds that `save` takes; a Pipeline may end in one of them.
+MODELS = (FairClassifier, ExponentiatedGradient, GridSearch, Frontier, RandomizedClassifier)
+
+_OTHERS = (
+    *(All, Linear, Inequality, Expression, Term, Row, Event, Costs, BalancedError, PersonCosts),
+    *(Certificate, FrontierPoint, Candidate, CellTable, LayeredTable, Pool),
+    *(ThresholdedClassifier, PluginClassifier, CellProbabilities, ClassProbabilities, CellGroups),
+    *(OneAgainstRest, LabelAdapter, LinearCut, Tally, TransformedClassifier, Pipeline),
+    *(Evidence, Scope, Lottery, Lagrangian, Mixture, Queries, Refit, Plugin, BestOf, Fingerprint),
+)
+#: By the names under which files know them. Renaming a class here is a new format version.
+KINDS: dict[str, type[Any]] = {
+    kind.__name__.lstrip("_"): kind for kind in (*MODELS, *CATALOGUE, *_OTHERS)
+}
+NAMES = {kind: name for name, kind in KINDS.items()}
+
+
+class NotKept:
+    """Stands for a part of a model that its file does not hold, such as a function of the user's.
+
+    >>> NotKept("function benefit")
+    <not kept in the model file: function benefit>
+    """
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def __repr__(self) -> str:
+        return f"<not kept in the model file: {self.what}>"
+
+    def __call__(self, *args: object, **kwargs: object) -> NoReturn:
+        """Raise: there is nothing to call."""
+        raise RuntimeError(
+            f"{self.what} is code, which model files do not hold. Predictions do not need it; to "
+            "fit or certify again, set the parameter of the model anew."
+        )
+
+
+def is_model(value: Any) -> bool:
+    """Whether `save` takes it: a model of this package, or a Pipeline that ends in one.
+
+    >>> is_model(RandomizedClassifier([None], [1.0])), is_model(Pipeline([("a", None)]))
+    (True, False)
+    """
+    if type(value) is Pipeline:
+        return is_model(value.steps[-1][1])
+    return type(value) in MODELS
 
 
 class Encoder:
@@ -50,10 +128,13 @@ class Encoder:
             return _float(value)
         if isinstance(value, np.generic):
             return {"$scalar": value.dtype.str, "value": _flat(np.array([value]), self)[0]}
-        if kind is np.ndarray:
-            return self._array(value)
-        if kind in NAMES:  # pipelines too, so that a step that several share is written once
-            return self._own(value)
+        if kind in NAMES and isinstance(value, Enum):
+            return {"$kind": NAMES[kind], "values": [value.value]}
+        if kind in NAMES and isinstance(value, tuple):  # a NamedTuple
+            return {"$kind": NAMES[kind], "values": [self.encode(v) for v in value]}
+        # Pipelines are in NAMES too, so that a step that several share is written once.
+        if kind is np.ndarray or kind in NAMES:
+            return self._numbered(value)
         return self._container(value)
 
     def _container(self, value: Any) -> Any:
@@ -75,50 +156,29 @@ class Encoder:
             return {"$not_kept": f"function {getattr(value, '__name__', type(value).__name__)}"}
         if isinstance(value, NotKept):
             return {"$not_kept": value.what}
-        return {"$object": self._number(value)}
-
-    def _number(self, value: Any) -> int:
         if id(value) not in self._numbers:
             self._numbers[id(value)] = len(self.objects)
             self.objects.append(value)
-        return self._numbers[id(value)]
+        return {"$object": self._numbers[id(value)]}
 
-    def _array(self, value: NDArray) -> Any:
+    def _numbered(self, value: Any) -> Any:
+        """Return an array or an object of this package's own; one that was met by its number."""
         if id(value) in self._seen:
             return {"$same": self._seen[id(value)]}
-        return {
-            "$array": value.dtype.str,
-            "number": self._new_number(value),
-            "shape": value.shape,
-            "values": _flat(value, self),
-        }
-
-    def _new_number(self, value: Any) -> int:
         number = self._seen[id(value)] = len(self._seen)
         self._kept_alive.append(value)
-        return number
-
-    def _own(self, value: Any) -> Any:
-        if isinstance(value, Enum):
-            return {"$kind": NAMES[type(value)], "values": [value.value]}
-        if isinstance(value, tuple):  # a NamedTuple
-            return {"$kind": NAMES[type(value)], "values": [self.encode(v) for v in value]}
-        if id(value) in self._seen:
-            return {"$same": self._seen[id(value)]}
-        number = self._new_number(value)
-        state = {name: self._attribute(name, v) for name, v in _state(value).items()}
+        if isinstance(value, np.ndarray):
+            array = {"$array": value.dtype.str, "number": number, "shape": value.shape}
+            return array | {"values": _flat(value, self)}
+        state = {k: self._attribute(k, v) for k, v in vars(value).items() if k != "respond"}
         return {"$kind": NAMES[type(value)], "number": number, "state": state}
 
     def _attribute(self, name: str, value: Any) -> Any:
         if name in _LEFT_OUT:
-            return _LEFT_OUT[name]
+            return None
         if name == "cv" and value is not None and not isinstance(value, (int, np.integer)):
             return {"$not_kept": "cv, which may list the rows of the fit"}
         return self.encode(value)
-
-
-def _state(value: Any) -> dict[str, Any]:
-    return {name: v for name, v in vars(value).items() if name != "_respond"}
 
 
 def _float(value: float) -> Any:
@@ -214,3 +274,46 @@ class Decoder:
         self.made.append(made)
         vars(made).update({name: self.decode(entry) for name, entry in value["state"].items()})
         return made
+
+
+def check_model(model: Any, parts: Iterable[Any]) -> None:
+    """Raise unless this is a fitted model, all of whose mixtures are probabilities.
+
+    ``parts`` are the objects of this package's own that it consists of.
+
+    >>> check_model({"weights": [1.0]}, [])
+    Traceback (most recent call last):
+    equipoise.exceptions.ModelFileError: it holds a dict; expected a model.
+    """
+    if not is_model(model):
+        raise ModelFileError(f"it holds a {type(model).__name__}; expected a model.")
+    for part in parts:
+        if isinstance(part, RandomizedClassifier):
+            if not all(hasattr(member, "predict") for member in part.members):
+                raise ModelFileError("a member of a mixture does not predict.")
+            if np.shape(part.classes_) != (2,):
+                raise ModelFileError(f"a mixture has the classes {part.classes_!r}; expected two.")
+            _check_weights(part.weights, len(part.members))
+        elif isinstance(part, Mixture):
+            _check_weights(part.weights, len(part.indices))
+        elif isinstance(part, Pool) and len(part.s) != len(part.classifiers):
+            raise ModelFileError("a pool has not one row of shares for each classifier.")
+    inner = model.steps[-1][1] if hasattr(model, "steps") else model
+    if isinstance(inner, RandomizedClassifier):
+        return
+    check_is_fitted(inner)
+    expected = "pool_" if isinstance(inner, Frontier) else "classes_"
+    for name in (expected, *inner.get_params(deep=False)):
+        if not hasattr(inner, name):
+            raise ModelFileError(f"the {type(inner).__name__} has no {name}.")
+
+
+def _check_weights(weights: Any, members: int) -> None:
+    given = np.asarray(weights, dtype=float)
+    if given.shape != (members,) or not members:
+        raise ModelFileError(f"a mixture of {members} members has weights of shape {given.shape}.")
+    if not (given >= 0).all() or not abs(given.sum() - 1.0) <= 1e-6:
+        raise ModelFileError(
+            f"a mixture has the weights {given.tolist()[:10]}; expected numbers >= 0 that add up "
+            "to 1."
+        )

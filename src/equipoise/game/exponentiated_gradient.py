@@ -12,8 +12,7 @@ from scipy.special import softmax
 from equipoise.cells.table import Array
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.mixture import Mixture, best_mixture
-from equipoise.game.pool import Oracle, Pool
-from equipoise.game.rounds import Round
+from equipoise.game.rounds import Oracle, Pool, Round
 
 
 def exponentiated_gradient(

@@ -17,8 +17,7 @@ import numpy as np
 from equipoise.cells.table import Array, CellTable
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian
 from equipoise.game.mixture import Mixture, least_slack_mixture
-from equipoise.game.pool import Oracle, Pool, Response
-from equipoise.game.rounds import Round
+from equipoise.game.rounds import Oracle, Pool, Response, Round
 
 #: The most rounds of a game for slack alone.
 _MAX_ROUNDS = 500

@@ -17,8 +17,7 @@ from scipy.optimize import nnls
 from equipoise.cells.table import Array
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.mixture import Mixture
-from equipoise.game.pool import Oracle, Pool
-from equipoise.game.rounds import Round
+from equipoise.game.rounds import Oracle, Pool, Round
 
 
 def grid_rounds(

@@ -7,15 +7,202 @@ everything here is affine in ``s`` (appendix A).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.cells.table import Array, CellTable, Mask
-from equipoise.constraints.moments import Moments, Row
-from equipoise.game.objectives import Loss, Objective, loss_table
+from equipoise.constraints.moments import Moments, Row, tabulate
+
+#: g_err(A, Y, h): (sensitive values of a cell, label, prediction) -> loss in [0, 1].
+Loss = Callable[[dict, int, int], float]
+
+
+@runtime_checkable
+class Objective(Protocol):
+    """Anything that can tabulate a loss over cells."""
+
+    def table(self, cells: CellTable) -> Array | str:
+        """g_err in every cell (rows) for prediction 0 and 1 (columns); or a utility's name."""
+        ...
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Objective: the mean cost of wrong decisions; with both costs 1, the error rate.
+
+    Parameters
+    ----------
+    false_positive, false_negative : float >= 0 or mapping, default=1
+        What it costs to select somebody with label 0, and not to select somebody with label 1. A
+        mapping gives each group its own cost; ``"else"`` stands for the groups not named.
+    on : str or sequence of str, optional
+        The sensitive features that make the groups; all of them by default.
+
+    Examples
+    --------
+    >>> Costs(false_negative=5)  # turning down a good applicant is five times as bad
+    Costs(false_positive=1.0, false_negative=5)
+    >>> from equipoise.cells import Cells
+    >>> cells = Cells.from_columns([0, 1, 1], {"sex": ["F", "F", "M"]})
+    >>> Costs(false_negative={"F": 5, "else": 2}, on="sex").table(cells).tolist()
+    [[0.0, 1.0], [5.0, 0.0], [2.0, 0.0]]
+    """
+
+    false_positive: float | Mapping[Hashable, float] = 1.0
+    false_negative: float | Mapping[Hashable, float] = 1.0
+    on: str | Sequence[str] | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        largest = 0.0
+        for name in ("false_positive", "false_negative"):
+            cost = getattr(self, name)
+            for value in cost.values() if isinstance(cost, Mapping) else (cost,):
+                if not np.isfinite(value) or value < 0:
+                    raise ValueError(f"{name} cost is {value!r}; expected a finite number >= 0.")
+                largest = max(largest, value)
+        if largest == 0:
+            raise ValueError("both costs are 0: every classifier would be optimal.")
+
+    def __repr__(self) -> str:
+        more = "" if self.on is None else f", on={self.on!r}"
+        return (
+            f"Costs(false_positive={self.false_positive!r}, "
+            f"false_negative={self.false_negative!r}{more})"
+        )
+
+    def table(self, cells: CellTable) -> Array:
+        """g_err in every cell (rows) for prediction 0 and 1 (columns)."""
+        table = np.zeros((cells.n_cells, 2))
+        table[:, 1] = np.where(cells.label == 0, self._by_cell("false_positive", cells), 0.0)
+        table[:, 0] = np.where(cells.label == 1, self._by_cell("false_negative", cells), 0.0)
+        return table
+
+    def _by_cell(self, name: str, cells: CellTable) -> Array | float:
+        cost = getattr(self, name)
+        if not isinstance(cost, Mapping):
+            return float(cost)
+        groups = cells.groups(self.on)
+        if strange := [group for group in cost if group not in groups and group != "else"]:
+            raise ValueError(
+                f"{name} has a cost for {strange[0]!r}, which is no group here; there are "
+                f"{', '.join(map(repr, groups))}."
+            )
+        by_cell = np.zeros(cells.n_cells)
+        for group, members in groups.items():
+            if group not in cost and "else" not in cost:
+                raise ValueError(
+                    f"{name} has no cost for the group {group!r}. Add it, or an entry 'else'."
+                )
+            by_cell[members] = cost[group] if group in cost else cost["else"]
+        return by_cell
+
+
+@dataclass(frozen=True)
+class BalancedError:
+    """Objective: the mean of several error rates, each of which counts the same.
+
+    Parameters
+    ----------
+    over : {"label", "group", "both"}, default="label"
+        Average the error rates of the two labels, which is (FPR + FNR) / 2; of the groups, so that
+        a small group counts as much as a large one; or of each label in each group.
+    on : str or sequence of str, optional
+        The sensitive features that make the groups; all of them by default.
+
+    Examples
+    --------
+    >>> from equipoise.cells import Cells
+    >>> cells = Cells.from_columns([0, 0, 0, 1], {"sex": ["F", "F", "M", "M"]})
+    >>> objective = BalancedError().table(cells)  # the one label 1 weighs as much as the three 0
+    >>> objective.round(2).tolist()
+    [[0.0, 0.67], [0.0, 0.67], [2.0, 0.0]]
+    """
+
+    over: str = "label"
+    on: str | Sequence[str] | None = None
+
+    def table(self, cells: CellTable) -> Array:
+        """g_err in every cell (rows) for prediction 0 and 1 (columns)."""
+        labels = [cells.label == 0, cells.label == 1]
+        groups = list(cells.groups(self.on).values())
+        kinds = {
+            "label": labels,
+            "group": groups,
+            "both": [group & label for group in groups for label in labels],
+        }
+        if self.over not in kinds:
+            raise ValueError(f"over is {self.over!r}; expected 'label', 'group' or 'both'.")
+        parts = [part for part in kinds[self.over] if cells.mass[part].sum() > 0]
+        scale = sum(part / (len(parts) * cells.mass[part].sum()) for part in parts)
+        return Costs().table(cells) * np.reshape(scale, (-1, 1))
+
+
+@dataclass(frozen=True)
+class PersonCosts:
+    """Objective: the mean cost of decisions that cost each person something else.
+
+    The paper's g_err(X, A, Y, h(X)), given person by person, such as the loss on a loan of this
+    size. The costs are two columns of ``utilities``, numbers in [0, 1] like all of these; divide
+    by the largest cost.
+
+    Parameters
+    ----------
+    column : str, default="cost"
+        Name of the columns without their ending: with ``fit(..., utilities=frame)``,
+        ``frame["cost_0"]`` is what it costs not to select a person, ``frame["cost_1"]`` what it
+        costs to select them.
+
+    Examples
+    --------
+    >>> from equipoise.cells import Cells
+    >>> from equipoise.cells.layered import layered
+    >>> cells = Cells.from_columns([0, 1, 1], {"sex": ["F", "F", "M"]})
+    >>> costs = np.array([[0.0, 0.3], [0.9, 0.0], [0.6, 0.0]])
+    >>> cells = layered(cells, utilities={"cost": costs})
+    >>> offset, slope = cells.total(PersonCosts("cost").table(cells))
+    >>> print(round(offset, 2), round(offset + slope @ cells.sum([1, 1, 0]), 2))  # nobody; two
+    0.5 0.3
+    """
+
+    column: str = "cost"
+
+    def table(self, cells: CellTable) -> str:
+        """Return the name of the utility that is minimised; `CellTable.total` looks it up."""
+        return self.column
+
+
+def loss_table(loss: Objective | Loss | None, cells: CellTable) -> Array | str:
+    """Tabulate g_err(A, Y, prediction) over the cells, shape (C, 2); or name a utility.
+
+    >>> from equipoise.cells import Cells
+    >>> cells = Cells.from_columns([0, 1], {"sex": ["F", "M"]})
+    >>> loss_table(None, cells).tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    >>> loss_table(lambda a, y, h: (h != y) * (1.0 if a["sex"] == "F" else 0.5), cells).tolist()
+    [[0.0, 1.0], [0.5, 0.0]]
+    """
+    if loss is None:
+        return Costs().table(cells)
+    if isinstance(loss, Objective):
+        return loss.table(cells)
+    if not callable(loss):
+        raise TypeError(
+            f"objective is {loss!r}; expected None (the error rate), Costs(...), "
+            "BalancedError(...), PersonCosts(...), or a function (sensitive, label, prediction) -> "
+            "loss in [0, 1]."
+        )
+    table = tabulate(loss, cells)
+    if not np.all((table >= 0) & (table <= 1)):
+        raise ValueError(
+            f"the objective returned values from {table.min()} to {table.max()}; expected losses "
+            "in [0, 1]. Divide by the largest loss."
+        )
+    return table
+
 
 #: A constraint counts as met when it is exceeded by no more than this (what the LP can promise).
 TOLERANCE = 1e-8
@@ -120,8 +307,11 @@ class Lagrangian:
 
     def upper(self, s: Array) -> float:
         """max over lambda of L(Q, lambda), which is err(Q) + B max over k of (gamma_k - c_k)+."""
-        violation = float(self.violation(s))
-        return float(self.error(s)) + (self.B * violation if violation > TOLERANCE else 0.0)
+        return self.penalised(float(self.error(s)), float(self.violation(s)))
+
+    def penalised(self, error: float, violation: float) -> float:
+        """Return the error plus the price of the worst violation, B each; rounding is free."""
+        return error + (self.B * violation if violation > TOLERANCE else 0.0)
 
     def lower(self, s: Array, lams: Array) -> tuple[float, Array]:
         """Return the best of the dual bounds min over h of L(h, lambda), and its lambda.
@@ -129,7 +319,11 @@ class Lagrangian:
         ``s`` (P, C) are all classifiers known and ``lams`` (T, K) the multipliers whose best
         response is among them.
         """
-        bounds = self.value(s, lams).min(axis=-1)
+        return self.dual_bound(self.error(s), self.gamma(s), lams)
+
+    def dual_bound(self, error: Array, gamma: Array, lams: Array) -> tuple[float, Array]:
+        """Return `lower` where error (P,) and gamma (P, K) of the classifiers are known."""
+        bounds = (error + lams @ (gamma - self.c).T).min(axis=-1)
         best = int(bounds.argmax())
         return float(bounds[best]), lams[best]
 

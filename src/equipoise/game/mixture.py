@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,23 +95,46 @@ def best_mixture(lagrangian: Lagrangian, s: Array) -> Mixture:
 def best_mixtures(games: Sequence[Lagrangian], s: Array) -> list[Mixture]:
     """Return the best mixture of the classifiers ``s`` for each of several games.
 
-    Their programs are solved as one whose blocks have nothing in common: that takes little longer
-    than any one of them.
+    See `solve`.
     """
-    if len(s) == 1:
-        return [
-            Mixture.of_weights(np.ones(1), game.best_lambda(s[0]), float(game.violation(s[0])))
-            for game in games
-        ]
+    return solve([Program(game.error(s), game.gamma(s) - game.c, game.B) for game in games])
+
+
+class Program(NamedTuple):
+    """Problem (P) over a pool: error (P,) and gamma - c (P, K) of its classifiers, and B."""
+
+    error: Array
+    excess: Array
+    B: float
+
+
+def solve(programs: Sequence[Program]) -> list[Mixture]:
+    """Return the best mixture for each of several programs over the same pool.
+
+    They are solved as one whose blocks have nothing in common: that takes little longer than any
+    one of them.
+    """
+    size, n_constraints = programs[0].excess.shape
+    if size == 1:
+        return [_only_one(program) for program in programs]
     # Hard constraints are met as they are if possible, else within half the tolerance.
     for most in (0.0, TOLERANCE / 2):
-        mixtures, message = _solve([_block_of(game, s, most) for game in games])
+        mixtures, message = _solve([_block_of(program, most) for program in programs])
         if mixtures:
             return mixtures
     raise RuntimeError(
-        f"the linear program over {len(s)} classifiers and {len(games[0].c)} constraints "
+        f"the linear program over {size} classifiers and {n_constraints} constraints "
         f"failed: {message} Check the constraint for extreme coefficients."
     )
+
+
+def _only_one(program: Program) -> Mixture:
+    excess = program.excess[0]
+    most = max(float(excess.max(initial=0.0)), 0.0)
+    lam = np.zeros(len(excess))
+    if most > TOLERANCE:
+        lam[excess.argmax()] = program.B
+    return Mixture.of_weights(np.ones(1), lam, most)
 
 
 def least_slack_mixture(excess: Array, directions: Array) -> Mixture:
@@ -184,13 +207,13 @@ class _Block:
         self.sum_to_one = np.append(np.ones(len(cost)), np.zeros(len(price)))[None, :]
 
 
-def _block_of(game: Lagrangian, s: Array, most: float) -> _Block:
-    is_hard = not np.isfinite(game.B)
+def _block_of(program: Program, most: float) -> _Block:
+    is_hard = not np.isfinite(program.B)
     return _Block(
-        cost=game.error(s) - _TIE * np.arange(len(s)),
-        excess=(game.gamma(s) - game.c).T,
-        directions=np.ones((game.n_constraints, 1)),
-        price=np.array([0.0 if is_hard else game.B]),
+        cost=program.error - _TIE * np.arange(len(program.error)),
+        excess=program.excess.T,
+        directions=np.ones((program.excess.shape[1], 1)),
+        price=np.array([0.0 if is_hard else program.B]),
         most=most if is_hard else np.inf,
     )
 

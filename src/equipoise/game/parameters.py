@@ -23,7 +23,7 @@ from equipoise.exceptions import EquipoiseWarning
 from equipoise.game.column_generation import column_generation
 from equipoise.game.lagrangian import Lagrangian, is_met
 from equipoise.game.mixture import best_mixtures
-from equipoise.game.pool import Oracle, Pool
+from equipoise.game.rounds import Oracle, Pool
 
 #: Values are tried on the scale of the angle, t = tan(angle): a fine grid, finer at its ends.
 _STEP = np.pi / 256

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -17,7 +17,112 @@ from equipoise.cells.table import Array
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.least_random import Lottery
 from equipoise.game.mixture import Mixture
-from equipoise.game.pool import Pool
+
+
+class Response(NamedTuple):
+    """The answer of an oracle: a classifier, and its selected share of each cell."""
+
+    classifier: Any
+    s: Array
+
+
+class Oracle(Protocol):
+    """Best_h: from the signed cost of predicting 1 in each cell to a classifier of least cost."""
+
+    #: Whether the answer is a true minimiser over the class H (else the learner's best effort).
+    exact: bool
+    #: Whether shares are measured on rows that the classifier was not trained on.
+    out_of_fold: bool
+
+    def best_response(self, costs: Array) -> Response:
+        """Return a classifier that makes the costs of those it selects as low as it can."""
+        ...
+
+    def start_from(self, classifier: Any) -> None:
+        """Train the next classifier from this one, where the learner can."""
+        ...
+
+
+Respond = Callable[[Oracle, list[Array]], Iterable[Response]]
+
+
+def key_of(costs: Array) -> bytes:
+    """Return a key that is the same for costs that are the same to a learner."""
+    # Only the ratios of the costs matter to a learner; adding 0.0 makes -0.0 the same as 0.0.
+    return (np.round(costs / max(np.abs(costs).max(), 1e-300), 12) + 0.0).tobytes()
+
+
+@dataclass(eq=False, repr=False)
+class Pool:
+    """The classifiers found so far, each known by its selected shares s(h).
+
+    A pool knows no bound and no constraint: the same one serves them all.
+
+    Parameters
+    ----------
+    respond : callable, optional
+        Puts a list of costs to an oracle and yields its responses in order; by default one after
+        the other.
+    """
+
+    respond: Respond | None = None
+    classifiers: list[Any] = field(default_factory=list)
+    n_calls: int = 0
+    _shares: list[Array] = field(default_factory=list)
+    _asked: dict[bytes, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, classifiers: Iterable[Any], s: Array) -> Pool:
+        """Return a pool of these classifiers, all of them, with these shares (P, C)."""
+        return cls(classifiers=list(classifiers), _shares=list(s))
+
+    @property
+    def s(self) -> Array:
+        """Selected shares of all classifiers, shape (P, C)."""
+        return np.array(self._shares)
+
+    def __len__(self) -> int:
+        return len(self.classifiers)
+
+    def ask(self, oracle: Oracle, *costs: Array) -> list[int]:
+        """Return the numbers of the oracle's classifiers for these costs, asking only once each."""
+        keys = [key_of(c) for c in costs]
+        new = {key: c for key, c in zip(keys, costs, strict=True) if key not in self._asked}
+        if new and self._asked:
+            oracle.start_from(self._nearest(next(iter(new))))
+        answers: Iterable[Response] = (oracle.best_response(c) for c in new.values())
+        if self.respond is not None:
+            answers = self.respond(oracle, list(new.values()))
+        for key, response in zip(new, answers, strict=True):
+            self.n_calls += 1
+            self._asked[key] = self.add(*response)
+        return [self._asked[key] for key in keys]
+
+    def _nearest(self, key: bytes) -> Any:
+        """Return the answer to the most similar costs, from which a learner may start."""
+        known = np.array([np.frombuffer(known) for known in self._asked])
+        distance = np.abs(known - np.frombuffer(key)).sum(axis=1)
+        return self.classifiers[list(self._asked.values())[int(distance.argmin())]]
+
+    def detached(self) -> Pool:
+        """Return the pool without its means to ask in parallel or to write files."""
+        pool = Pool.of(self.classifiers, self.s)
+        pool.n_calls, pool._asked = self.n_calls, dict(self._asked)
+        return pool
+
+    def knows(self, costs: Array) -> bool:
+        """Whether the oracle was asked for these costs already."""
+        return key_of(costs) in self._asked
+
+    def add(self, classifier: Any, s: Array) -> int:
+        """Add a classifier unless one with the same shares is there; return its number."""
+        if self._shares:
+            distance = np.abs(self.s - s).max(axis=1)
+            if distance.min() <= 1e-13:
+                return int(distance.argmin())
+        self.classifiers.append(classifier)
+        self._shares.append(s)
+        return len(self) - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +135,8 @@ class Round:
         Rounds run and calls of the learner so far.
     mixture : Mixture
         Q, as weights of classifiers in the pool.
+    s : array of shape (C,)
+        Its selected shares, s(Q).
     multipliers : array of shape (K,)
         The multipliers lambda that prove ``lower``.
     error, violation : float
@@ -61,6 +168,7 @@ class Round:
     iteration: int
     n_calls: int
     mixture: Mixture = field(repr=False)
+    s: Array = field(repr=False)
     multipliers: Array = field(repr=False)
     error: float
     violation: float
@@ -98,6 +206,7 @@ class Round:
             iteration=iteration,
             n_calls=pool.n_calls,
             mixture=mixture,
+            s=s,
             multipliers=multipliers,
             error=float(lagrangian.error(s)),
             violation=float(lagrangian.violation(s)),
@@ -118,6 +227,7 @@ class Round:
         return replace(
             self,
             mixture=mixture,
+            s=mixed,
             error=float(game.error(mixed)),
             violation=float(game.violation(mixed)),
             upper=upper,

@@ -1,4 +1,4 @@
-"""An audit: labels, predictions and groups, tallied cell by cell.
+"""Audits and tallies: what a classifier decided, added up cell by cell.
 
 Every rate of a classifier, for every group, is a ratio of two sums over cells. So the people are
 met once, here; what comes after works on a few numbers per cell, one row of them for the data and
@@ -7,18 +7,17 @@ one for each draw of a bootstrap.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
-from equipoise.cells.codes import factorize
-from equipoise.cells.rows import Cells
-from equipoise.cells.table import Array, CellTable, Mask
+from equipoise.cells.codes import add_up, factorize
+from equipoise.cells.layered import AnyCells
+from equipoise.cells.table import Array, Cells, CellTable, Mask
 from equipoise.constraints.rates import Rate
 from equipoise.rows.validation import read_columns, read_weights
 
@@ -29,27 +28,64 @@ CHUNK = 1 << 22
 
 #: Mass and selected weight by cell in each draw of a bootstrap: two arrays of shape (n_draws, C).
 Draws = tuple[Array, Array]
+#: Sums over cells of w^2, w^2 h and w^2 h^2.
+Squares = tuple[Array, Array, Array]
+
+
+class Tally(NamedTuple):
+    """Decisions on some data, added up by cell: nothing of the size of the data, nobody's row.
+
+    Attributes
+    ----------
+    cells : CellTable
+    s : array of shape (C,)
+        The selected shares.
+    squares : three arrays of shape (C,), or None
+        Sums over cells of w^2, w^2 h and w^2 h^2, where the weights w sum to one. None where people
+        count in more than one way (`equipoise.cells.layered`): then there are no intervals.
+    """
+
+    cells: CellTable
+    s: Array
+    squares: Squares | None
+
+    @classmethod
+    def of_people(cls, cells: AnyCells, h: Array) -> Tally:
+        """Add up decisions, or the probabilities of them, person by person."""
+        table, s = cells.table(), cells.sum(h)
+        if not isinstance(cells, Cells):
+            return cls(table, s, None)
+        square = np.full(len(h), len(h) ** -2.0)
+        if cells.weight is not None:
+            square = np.square(cells.weight / cells.total_weight)
+        w2h, w2hh = (add_up(cells.code, cells.n_cells, square * part) for part in (h, h**2))
+        return cls(table, s, (table.square, w2h, w2hh))
+
+    @classmethod
+    def of_shares(cls, table: CellTable, s: Array) -> Tally:
+        """Make a tally from selected shares alone, as a pool of classifiers knows them.
+
+        Decisions count as drawn, which makes intervals of a mixture a little wider, and weights
+        as unrelated to decisions within a cell.
+        """
+        if not table.is_plain:
+            return cls(table, s, None)
+        drawn = table.square * np.clip(s / np.maximum(table.mass, 1e-300), 0.0, 1.0)
+        return cls(table, s, (table.square, drawn, drawn))
 
 
 @dataclass(frozen=True, eq=False)
 class Audit:
     """What a classifier decided, for whom, and what was true.
 
-    Parameters
-    ----------
-    cells : CellTable
-        Label, sensitive and control features; `Cells` where decisions are known row by row.
-    prediction : array of shape (n,)
-        The probability of being selected: 0 or 1 for a deterministic classifier.
-
-    Examples
-    --------
     >>> audit = Audit.read([0, 1, 1, 0], [0, 1, 0.5, 0], ["F", "F", "M", "M"])
     >>> audit.cells.label.tolist(), audit.selected.tolist()
     ([0, 1, 0, 1], [0.0, 1.0, 0.0, 0.5])
     """
 
+    #: Label, sensitive and control features; `Cells` where decisions are known row by row.
     cells: CellTable
+    #: The probability of being selected: 0 or 1 for a deterministic classifier.
     prediction: Array
 
     @classmethod
@@ -64,29 +100,17 @@ class Audit:
     ) -> Audit:
         """Check what a metric was called with."""
         label, prediction = read_predictions(y_true, y_pred, pos_label)
-        sensitive, control = {}, {}
+        n, sensitive, control = len(label), {}, {}
         if sensitive_features is not None:
-            sensitive = read_columns(sensitive_features, len(label), "sensitive_features", "group")
+            sensitive = read_columns(sensitive_features, n, "sensitive_features", "group")
         if control_features is not None:
-            control = read_columns(control_features, len(label), "control_features", "stratum")
-        weight = read_weights(sample_weight, len(label))
+            control = read_columns(control_features, n, "control_features", "stratum")
+        weight = read_weights(sample_weight, n)
         return cls(Cells.from_columns(label, sensitive, control, weight), prediction)
 
     @classmethod
-    def of_sums(
-        cls, cells: CellTable, selected: Array, squares: tuple[Array, Array, Array]
-    ) -> Audit:
-        """Make one of people who are elsewhere, from sums over cells of weights that sum to one.
-
-        Parameters
-        ----------
-        cells : Cells
-            The table of cells.
-        selected : array of shape (C,)
-            The weight that is selected.
-        squares : three arrays of shape (C,)
-            Sums of w^2, w^2 h and w^2 h^2.
-        """
+    def of_sums(cls, cells: CellTable, selected: Array, squares: Squares) -> Audit:
+        """Make one of people who are elsewhere, from sums over cells of weights that sum to one."""
         audit = cls(cells, np.empty(0))
         vars(audit).update(mass=cells.mass, selected=selected, squares=squares)
         return audit
@@ -108,7 +132,7 @@ class Audit:
         return self._sum(self._weight * self.prediction)
 
     @cached_property
-    def squares(self) -> tuple[Array, Array, Array]:
+    def squares(self) -> Squares:
         """Sums over cells of w^2, w^2 h and w^2 h^2."""
         square = np.square(self._weight)
         first = square * self.prediction
@@ -132,25 +156,20 @@ class Audit:
         with np.errstate(invalid="ignore", divide="ignore"):
             return ((low * (mass - selected) + high * selected) @ inside) / (mass @ inside)
 
-    def groups(self, on: tuple[str, ...] | None = None) -> dict[Hashable, Mask]:
-        """Masks over cells of the groups: combinations of the sensitive features, or of some."""
-        return self.cells.groups(on)
-
     def draws(self, n_draws: int, rng: np.random.Generator) -> Draws:
         """Resample the people with replacement: mass and selected share by cell, (n_draws, C).
 
         The nonparametric bootstrap, exactly. Rows that agree in cell, prediction and weight are
         exchangeable, so where there are few distinct ones their counts are drawn, not the rows.
         """
-        n, C = len(self.prediction), self.cells.n_cells
-        weight = self._weight
-        atom, first = _distinct_rows(self._rows.code, self.prediction, self._rows.weight)
+        n, C, code, weight = len(self.prediction), self.cells.n_cells, self._rows.code, self._weight
+        selected = weight * self.prediction
+        atom, first = _distinct_rows(code, self.prediction, self._rows.weight)
         if len(first) * _ROWS_PER_ATOM <= n:
             count = rng.multinomial(n, np.bincount(atom) / n, size=n_draws)
-            mass, selected = weight[first], weight[first] * self.prediction[first]
-            member = (self._rows.code[first][:, None] == np.arange(C)).astype(float)
-            return count @ (member * mass[:, None]), count @ (member * selected[:, None])
-        return _draw_rows(self._rows.code, C, weight, weight * self.prediction, n_draws, rng)
+            member = (code[first][:, None] == np.arange(C)).astype(float)
+            return tuple(count @ (member * of[first, None]) for of in (weight, selected))
+        return _draw_rows(code, C, weight, selected, n_draws, rng)
 
 
 def _distinct_rows(

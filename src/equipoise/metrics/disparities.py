@@ -2,233 +2,253 @@
 
 from __future__ import annotations
 
-from typing import Any
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
 
-from equipoise.metrics.audit import Audit
-from equipoise.metrics.comparison import (
-    DEMOGRAPHIC_PARITY,
-    EQUAL_OPPORTUNITY,
-    EQUALIZED_ODDS,
-    Agg,
-    Disparity,
-    Method,
-)
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from equipoise.cells.table import Array, Mask
+from equipoise.constraints.groups import group_name
+from equipoise.constraints.rates import FPR, SELECTION, TPR, Rate
+from equipoise.exceptions import EmptyCellWarning
+from equipoise.metrics.audit import Audit, Draws
+from equipoise.metrics.rates import Metric, named
+
+Method = Literal["between_groups", "to_overall"]
+Agg = Literal["worst_case", "mean"]
 
 
-def demographic_parity_violation(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    sensitive_features: Any,
-    control_features: Any = None,
-    sample_weight: Any = None,
-    pos_label: Any = None,
-) -> float:
-    """The paper's violation of demographic parity: max_a \\|E[h | A=a] - E[h]\\|.
+class Disparity(NamedTuple):
+    """The largest difference, or the smallest ratio, of some rates between groups."""
 
-    What ``DemographicParity(eps)`` bounds by ``eps``. The same as `demographic_parity_difference`
-    with ``method="to_overall"``.
+    rates: tuple[Rate, ...]
+    ratio: bool = False
+    method: Method = "between_groups"
+
+    def of(self, audit: Audit, method: Method, agg: Agg) -> float:
+        """Return the disparity of the data."""
+        values = [block.disparity(self.ratio) for block in compare(audit, self.rates, method)]
+        return combine(values, agg, self.ratio)
+
+
+def combine(values: list[float], agg: Agg, ratio: bool) -> float:
+    """Aggregate over events: the worst of them, or their mean."""
+    if agg not in ("worst_case", "mean"):
+        raise ValueError(f"agg is {agg!r}; expected 'worst_case' or 'mean'.")
+    if not values:
+        return float("nan")
+    worst = min if ratio else max
+    return float(worst(values) if agg == "worst_case" else np.mean(values))
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The groups of one event, and which of them are compared with which."""
+
+    audit: Audit
+    rate: Rate
+    #: The groups that have people in the event; for a comparison with everybody, also everybody.
+    masks: Mask
+    #: The pairs, as numbers of masks.
+    left: NDArray[np.intp]
+    right: NDArray[np.intp]
+
+    def rates(self, draws: Draws | None = None) -> Array:
+        """Return the rate in each mask: (R,), or (n_draws, R) for draws of a bootstrap."""
+        return self.audit.rate(self.rate, self.masks, draws)
+
+    @property
+    def contrasts(self) -> csr_array:
+        """The difference of each pair, as a sparse array of shape (pairs, R)."""
+        pair = np.arange(len(self.left))
+        signs = np.repeat([1.0, -1.0], len(pair))
+        at = (np.r_[pair, pair], np.r_[self.left, self.right])
+        return csr_array((signs, at), shape=(len(pair), len(self.masks)))
+
+    def disparity(self, ratio: bool) -> float:
+        """Return the largest difference of a pair, or the smallest ratio."""
+        rates = self.rates()
+        left, right = rates[self.left], rates[self.right]
+        if ratio:
+            return float(ratios(left, right).min(initial=1.0))
+        return float(np.abs(left - right).max(initial=0.0))
+
+
+def ratios(left: Array, right: Array) -> Array:
+    """Return the smaller rate of each pair over the larger; one where both are zero."""
+    low, high = np.minimum(left, right), np.maximum(left, right)
+    return np.divide(low, high, out=np.ones_like(low), where=high != 0)
+
+
+def compare(audit: Audit, rates: tuple[Rate, ...], method: Method) -> Iterator[Comparison]:
+    """Yield the comparisons for each rate, within each stratum of the control features."""
+    if method not in ("between_groups", "to_overall"):
+        raise ValueError(f"method is {method!r}; expected 'between_groups' or 'to_overall'.")
+    if not audit.cells.sensitive:
+        raise ValueError(
+            "sensitive_features is missing: there are no groups to compare. Pass "
+            "sensitive_features=A, one value or row for each example."
+        )
+    groups = audit.cells.groups()
+    for stratum, inside in audit.cells.strata().items():
+        for rate in rates:
+            event = inside & rate.event(audit.cells)
+            masks = []
+            for group, mask in groups.items():
+                if audit.mass[mask & event].sum() > 0:
+                    masks.append(mask & inside)
+                else:
+                    _warn_empty(rate, group, stratum)
+            if not masks:
+                continue
+            left, right = np.triu_indices(len(masks), k=1)
+            if method == "to_overall":
+                left = np.arange(len(masks))
+                right = np.full_like(left, len(masks))
+                masks.append(inside)
+            yield Comparison(audit, rate, np.array(masks), left, right)
+
+
+def _warn_empty(rate: Rate, group: Any, stratum: Any) -> None:
+    where = "" if stratum is None else f" within {stratum!r}"
+    label = "" if rate.given is None else f" with label {rate.given}"
+    warnings.warn(
+        f"nobody in the data belongs to {group_name(group)}{where}{label}: its {rate.column} "
+        "cannot be measured, so it is left out of the comparison.",
+        EmptyCellWarning,
+        stacklevel=4,
+    )
+
+
+#: The disparity that each function measures, and how it compares unless told otherwise.
+DISPARITY_OF: dict[Metric, Disparity] = {}
+
+_DOC = """{what}
 
     Parameters
     ----------
     y_true, y_pred, sample_weight, pos_label
-        See `selection_rate`. The labels are not used, but are needed to tell their kind.
+        See `selection_rate`.
     sensitive_features : array-like or data frame of n rows
         The groups; of several columns, every combination that occurs.
     control_features : array-like or data frame of n rows, optional
-        Compare within each of their values, and take the worst.
+        Compare within each of their values.{choices}
 
     Examples
     --------
-    >>> demographic_parity_violation([0, 1, 0, 1], [0, 1, 1, 1], sensitive_features=list("aabb"))
-    0.25
+    >>> y_true, y_pred = [0, 0, 1, 1, 0, 0, 1, 1], [0, 0, 1, 1, 0, 0, 1, 0]
+    >>> {name}(y_true, y_pred, sensitive_features=list("aaaabbbb"))
+    {example}
     """
-    audit = Audit.read(
-        y_true, y_pred, sensitive_features, control_features, sample_weight, pos_label
-    )
-    return Disparity(DEMOGRAPHIC_PARITY).of(audit, "to_overall", "worst_case")
-
-
-def equalized_odds_violation(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    sensitive_features: Any,
-    control_features: Any = None,
-    sample_weight: Any = None,
-    pos_label: Any = None,
-) -> float:
-    """The paper's violation of equalized odds: max_{a,y} \\|E[h | A=a, Y=y] - E[h | Y=y]\\|.
-
-    What ``EqualizedOdds(eps)`` bounds by ``eps``. Parameters are those of
-    `demographic_parity_violation`.
-
-    Examples
-    --------
-    >>> A = list("aaabbb")
-    >>> equalized_odds_violation([0, 1, 1, 0, 1, 1], [0, 1, 1, 0, 1, 0], sensitive_features=A)
-    0.25
-    """
-    audit = Audit.read(
-        y_true, y_pred, sensitive_features, control_features, sample_weight, pos_label
-    )
-    return Disparity(EQUALIZED_ODDS).of(audit, "to_overall", "worst_case")
-
-
-def demographic_parity_difference(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    sensitive_features: Any,
-    method: Method = "between_groups",
-    control_features: Any = None,
-    sample_weight: Any = None,
-    pos_label: Any = None,
-) -> float:
-    """Largest difference of selection rates.
-
-    Parameters
-    ----------
-    y_true, y_pred, sensitive_features, control_features, sample_weight, pos_label
-        See `demographic_parity_violation`.
+_CHOICES = """
     method : "between_groups" or "to_overall", default="between_groups"
-        The gap between the highest and the lowest group, or the largest distance of a group from
-        everybody: the paper's.
-
-    Examples
-    --------
-    >>> demographic_parity_difference([0, 1, 0, 1], [0, 1, 1, 1], sensitive_features=list("aabb"))
-    0.5
-    """
-    audit = Audit.read(
-        y_true, y_pred, sensitive_features, control_features, sample_weight, pos_label
-    )
-    return Disparity(DEMOGRAPHIC_PARITY).of(audit, method, "worst_case")
-
-
-def demographic_parity_ratio(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    sensitive_features: Any,
-    method: Method = "between_groups",
-    control_features: Any = None,
-    sample_weight: Any = None,
-    pos_label: Any = None,
-) -> float:
-    """Smallest ratio of selection rates; the four-fifths rule asks for 0.8 between groups.
-
-    Parameters are those of `demographic_parity_difference`. One where nobody is selected.
-
-    >>> demographic_parity_ratio([0, 1, 0, 1], [0, 1, 1, 1], sensitive_features=list("aabb"))
-    0.5
-    """
-    audit = Audit.read(
-        y_true, y_pred, sensitive_features, control_features, sample_weight, pos_label
-    )
-    return Disparity(DEMOGRAPHIC_PARITY, ratio=True).of(audit, method, "worst_case")
-
-
-def equalized_odds_difference(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    sensitive_features: Any,
-    method: Method = "between_groups",
-    agg: Agg = "worst_case",
-    control_features: Any = None,
-    sample_weight: Any = None,
-    pos_label: Any = None,
-) -> float:
-    """Largest difference of true-positive rates or of false-positive rates.
-
-    Parameters
-    ----------
-    y_true, y_pred, sensitive_features, method, control_features, sample_weight, pos_label
-        See `demographic_parity_difference`.
+        Compare the groups with each other, or each with everybody as the paper does.
     agg : "worst_case" or "mean", default="worst_case"
-        The greater of the two differences, or their mean.
-
-    Examples
-    --------
-    >>> A = list("aaabbb")
-    >>> equalized_odds_difference([0, 1, 1, 0, 1, 1], [0, 1, 1, 0, 1, 0], sensitive_features=A)
-    0.5
-    """
-    audit = Audit.read(
-        y_true, y_pred, sensitive_features, control_features, sample_weight, pos_label
-    )
-    return Disparity(EQUALIZED_ODDS).of(audit, method, agg)
+        The worst over the rates and the values of control features, or the mean."""
 
 
-def equalized_odds_ratio(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    sensitive_features: Any,
-    method: Method = "between_groups",
-    agg: Agg = "worst_case",
-    control_features: Any = None,
-    sample_weight: Any = None,
-    pos_label: Any = None,
-) -> float:
-    """Smallest ratio of true-positive rates or of false-positive rates.
+def _violation(name: str, rates: tuple[Rate, ...], what: str, example: float) -> Metric:
+    """Make the function that measures a violation as the paper defines it."""
+    disparity = Disparity(rates, method="to_overall")
 
-    Parameters are those of `equalized_odds_difference`.
+    def metric(
+        y_true: Any,
+        y_pred: Any,
+        *,
+        sensitive_features: Any,
+        control_features: Any = None,
+        sample_weight: Any = None,
+        pos_label: Any = None,
+    ) -> float:
+        groups = (sensitive_features, control_features)
+        audit = Audit.read(y_true, y_pred, *groups, sample_weight, pos_label)
+        return disparity.of(audit, "to_overall", "worst_case")
 
-    >>> A = list("aaabbb")
-    >>> equalized_odds_ratio([0, 1, 1, 0, 1, 1], [1, 1, 1, 1, 1, 0], sensitive_features=A)
-    0.5
-    """
-    audit = Audit.read(
-        y_true, y_pred, sensitive_features, control_features, sample_weight, pos_label
-    )
-    return Disparity(EQUALIZED_ODDS, ratio=True).of(audit, method, agg)
+    DISPARITY_OF[metric] = disparity
+    doc = _DOC.format(what=what, name=name, example=example, choices="")
+    return named(metric, name, doc)
 
 
-def equal_opportunity_difference(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    sensitive_features: Any,
-    method: Method = "between_groups",
-    control_features: Any = None,
-    sample_weight: Any = None,
-    pos_label: Any = None,
-) -> float:
-    """Largest difference of true-positive rates.
+def _disparity(name: str, disparity: Disparity, what: str, example: float) -> Metric:
+    """Make the function that measures a difference or a ratio."""
 
-    Parameters are those of `demographic_parity_difference`.
+    def metric(
+        y_true: Any,
+        y_pred: Any,
+        *,
+        sensitive_features: Any,
+        method: Method = "between_groups",
+        agg: Agg = "worst_case",
+        control_features: Any = None,
+        sample_weight: Any = None,
+        pos_label: Any = None,
+    ) -> float:
+        groups = (sensitive_features, control_features)
+        audit = Audit.read(y_true, y_pred, *groups, sample_weight, pos_label)
+        return disparity.of(audit, method, agg)
 
-    >>> A = list("aaabbb")
-    >>> equal_opportunity_difference([0, 1, 1, 0, 1, 1], [0, 1, 1, 0, 1, 0], sensitive_features=A)
-    0.5
-    """
-    audit = Audit.read(
-        y_true, y_pred, sensitive_features, control_features, sample_weight, pos_label
-    )
-    return Disparity(EQUAL_OPPORTUNITY).of(audit, method, "worst_case")
+    DISPARITY_OF[metric] = disparity
+    doc = _DOC.format(what=what, name=name, example=example, choices=_CHOICES)
+    return named(metric, name, doc)
 
 
-def equal_opportunity_ratio(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    sensitive_features: Any,
-    method: Method = "between_groups",
-    control_features: Any = None,
-    sample_weight: Any = None,
-    pos_label: Any = None,
-) -> float:
-    """Smallest ratio of true-positive rates.
+_BOTH = (TPR, FPR)
 
-    Parameters are those of `demographic_parity_difference`.
+demographic_parity_violation = _violation(
+    "demographic_parity_violation",
+    (SELECTION,),
+    r"""The paper's violation of demographic parity: max_a \|E[h | A=a] - E[h]\|.
 
-    >>> A = list("aaabbb")
-    >>> equal_opportunity_ratio([0, 1, 1, 0, 1, 1], [0, 1, 1, 0, 1, 0], sensitive_features=A)
-    0.5
-    """
-    audit = Audit.read(
-        y_true, y_pred, sensitive_features, control_features, sample_weight, pos_label
-    )
-    return Disparity(EQUAL_OPPORTUNITY, ratio=True).of(audit, method, "worst_case")
+    What ``DemographicParity(eps)`` bounds by ``eps``. The same as `demographic_parity_difference`
+    with ``method="to_overall"``.""",
+    0.125,
+)
+equalized_odds_violation = _violation(
+    "equalized_odds_violation",
+    _BOTH,
+    r"""The paper's violation of equalized odds: max_{a,y} \|E[h | A=a, Y=y] - E[h | Y=y]\|.
+
+    What ``EqualizedOdds(eps)`` bounds by ``eps``.""",
+    0.25,
+)
+demographic_parity_difference = _disparity(
+    "demographic_parity_difference",
+    Disparity((SELECTION,)),
+    "Largest difference of selection rates.",
+    0.25,
+)
+demographic_parity_ratio = _disparity(
+    "demographic_parity_ratio",
+    Disparity((SELECTION,), ratio=True),
+    "Smallest ratio of selection rates; one where nobody is selected.\n\n"
+    "    The four-fifths rule asks for 0.8 between groups.",
+    0.5,
+)
+equalized_odds_difference = _disparity(
+    "equalized_odds_difference",
+    Disparity(_BOTH),
+    "Largest difference of true-positive rates or of false-positive rates.",
+    0.5,
+)
+equalized_odds_ratio = _disparity(
+    "equalized_odds_ratio",
+    Disparity(_BOTH, ratio=True),
+    "Smallest ratio of true-positive rates or of false-positive rates.",
+    0.5,
+)
+equal_opportunity_difference = _disparity(
+    "equal_opportunity_difference",
+    Disparity((TPR,)),
+    "Largest difference of true-positive rates.",
+    0.5,
+)
+equal_opportunity_ratio = _disparity(
+    "equal_opportunity_ratio",
+    Disparity((TPR,), ratio=True),
+    "Smallest ratio of true-positive rates.",
+    0.5,
+)

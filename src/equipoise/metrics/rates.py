@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,17 +10,12 @@ import numpy as np
 from equipoise.constraints.rates import ACCURACY, ERROR, FNR, FPR, SELECTION, TNR, TPR, Rate
 from equipoise.metrics.audit import Audit
 
+Metric = Callable[..., float]
 
-def _everybody(rate: Rate, y_true: Any, y_pred: Any, pos_label: Any, sample_weight: Any) -> float:
-    audit = Audit.read(y_true, y_pred, sample_weight=sample_weight, pos_label=pos_label)
-    everybody = np.ones((1, audit.cells.n_cells), dtype=bool)
-    return float(audit.rate(rate, everybody)[0])
+#: The rate that each function measures.
+RATE_OF: dict[Metric, Rate] = {}
 
-
-def selection_rate(
-    y_true: Any, y_pred: Any, *, pos_label: Any = None, sample_weight: Any = None
-) -> float:
-    """Share of the people who are selected: P[h = 1].
+_DOC = """{what}
 
     Parameters
     ----------
@@ -34,86 +30,49 @@ def selection_rate(
 
     Examples
     --------
-    >>> selection_rate([0, 1, 1, 0], [0, 1, 0.5, 0])
-    0.375
+    >>> {name}([0, 1, 1, 0], [0, 1, 0.5, 0.5])
+    {example}
     """
-    return _everybody(SELECTION, y_true, y_pred, pos_label, sample_weight)
 
 
-def true_positive_rate(
-    y_true: Any, y_pred: Any, *, pos_label: Any = None, sample_weight: Any = None
-) -> float:
-    """Share of the people with label 1 who are selected: P[h = 1 | Y = 1]. NaN if there are none.
+def _of_everybody(rate: Rate, what: str, example: float) -> Metric:
+    """Make the function that measures a rate over everybody."""
 
-    Parameters are those of `selection_rate`.
+    def metric(
+        y_true: Any, y_pred: Any, *, pos_label: Any = None, sample_weight: Any = None
+    ) -> float:
+        audit = Audit.read(y_true, y_pred, sample_weight=sample_weight, pos_label=pos_label)
+        everybody = np.ones((1, audit.cells.n_cells), dtype=bool)
+        return float(audit.rate(rate, everybody)[0])
 
-    >>> true_positive_rate([0, 1, 1, 0], [0, 1, 0.5, 0])
-    0.75
-    """
-    return _everybody(TPR, y_true, y_pred, pos_label, sample_weight)
-
-
-def false_positive_rate(
-    y_true: Any, y_pred: Any, *, pos_label: Any = None, sample_weight: Any = None
-) -> float:
-    """Share of the people with label 0 who are selected: P[h = 1 | Y = 0]. NaN if there are none.
-
-    Parameters are those of `selection_rate`.
-
-    >>> false_positive_rate([0, 1, 1, 0], [0, 1, 0.5, 0.5])
-    0.25
-    """
-    return _everybody(FPR, y_true, y_pred, pos_label, sample_weight)
+    RATE_OF[metric] = rate
+    what += "" if rate.given is None else " NaN if there are none."
+    return named(metric, rate.column, _DOC.format(what=what, name=rate.column, example=example))
 
 
-def true_negative_rate(
-    y_true: Any, y_pred: Any, *, pos_label: Any = None, sample_weight: Any = None
-) -> float:
-    """Share of the people with label 0 who are not selected: P[h = 0 | Y = 0].
-
-    Parameters are those of `selection_rate`.
-
-    >>> true_negative_rate([0, 1, 1, 0], [0, 1, 0.5, 0.5])
-    0.75
-    """
-    return _everybody(TNR, y_true, y_pred, pos_label, sample_weight)
+def named(metric: Metric, name: str, doc: str) -> Metric:
+    """Give a function that was made from a table its name and its documentation."""
+    metric.__name__ = metric.__qualname__ = name
+    metric.__doc__ = doc
+    return metric
 
 
-def false_negative_rate(
-    y_true: Any, y_pred: Any, *, pos_label: Any = None, sample_weight: Any = None
-) -> float:
-    """Share of the people with label 1 who are not selected: P[h = 0 | Y = 1].
-
-    Parameters are those of `selection_rate`.
-
-    >>> false_negative_rate([0, 1, 1, 0], [0, 1, 0.5, 0])
-    0.25
-    """
-    return _everybody(FNR, y_true, y_pred, pos_label, sample_weight)
-
-
-def error_rate(
-    y_true: Any, y_pred: Any, *, pos_label: Any = None, sample_weight: Any = None
-) -> float:
-    """Share of the decisions that are wrong, in expectation over the draws: P[h != Y].
-
-    Parameters are those of `selection_rate`.
-
-    >>> error_rate([0, 1, 1, 0], [0, 1, 0.5, 0])
-    0.125
-    """
-    return _everybody(ERROR, y_true, y_pred, pos_label, sample_weight)
-
-
-def accuracy_score(
-    y_true: Any, y_pred: Any, *, pos_label: Any = None, sample_weight: Any = None
-) -> float:
-    """Share of the decisions that are right, in expectation over the draws: P[h = Y].
-
-    scikit-learn's function of the same name, also for probabilities. Parameters are those of
-    `selection_rate`.
-
-    >>> accuracy_score([0, 1, 1, 0], [0, 1, 0.5, 0])
-    0.875
-    """
-    return _everybody(ACCURACY, y_true, y_pred, pos_label, sample_weight)
+selection_rate = _of_everybody(SELECTION, "Share of the people who are selected: P[h = 1].", 0.5)
+true_positive_rate = _of_everybody(
+    TPR, "Share of the people with label 1 who are selected: P[h = 1 | Y = 1].", 0.75
+)
+false_positive_rate = _of_everybody(
+    FPR, "Share of the people with label 0 who are selected: P[h = 1 | Y = 0].", 0.25
+)
+true_negative_rate = _of_everybody(
+    TNR, "Share of the people with label 0 who are not selected: P[h = 0 | Y = 0].", 0.75
+)
+false_negative_rate = _of_everybody(
+    FNR, "Share of the people with label 1 who are not selected: P[h = 0 | Y = 1].", 0.25
+)
+error_rate = _of_everybody(
+    ERROR, "Share of the decisions that are wrong, in expectation over the draws: P[h != Y].", 0.25
+)
+accuracy_score = _of_everybody(
+    ACCURACY, "Share of the decisions that are right, also for probabilities: P[h = Y].", 0.75
+)

@@ -14,8 +14,8 @@ from equipoise.cells.table import Mask
 from equipoise.constraints.groups import group_name
 from equipoise.constraints.rates import GROUP_RATES
 from equipoise.metrics.audit import Audit, Draws
-from equipoise.metrics.comparison import Method
-from equipoise.metrics.uncertainty import Kind, rate_intervals, resample
+from equipoise.metrics.disparities import Method, ratios
+from equipoise.metrics.intervals import Kind, rate_intervals, resample
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,11 +70,8 @@ class GroupTable:
 
     def row(self, group: Hashable, feature: str | None = None) -> dict[str, Any]:
         """Return the row of one group by column name; say of which feature if several have it."""
-        found = [
-            at
-            for at, row in enumerate(zip(self.features, self.groups, strict=True))
-            if row[1] == group and feature in (None, row[0])
-        ]
+        rows = enumerate(zip(self.features, self.groups, strict=True))
+        found = [at for at, row in rows if row[1] == group and feature in (None, row[0])]
         if len(found) != 1:
             raise KeyError(
                 f"{len(found)} rows are called {group!r} (feature={feature!r}); the groups are "
@@ -103,8 +100,7 @@ class GroupTable:
     ) -> float:
         """Return the smallest ratio of a rate, between groups or to everybody's."""
         rates, reference = self._rates(column, feature, method)
-        low, high = np.minimum(rates[:, None], reference), np.maximum(rates[:, None], reference)
-        return float(np.nanmin(np.divide(low, high, out=np.ones_like(low), where=high != 0)))
+        return float(np.nanmin(ratios(rates[:, None], reference)))
 
     def _rates(
         self, column: str, feature: str | None, method: Method
@@ -131,9 +127,10 @@ class GroupTable:
 
     def __str__(self) -> str:
         shown = [name for name in self.columns if not name.endswith(("_low", "_high"))]
-        lines = [["group", *shown]]
-        for at, group in enumerate(self.groups):
-            lines.append([group_name(group), *(self._cell(column, at) for column in shown)])
+        lines = [["group", *shown]] + [
+            [group_name(group), *(self._cell(column, at) for column in shown)]
+            for at, group in enumerate(self.groups)
+        ]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         return "\n".join(
             "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])])
@@ -204,7 +201,7 @@ def _rows(audit: Audit, groups: str) -> Iterator[tuple[str, Hashable, Mask]]:
     sizes = {"intersections": [len(names)], "margins": [1]}.get(groups, [1, len(names)])
     for size in dict.fromkeys(sizes):
         for on in combinations(names, size):
-            for group, mask in audit.groups(on).items():
+            for group, mask in audit.cells.groups(on).items():
                 yield " x ".join(on), _plain(group), mask
 
 

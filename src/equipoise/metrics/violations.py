@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.stats import norm
 
 from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.moments import MomentsBuilder, Row
-from equipoise.game.lagrangian import is_met
-from equipoise.game.objectives import Loss, Objective, loss_table
-from equipoise.metrics.intervals import Interval
-from equipoise.metrics.tallies import Tally
-from equipoise.metrics.uncertainty import Means, check_level, joint_limits
+from equipoise.game.lagrangian import TOLERANCE, Loss, Objective, is_met, loss_table
+from equipoise.metrics.audit import Tally
+from equipoise.metrics.intervals import (
+    Interval,
+    Means,
+    check_level,
+    joint_limits,
+    normal_quantile,
+)
 from equipoise.rows.fingerprint import Overlap
-
-_UNKNOWN = Interval(float("nan"), float("nan"), float("nan"))
 
 
 @dataclass(frozen=True)
@@ -39,11 +40,12 @@ class Measured:
     excess : Interval
         The largest of all constraint values minus their bounds. Negative where there is room:
         then all bounds are met. All bounds are met for sure, at the level of the interval, where
-        ``excess.high <= 0``.
-    worst : Row
+        ``excess.high <= 0``. NaN where nothing could be compared, such as for one group alone.
+    worst : Row or None
         The constraint that it is the excess of.
     rows : tuple of (Row, Interval)
-        The same for each constraint; the intervals hold for all of them at once.
+        The same for each constraint; the intervals hold for all of them at once. NaN for one that
+        holds or not whatever is decided, which compares nothing.
     bound : float or None
         ``eps``, on a frontier.
     """
@@ -58,7 +60,7 @@ class Measured:
 
     @property
     def met(self) -> bool:
-        """Whether all bounds are met on these data, whatever the interval says."""
+        """Whether all bounds are met, whatever the interval says; what is unknown is not met."""
         return is_met(self.excess.estimate)
 
     @property
@@ -112,8 +114,9 @@ class ViolationReport:
 
     def __str__(self) -> str:
         traced = any(entry.bound is not None for entry in self.measured)
-        middle = ["largest difference"] if traced else ["excess over the bound", "of"]
-        lines = [["data", "people", *(["bound"] if traced else []), "error", *middle]]
+        lines = [["data", "people", "error", "excess over the bound", "of"]]
+        if traced:
+            lines = [["data", "people", "bound", "error", "largest difference"]]
         for entry in self.measured:
             line = [entry.data, f"{entry.people:,}"]
             if traced:
@@ -122,11 +125,8 @@ class ViolationReport:
                 line += [_shown(entry.error), _shown(entry.excess, "+"), str(entry.worst or "")]
             lines.append(line)
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        table = [
-            "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
-            for line in lines
-        ]
-        told = [*table, f"[...]: {self.level:.0%} confidence intervals"]
+        told = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
+        told.append(f"[...]: {self.level:.0%} confidence intervals")
         if any(entry.data == "test" for entry in self.measured):
             known = self.overlap or "whether they were learned from is not known"
             told.append(f"test: {known}.")
@@ -134,6 +134,8 @@ class ViolationReport:
 
 
 def _shown(interval: Interval, sign: str = "") -> str:
+    if np.isnan(interval.estimate):
+        return "not known"
     # Adding zero after rounding turns -0.0 into 0.0.
     estimate, low, high = (f"{round(end, 4) + 0.0:{sign}.4f}" for end in interval)
     return f"{estimate} [{low}, {high}]" if np.isfinite(interval.low) else estimate
@@ -144,32 +146,12 @@ def measure(
     constraint: Constraint,
     objective: Objective | Loss | None,
     *,
-    level: float = 0.95,
-    worst_rate: float = 0.0,
-    bound: float | None = None,
     known: CellTable | None = None,
+    **options: Any,
 ) -> list[Measured]:
-    """Measure a classifier on several data.
-
-    Parameters
-    ----------
-    tallies : mapping from name to Tally
-    constraint : Constraint
-    objective : as for `FairClassifier`
-    level : float
-        Level of the intervals.
-    worst_rate : float
-        The bound of elastic rows, which have none of their own.
-    bound : float, optional
-        ``eps``, on a frontier; it takes the place of that of the constraint.
-    known : CellTable, optional
-        The cells of the fit. Bounds on groups that only the fit had are not measured; a warning
-        names them.
-    """
+    """Measure a classifier on several data; see `Meter` and its `Meter.measure`."""
     return [
-        Meter(tally.cells, constraint, objective, known).measure(
-            data, tally, level=level, worst_rate=worst_rate, bound=bound
-        )
+        Meter(tally.cells, constraint, objective, known).measure(data, tally, **options)
         for data, tally in tallies.items()
     ]
 
@@ -184,7 +166,7 @@ class Meter:
     constraint : Constraint
     objective : as for `FairClassifier`
     known : CellTable, optional
-        The cells of the fit; see `measure`.
+        The cells of the fit. Bounds on groups that only the fit had are not measured.
 
     Examples
     --------
@@ -210,6 +192,8 @@ class Meter:
         constraint.add_rows(builder)
         self.moments, self._averaged = builder.build(), builder.averaged
         self._contrasts = csr_array(self.moments.M)
+        slope = self.moments.M @ self.moments.U
+        self._compared = np.abs(slope).max(axis=1, initial=0.0) > TOLERANCE
         self._loss = loss_table(objective, cells)
 
     def measure(
@@ -221,7 +205,11 @@ class Meter:
         worst_rate: float = 0.0,
         bound: float | None = None,
     ) -> Measured:
-        """Return error and violations of the classifier that a tally is of; see `measure`."""
+        """Return error and violations of the classifier that a tally is of.
+
+        Elastic rows have no bound of their own, but ``worst_rate``. On a frontier ``bound``, which
+        is ``eps``, takes the place of that of the constraint.
+        """
         check_level(level)
         moments = self.moments if bound is None else self.moments.with_bound(bound)
         c = moments.c
@@ -230,19 +218,11 @@ class Meter:
         mu = moments.mu(tally.s)
         excess = moments.M @ mu - c
         low, high = self._limits(tally, mu, level)
-        rows = tuple(
-            (row, Interval(*map(float, ends)))
-            for row, *ends in zip(moments.rows, excess, low - c, high - c, strict=True)
-        )
-        return Measured(
-            data=data,
-            people=round(float(tally.cells.count.sum())),
-            error=self._error(tally, level),
-            excess=largest([interval for _, interval in rows]),
-            worst=rows[int(excess.argmax())][0] if rows else None,
-            rows=rows,
-            bound=bound,
-        )
+        limits = np.where(self._compared, [excess, low - c, high - c], np.nan).T.tolist()
+        rows = tuple((row, Interval(*ends)) for row, ends in zip(moments.rows, limits, strict=True))
+        most, worst = largest(rows)
+        people = round(float(tally.cells.count.sum()))
+        return Measured(data, people, self._error(tally, level), most, worst, rows, bound)
 
     def _limits(self, tally: Tally, mu: Array, level: float) -> tuple[Array, Array]:
         """Return limits of gamma = M mu that hold for all rows at once."""
@@ -264,12 +244,15 @@ class Meter:
         mean = np.array([value])
         low, high = self._loss.T
         means = Means.of_cells(everybody, low, high, mass, mean, tally.squares)
-        ends = means.limits(float(norm.ppf((1 + level) / 2)))
+        ends = means.limits(normal_quantile(level))
         return Interval(value, *(float(end[0]) for end in ends))
 
 
-def largest(intervals: list[Interval]) -> Interval:
-    """Return the limits of the largest, given limits that hold for all at once."""
-    if not intervals:
-        return _UNKNOWN
-    return Interval(*(float(np.max(ends)) for ends in zip(*intervals, strict=True)))
+def largest(rows: Iterable[tuple[Row, Interval]]) -> tuple[Interval, Row | None]:
+    """Return the largest of what is known and its row, given limits that hold for all at once."""
+    known = [(row, interval) for row, interval in rows if not np.isnan(interval.estimate)]
+    if not known:
+        return Interval(np.nan, np.nan, np.nan), None
+    worst = max(known, key=lambda pair: pair[1].estimate)[0]
+    ends = zip(*(interval for _, interval in known), strict=True)
+    return Interval(*(float(np.max(end)) for end in ends)), worst

@@ -4,8 +4,7 @@
 end in "Oracle" answer queries over rows in memory.
 """
 
-from equipoise.oracles.best_of import BestOfOracle
-from equipoise.oracles.candidates import ExactOracle
+from equipoise.oracles.candidates import BestOfOracle, ExactOracle
 from equipoise.oracles.cross_fit import CrossFittedOracle
 from equipoise.oracles.learners import ResampledClassifier
 from equipoise.oracles.plugin import PluginOracle

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from equipoise.cells.table import Array
 from equipoise.oracles.decisions import decisions
-from equipoise.rows.batches import batches
+from equipoise.rows.tables import batches
 
 #: Rows that become floating-point numbers at a time.
 _BLOCK = 1 << 14

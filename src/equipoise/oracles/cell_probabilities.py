@@ -12,14 +12,13 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.utils.validation import _num_samples
 
-from equipoise.cells.rows import Cells
-from equipoise.cells.table import Array, CellTable
-from equipoise.oracles.folds import Rows
+from equipoise.cells.table import Array, Cells, CellTable
 from equipoise.oracles.learners import weight_parameter
-from equipoise.oracles.read_only import Guard
-from equipoise.rows.take import take_rows
+from equipoise.oracles.thresholds import Guard
+from equipoise.rows.tables import take_rows
 from equipoise.rows.validation import read_columns
 
+Rows = NDArray[np.intp]
 #: From rows X to one probability for each class, of shape (n, classes).
 ProbabilityModel = Callable[[Any], Array]
 

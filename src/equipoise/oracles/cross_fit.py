@@ -6,19 +6,20 @@ each person is decided on by a model that was trained without that person's fold
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
+from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 
 from equipoise.cells.layered import AnyCells
-from equipoise.cells.rows import LabelCache
 from equipoise.cells.table import Array
-from equipoise.game.pool import Response
-from equipoise.oracles.decisions import binary_predictions
-from equipoise.oracles.deployment import check_shares
-from equipoise.oracles.folds import make_folds
+from equipoise.game.rounds import Response
+from equipoise.oracles.cell_probabilities import Rows
+from equipoise.oracles.decisions import binary_predictions, check_shares
 from equipoise.oracles.refit import Refitter
-from equipoise.rows.take import take_rows
+from equipoise.rows.tables import take_rows
+from equipoise.rows.validation import read_integer
 
 
 class CrossFittedOracle:
@@ -34,7 +35,7 @@ class CrossFittedOracle:
     estimator, X, cells, threshold
         As for `equipoise.oracles.refit.RefitOracle`.
     cv : int, splitter or iterable of (train, test), default=5
-        See `equipoise.oracles.folds.make_folds`.
+        See `equipoise.oracles.cross_fit.make_folds`.
 
     Examples
     --------
@@ -59,13 +60,13 @@ class CrossFittedOracle:
         self, estimator: Any, X: Any, cells: AnyCells, threshold: str = "learner", cv: Any = 5
     ) -> None:
         self.estimator, self.X, self.cells, self.threshold = estimator, X, cells, threshold
-        self.folds, self._labels = make_folds(cells, cv), LabelCache()
+        self.folds = make_folds(cells, cv)
         self._deployed = Refitter(estimator, X, threshold)
         self._without: dict[int, Refitter] = {}
 
     def best_response(self, costs: Array) -> Response:
         """Train for these costs: on all examples, and without each fold."""
-        label, weight = self.cells.relabel_rows(costs, self._labels)
+        label, weight = self.cells.relabel_rows(costs)
         models = [
             self._learner_without(fold).train(label[train], weight[train]).classifier
             for fold, (train, _) in enumerate(self.folds)
@@ -98,3 +99,51 @@ class CrossFittedOracle:
         if learner.caches:
             self._without[fold] = learner
         return learner
+
+
+def make_folds(cells: AnyCells, cv: Any = 5) -> list[tuple[Rows, Rows]]:
+    """Return the training rows and the held-out rows of each fold.
+
+    Parameters
+    ----------
+    cells : Cells
+    cv : int, splitter or iterable of (train, test), default=5
+        A number of folds deals every cell evenly over them, shuffled with a fixed seed. Splitters
+        of scikit-learn are given the cells as classes. Every example must be held out once.
+
+    Examples
+    --------
+    >>> from equipoise.cells import Cells
+    >>> cells = Cells.from_columns([0, 0, 1, 1], {"sex": ["F", "F", "M", "M"]})
+    >>> for train, test in make_folds(cells, 2):
+    ...     print(cells.code[train].tolist(), cells.code[test].tolist())
+    [0, 1] [0, 1]
+    [0, 1] [0, 1]
+    """
+    n = cells.n_examples
+    # There are no codes when groups are known by probability only.
+    code = np.zeros(n, dtype=np.uint8) if cells.code is None else cells.code
+    if isinstance(cv, (int, np.integer)):
+        cv = _shuffled(cells, read_integer(cv, "cv", least=2))
+    else:
+        cv = check_cv(cv, code, classifier=True)
+    with warnings.catch_warnings():
+        # Cells with fewer people than there are folds are dealt as evenly as can be.
+        warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
+        folds = [(np.asarray(a), np.asarray(b)) for a, b in cv.split(np.zeros((n, 1)), code)]
+    held_out = np.bincount(np.concatenate([test for _, test in folds]), minlength=n)
+    if len(held_out) != n or (held_out != 1).any():
+        raise ValueError(
+            f"cv holds {int((held_out == 0).sum())} of {n} examples out never and "
+            f"{int((held_out > 1).sum())} more than once; expected each exactly once. Use a "
+            "number of folds, or a splitter such as KFold."
+        )
+    return folds
+
+
+def _shuffled(cells: AnyCells, k: int) -> KFold | StratifiedKFold:
+    if k > cells.n_examples:
+        raise ValueError(f"cv is {k}, but there are {cells.n_examples} examples; use fewer folds.")
+    if cells.code is not None and cells.count.max() >= k:
+        return StratifiedKFold(k, shuffle=True, random_state=0)
+    return KFold(k, shuffle=True, random_state=0)

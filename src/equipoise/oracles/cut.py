@@ -16,7 +16,7 @@ from equipoise.oracles.thresholds import (
     own_threshold,
     scores,
 )
-from equipoise.rows.batches import batches
+from equipoise.rows.tables import batches
 
 
 class LinearCut:

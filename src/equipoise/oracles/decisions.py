@@ -4,19 +4,88 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.pipeline import Pipeline
 
 from equipoise.cells.table import Array
-from equipoise.oracles.plugin import PluginClassifier
-from equipoise.oracles.read_only import Guard
-from equipoise.oracles.thresholds import ThresholdedClassifier
-from equipoise.oracles.transformed import TransformedClassifier
-from equipoise.rows.batches import Batched, is_batched
+from equipoise.exceptions import DeploymentError
+from equipoise.oracles.cell_probabilities import CellProbabilities
+from equipoise.oracles.thresholds import Guard, ThresholdedClassifier, learner_of
+from equipoise.rows.tables import Batched
+
+#: Costs this small, relative to the largest, are rounding: nobody is selected for them.
+ROUNDING = 1e-12
+
+
+@dataclass(eq=False, repr=False)
+class TransformedClassifier:
+    """A classifier that transforms rows before it decides.
+
+    A `sklearn.pipeline.Pipeline` would do the same, but its last step must be an estimator.
+
+    Parameters
+    ----------
+    transformer : object with ``transform``
+        Fitted; classifiers that share it also share its work, see
+        `equipoise.oracles.decisions.decisions`.
+    classifier : object with ``predict``
+        Trained on transformed rows.
+
+    Examples
+    --------
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> scaler = StandardScaler().fit([[10.0], [30.0]])
+    >>> stump = DecisionTreeClassifier().fit([[-1.0], [1.0]], [0, 1])
+    >>> TransformedClassifier(scaler, stump).predict([[19.0], [21.0]])
+    array([0, 1])
+    """
+
+    transformer: Any
+    classifier: Any
+
+    def __repr__(self) -> str:
+        return f"<{self.classifier!r} after {type(self.transformer).__name__}>"
+
+    def predict(self, X: Any) -> NDArray:
+        """Decide 0 or 1 for each row."""
+        return self.classifier.predict(Guard()(self.transformer.transform, X))
+
+
+def select(probabilities: Array, costs: Array) -> NDArray[np.bool_]:
+    """Return whose expected cost is negative, from the probabilities of the cells (n, C)."""
+    return probabilities @ costs < -ROUNDING * np.abs(costs).max(initial=0.0)
+
+
+@dataclass(eq=False, repr=False)
+class PluginClassifier:
+    """Selects those whose expected cost is negative.
+
+    Parameters
+    ----------
+    probabilities : CellProbabilities
+        Shared by all classifiers of an oracle.
+    costs : array of shape (C,)
+    """
+
+    probabilities: CellProbabilities
+    costs: Array
+
+    def __repr__(self) -> str:
+        return f"<threshold on the probabilities of {len(self.costs)} cells>"
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Decide 0 or 1 for each row."""
+        return self.select(self.probabilities(X)).astype(np.int64)
+
+    def select(self, probabilities: Array) -> NDArray[np.bool_]:
+        """Return who is selected, from the probabilities of the cells of shape (n, C)."""
+        return select(probabilities, self.costs)
 
 
 def decisions(classifiers: Sequence[Any], X: Any) -> Iterator[NDArray[np.bool_]]:
@@ -32,7 +101,7 @@ def decisions(classifiers: Sequence[Any], X: Any) -> Iterator[NDArray[np.bool_]]
     >>> [h.tolist() for h in decisions([yes, no], [[0], [1]])]
     [[True, True], [False, False]]
     """
-    if is_batched(X):
+    if isinstance(X, Batched):
         yield from _from_batches(classifiers, X)
         return
     known: dict[int, Array] = {}
@@ -88,7 +157,11 @@ def binary_predictions(classifier: Any, X: Any) -> NDArray[np.bool_]:
     h = np.asarray(Guard()(classifier.predict, X))
     if h.ndim == 2 and h.shape[1] == 1:
         h = h[:, 0]
-    if h.ndim != 1 or not _is_binary(h):
+    if h.dtype.kind in "iu":  # many times as fast as comparing, and without a copy
+        is_binary = bool(np.bitwise_or.reduce(h, axis=None) in (0, 1))
+    else:
+        is_binary = h.dtype == bool or bool(((h == 0) | (h == 1)).all())
+    if h.ndim != 1 or not is_binary:
         seen = np.unique(h)
         shown = ", ".join(map(str, seen[:4])) + (", ..." if len(seen) > 4 else "")
         raise ValueError(
@@ -99,7 +172,57 @@ def binary_predictions(classifier: Any, X: Any) -> NDArray[np.bool_]:
     return h.astype(bool, copy=False)
 
 
-def _is_binary(h: NDArray) -> bool:
-    if h.dtype.kind in "iu":  # many times as fast as comparing, and without a copy
-        return bool(np.bitwise_or.reduce(h) in (0, 1))
-    return h.dtype == bool or bool(((h == 0) | (h == 1)).all())
+#: Shares of the same decisions may be added up in another order.
+_REPEATED = 1e-9
+_REMEDY = (
+    "A certificate would speak of another classifier than the one deployed, so there is no result. "
+    "Causes: predictions that draw at random or depend on earlier calls (fix random_state, or make "
+    "predict a function of its rows); a transformer or learner that writes into its input past "
+    "NumPy's protection (set copy=True); a checkpoint that was damaged, or written with another "
+    "version of the learner (delete the folder)."
+)
+
+
+def check_shares(recorded: ArrayLike, again: ArrayLike, classifiers: Sequence[Any]) -> None:
+    """Raise unless classifiers select, asked once more, what was recorded of them.
+
+    Parameters
+    ----------
+    recorded, again : array of shape (P, C)
+        Selected shares of each cell.
+    classifiers : sequence of P classifiers
+
+    Examples
+    --------
+    >>> check_shares([[0.25, 0.5]], [[0.25, 0.5 + 1e-12]], ["the same up to rounding"])
+    """
+    recorded, again = np.asarray(recorded), np.asarray(again)
+    difference = np.abs(again - recorded).sum(axis=1)
+    if (difference <= _REPEATED).all():
+        return
+    worst = int(np.argmax(np.nan_to_num(difference, nan=np.inf)))
+    raise DeploymentError(
+        f"{_kind(classifiers[worst])} does not decide as recorded: by weight, "
+        f"{recorded[worst].sum():.4%} of the rows were selected when it was measured, and "
+        f"{again[worst].sum():.4%} when it was asked about the same rows again (differences of "
+        f"all cells together: {difference[worst]:.2g}). {_REMEDY}"
+    )
+
+
+def check_probabilities(recorded: Array, again: Array, learner: Any) -> None:
+    """Raise unless a learner's model gives the probabilities that were recorded of it."""
+    if not (difference := float(np.abs(again - recorded).max(initial=0.0))) <= _REPEATED:
+        raise DeploymentError(
+            f"{_kind(learner)} does not give the probabilities recorded: asked about the same rows "
+            f"again, they differ by up to {difference:.2g}. {_REMEDY}"
+        )
+
+
+def _kind(classifier: Any) -> str:
+    """Return the class of the learner behind a classifier."""
+    if isinstance(classifier, TransformedClassifier):
+        classifier = classifier.classifier
+    learner = learner_of(classifier)
+    steps = getattr(learner, "steps", None)
+    inner = f" with {type(steps[-1][1]).__name__}" if steps else ""
+    return f"{type(learner).__name__}{inner}"

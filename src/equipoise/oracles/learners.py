@@ -24,7 +24,7 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
 
 from equipoise.cells.table import Array
-from equipoise.rows.take import take_rows
+from equipoise.rows.tables import take_rows
 from equipoise.rows.validation import check_features, read_positive, read_target, read_weights
 
 
@@ -98,11 +98,6 @@ def check_probabilistic(estimator: Any) -> None:
             f"{name} has no predict_proba, which the plug-in oracle needs. Use oracle='refit', or "
             f"wrap it: CalibratedClassifierCV({name}(...))."
         )
-
-
-def constant_classifier(label: int) -> DummyClassifier:
-    """Return a classifier that decides the same for everybody."""
-    return DummyClassifier(strategy="constant", constant=label).fit(np.zeros((2, 1)), [0, 1])
 
 
 def with_cores(estimator: Any, n_jobs: int) -> Any:

@@ -14,25 +14,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from equipoise.cells.layered import AnyCells
-from equipoise.cells.rows import Cells
-from equipoise.cells.table import Array
-from equipoise.game.pool import Response
+from equipoise.cells.table import Array, Cells
+from equipoise.game.rounds import Response
 from equipoise.oracles.cell_probabilities import CellGroups, CellProbabilities
-from equipoise.oracles.deployment import check_probabilities
-from equipoise.oracles.folds import make_folds
+from equipoise.oracles.cross_fit import make_folds
+from equipoise.oracles.decisions import PluginClassifier, check_probabilities, select
 from equipoise.oracles.learners import check_probabilistic
-from equipoise.rows.take import take_rows
-
-#: Costs this small, relative to the largest, are rounding: nobody is selected for them.
-ROUNDING = 1e-12
-
-
-def select(probabilities: Array, costs: Array) -> NDArray[np.bool_]:
-    """Return whose expected cost is negative, from the probabilities of the cells (n, C)."""
-    return probabilities @ costs < -ROUNDING * np.abs(costs).max(initial=0.0)
+from equipoise.rows.tables import take_rows
 
 
 class PluginOracle:
@@ -58,7 +48,7 @@ class PluginOracle:
     cells : Cells
         Plain ones: no utilities, no group probabilities, no weights in the error alone.
     cv : int, splitter or iterable of (train, test), default=5
-        See `equipoise.oracles.folds.make_folds`.
+        See `equipoise.oracles.cross_fit.make_folds`.
     aware : bool, default=False
         Whether decisions may look at the group. Then X is a data frame with columns called like
         the sensitive (and control) features, A is read there instead of guessed, and predictions
@@ -115,28 +105,3 @@ class PluginOracle:
 
     def start_from(self, classifier: Any) -> None:
         """Do nothing: nothing is trained after the probabilities."""
-
-
-class PluginClassifier:
-    """Selects those whose expected cost is negative.
-
-    Parameters
-    ----------
-    probabilities : CellProbabilities
-        Shared by all classifiers of an oracle.
-    costs : array of shape (C,)
-    """
-
-    def __init__(self, probabilities: CellProbabilities, costs: Array) -> None:
-        self.probabilities, self.costs = probabilities, costs
-
-    def __repr__(self) -> str:
-        return f"<threshold on the probabilities of {len(self.costs)} cells>"
-
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """Decide 0 or 1 for each row."""
-        return self.select(self.probabilities(X)).astype(np.int64)
-
-    def select(self, probabilities: Array) -> NDArray[np.bool_]:
-        """Return who is selected, from the probabilities of the cells of shape (n, C)."""
-        return select(probabilities, self.costs)

@@ -13,19 +13,16 @@ from numpy.typing import NDArray
 from sklearn import config_context
 
 from equipoise.cells.layered import AnyCells
-from equipoise.cells.rows import LabelCache
 from equipoise.cells.table import Array
-from equipoise.game.pool import Response
+from equipoise.game.rounds import Response
 from equipoise.oracles.decisions import binary_predictions
-from equipoise.oracles.learners import constant_classifier, weight_parameter
+from equipoise.oracles.learners import weight_parameter
 from equipoise.oracles.thresholds import (
     ThresholdedClassifier,
     is_tuned,
-    learner_of,
-    read_threshold,
     tuned,
 )
-from equipoise.oracles.trainers import CachedScores, Trained, choose_trainer
+from equipoise.oracles.trainers import Trained, choose_trainer, constant_classifier
 
 
 class RefitOracle:
@@ -54,15 +51,17 @@ class RefitOracle:
     out_of_fold = False
 
     def __init__(self, estimator: Any, X: Any, cells: AnyCells, threshold: str = "learner") -> None:
-        self.cells, self._labels = cells, LabelCache()
+        self.cells = cells
         self._learner = Refitter(estimator, X, threshold)
 
     def best_response(self, costs: Array) -> Response:
         """Fit the learner for these costs."""
-        label, weight = self.cells.relabel_rows(costs, self._labels)
+        label, weight = self.cells.relabel_rows(costs)
         trained = self._learner.train(label, weight)
         del label, weight  # 16 bytes a row, before the predictions take theirs
-        h = binary_predictions(trained.local, trained.rows)
+        h = trained.selected
+        if h is None:
+            h = binary_predictions(trained.local, trained.rows)
         return Response(trained.classifier, self.cells.sum(h))
 
     def start_from(self, classifier: Any) -> None:
@@ -80,7 +79,7 @@ class Refitter:
     """
 
     def __init__(self, estimator: Any, X: Any, threshold: str = "learner") -> None:
-        self.X, self.threshold = X, read_threshold(threshold)
+        self.X, self.threshold = X, threshold
         self._trainer = choose_trainer(estimator, X, weight_parameter(estimator))
 
     @property
@@ -94,20 +93,19 @@ class Refitter:
         if len(labels) < 2:
             constant = constant_classifier(max(labels, default=0))
             return Trained(constant, constant, self.X)
-        trained = self._fit(label, weight)
+        with config_context(enable_metadata_routing=False):
+            trained = self._trainer.fit(label, weight)
         if not is_tuned(self.threshold, trained.local):
             return trained
         cut, h = tuned(trained.local, trained.rows, label, weight)
         classifier = ThresholdedClassifier(trained.classifier, cut.threshold)
-        return Trained(classifier, CachedScores(h), trained.rows)
-
-    def _fit(self, label: NDArray[np.int64], weight: Array) -> Trained:
-        with config_context(enable_metadata_routing=False):
-            return self._trainer.fit(label, weight)
+        return Trained(classifier, trained.local, trained.rows, selected=h)
 
     def start_from(self, classifier: Any) -> None:
         """Let later fits start from this solution, where the learner can."""
-        self._trainer.start_from(learner_of(classifier))
+        if isinstance(classifier, ThresholdedClassifier):
+            classifier = classifier.classifier
+        self._trainer.start_from(classifier)
 
 
 def _labels_in_use(label: NDArray[np.int64], weight: Array, block: int = 4096) -> set[int]:

@@ -13,10 +13,9 @@ from typing import Any, Protocol
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from equipoise.game.pool import Oracle
-from equipoise.oracles.best_of import BestOfOracle
+from equipoise.game.rounds import Oracle
+from equipoise.oracles.candidates import BestOfOracle
 from equipoise.oracles.learners import check_probabilistic, weight_parameter, with_cores
-from equipoise.oracles.thresholds import read_threshold
 from equipoise.rows.validation import read_integer
 
 
@@ -93,7 +92,10 @@ class Refit(OracleSpec):
 
     def check(self, learner: Any, weighted: bool) -> None:
         """Refuse learners that take no weights, and parameters that make no sense."""
-        read_threshold(self.threshold)
+        if self.threshold not in ("auto", "tuned", "learner"):
+            raise ValueError(
+                f"threshold is {self.threshold!r}; expected 'auto', 'tuned' or 'learner'."
+            )
         if self.cv is not None:
             _check_folds(self.cv)
             _check_trainable(self, learner)
@@ -104,7 +106,9 @@ class Refit(OracleSpec):
         """Return the oracle that trains the learner, or that searches the fitted classifiers."""
         if _is_fitted(learner):
             return engine.candidates(learner)
-        return engine.refit(with_cores(learner, at_a_time), self.threshold, self.cv)
+        if at_a_time > 1:
+            learner = with_cores(learner, at_a_time)
+        return engine.refit(learner, self.threshold, self.cv)
 
 
 class Plugin(OracleSpec):

@@ -87,82 +87,73 @@ def model_card(contents: ReportContents, *, eps: float | None = None) -> str:
 
 def card_sections(contents: ReportContents, *, eps: float | None = None) -> list[CardSection]:
     """Return the sections of the card, as plain text."""
-    point = contents.nearest(eps)
+    point, data = contents.nearest(eps), contents.data
+    factors = [f"Groups by: {', '.join(data.sensitive)}."]
+    if data.control:
+        factors.append(f"Compared within: {', '.join(data.control)}.")
+    use = f"{_OPEN}: who decides what about whom with this model, and which uses are excluded."
+    collected = f"{_OPEN}: how the data were collected, when, and whom they leave out."
+    duties = f"{_OPEN}: who is responsible, how people can object, when it is measured again."
     return [
-        _model(contents, point),
-        CardSection(
-            "Intended use",
-            [f"{_OPEN}: who decides what about whom with this model, and which uses are excluded."],
-        ),
-        _factors(contents),
+        CardSection("Model", findings(contents), _model_facts(contents, point)),
+        CardSection("Intended use", [use]),
+        CardSection("Factors", items=factors),
         CardSection(
             "Metrics",
             [f"All intervals have level {contents.level:.0%}."],
             [f"{name}: {RATE_MEANINGS[rate]}." for rate, name in RATE_NAMES.items()],
         ),
-        _data(contents),
+        CardSection("Data", [collected], _data_facts(contents)),
         *([] if point is None else _results(point)),
         CardSection(
             "Ethical considerations",
             ["What the constraint does not promise:"],
-            [f"{short} {why}" for short, why in NOT_PROMISED],
+            [f"{short} {why}" for short, why in NOT_PROMISED.items()],
         ),
-        CardSection(
-            "Caveats and recommendations",
-            [f"{_OPEN}: who is responsible, how people can object, when it is measured again."],
-            list(contents.notes),
-        ),
+        CardSection("Caveats and recommendations", [duties], contents.notes),
     ]
 
 
-def _model(contents: ReportContents, point: PointContents | None) -> CardSection:
-    asked, items = contents.constraint, list[str]()
+def _model_facts(contents: ReportContents, point: PointContents | None) -> list[str]:
+    asked, facts = contents.constraint, list[str]()
     if contents.learner:
-        items.append(f"Learner: {contents.learner}.")
+        facts.append(f"Learner: {contents.learner}.")
     if asked is not None:
-        items += [f"Constraint: {asked.name}. {asked.asks}", f"As written: {asked.code}"]
-    if point is not None and point.eps is not None:
-        items.append(f"Bound: {bound(point.eps)}.")
-    if point is not None and len(point.members) > 1:
-        items.append(f"Randomized over {len(point.members)} classifiers.")
-    if point is not None and point.command:
-        items.append(f"To select it: {point.command}")
+        facts += [f"Constraint: {asked.name}. {asked.asks}", f"As written: {asked.code}"]
+    if point is not None:
+        if point.eps is not None:
+            facts.append(f"Bound: {bound(point.eps)}.")
+        if len(point.members) > 1:
+            facts.append(f"Randomized over {len(point.members)} classifiers.")
+        if point.command:
+            facts.append(f"To select it: {point.command}")
     if contents.command:
-        items.append(f"Made by: {contents.command}")
-    items += [f"{term}: {text}." for term, text in facts_of_making(contents)]
+        facts.append(f"Made by: {contents.command}")
+    facts += [f"{term}: {text}." for term, text in facts_of_making(contents)]
     if contents.versions:
-        items.append("Versions: " + ", ".join(f"{k} {v}" for k, v in contents.versions.items()))
-    return CardSection("Model", findings(contents), items)
+        facts.append("Versions: " + ", ".join(f"{k} {v}" for k, v in contents.versions.items()))
+    return facts
 
 
-def _factors(contents: ReportContents) -> CardSection:
+def _data_facts(contents: ReportContents) -> list[str]:
     data = contents.data
-    items = [f"Groups by: {', '.join(data.sensitive)}."]
-    if data.control:
-        items.append(f"Compared within: {', '.join(data.control)}.")
-    return CardSection("Factors", items=items)
-
-
-def _data(contents: ReportContents) -> CardSection:
-    data = contents.data
-    items = [f"Source: {data.source}, {data.rows:,} rows."]
-    items += [f"{term}: {text}." for term, text in shares_of_data(contents)]
-    items.append(
+    missing = ", ".join(f"{name} {count:,}" for name, count in data.missing.items())
+    optional = [
+        ("Weights", data.weight),
+        ("Features", ", ".join(data.features)),
+        ("Missing values", missing),
+    ]
+    return [
+        f"Source: {data.source}, {data.rows:,} rows.",
+        *(f"{term}: {text}." for term, text in shares_of_data(contents)),
         f"Label: {data.label}; favourable: {data.labels[1]}, otherwise {data.labels[0]}. "
-        f"{data.base_rate:.1%} have the favourable one."
-    )
-    if data.weight:
-        items.append(f"Weights: {data.weight}.")
-    if data.features:
-        items.append(f"Features: {', '.join(data.features)}.")
-    if data.missing:
-        counts = ", ".join(f"{name} {count:,}" for name, count in data.missing.items())
-        items.append(f"Missing values: {counts}.")
-    asked = f"{_OPEN}: how the data were collected, when, and whom they leave out."
-    return CardSection("Data", [asked], items)
+        f"{data.base_rate:.1%} have the favourable one.",
+        *(f"{term}: {text}." for term, text in optional if text),
+    ]
 
 
 def _results(point: PointContents) -> list[CardSection]:
+    """Return what was measured on each of the data, and the groups on those that count most."""
     told = f"Error {decimal(point.error)} on the data of the fit"
     lower = point.certificate.get("lower")
     if lower is not None:
@@ -179,18 +170,16 @@ def _results(point: PointContents) -> list[CardSection]:
         ]
         for entry in point.measured
     ]
-    results = CardSection("Results", [f"{told}."], header=header, rows=rows)
-    return [results, *(_groups(point, data) for data in point.group_data[:1])]
-
-
-def _groups(point: PointContents, data: str) -> CardSection:
-    header = ["group", "people", *(RATE_NAMES[rate].lower() for rate in RATES)]
-    rows = [
-        [
-            group_name(group),
-            SUPPRESSED if group.count is None else f"{group.count:,}",
-            *(with_interval(group.rates.get(rate), share=True) for rate in RATES),
+    sections = [CardSection("Results", [f"{told}."], header=header, rows=rows)]
+    for data in point.group_data[:1]:
+        header = ["group", "people", *(RATE_NAMES[rate].lower() for rate in RATES)]
+        rows = [
+            [
+                group_name(group),
+                SUPPRESSED if group.count is None else f"{group.count:,}",
+                *(with_interval(group.rates.get(rate), share=True) for rate in RATES),
+            ]
+            for group in largest_groups(point.groups[data], _MOST_GROUPS)
         ]
-        for group in largest_groups(point.groups[data], _MOST_GROUPS)
-    ]
-    return CardSection(f"Groups, {data} data", header=header, rows=rows)
+        sections.append(CardSection(f"Groups, {data} data", header=header, rows=rows))
+    return sections

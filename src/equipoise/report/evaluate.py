@@ -16,17 +16,15 @@ from equipoise.constraints.base import Constraint
 from equipoise.constraints.groups import group_name
 from equipoise.constraints.moments import Row
 from equipoise.engines import engine_for
+from equipoise.estimators.base import absent_groups, overlap_of
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.reductions import FairClassifier
-from equipoise.estimators.remarks import absent_groups, remarks
-from equipoise.estimators.results import overlap_of
+from equipoise.estimators.results import remarks
 from equipoise.game.certificate import Certificate
 from equipoise.game.lagrangian import TOLERANCE
 from equipoise.game.mixture import Mixture
 from equipoise.metrics import GroupTable
-from equipoise.metrics.audit import Audit
-from equipoise.metrics.intervals import Interval
-from equipoise.metrics.tallies import Tally
+from equipoise.metrics.audit import Audit, Tally
 from equipoise.metrics.violations import Measured, largest, measure
 from equipoise.oracles.decisions import decisions
 from equipoise.report.contents import (
@@ -42,7 +40,6 @@ from equipoise.report.suppression import RowFacts, small_groups
 from equipoise.rows.fingerprint import Overlap
 from equipoise.rows.people import People
 
-_UNKNOWN = Interval(math.nan, math.nan, math.nan)
 _SIX_DIGITS = Context(prec=6, rounding=ROUND_FLOOR)
 
 
@@ -74,16 +71,12 @@ def evaluate_rows(
 def evaluate_tallies(tallies: Iterable[Tally]) -> Iterator[Evaluation]:
     """Yield what is known of people who are elsewhere, from sums over cells."""
     for tally in tallies:
-        yield Evaluation(tally, Audit.of_sums(tally.cells, tally.s, _check_groups(tally)))
-
-
-def _check_groups(tally: Tally) -> tuple[Array, Array, Array]:
-    if tally.squares is None:
-        raise ValueError(
-            "the groups of these people are probabilities, or people count in more than one way; "
-            "a report shows rates of groups. Pass people whose groups are known."
-        )
-    return tally.squares
+        if tally.squares is None:
+            raise ValueError(
+                "the groups of these people are probabilities, or people count in more than one "
+                "way; a report shows rates of groups. Pass people whose groups are known."
+            )
+        yield Evaluation(tally, Audit.of_sums(tally.cells, tally.s, tally.squares))
 
 
 def _on_frontier(
@@ -288,21 +281,15 @@ def _certificate(certificate: Certificate, hidden: Collection[Row], least: int) 
 def measured_contents(
     entry: Measured, facts: RowFacts, overlap: Overlap | None = None
 ) -> MeasuredContents:
-    """Return a measurement as plain data, over what was compared and is not suppressed."""
-    known = [
-        (row, interval if compared else _UNKNOWN)
-        for (row, interval), compared in zip(entry.rows, facts.compared, strict=True)
-    ]
-    few = [interval for (_, interval), hide in zip(known, facts.hidden, strict=True) if hide]
+    """Return a measurement as plain data, over what is not suppressed."""
+    pairs = list(zip(entry.rows, facts.people, facts.hidden, strict=True))
+    few = [interval for (_, interval), _, hide in pairs if hide]
     rows = [
         RowContents(str(row), span(*interval), int(min(people, entry.people)))
-        for (row, interval), people, hide in zip(known, facts.people, facts.hidden, strict=True)
+        for (row, interval), people, hide in pairs
         if not hide
     ]
-    shown = [pair for pair, hide in zip(known, facts.hidden, strict=True) if not hide]
-    shown = [pair for pair in shown if pair[1] is not _UNKNOWN]
-    excess = largest([interval for _, interval in shown])
-    worst = max(shown, key=lambda pair: pair[1].estimate)[0] if shown else None
+    excess, worst = largest(pair for pair, _, hide in pairs if not hide)
     bound = entry.bound
     return MeasuredContents(
         data=entry.data,
@@ -355,8 +342,5 @@ def no_looser(eps: float) -> str:
 
 def span(estimate: float, low: float, high: float) -> Range:
     """Return an estimate with its interval; what is not a finite number becomes None."""
-    return Range(*map(_number, (estimate, low, high)))
-
-
-def _number(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
+    ends = (estimate, low, high)
+    return Range(*(float(value) if math.isfinite(value) else None for value in ends))

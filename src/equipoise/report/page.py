@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from dataclasses import dataclass
-from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 
 from equipoise.atomic_files import new_file
 from equipoise.game.certificate import Scope
-from equipoise.report.card import CardSection, card_sections, model_card
+from equipoise.report.card import card_sections, model_card
 from equipoise.report.chart import Chart
 from equipoise.report.contents import (
     GroupContents,
@@ -62,8 +61,9 @@ def write_report(path: str | Path, contents: ReportContents, *, overwrite: bool 
 def render(contents: ReportContents) -> bytes:
     """Return the page; where there are too many groups for its size, the largest groups only."""
     template, numbers = page_template(), _numbers(contents)
+    card = {"card": card_sections(contents), "card_text": model_card(contents)}
     for most_groups in _MOST_GROUPS:
-        text = template.render(page=Page(contents, numbers, most_groups))
+        text = template.render(page=Page(contents, numbers, most_groups), **card)
         page = text.encode("utf-8", errors="replace")
         if len(page) < MOST_BYTES:
             break
@@ -89,53 +89,18 @@ class GroupRows:
 
 @dataclass(frozen=True)
 class Page:
-    """All that the template of the page shows.
-
-    Attributes
-    ----------
-    contents : ReportContents
-    numbers : str or None
-        The contents as JSON that is safe inside of a script element.
-    most_groups : int
-        How many groups the tables have, at most.
-    """
+    """All that the template of the page shows."""
 
     contents: ReportContents
-    numbers: str | None
-    most_groups: int
-    #: Of the inequalities of a constraint, which can be thousands, only the worst are shown.
-    most_rows: int = 8
-    #: Features of a kind that are named; the rest are counted.
-    most_features: int = 30
-
-    @property
-    def title(self) -> str:
-        """The title of the page."""
-        return self.contents.title[:1].upper() + self.contents.title[1:]
+    numbers: str | None  #: The contents as JSON that is safe inside of a script element.
+    most_groups: int  #: How many groups the tables have.
+    most_rows: int = 8  #: Inequalities, of thousands perhaps: only the worst are shown.
+    most_features: int = 30  #: Features of a kind that are named; the rest are counted.
 
     @property
     def level(self) -> str:
         """The level of all intervals."""
         return f"{self.contents.level:.0%}"
-
-    @property
-    def sections(self) -> list[tuple[str, str]]:
-        """The sections that the page begins with links to: key and title."""
-        contents = self.contents
-        return [
-            (key, title)
-            for key, title, there in (
-                ("short", "In short", True),
-                ("frontier", "Frontier", contents.kind == "frontier" and contents.points),
-                ("model", "Model", contents.kind != "frontier" and contents.points),
-                ("audit", "Groups", contents.audit),
-                ("points-table", "All points", len(contents.points) > 1),
-                ("meaning", "Meaning", contents.constraint),
-                ("data", "Data", True),
-                ("card", "Model card", contents.points),
-            )
-            if there
-        ]
 
     @property
     def keys(self) -> list[str]:
@@ -153,12 +118,6 @@ class Page:
         return str(self.contents.points[0].certificate.get("scope", Scope.ORACLE.value))
 
     @property
-    def gap_name(self) -> str:
-        """The name of the gap: where the oracle is a learner, it is a search gap."""
-        whole = self.scope == Scope.WHOLE_CLASS.value
-        return "Distance from the best, at most" if whole else "Search gap"
-
-    @property
     def features(self) -> dict[str, list[str]]:
         """Names of the features, by kind."""
         found: dict[str, list[str]] = {}
@@ -170,16 +129,6 @@ class Page:
     def missing(self) -> list[str]:
         """Names of features and how many of their values are missing."""
         return [f"{name} {count:,}" for name, count in self.contents.data.missing.items()]
-
-    @property
-    def card(self) -> list[CardSection]:
-        """The sections of the model card."""
-        return card_sections(self.contents)
-
-    @property
-    def card_text(self) -> str:
-        """The model card as Markdown."""
-        return model_card(self.contents)
 
     def compared(self, point: PointContents) -> PointContents | None:
         """Return the unconstrained classifier, None beside itself."""
@@ -210,22 +159,12 @@ class Page:
             return GroupRows([(group, None) for group in shown], False, words)
         return GroupRows(list(zip(shown, others, strict=True)), True, words)
 
-    @cached_property
-    def style(self) -> str:
-        """The style sheet."""
-        return asset("page.css")
-
-    @cached_property
-    def script(self) -> str:
-        """The script."""
-        return asset("page.js")
-
     @property
     def policy(self) -> str:
         """A policy under which no other script or style runs, and nothing is loaded."""
         return (
-            f"default-src 'none'; style-src 'sha256-{_digest(self.style)}'; "
-            f"script-src 'sha256-{_digest(self.script)}'; base-uri 'none'; form-action 'none'"
+            f"default-src 'none'; style-src 'sha256-{_digest('page.css')}'; "
+            f"script-src 'sha256-{_digest('page.js')}'; base-uri 'none'; form-action 'none'"
         )
 
 
@@ -244,5 +183,5 @@ def _numbers(contents: ReportContents) -> str | None:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _digest(text: str) -> str:
-    return b64encode(sha256(text.encode("utf-8")).digest()).decode("ascii")
+def _digest(name: str) -> str:
+    return b64encode(sha256(asset(name).encode("utf-8")).digest()).decode("ascii")

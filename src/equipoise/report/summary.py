@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.reductions import FairClassifier
-from equipoise.files.versions import date_made, versions
+from equipoise.files.manifest import date_made, versions
 from equipoise.report.contents import SUPPRESS_BELOW, DataContents, ReportContents
 from equipoise.report.evaluate import frontier_points, model_point
 from equipoise.report.text import constraint_contents

@@ -18,7 +18,6 @@ import numpy as np
 
 from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.base import Constraint
-from equipoise.game.lagrangian import TOLERANCE
 from equipoise.metrics import GroupTable
 from equipoise.metrics.audit import Audit
 
@@ -95,21 +94,10 @@ def _names(table: GroupTable, hidden: Mask) -> set[Hashable]:
 
 
 class RowFacts(NamedTuple):
-    """What is known of each inequality over some cells, whatever is decided.
+    """What is known of each inequality over some cells, whatever is decided."""
 
-    Attributes
-    ----------
-    people : array of shape (K,)
-        How many people its rarest rate was measured on.
-    compared : mask of shape (K,)
-        Whether it can depend on decisions: with one group alone it cannot.
-    hidden : mask of shape (K,)
-        Whether it is suppressed: about a suppressed group, or about too few people.
-    """
-
-    people: Array
-    compared: Mask
-    hidden: Mask
+    people: Array  #: How many people its rarest rate was measured on.
+    hidden: Mask  #: Whether it is suppressed: about a suppressed group, or about too few people.
 
     @classmethod
     def of(cls, constraint: Constraint, cells: CellTable, known: CellTable, least: int) -> RowFacts:
@@ -124,6 +112,5 @@ class RowFacts(NamedTuple):
             warnings.simplefilter("ignore")  # the fit has warned of what is left out
             moments = constraint.moments(cells, None if known is cells else known)
         people = np.where(moments.M != 0, moments.event_count, np.inf).min(axis=1, initial=np.inf)
-        compared: Mask = np.abs(moments.M @ moments.U).max(axis=1, initial=0.0) > TOLERANCE
         named = [row.group in names or row.against in names for row in moments.rows]
-        return cls(people, compared, np.array(named, dtype=bool) | (people < least))
+        return cls(people, np.array(named, dtype=bool) | (people < least))

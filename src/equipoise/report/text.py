@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
+from importlib.resources import files
+
 from equipoise.constraints import Constraint
 from equipoise.constraints.rates import GROUP_RATES
 from equipoise.game.certificate import Status
@@ -28,39 +31,8 @@ RATE_MEANINGS = {rate.column: rate.meaning for rate in GROUP_RATES}
 DECISION_RATES = RATES[1:]
 
 #: What a bound that is met does not mean: a few words, and why.
-NOT_PROMISED = (
-    (
-        "Nothing for sure about new people.",
-        "The bound holds on the data of the fit. For other people it holds up to chance, and "
-        "less well if the learner overfits. Look at the people held out, and at the interval.",
-    ),
-    (
-        "Nothing for a single person.",
-        "It is about averages over groups. Two alike people may be decided on differently.",
-    ),
-    (
-        "Nothing for groups that are not named.",
-        "Groups inside groups, and columns that were not given as sensitive, may be far apart.",
-    ),
-    (
-        "Nothing about other rates.",
-        "A constraint equalises the rate that it names, and may widen others. Compare all "
-        "columns of the group table before you choose.",
-    ),
-    (
-        "Nothing for a rule that is not randomized.",
-        "The classifier draws between its members. Rates are those of the draw; rounding "
-        "its probabilities at one half breaks the bound.",
-    ),
-    (
-        "Nothing about the labels.",
-        "If labels are wrong in a way that depends on the group, constraints that look at "
-        "labels repeat the mistake.",
-    ),
-    (
-        "Not that the decision is lawful, or ought to be automated.",
-        "A bound that is met is a number.",
-    ),
+NOT_PROMISED: dict[str, str] = tomllib.loads(
+    files("equipoise.report").joinpath("templates/not_promised.toml").read_text("utf-8")
 )
 
 

@@ -1,9 +1,10 @@
 """The fingerprint of people: how many of other people are among them, and nobody's row.
 
-Every row, with its label, is hashed to a number in [0, 1) that looks uniform. A fingerprint keeps
-the number of rows, a hash of the whole table, and a *bottom-k sketch*: the k least of these
-numbers. Of other people, those whose numbers lie below the largest one kept are a random sample,
-drawn by the hash; how many of that sample are in the sketch tells how many there are in all.
+Every row, with its label, is hashed once to 64 bits that look random; salted, they are a number in
+[0, 1). A fingerprint keeps the number of rows, a hash of the whole table, and a *bottom-k sketch*:
+the k least of these numbers. Of other people, those whose numbers lie below the largest one kept
+are a random sample, drawn by the hash; how many of that sample are in the sketch tells how many
+there are in all.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from equipoise.cells.table import Array
-from equipoise.rows.hashing import hash_uniform
+from equipoise.rows.hashing import ODD, Bits, hash_bits
 from equipoise.rows.validation import to_array
 
 #: Numbers kept: 32 kB. Counts are exact for fits of fewer rows; of a larger fit's own people the
@@ -34,11 +35,11 @@ class Hashed(Protocol):
         ...
 
 
+@dataclass(frozen=True, eq=False)
 class LocalHashes:
     """The hashes of rows in this process; see `hash_people`."""
 
-    def __init__(self, hashes: Array) -> None:
-        self.hashes = hashes
+    hashes: Bits
 
     def map(self, function: Callable[..., Any], *args: Any) -> list[Any]:
         """Return what the function makes of them, as the one entry of a list."""
@@ -171,28 +172,41 @@ class Fingerprint:
         return Overlap(people, middle, least, most, apart)
 
 
-def hash_people(X: Any, y: Any, favourable: Any) -> Array:
-    """Return a number in [0, 1) for each row and its label, which is the favourable one or not."""
-    label = to_array(y, "y").reshape(-1) == favourable
-    return hash_uniform(np.column_stack([hash_uniform(X), label]))
+def hash_people(X: Any, y: Any, favourable: Any) -> Bits:
+    """Return 64 bits for each row and its label, which is the favourable one or not."""
+    y = y if type(y) is np.ndarray else to_array(y, "y")
+    return _salted(hash_bits(X), (y.reshape(-1) == favourable).astype(np.uint64))
 
 
-def add_hashes(hashes: Array) -> tuple[int, int, int]:
-    """Return the number of rows, and two sums of hashes that stand for all of them."""
-    parts = (np.ldexp(hash_uniform(hashes, salt), 53).astype(np.uint64) for salt in (1, 2))
-    first, second = (int(part.sum(dtype=np.uint64)) for part in parts)
-    return len(hashes), first, second
+def add_hashes(hashes: Bits) -> tuple[int, int, int]:
+    """Return the number of rows, and sums of hashes and of their squares, which stand for all."""
+    return (
+        len(hashes),
+        int(hashes.sum(dtype=np.uint64)),
+        int((hashes * hashes).sum(dtype=np.uint64)),
+    )
 
 
-def least_hashes(hashes: Array, salt: int) -> Array:
-    """Return the least different hashes of a part, salted."""
-    return np.unique(hash_uniform(hashes, salt))[:SKETCH_SIZE]
+def least_hashes(hashes: Bits, salt: int) -> Array:
+    """Return the least different hashes of a part, salted, as numbers in [0, 1)."""
+    return np.unique(_numbers(_salted(hashes, salt)))[:SKETCH_SIZE]
 
 
-def matching_hashes(hashes: Array, salt: int, known: Array) -> Array:
+def matching_hashes(hashes: Bits, salt: int, known: Array) -> Array:
     """Return the salted hashes of a part that are known, as often as they occur."""
-    salted = hash_uniform(hashes, salt)
+    salted = _numbers(_salted(hashes, salt))
     return salted[np.isin(salted, known)]
+
+
+def _salted(hashes: Bits, salt: Any) -> Bits:
+    """Return other hashes of the same rows: every salt permutes the numbers of 64 bits."""
+    mixed = (hashes ^ (np.atleast_1d(salt).astype(np.uint64) * ODD)) * ODD
+    return (mixed ^ (mixed >> np.uint64(32))) * ODD
+
+
+def _numbers(hashes: Bits) -> Array:
+    """Return hashes as numbers in [0, 1)."""
+    return np.ldexp((hashes >> np.uint64(11)).astype(float), -53)
 
 
 def _total(hashed: Hashed) -> tuple[int, str]:

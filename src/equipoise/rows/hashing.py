@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples
 
 from equipoise.cells.table import Array, CellTable
-from equipoise.rows.batches import batches
+from equipoise.rows.tables import Batched
 from equipoise.rows.validation import is_missing, to_array
 
 Bits = NDArray[np.uint64]
@@ -27,7 +27,7 @@ Bits = NDArray[np.uint64]
 Read = Callable[[Any], Any]
 
 _MISSING = int(np.array(np.nan).view(np.uint64))
-_ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio, the increment of splitmix64
+ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio, the increment of splitmix64
 _KEY_HELP = "Pass predict(X, key=...) with whatever identifies the person, such as a number."
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,307}")
 
@@ -67,8 +67,8 @@ def draw_uniform(X: Any, *, salt: int, key: Any = None, random_state: Any = None
             return random_state.random(n)
         return check_random_state(random_state).random_sample(n)
     if key is None:
-        return _of_batches(X, salt, _single)
-    uniform = _of_batches(key, salt, _identifier)
+        return _uniform(hash_bits(X, salt, _single))
+    uniform = _uniform(hash_bits(key, salt, _identifier))
     if len(uniform) != n:
         raise ValueError(
             f"key has {len(uniform)} entries but X has {n} rows; expected one for each row."
@@ -109,15 +109,22 @@ def hash_uniform(rows: Any, salt: int = 0) -> Array:
     >>> bool((hash_uniform(X) == hash_uniform(X, salt=1)).any())
     False
     """
-    return _of_batches(rows, salt, lambda values: values)
+    return _uniform(hash_bits(rows, salt))
 
 
-def _of_batches(rows: Any, salt: int, read: Read) -> Array:
-    parts = [_hashed(batch, salt, read) for batch in batches(rows)]
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+def hash_bits(rows: Any, salt: int = 0, read: Read = lambda values: values) -> Bits:
+    """Hash each row to 64 bits; see `hash_uniform`."""
+    if isinstance(rows, Batched):
+        return np.concatenate([_hashed(batch, salt, read) for batch in rows.batches()])
+    return _hashed(rows, salt, read)
 
 
-def _hashed(rows: Any, salt: int, read: Read) -> Array:
+def _uniform(bits: Bits) -> Array:
+    """Return hashes as numbers in [0, 1)."""
+    return np.ldexp((bits >> np.uint64(11)).astype(float), -53)
+
+
+def _hashed(rows: Any, salt: int, read: Read) -> Bits:
     total = np.zeros(_num_samples(rows), dtype=np.uint64)
     with np.errstate(over="ignore"):
         if issparse(rows):
@@ -127,8 +134,7 @@ def _hashed(rows: Any, salt: int, read: Read) -> Array:
         else:
             for number, column in enumerate(_columns(rows)):
                 total += _place(_bits(column, read), np.array(number))
-        mixed = _mix(total + _mix_position(np.array(_value_bits(salt), dtype=np.uint64)))
-    return np.ldexp((mixed >> np.uint64(11)).astype(float), -53)
+        return _mix(total + _mix_position(np.array(_value_bits(salt), dtype=np.uint64)))
 
 
 def _single(value: Any) -> Any:
@@ -180,7 +186,7 @@ def _columns(rows: Any) -> Iterable[NDArray]:
         return (column.to_numpy() for column in native.iter_columns())
     if isinstance(native, nw.Series):
         return (native.to_numpy(),)
-    array = to_array(rows, "what to hash")
+    array = rows if type(rows) is np.ndarray and rows.ndim else to_array(rows, "what to hash")
     width = int(np.prod(array.shape[1:]))  # -1 would not do where there are no rows
     return (array,) if array.ndim == 1 else array.reshape(len(array), width).T
 
@@ -220,7 +226,7 @@ def _time_bits(values: NDArray) -> Bits:
     """Bits of dates and durations, whatever their unit."""
     seconds = values.astype(f"{values.dtype.kind}8[s]")
     rest = (values - seconds).astype("m8[ns]").astype(np.int64)
-    bits = seconds.astype(np.int64).view(np.uint64) * _ODD + rest.view(np.uint64)
+    bits = seconds.astype(np.int64).view(np.uint64) * ODD + rest.view(np.uint64)
     bits[np.isnat(values)] = _MISSING
     return bits
 
@@ -229,10 +235,10 @@ def _value_bits(value: Any) -> int:
     """Bits of one value of any type, the same in every process."""
     if isinstance(value, (str, bytes)):
         return _digest(value)
-    if is_missing(value):
-        return _MISSING
     if isinstance(value, (int, np.integer)):
         return _integer_bits(int(value))
+    if is_missing(value):
+        return _MISSING
     if isinstance(value, (np.bool_, Real, Decimal)):
         return _float_bits(float(value))
     if isinstance(value, (date, timedelta, np.datetime64, np.timedelta64)):
@@ -268,7 +274,7 @@ def _place(bits: Bits, column: NDArray) -> Bits:
 
 
 def _mix_position(number: NDArray) -> Bits:
-    return _mix(number.astype(np.uint64) + _ODD)
+    return _mix(number.astype(np.uint64) + ODD)
 
 
 def _mix(x: Bits) -> Bits:

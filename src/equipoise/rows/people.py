@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
 from equipoise.cells.layered import AnyCells, layered, soft_cells
-from equipoise.cells.rows import Cells
-from equipoise.cells.table import Array
-from equipoise.rows.probabilities import split_probabilities
+from equipoise.cells.table import Array, Cells
+from equipoise.rows.probabilities import Probabilities, split_probabilities
 from equipoise.rows.validation import check_length, read_columns, read_labels, read_weights
 
 _ROUTING_HELP = (
@@ -55,9 +54,11 @@ class People:
             Whether sample weights enter the constraints, or the error only.
         """
         n = _num_samples(self.X)
+        self.check()
         label, classes = read_labels(self.y, n)
-        self.check_groups()
-        known, uncertain = split_probabilities(self.sensitive_features)
+        known, uncertain = self.sensitive_features, None
+        if isinstance(known, (dict, Probabilities)):
+            known, uncertain = split_probabilities(known)
         sensitive, control = {}, {}
         if known is not None:
             sensitive = read_columns(known, n, "sensitive_features", "group")
@@ -69,6 +70,8 @@ class People:
         given = {} if self.utilities is None else read_utilities(self.utilities, n)
         if uncertain is None:
             cells = Cells.from_columns(label, sensitive, control, weight)
+            if not given and constraint_weights:
+                return cells, classes
             return layered(cells, constraint_weights=constraint_weights, utilities=given), classes
         check_length(len(uncertain), n, "sensitive_features")
         soft = soft_cells(
@@ -92,8 +95,10 @@ class People:
             )
         return cells, classes
 
-    def check_groups(self) -> None:
-        """Raise if there are no sensitive features."""
+    def check(self) -> None:
+        """Raise if there are no labels or no sensitive features."""
+        if self.y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
         if self.sensitive_features is None:
             raise ValueError(
                 f"sensitive_features is missing: there is nothing to be fair about. {_ROUTING_HELP}"

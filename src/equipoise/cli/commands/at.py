@@ -9,7 +9,7 @@ import typer
 
 from equipoise.cli import options as opt
 from equipoise.cli.model_files import check_outputs, made, open_file, write_model
-from equipoise.cli.result_tables import show_measured
+from equipoise.cli.result_tables import show_classifier
 from equipoise.cli.terminal import Terminal
 from equipoise.estimators.frontier import Frontier
 from equipoise.report.evaluate import model_point
@@ -18,7 +18,7 @@ from equipoise.report.evaluate import model_point
 def at(
     *,
     file: Annotated[Path, typer.Argument(help="A frontier file.")],
-    eps: Annotated[float, typer.Option("--eps", help="The bound.")],
+    eps: Annotated[float, opt.option("The bound.")],
     output: opt.ModelOutput = Path("model.equipoise"),
     trust: opt.Trust = None,
     results: opt.Results,
@@ -38,11 +38,8 @@ def at(
             f"the bound {eps:g} cannot be met with this learner; the classifier exceeds it by "
             f"{model.certificate_.least_slack:.4g}, the least that it can."
         )
-    point = model_point(
-        model, {}, level=results.level, file=output.name, suppress_below=results.suppress_below
-    )
-    terminal.say(point.certificate["text"])
-    show_measured(terminal, point, results.level)
+    point = model_point(model, {}, **results.of_file(output))
+    show_classifier(terminal, point, results.level)
     metadata = {k: v for k, v in opened.metadata.items() if k != "report"}
     if "report" in opened.metadata:
         metadata["data"] = opened.metadata["report"]["data"]

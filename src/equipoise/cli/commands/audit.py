@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import typer
-from numpy.typing import NDArray
 
 from equipoise import metrics
 from equipoise.cells.table import Array
@@ -19,9 +15,10 @@ from equipoise.cli.result_tables import show_group_rows, shown
 from equipoise.cli.tables.columns import as_number, is_missing, kind_of, plain_values
 from equipoise.cli.tables.people import Reader, check_columns, read_label
 from equipoise.cli.terminal import Terminal, command_line
-from equipoise.files.versions import date_made, versions
+from equipoise.files.manifest import date_made, versions
 from equipoise.report.contents import AuditContents, DataContents, ReportContents
 from equipoise.report.evaluate import group_contents, span
+from equipoise.rows.people import People
 
 #: Disparity -> what it is, in words. The first three need decisions only, the others also labels.
 _DISPARITIES: dict[str, str] = {
@@ -39,12 +36,9 @@ def audit(
     *,
     table: opt.LabelledTable,
     prediction: Annotated[
-        str | None,
-        typer.Option(
-            "--prediction", help="A column of decisions, or of probabilities of the favourable one."
-        ),
+        str | None, opt.option("A column of decisions, or of probabilities of the favourable one.")
     ] = None,
-    page: Annotated[Path | None, typer.Option("--page", help="Also write a report page.")] = None,
+    page: Annotated[Path | None, opt.option("Also write a report page.")] = None,
     results: opt.Results,
 ) -> None:
     """Tell how unfair labels or predictions are.
@@ -54,18 +48,22 @@ def audit(
     """
     terminal, level = Terminal.current(), results.level
     check_outputs(page, force=results.force)
-    people = _read(table, prediction, terminal.note)
-    found = people.audit(level, results.suppress_below)
+    people, labels = _read(table, terminal)
+    decided: Array = people.y.astype(float)
+    if prediction is not None:
+        check_columns(people.X.column_names, [prediction], table.data)
+        decided = read_decisions(people.X.column(prediction), prediction, labels)
+    found = audit_contents(people, decided, prediction, results)
     of = f"predictions {prediction!r}" if prediction else f"labels {table.label!r}"
     rates = None if prediction else ["base_rate"]
     show_group_rows(terminal, f"Groups: {of}, [{level:.0%} intervals]", found.groups, rates)
-    rows = [[words, shown(value, ".4f", ".4f")] for _, value, words in found.disparities]
-    terminal.table(f"Disparities, [{level:.0%} intervals]", ["disparity", "value"], rows)
+    shown_rows = [[words, shown(value, ".4f", ".4f")] for _, value, words in found.disparities]
+    terminal.table(f"Disparities, [{level:.0%} intervals]", ["disparity", "value"], shown_rows)
     if page is not None:
         contents = ReportContents(
             kind="audit",
             title=f"Audit of {prediction or table.label} in {table.data.name}",
-            data=people.contents(table),
+            data=_data_contents(table, people, labels),
             audit=found,
             level=level,
             command=command_line(),
@@ -86,74 +84,54 @@ def audit(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Audited:
-    """People, and how likely each is to be selected; 1 is the favourable label."""
-
-    y: NDArray[np.int64]
-    labels: tuple[str, str]
-    prediction: str | None
-    decided: Array
-    groups: dict[str, NDArray]
-    weight: Array | None
-
-    def audit(self, level: float, suppress_below: int) -> AuditContents:
-        """Return the rates of all groups, and the disparities between them."""
-        about: dict[str, Any] = {
-            "sensitive_features": self.groups,
-            "sample_weight": self.weight,
-            "level": level,
-        }
-        names = list(_DISPARITIES)[: _OF_LABELS if self.prediction is None else None]
-        given = (self.y, self.decided)
-        return AuditContents(
-            decisions="labels" if self.prediction is None else self.prediction,
-            groups=group_contents(
-                metrics.group_table(*given, interval="analytic", **about), suppress_below
-            ),
-            disparities=[
-                (
-                    name,
-                    span(*metrics.confidence_interval(getattr(metrics, name), *given, **about)),
-                    _DISPARITIES[name],
-                )
-                for name in names
-            ],
-        )
-
-    def contents(self, table: opt.LabelledTable) -> DataContents:
-        """Return a summary for reports."""
-        return DataContents(
-            source=table.data.name,
-            rows=len(self.y),
-            train_rows=0,
-            test_rows=0,
-            label=table.label,
-            labels=self.labels,
-            base_rate=float(np.average(self.y, weights=self.weight)),
-            sensitive=list(table.sensitive),
-            control=[],
-            weight=table.weight,
-            features={},
-            missing={},
-        )
-
-
-def _read(
-    table: opt.LabelledTable, prediction: str | None, note: Callable[[str], None]
-) -> _Audited:
-    rows = Reader(note).whole(table.data, table.request())
+def _read(table: opt.LabelledTable, terminal: Terminal) -> tuple[People, tuple[str, str]]:
+    """Return the people with the labels 0 and 1, and what these are called."""
+    rows = Reader(terminal.note).whole(table.data, table.request())
     y, labels, recoded = read_label(rows, table.label, table.positive)
-    y = (y == (1 if recoded else np.unique(y)[1])).astype(np.int64)
-    decided: Array = y.astype(float)
-    if prediction is not None:
-        check_columns(rows.column_names, [prediction], table.data)
-        decided = read_decisions(rows.column(prediction), prediction, labels)
     weight = None
     if table.weight is not None:
         weight = as_number(rows.column(table.weight), table.weight).to_numpy()
     groups = {name: plain_values(rows.column(name), name) for name in table.sensitive}
-    return _Audited(y, labels, prediction, decided, groups, weight)
+    favourable = y == (1 if recoded else np.unique(y)[1])
+    return People(rows, favourable.astype(np.int64), groups, sample_weight=weight), labels
+
+
+def audit_contents(
+    people: People, decided: Array, prediction: str | None, results: opt.Results
+) -> AuditContents:
+    """Return the rates of all groups, and the disparities between them."""
+    about: dict[str, Any] = {
+        "sensitive_features": people.sensitive_features,
+        "sample_weight": people.sample_weight,
+        "level": results.level,
+    }
+    table = metrics.group_table(people.y, decided, interval="analytic", **about)
+    disparities = []
+    for name in list(_DISPARITIES)[: _OF_LABELS if prediction is None else None]:
+        disparity = getattr(metrics, name)
+        value = metrics.confidence_interval(disparity, people.y, decided, **about)
+        disparities.append((name, span(*value), _DISPARITIES[name]))
+    groups = group_contents(table, results.suppress_below)
+    return AuditContents(prediction or "labels", groups, disparities)
+
+
+def _data_contents(
+    table: opt.LabelledTable, people: People, labels: tuple[str, str]
+) -> DataContents:
+    return DataContents(
+        source=table.data.name,
+        rows=len(people.y),
+        train_rows=0,
+        test_rows=0,
+        label=table.label,
+        labels=labels,
+        base_rate=float(np.average(people.y, weights=people.sample_weight)),
+        sensitive=list(table.sensitive),
+        control=[],
+        weight=table.weight,
+        features={},
+        missing={},
+    )
 
 
 def read_decisions(column: Any, name: str, labels: tuple[str, str]) -> Array:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-import typer
-
 from equipoise.cli import exits
 from equipoise.cli import options as opt
 from equipoise.cli.exits import Ended
@@ -25,11 +23,7 @@ def certify(
     eps: opt.FrontierEps = None,
     drop_missing: opt.DropMissing = False,
     min_people: Annotated[
-        int,
-        typer.Option(
-            "--min-people",
-            help="Rates of fewer people prove nothing: their intervals cannot be relied on.",
-        ),
+        int, opt.option("Rates of fewer people prove nothing: their intervals cannot be relied on.")
     ] = 30,
     suppress_below: opt.SuppressBelow = SUPPRESS_BELOW,
     trust: opt.Trust = None,

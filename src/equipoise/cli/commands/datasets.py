@@ -19,12 +19,9 @@ from equipoise.cli.terminal import Terminal
 def datasets(
     name: Annotated[str | None, typer.Argument(help="A data set to write to a file.")] = None,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="CSV, Parquet or Arrow; by default NAME.csv."),
+        Path | None, opt.option("CSV, Parquet or Arrow; by default NAME.csv.", "--output", "-o")
     ] = None,
-    data_home: Annotated[
-        Path | None, typer.Option("--data-home", help="A folder where the data may be already.")
-    ] = None,
+    data_home: Annotated[Path | None, opt.option("A folder where the data may be already.")] = None,
     force: opt.Force = False,
     machine: opt.Json = False,
 ) -> None:

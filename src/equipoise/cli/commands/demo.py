@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from equipoise.cli import options as opt
 
 
 def demo(
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where the picture goes.")] = Path(
+    output: Annotated[Path, opt.option("Where the picture goes.", "--output", "-o")] = Path(
         "outputs/frontier.png"
     ),
 ) -> None:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from equipoise.cli import options as opt
 from equipoise.cli.model_files import check_outputs, made, write_model
-from equipoise.cli.result_tables import show_groups, show_measured
+from equipoise.cli.result_tables import show_classifier
 from equipoise.cli.terminal import Terminal
 from equipoise.cli.training import Training
 from equipoise.estimators.reductions import FairClassifier
@@ -20,7 +18,7 @@ def fit(
     *,
     table: opt.FeatureTable,
     eps: Annotated[
-        float | None, typer.Option("--eps", help="The bound; by default that of the constraint.")
+        float | None, opt.option("The bound; by default that of the constraint.")
     ] = None,
     training: opt.Training,
     max_iter: opt.MaxIter = 100,
@@ -36,21 +34,13 @@ def fit(
     prepared = Training.from_options(table, training, eps)
     with prepared.open_data(terminal) as data:
         model = prepared.fit(FairClassifier, data, terminal, max_iter=max_iter)
-        point = model_point(
-            model,
-            data.people,
-            level=results.level,
-            file=output.name,
-            suppress_below=results.suppress_below,
-        )
+        point = model_point(model, data.people, **results.of_file(output))
         data.write_held_out(training.held_out, force=results.force, terminal=terminal)
-    terminal.say(point.certificate["text"])
-    show_measured(terminal, point, results.level)
-    show_groups(terminal, point)
     metadata = {
         "columns": data.columns.to_dict(),
         "data": vars(data.contents(model)),
         "made": made(training.seed),
     }
+    show_classifier(terminal, point, results.level)
     write_model(model, output, metadata, force=results.force, terminal=terminal)
     terminal.emit({"file": str(output), "constraint": repr(model.constraint_), **vars(point)})

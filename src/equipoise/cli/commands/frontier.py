@@ -7,8 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from equipoise.cli import options as opt
 from equipoise.cli.model_files import check_outputs, made, write_model, write_page
 from equipoise.cli.names import read_bounds
@@ -22,18 +20,14 @@ from equipoise.report.summary import summarize
 def frontier(
     *,
     table: opt.FeatureTable,
-    bounds: Annotated[
-        str | None, typer.Option("--bounds", help="Bounds to trace: 0.01,0.02 or 0.001:0.1:20.")
-    ] = None,
+    bounds: Annotated[str | None, opt.option("Bounds to trace: 0.01,0.02 or 0.001:0.1:20.")] = None,
     training: opt.Training,
     max_iter: opt.MaxIter = 200,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The frontier file.")] = Path(
+    output: Annotated[Path, opt.option("The frontier file.", "--output", "-o")] = Path(
         "frontier.equipoise"
     ),
-    page: Annotated[
-        Path | None, typer.Option("--page", help="The report page; by default beside the file.")
-    ] = None,
-    no_page: Annotated[bool, typer.Option("--no-page", help="Write no report page.")] = False,
+    page: Annotated[Path | None, opt.option("The report page; by default beside the file.")] = None,
+    no_page: Annotated[bool, opt.option("Write no report page.", "--no-page")] = False,
     results: opt.Results,
 ) -> None:
     """Fit the best classifier for every bound.
@@ -48,14 +42,9 @@ def frontier(
     traced = read_bounds(bounds)
     with prepared.open_data(terminal) as data:
         model = prepared.fit(Frontier, data, terminal, bounds=traced, max_iter=max_iter)
+        about = data.contents(model)
         contents = summarize(
-            model,
-            data.people,
-            data.contents(model),
-            file=output.name,
-            level=results.level,
-            suppress_below=results.suppress_below,
-            seed=training.seed,
+            model, data.people, about, seed=training.seed, **results.of_file(output)
         )
         data.write_held_out(training.held_out, force=results.force, terminal=terminal)
     contents = replace(

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 import numpy as np
-import typer
 
 from equipoise.cli import options as opt
 from equipoise.cli.model_files import ModelFile, check_outputs, open_classifier
 from equipoise.cli.tables.columns import Kind, as_category, is_missing
-from equipoise.cli.tables.files import TableWriter, column_names, open_writer, read_batches
+from equipoise.cli.tables.files import TableWriter, column_names, read_batches
 from equipoise.cli.tables.people import check_columns
 from equipoise.cli.terminal import Terminal
-
-
-class Sink(Protocol):
-    """Takes batches of columns."""
-
-    def write(self, columns: dict[str, Any]) -> None:
-        """Take some rows."""
 
 
 def predict(
@@ -31,12 +20,12 @@ def predict(
     data: opt.Data,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="CSV, Parquet or Arrow; by default CSV is printed."),
+        opt.option("CSV, Parquet or Arrow; by default CSV is printed.", "--output", "-o"),
     ] = None,
     id_column: Annotated[
         str | None,
-        typer.Option(
-            "--id", help="A column that identifies people: the same id always gets the same draw."
+        opt.option(
+            "A column that identifies people: the same id always gets the same draw.", "--id"
         ),
     ] = None,
     eps: opt.FrontierEps = None,
@@ -62,10 +51,10 @@ def predict(
         wanted.setdefault(id_column, "category")
     check_columns(column_names(data), wanted, data)
     rows, selected = 0, 0
-    with terminal.progress("Deciding") as tick, _sink(output, force) as sink:
+    with terminal.progress("Deciding") as tick, TableWriter(output, overwrite=force) as writer:
         for batch in read_batches(data, wanted, missing=opened.columns.missing, progress=tick):
             decided = decide(opened, batch, id_column, first_row=rows)
-            sink.write(decided)
+            writer.write(decided)
             rows += batch.num_rows
             selected += int(np.sum(decided["decision"] == opened.columns.labels[1]))
     if not rows:
@@ -105,35 +94,3 @@ def _keys(column: Any, name: str, first_row: int) -> np.ndarray:
             "one for every row, since decisions are drawn by it."
         )
     return np.asarray(as_category(column, name).to_pylist(), dtype=object)
-
-
-@contextmanager
-def _sink(output: Path | None, force: bool) -> Iterator[Sink]:
-    if output is not None:
-        with TableWriter(output, overwrite=force) as writer:
-            yield writer
-        return
-    printer = _Printer()
-    yield printer
-    printer.close()
-
-
-class _Printer:
-    """Prints batches as CSV."""
-
-    def __init__(self) -> None:
-        self._writer: Any = None
-
-    def write(self, columns: dict[str, Any]) -> None:
-        import pyarrow
-
-        table = pyarrow.table(columns)
-        if self._writer is None:
-            out = sys.stdout.buffer
-            self._writer = open_writer(out, "csv", table.schema, Path("decisions.csv"))
-        self._writer.write_table(table)
-
-    def close(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
-        sys.stdout.flush()

@@ -24,11 +24,9 @@ def report(
         Path | None, typer.Argument(help="New people to measure on: CSV, Parquet or Arrow.")
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="The page; by default beside the file.")
+        Path | None, opt.option("The page; by default beside the file.", "--output", "-o")
     ] = None,
-    card: Annotated[
-        Path | None, typer.Option("--card", help="Also write the model card, as Markdown.")
-    ] = None,
+    card: Annotated[Path | None, opt.option("Also write the model card, as Markdown.")] = None,
     drop_missing: opt.DropMissing = False,
     trust: opt.Trust = None,
     results: opt.Results,
@@ -67,14 +65,7 @@ def make_contents(
         summary = replace(
             summary, source=f"{summary.source}; test: {data.name}", test_rows=len(people["test"])
         )
-    contents = summarize(
-        opened.model,
-        people,
-        summary,
-        file=opened.path.name,
-        level=results.level,
-        suppress_below=results.suppress_below,
-        seed=opened.metadata.get("made", {}).get("seed"),
-    )
+    seed = opened.metadata.get("made", {}).get("seed")
+    contents = summarize(opened.model, people, summary, seed=seed, **results.of_file(opened.path))
     learner = repr(opened.model.estimator.steps[-1][1])
     return replace(contents, learner=learner, command=command_line())

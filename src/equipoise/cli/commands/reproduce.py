@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from equipoise.cli import options as opt
 from equipoise.cli.exits import NOT_DONE, Ended
 from equipoise.cli.terminal import Terminal
@@ -15,25 +13,23 @@ _AGAIN = "; again for more"
 
 
 def reproduce(
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="The folder for everything.")
-    ] = Path("outputs/experiments"),
-    quick: Annotated[
-        bool, typer.Option("--quick", help="A small part of it, in about a minute.")
-    ] = False,
-    seeds: Annotated[int, typer.Option(help="Random splits.")] = 1,
-    problem: Annotated[list[str] | None, typer.Option(help=f"Only this data set{_AGAIN}.")] = None,
-    learner: Annotated[list[str] | None, typer.Option(help=f"Only this learner{_AGAIN}.")] = None,
-    notion: Annotated[list[str] | None, typer.Option(help=f"Only DP or EO{_AGAIN}.")] = None,
-    method: Annotated[list[str] | None, typer.Option(help=f"Only this method{_AGAIN}.")] = None,
+    output: Annotated[Path, opt.option("The folder for everything.", "--output", "-o")] = Path(
+        "outputs/experiments"
+    ),
+    quick: Annotated[bool, opt.option("A small part of it, in about a minute.", "--quick")] = False,
+    seeds: Annotated[int, opt.option("Random splits.")] = 1,
+    problem: Annotated[list[str] | None, opt.option(f"Only this data set{_AGAIN}.")] = None,
+    learner: Annotated[list[str] | None, opt.option(f"Only this learner{_AGAIN}.")] = None,
+    notion: Annotated[list[str] | None, opt.option(f"Only DP or EO{_AGAIN}.")] = None,
+    method: Annotated[list[str] | None, opt.option(f"Only this method{_AGAIN}.")] = None,
     others: Annotated[
-        bool, typer.Option("--others", help="Also the methods of other libraries installed.")
+        bool, opt.option("Also the methods of other libraries installed.", "--others")
     ] = False,
-    rows: Annotated[int | None, typer.Option(help="No more rows of a data set than these.")] = None,
-    jobs: Annotated[int, typer.Option(help="Tasks at a time.")] = 1,
-    figures: Annotated[bool, typer.Option(help="Draw figures; needs matplotlib.")] = True,
+    rows: Annotated[int | None, opt.option("No more rows of a data set than these.")] = None,
+    jobs: Annotated[int, opt.option("Tasks at a time.")] = 1,
+    figures: Annotated[bool, opt.option("Draw figures; needs matplotlib.")] = True,
     only_collate: Annotated[
-        bool, typer.Option("--only-collate", help="Run nothing; write anew what is done.")
+        bool, opt.option("Run nothing; write anew what is done.", "--only-collate")
     ] = False,
     machine: opt.Json = False,
 ) -> None:

@@ -8,15 +8,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.frozen import FrozenEstimator
 
-from equipoise.cli.dask.files import ParquetFiles, Piece, open_files
-from equipoise.cli.dask.summary import PieceReader, Summary, coded, summarize
-from equipoise.cli.tables.columns import as_kinds, as_number, import_pyarrow, plain_values
+from equipoise.cli.dask.files import (
+    ParquetFiles,
+    Piece,
+    PieceReader,
+    Summary,
+    coded,
+    open_files,
+    summarize,
+)
+from equipoise.cli.tables.columns import as_kinds, as_number, plain_values
 from equipoise.cli.tables.encoding import make_encoder, without_names
 from equipoise.cli.tables.people import Columns, Examples, Request, check_groups, read_label
-from equipoise.cli.training_data import TrainingData
+from equipoise.cli.training import TrainingData
 
 #: Rows of the sample that the encoder is fitted to, about. Tables with no more are exact.
 SAMPLE_ROWS = 1_000_000
@@ -36,7 +44,7 @@ class DaskReader:
         found = summarize(self.client, pieces, reader)
         self._check_whole(found, reader, files, request.drop_missing)
         reader = self._without_empty(reader, found)
-        sample = import_pyarrow().concat_tables(found.sample)
+        sample = pa.concat_tables(found.sample)
         kept = without_names(reader.features, sample, request.keep_text, self.note)
         reader = replace(reader, features=kept)
         columns, values = _columns_and_values(found, reader, request)
@@ -106,7 +114,7 @@ class DaskReader:
 
     def _encoder(self, found: Summary, reader: PieceReader) -> Any:
         """Return the encoder, fitted to the sample; note which values it has not seen."""
-        sample = import_pyarrow().concat_tables(found.sample).select(list(reader.features))
+        sample = pa.concat_tables(found.sample).select(list(reader.features))
         if not sample.num_rows:
             raise ValueError("no row was drawn to learn the encoding from; choose another --seed.")
         encoder = make_encoder(reader.features, sample).fit(sample)
@@ -200,7 +208,7 @@ def _columns_and_values(
 ) -> tuple[Columns, dict[str, dict[Any, Any]]]:
     """Return what the columns are, and for label and groups what each of their values becomes."""
     distinct = {name: _column(values) for name, values in found.values.items()}
-    label = import_pyarrow().table({request.label: distinct[request.label]})
+    label = pa.table({request.label: distinct[request.label]})
     y, labels, recoded = read_label(label, request.label, request.positive)
     values = {request.label: dict(zip(found.values[request.label], y.tolist(), strict=True))}
     for name in (*request.sensitive, *request.control):
@@ -213,7 +221,7 @@ def _columns_and_values(
 
 def _column(values: Any) -> Any:
     """Return distinct values as a column; numbers of several types as floats."""
-    pa, known = import_pyarrow(), list(values)
+    known = list(values)
     if len({type(value) for value in known}) > 1:
         known = [float(value) for value in known]
     return pa.chunked_array([pa.array(known)])
@@ -227,7 +235,7 @@ def _base_rate(found: Summary, values: dict[str, dict[Any, Any]], columns: Colum
 
 def _objects(column: Any) -> NDArray:
     """Return numbers as floats, and text as objects of which equal ones are the same."""
-    if import_pyarrow().types.is_floating(column.type):
+    if pa.types.is_floating(column.type):
         return column.to_numpy()
     code, known = coded(column)
     return np.array(known, dtype=object)[code] if known else np.empty(0, dtype=object)

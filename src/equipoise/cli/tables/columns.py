@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 Kind = Literal["number", "category"]
@@ -18,7 +19,6 @@ Kind = Literal["number", "category"]
 def kind_of(column: Any, name: str) -> Kind | None:
     """Return what a column is; None if it has no values at all.
 
-    >>> import pyarrow as pa
     >>> kind_of(pa.chunked_array([[1, None]]), "age"), kind_of(pa.chunked_array([["x"]]), "town")
     ('number', 'category')
     """
@@ -28,11 +28,10 @@ def kind_of(column: Any, name: str) -> Kind | None:
 def kind_of_type(type_: Any, name: str) -> Kind | None:
     """Return what a column of this type is; None if the type has no values.
 
-    >>> import pyarrow as pa
     >>> kind_of_type(pa.bool_(), "member"), kind_of_type(pa.null(), "nothing")
     ('number', None)
     """
-    types = import_pyarrow().types
+    types = pa.types
     kind = type_.value_type if types.is_dictionary(type_) else type_
     if types.is_null(kind):
         return None
@@ -51,20 +50,17 @@ def kind_of_type(type_: Any, name: str) -> Kind | None:
 def as_kinds(table: Any, kinds: Mapping[str, Kind]) -> Any:
     """Return the columns that are named, as numbers and categories."""
     convert = {"number": as_number, "category": as_category}
-    return import_pyarrow().table(
-        {name: convert[kind](table.column(name), name) for name, kind in kinds.items()}
-    )
+    return pa.table({name: convert[kind](table.column(name), name) for name, kind in kinds.items()})
 
 
 def as_number(column: Any, name: str) -> Any:
     """Return a column as float64, NaN where missing."""
-    pa = import_pyarrow()
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     try:
         if pa.types.is_boolean(column.type):
             column = column.cast(pa.int8())
-        return pa.compute.fill_null(column.cast(pa.float64(), safe=False), float("nan"))
+        return column.cast(pa.float64(), safe=False).fill_null(float("nan"))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise ValueError(
             f"column {name!r} held numbers when the model was made, but here it does not: {error}."
@@ -73,7 +69,6 @@ def as_number(column: Any, name: str) -> Any:
 
 def as_category(column: Any, name: str) -> Any:
     """Return a column as text, None where missing; whole numbers are written as such."""
-    pa = import_pyarrow()
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if pa.types.is_floating(column.type):
@@ -90,7 +85,6 @@ def as_category(column: Any, name: str) -> Any:
 def plain_values(column: Any, name: str) -> NDArray:
     """Return a column without missing values as whole numbers, if it is that, or as text.
 
-    >>> import pyarrow as pa
     >>> plain_values(pa.chunked_array([[1.0, 0.0]]), "y"), plain_values(pa.array(["a"]), "y")
     (array([1, 0]), array(['a'], dtype=object))
     """
@@ -104,23 +98,7 @@ def plain_values(column: Any, name: str) -> NDArray:
 def is_missing(column: Any) -> NDArray[np.bool_]:
     """Return where a column has no value.
 
-    >>> import pyarrow as pa
     >>> is_missing(pa.array([1.0, None, float("nan")])).tolist()
     [False, True, True]
     """
     return column.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
-
-
-def import_pyarrow() -> Any:
-    """Return pyarrow, or say how to install it."""
-    try:
-        import pyarrow
-        import pyarrow.compute
-        import pyarrow.csv
-        import pyarrow.ipc
-        import pyarrow.parquet
-    except ImportError:
-        raise ImportError(
-            "reading tables needs pyarrow, which is not installed: pip install 'equipoise[cli]'."
-        ) from None
-    return pyarrow

@@ -30,16 +30,8 @@ def make_encoder(kinds: Mapping[str, str], table: Any) -> ColumnTransformer:
     Numbers are scaled; a missing one becomes the median, and a further column marks it. Categories
     become columns of zeros and ones, a missing value being a category too. Values that are rare
     share a column, with those that were not seen before; they are not kept. Without rare ones, a
-    new value counts as none.
+    new value counts as none. Which categories are common is looked up in the table.
 
-    Parameters
-    ----------
-    kinds : mapping from column name to "number" or "category"
-    table : pyarrow.Table
-        The people to learn from: which categories are common is looked up here.
-
-    Examples
-    --------
     >>> import pyarrow as pa
     >>> ages, towns = [20.0, None, 40.0] * 10, ["Rome", "Oslo", "Rome"] * 9 + ["Rome", "Oslo", "Ur"]
     >>> table = pa.table({"age": pa.array(ages).fill_null(float("nan")), "town": towns})
@@ -61,7 +53,9 @@ def make_encoder(kinds: Mapping[str, str], table: Any) -> ColumnTransformer:
     )
     steps: list[tuple[str, Any, list[str]]] = []
     if numbers:
-        steps.append(("numbers", _numbers(), numbers))
+        fill = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
+        scaled = Pipeline([("fill", fill), ("scale", StandardScaler())])
+        steps.append(("numbers", scaled, numbers))
     if categories:
         steps.append(("categories", one_hot, categories))
     return ColumnTransformer(steps, sparse_threshold=0.0, verbose_feature_names_out=False)
@@ -72,14 +66,7 @@ def without_names(
 ) -> dict[str, Kind]:
     """Return the features but for text columns that are nearly unique: names, ids, notes.
 
-    Parameters
-    ----------
-    features : mapping from column name to "number" or "category"
-    table : pyarrow.Table
-    keep : sequence of str
-        Columns that are features in any case.
-    note : callable
-        Told which columns are left out, and why.
+    Those to ``keep`` are features in any case; ``note`` is told which are left out, and why.
     """
     kept = dict(features)
     for name, kind in features.items():
@@ -117,8 +104,3 @@ def _categories(column: Any, name: str) -> NDArray:
     if len(common) < len(counted):
         common.append(_RARE)
     return np.array(common, dtype=object)
-
-
-def _numbers() -> Pipeline:
-    fill = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
-    return Pipeline([("fill", fill), ("scale", StandardScaler())])

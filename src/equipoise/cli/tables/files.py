@@ -6,14 +6,19 @@ Files of all formats give the same values for the same data, see `equipoise.cli.
 from __future__ import annotations
 
 import csv
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.ipc
+
 from equipoise.atomic_files import new_file
-from equipoise.cli.tables.columns import Kind, as_kinds, import_pyarrow
+from equipoise.cli.tables.columns import Kind, as_kinds
 
 _FORMATS = {
     **dict.fromkeys((".csv", ".tsv"), "csv"),
@@ -44,14 +49,8 @@ def format_of(path: str | Path) -> str:
 def read_table(path: str | Path, *, missing: Sequence[str] = ()) -> Any:
     """Return a whole file as a ``pyarrow.Table``, types as found.
 
-    Parameters
-    ----------
-    path : str or Path
-    missing : sequence of str
-        What stands for a missing value in a CSV file, besides nothing, NA, NaN and null.
+    ``missing`` also stand for missing values in a CSV file, as nothing, NA, NaN and null do.
 
-    Examples
-    --------
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "people.csv")
@@ -60,13 +59,12 @@ def read_table(path: str | Path, *, missing: Sequence[str] = ()) -> Any:
     >>> table.to_pydict()
     {'age': [30, None], 'town': ['Rome', 'Oslo']}
     """
-    pa = import_pyarrow()
     with _readable(path), ExitStack() as stack:
         if format_of(path) == "csv":
             stream = stack.enter_context(pa.input_stream(str(path), compression="detect"))
             table = pa.csv.read_csv(stream, **_csv_options(path, missing))
         elif format_of(path) == "parquet":
-            table = pa.parquet.ParquetFile(path).read()
+            table = _open_parquet(path).read()
         else:
             table = _open_arrow(stack.enter_context(pa.memory_map(str(path)))).read_all()
         _check_names(table.schema.names, path)
@@ -90,15 +88,7 @@ def read_batches(
 ) -> Iterator[Any]:
     """Yield some columns of a file, batch by batch: files larger than memory can be read so.
 
-    Parameters
-    ----------
-    path : str or Path
-    columns : mapping from name to "number" or "category"
-        What to read, and as what.
-    missing : sequence of str
-        As for `read_table`.
-    progress : callable
-        Told after every batch which share of the file has been read.
+    ``progress`` is told after every batch which share of the file has been read.
     """
     with _readable(path):
         for batch, share in _batches(Path(path), columns, missing):
@@ -109,7 +99,7 @@ def read_batches(
 def _batches(
     path: Path, kinds: Mapping[str, Kind], missing: Sequence[str]
 ) -> Iterator[tuple[Any, float]]:
-    pa, names = import_pyarrow(), list(kinds)
+    names = list(kinds)
     if format_of(path) == "csv":
         size = max(path.stat().st_size, 1)
         types = _csv_types(path, missing, kinds)
@@ -119,7 +109,7 @@ def _batches(
             for batch in pa.csv.open_csv(stream, **_csv_options(path, missing, types)):
                 yield pa.Table.from_batches([batch]), min(file.tell() / size, 1.0)
     elif format_of(path) == "parquet":
-        file = pa.parquet.ParquetFile(path)
+        file = _open_parquet(path)
         done = 0
         for batch in file.iter_batches(batch_size=_BATCH_ROWS, columns=names):
             done += batch.num_rows
@@ -140,13 +130,8 @@ def _batches(
 class TableWriter(ExitStack):
     """Writes a table batch by batch, in the format of the file's ending, whole or not at all.
 
-    Parameters
-    ----------
-    path : str or Path
-    overwrite : bool, default=False
+    Without a file it is printed as CSV.
 
-    Examples
-    --------
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "decisions.csv")
@@ -157,33 +142,36 @@ class TableWriter(ExitStack):
     {'id': ['a', 'b'], 'decision': [1, 0]}
     """
 
-    def __init__(self, path: str | Path, *, overwrite: bool = False) -> None:
+    def __init__(self, path: str | Path | None, *, overwrite: bool = False) -> None:
         super().__init__()
-        self.path, self.overwrite, self.format = Path(path), overwrite, format_of(path)
+        self.path, self.overwrite = path, overwrite
+        self.format = "csv" if path is None else format_of(path)
         self._writer: Any = None
 
     def __enter__(self) -> Self:
-        self._partial = self.enter_context(new_file(self.path, overwrite=self.overwrite))
+        self._target: Path | BinaryIO
+        if self.path is None:
+            self._target = sys.stdout.buffer
+        else:
+            self._target = self.enter_context(new_file(self.path, overwrite=self.overwrite))
         return self
 
     def write(self, columns: Mapping[str, Any]) -> None:
         """Add some rows; all batches have the same columns, of the same types."""
-        batch = import_pyarrow().table(dict(columns))
+        batch = pa.table(dict(columns))
         if self._writer is None:
-            writer = open_writer(self._partial, self.format, batch.schema, self.path)
-            self._writer = self.enter_context(writer)
+            self._writer = self.enter_context(self._open(batch.schema))
         self._writer.write_table(batch)
 
+    def _open(self, schema: Any) -> Any:
+        """Return the writer of the format."""
+        if self.format == "csv":
+            return _CsvWriter(self._target, schema.names, _delimiter(self.path or ""))
+        if self.format == "parquet":
+            from pyarrow.parquet import ParquetWriter
 
-def open_writer(target: Path | BinaryIO, format_: str, schema: Any, named: Path) -> Any:
-    """Return pyarrow's writer of a format, to a file or a stream."""
-    pa = import_pyarrow()
-    where = str(target) if isinstance(target, Path) else target
-    if format_ == "csv":
-        return _CsvWriter(target, schema.names, "\t" if ".tsv" in named.suffixes else ",")
-    if format_ == "parquet":
-        return pa.parquet.ParquetWriter(where, schema)
-    return pa.ipc.new_file(where, schema)
+            return ParquetWriter(str(self._target), schema)
+        return pa.ipc.new_file(str(self._target), schema)
 
 
 class _CsvWriter:
@@ -227,26 +215,26 @@ def _no_formula(value: Any) -> Any:
     return f"'{value}"
 
 
+def _delimiter(path: str | Path) -> str:
+    return "\t" if ".tsv" in Path(path).suffixes else ","
+
+
 def _csv_options(
     path: str | Path, missing: Sequence[str] = (), types: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    pa = import_pyarrow()
     convert = pa.csv.ConvertOptions(strings_can_be_null=True)
     convert.null_values = [*convert.null_values, *missing]
     if types is not None:
         convert.include_columns, convert.column_types = list(types), dict(types)
     return {
         "read_options": pa.csv.ReadOptions(block_size=_BATCH_BYTES),
-        "parse_options": pa.csv.ParseOptions(
-            delimiter="\t" if ".tsv" in Path(path).suffixes else ",", newlines_in_values=True
-        ),
+        "parse_options": pa.csv.ParseOptions(delimiter=_delimiter(path), newlines_in_values=True),
         "convert_options": convert,
     }
 
 
 def _csv_types(path: Path, missing: Sequence[str], kinds: Mapping[str, Kind]) -> dict[str, Any]:
     """Return the types to read columns as, the same for every block whatever is in it."""
-    pa = import_pyarrow()
     seen, types = _schema(path, missing), {}
     for name, kind in kinds.items():
         found = seen.field(name).type
@@ -258,9 +246,8 @@ def _csv_types(path: Path, missing: Sequence[str], kinds: Mapping[str, Kind]) ->
 
 def _schema(path: str | Path, missing: Sequence[str] = ()) -> Any:
     """Return the columns of a file and their types; in CSV files, those of the first block."""
-    pa = import_pyarrow()
     if format_of(path) == "parquet":
-        return pa.parquet.ParquetFile(path).schema_arrow
+        return _open_parquet(path).schema_arrow
     if format_of(path) == "csv":
         with pa.input_stream(str(path), compression="detect") as stream:
             return pa.csv.open_csv(stream, **_csv_options(path, missing)).schema
@@ -268,9 +255,14 @@ def _schema(path: str | Path, missing: Sequence[str] = ()) -> Any:
         return _open_arrow(source).schema
 
 
+def _open_parquet(path: str | Path) -> Any:
+    from pyarrow.parquet import ParquetFile  # slow to import
+
+    return ParquetFile(path)
+
+
 def _open_arrow(source: Any) -> Any:
     """Open a file of Arrow's, which is of one of two kinds."""
-    pa = import_pyarrow()
     with suppress(pa.ArrowInvalid):
         return pa.ipc.open_file(source)
     source.seek(0)
@@ -287,7 +279,7 @@ def _check_names(names: list[str], path: str | Path) -> None:
 @contextmanager
 def _readable(path: str | Path) -> Iterator[None]:
     """Turn pyarrow's errors about a file into sentences."""
-    pa, path = import_pyarrow(), Path(path)
+    path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}.")
     if path.is_dir():

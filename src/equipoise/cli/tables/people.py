@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,42 +31,26 @@ MOST_GROUPS = 100
 
 @dataclass(frozen=True)
 class Columns:
-    """What the columns of a table are; kept in model files.
-
-    Attributes
-    ----------
-    label : str
-    labels : pair of str
-        The unfavourable and the favourable label, as printed.
-    recoded : bool
-        Whether the model knows them as 0 and 1, since it has its own order or there are more.
-    sensitive, control : tuple of str
-    weight : str or None
-    features : dict from name to "number" or "category"
-    missing : tuple of str
-        What else stands for a missing value in CSV files.
-    """
+    """What the columns of a table are; kept in model files."""
 
     label: str
-    labels: tuple[str, str]
-    recoded: bool
+    labels: tuple[str, str]  #: The unfavourable and the favourable label, as printed.
+    recoded: bool  #: Whether the model knows them as 0 and 1: in another order, or more than two.
     sensitive: tuple[str, ...]
     control: tuple[str, ...]
     weight: str | None
     features: dict[str, Kind]
-    missing: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()  #: What else stands for a missing value in CSV files.
 
     def to_dict(self) -> dict[str, Any]:
         """Return the columns as a dictionary for JSON."""
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in vars(self).items()}
 
     @classmethod
     def from_dict(cls, given: dict[str, Any]) -> Columns:
         """Return the columns that `to_dict` has written."""
-        values: dict[str, Any] = {
-            k: tuple(v) if isinstance(v, list) else v for k, v in given.items()
-        }
-        return cls(**values)
+        lists = {k: tuple(v) for k, v in given.items() if isinstance(v, list)}
+        return cls(**{**given, **lists})
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,15 +76,11 @@ class Examples(People):
 
     def take(self, rows: NDArray[np.intp]) -> Examples:
         """Return some of the people."""
-        sensitive, control, weight = (
-            self.sensitive_features,
-            self.control_features,
-            self.sample_weight,
-        )
+        control, weight = self.control_features, self.sample_weight
         return Examples(
             self.X.take(rows),
             self.y[rows],
-            {name: values[rows] for name, values in sensitive.items()},
+            {name: values[rows] for name, values in self.sensitive_features.items()},
             control and {name: values[rows] for name, values in control.items()},
             None if weight is None else weight[rows],
         )
@@ -123,7 +103,7 @@ class Examples(People):
 
 @dataclass(frozen=True)
 class Request:
-    """Which columns a command was told to use, and how."""
+    """Which columns a command was told to use, and how; an empty label is not used."""
 
     label: str
     sensitive: Sequence[str]
@@ -139,8 +119,8 @@ class Request:
     @property
     def named(self) -> tuple[str, ...]:
         """The columns in which every row must have a value."""
-        weight = () if self.weight is None else (self.weight,)
-        return (self.label, *self.sensitive, *self.control, *weight)
+        names = (self.label, *self.sensitive, *self.control, self.weight)
+        return tuple(name for name in names if name)
 
     def check_names(self, known: Sequence[str], path: str | Path) -> None:
         """Refuse columns that a table does not have, or that are named for two purposes."""
@@ -183,15 +163,9 @@ class Request:
 
 
 class Reader:
-    """Reads examples out of files and says in sentences what is wrong with them.
+    """Reads examples out of files and says in sentences what is wrong with them."""
 
-    Parameters
-    ----------
-    note : callable
-        Told what should be known, such as columns that are left out.
-    """
-
-    def __init__(self, note: Any = lambda text: None) -> None:
+    def __init__(self, note: Callable[[str], Any] = lambda text: None) -> None:
         self.note = note
 
     def training(self, table: Any, request: Request) -> tuple[Examples, Columns]:
@@ -204,10 +178,20 @@ class Reader:
         columns = request.columns(labels, recoded, features)
         return self._examples(table, columns, y), columns
 
-    def known(self, path: str | Path, columns: Columns, *, drop_missing: bool = False) -> Examples:
-        """Return the examples of another file with the columns that a model knows."""
+    def known(
+        self,
+        path: str | Path,
+        columns: Columns,
+        *,
+        drop_missing: bool = False,
+        labelled: bool = True,
+    ) -> Examples:
+        """Return the examples of another file with the columns that a model knows.
+
+        Without ``labelled``, their label is not read, and y is None.
+        """
         request = Request(
-            columns.label,
+            columns.label if labelled else "",
             columns.sensitive,
             control=columns.control,
             weight=columns.weight,
@@ -216,18 +200,20 @@ class Reader:
         )
         table = self.whole(path, request)
         check_columns(table.column_names, columns.features, path)
+        y = self._known_labels(table, columns) if labelled else None
+        return self._examples(table, columns, y)
+
+    def _known_labels(self, table: Any, columns: Columns) -> NDArray:
         values = plain_values(table.column(columns.label), columns.label)
         text = np.array([str(value) for value in values], dtype=object)
         if columns.recoded:
-            y: NDArray = (text == columns.labels[1]).astype(np.int64)
-        else:
-            y = values
-            if strange := sorted(set(text) - set(columns.labels)):
-                raise ValueError(
-                    f"column {columns.label!r} has the label {strange[0]!r}; the model knows "
-                    f"{columns.labels[0]!r} and {columns.labels[1]!r}."
-                )
-        return self._examples(table, columns, y)
+            return (text == columns.labels[1]).astype(np.int64)
+        if strange := sorted(set(text) - set(columns.labels)):
+            raise ValueError(
+                f"column {columns.label!r} has the label {strange[0]!r}; the model knows "
+                f"{columns.labels[0]!r} and {columns.labels[1]!r}."
+            )
+        return values
 
     def whole(self, path: str | Path, request: Request) -> Any:
         """Return a table in which label, groups and weights are complete."""
@@ -255,7 +241,7 @@ class Reader:
         self.note(f"{int(missing.sum()):,} rows that lack {' or '.join(named)} are left out.")
         return table.take(np.flatnonzero(~missing))
 
-    def _examples(self, table: Any, columns: Columns, y: NDArray) -> Examples:
+    def _examples(self, table: Any, columns: Columns, y: NDArray | None) -> Examples:
         sensitive, control = (
             {name: plain_values(table.column(name), name) for name in names}
             for names in (columns.sensitive, columns.control)

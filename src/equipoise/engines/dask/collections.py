@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -16,18 +17,7 @@ def is_collection(X: Any) -> bool:
     return type(X).__module__.partition(".")[0] == "dask" and hasattr(X, "__dask_graph__")
 
 
-class Partition(NamedTuple):
-    """One partition of the rows, not computed yet; what was not given is None."""
-
-    X: Any
-    y: Any = None
-    sensitive: Any = None
-    control: Any = None
-    weight: Any = None
-    utilities: Any = None
-
-
-#: What users call the parts of a `Partition`.
+#: What users call the collections of a fit.
 _NAMES = ("X", "y", "sensitive_features", "control_features", "sample_weight", "utilities")
 
 
@@ -43,8 +33,14 @@ def split(*collections: Any, names: tuple[str, ...] = _NAMES) -> list[tuple[Any,
     for name, other in zip(names[1:], collections[1:], strict=False):
         if other is None:
             parts.append([None] * len(parts[0]))
-        else:
-            parts.append(_delayed(_aligned(_whole_rows(_checked(other, name)), first, name)))
+            continue
+        if not is_collection(other):
+            raise TypeError(
+                f"X is a Dask collection, but {name} is of type {type(other).__name__}. Pass a "
+                "Dask array, series or frame partitioned like X: a column of the same frame, or "
+                f"dask.array.from_array({name}, chunks=X.chunks[0])."
+            )
+        parts.append(_delayed(_aligned(_whole_rows(other), first, name)))
     return list(zip(*parts, strict=True))
 
 
@@ -58,16 +54,6 @@ def example_of(X: Any) -> Any:
 def is_array(X: Any) -> bool:
     """Whether a collection is a Dask array, and not a frame or series."""
     return hasattr(X, "chunks") and not hasattr(X, "divisions")
-
-
-def _checked(other: Any, name: str) -> Any:
-    if is_collection(other):
-        return other
-    raise TypeError(
-        f"X is a Dask collection, but {name} is of type {type(other).__name__}. Pass a Dask array, "
-        f"series or frame partitioned like X: a column of the same frame, or "
-        f"dask.array.from_array({name}, chunks=X.chunks[0])."
-    )
 
 
 def _whole_rows(collection: Any) -> Any:
@@ -85,7 +71,7 @@ def _delayed(collection: Any) -> list[Any]:
 
 def _aligned(other: Any, X: Any, name: str) -> Any:
     if is_array(other) and is_array(X):
-        if not (_knows_sizes(other) and _knows_sizes(X)):
+        if np.isnan([*other.chunks[0], *X.chunks[0]]).any():
             return _same_number(other, X, name, "Call compute_chunk_sizes() on both.")
         if other.shape[0] != X.shape[0]:
             raise ValueError(
@@ -109,18 +95,55 @@ def _aligned(other: Any, X: Any, name: str) -> Any:
     return _same_number(other, X, name, remedy)
 
 
-def _knows_sizes(array: Any) -> bool:
-    return not any(np.isnan(size) for size in array.chunks[0])
-
-
 def _same_number(other: Any, X: Any, name: str, remedy: str) -> Any:
-    if _number(other) != _number(X):
+    here, there = (int(c.numblocks[0] if is_array(c) else c.npartitions) for c in (other, X))
+    if here != there:
         raise ValueError(
-            f"{name} has {_number(other)} partitions and X has {_number(X)}, of sizes that are not "
-            f"known, so that rows cannot be matched. {remedy}"
+            f"{name} has {here} partitions and X has {there}, of sizes that are not known, so that "
+            f"rows cannot be matched. {remedy}"
         )
     return other
 
 
-def _number(collection: Any) -> int:
-    return int(collection.numblocks[0] if is_array(collection) else collection.npartitions)
+def lazily(
+    function: Callable[..., Any],
+    X: Any,
+    *others: Any,
+    names: tuple[str, ...] = (),
+    columns: int | None = None,
+    dtype: Any = float,
+) -> Any:
+    """Return ``function(number, X, *others)`` for every partition, as one lazy Dask array.
+
+    ``others`` are collections or None, whose rows belong to those of X; users call them ``names``.
+    The answer has ``columns``, or one dimension, and is of this ``dtype``.
+    """
+    import dask.array as da
+    from dask import delayed
+
+    parts = split(X, *others, names=("X", *names))
+    sizes = X.chunks[0] if is_array(X) else (np.nan,) * len(parts)
+    tail = () if columns is None else (columns,)
+
+    def answer(number: int, X: Any, *others: Any) -> Any:
+        if not X.shape[0]:  # many learners refuse to decide about nobody
+            return np.empty((0, *tail), dtype=dtype)
+        return function(number, X, *others)
+
+    called = delayed(answer, pure=True)
+    blocks = [
+        da.from_delayed(called(number, *part), (size, *tail), dtype=dtype)
+        for number, (part, size) in enumerate(zip(parts, sizes, strict=True))
+    ]
+    return da.concatenate(blocks, axis=0, allow_unknown_chunksizes=True)
+
+
+def computed(
+    function: Callable[..., Any], X: Any, *others: Any, names: tuple[str, ...]
+) -> list[Any]:
+    """Return ``function(X, *others)`` for every partition, computed."""
+    import dask
+
+    called = dask.delayed(function, pure=True)
+    parts = split(X, *others, names=("X", *names))
+    return list(dask.compute(*(called(*part) for part in parts)))

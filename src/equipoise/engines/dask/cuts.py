@@ -48,7 +48,7 @@ def best_threshold(shards: Shards, classifier: Any, task: Task) -> float:
             break  # no cut is much better than others, all over the range
         above, (low, high) = float(over[last]), (edges[first], edges[last + 1])
         inside = sum(part[2][first : last + 1].sum() for part in parts)
-    few = shards.map(_distinct, *asked, low, high, _FEW)
+    few = shards.map(_distinct, *asked, low, high)
     return _choose(shards, asked, few, above, at_own, rounding)
 
 
@@ -109,21 +109,15 @@ def _binned(
 
 
 def _distinct(
-    shard: Shard,
-    classifier: Any,
-    task: Task,
-    own: float,
-    low: float,
-    high: float,
-    most: int,
+    shard: Shard, classifier: Any, task: Task, own: float, low: float, high: float
 ) -> tuple[Array, NDArray]:
-    """Return the scores in a range with the sum of costs of each, thinned out beyond ``most``."""
+    """Return the scores in a range with the sum of costs of each, thinned out where many."""
     score, signed = _scored(shard, classifier, task)
     inside = (score >= low) & (score <= high)
     ranked, inverse = np.unique(score[inside], return_inverse=True)
     summed = np.bincount(inverse, weights=signed[inside], minlength=len(ranked))
-    if len(ranked) > most:  # neighbours taken together: a cut between these is not considered
-        starts = np.unique(np.linspace(0, len(ranked) - 1, most).astype(int))
+    if len(ranked) > _FEW:  # neighbours taken together: a cut between these is not considered
+        starts = np.unique(np.linspace(0, len(ranked) - 1, _FEW).astype(int))
         return ranked[starts], np.add.reduceat(summed, starts)
     return ranked, summed
 

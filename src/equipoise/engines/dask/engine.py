@@ -8,18 +8,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
 
 from equipoise.cells.table import Array, CellTable
-from equipoise.engines.dask import lazy
-from equipoise.engines.dask.collections import example_of
-from equipoise.engines.dask.hashes import DaskHashes
-from equipoise.engines.dask.oracles import ShardOracle, ShardPluginOracle
-from equipoise.engines.dask.pipelines import (
-    TransformedOracle,
-    after_transform,
-    is_frozen_pipeline,
-    transformed,
-)
+from equipoise.engines.dask.collections import computed, example_of, lazily, split
+from equipoise.engines.dask.oracles import ShardOracle, ShardPluginOracle, TransformedOracle
 from equipoise.engines.dask.shard import (
     digest_of,
     disagreement_of,
@@ -28,38 +22,37 @@ from equipoise.engines.dask.shard import (
     selected_by,
     tally_of,
 )
-from equipoise.engines.dask.shards import Shards
+from equipoise.engines.dask.shards import DaskHashes, Shards
 from equipoise.engines.dask.trainers import trainer_kind
-from equipoise.game.pool import Oracle
-from equipoise.metrics.tallies import Tally
+from equipoise.game.rounds import Oracle
+from equipoise.metrics.audit import Tally
 from equipoise.oracles.candidates import candidate_oracle
-from equipoise.rows.columns import describe_columns
+from equipoise.oracles.decisions import decisions
+from equipoise.oracles.thresholds import Guard
 from equipoise.rows.people import People
+from equipoise.rows.tables import describe_columns
 from equipoise.rows.validation import read_integer
 
 
 class DaskEngine:
     """Rows on the workers of a Dask cluster.
 
-    Parameters
-    ----------
-    shards : Shards
-        See `open`, which reads Dask collections into shards.
-    transformer : object with ``transform``, optional
-        What the rows of the shards have gone through. Classifiers that come and go take rows from
-        before it.
-    columns : list of str
-        What `columns` returns.
+    Frozen transformers before a learner are applied as rows are read: the shards hold what comes
+    out. Classifiers that come and go take rows from before them, so that what is deployed is also
+    checked on those; they are read once more for it.
     """
 
     is_local: ClassVar[bool] = False
     keeps_answers: ClassVar[bool] = True
 
-    def __init__(
-        self, shards: Shards, transformer: Any = None, columns: Sequence[str] = ()
-    ) -> None:
-        self.shards, self.classes, self.transformer = shards, shards.classes, transformer
-        self._columns = list(columns)
+    def __init__(self, people: People, transformer: Any = None, **options: Any) -> None:
+        self._columns = describe_columns(example_of(people.X))
+        self.transformer, self._before = transformer, None
+        if transformer is not None:
+            self._before = [X for (X,) in split(people.X)]
+            people = replace(people, X=_transformed(people.X, transformer))
+        self.shards = Shards(people, **options)
+        self.classes = self.shards.classes
 
     @property
     def cells(self) -> CellTable:
@@ -71,21 +64,14 @@ class DaskEngine:
         cls, people: People, *, constraint_weights: bool = True, estimator: Any = None
     ) -> Self:
         """Check what was passed to fit, and read it into the memory of the workers."""
-        if people.y is None:
-            raise ValueError("requires y to be passed, but the target y is None")
-        people.check_groups()
-        dtype, columns = None, describe_columns(example_of(people.X))
+        people.check()
+        dtype = transformer = None
         if is_frozen_pipeline(estimator):
-            before, learner = estimator[:-1], estimator[-1]
-            rows = replace(people, X=transformed(people.X, before))
-            dtype = trainer_kind(learner).dtype
-            shards = Shards(rows, dtype=dtype, constraint_weights=constraint_weights)
-            return cls(shards, before, columns)
-        if estimator is not None and not isinstance(estimator, (list, tuple)):
+            transformer, dtype = estimator[:-1], trainer_kind(estimator[-1]).dtype
+        elif estimator is not None and not isinstance(estimator, (list, tuple)):
             dtype = trainer_kind(estimator).dtype
             _check_numbers(example_of(people.X))
-        shards = Shards(people, dtype=dtype, constraint_weights=constraint_weights)
-        return cls(shards, None, columns)
+        return cls(people, transformer, dtype=dtype, constraint_weights=constraint_weights)
 
     @staticmethod
     def example(X: Any) -> Any:
@@ -100,27 +86,51 @@ class DaskEngine:
     @staticmethod
     def predict(mixture: Any, X: Any, *, key: Any = None, random_state: Any = None) -> Any:
         """Return the decisions of a randomized classifier, not computed yet."""
-        return lazy.predict(mixture, X, key=key, random_state=random_state)
+        if random_state is not None and not isinstance(random_state, (int, np.integer)):
+            raise ValueError(
+                f"random_state is {random_state!r}; on Dask collections expected an integer, from "
+                "which every partition draws on its own."
+            )
+
+        def drawn(number: int, X: Any, key: Any) -> Any:
+            seed = None
+            if random_state is not None:
+                seed = np.random.default_rng([int(random_state), number])
+            return mixture.predict(X, key=key, random_state=seed)
+
+        return lazily(drawn, X, key, names=("key",), dtype=mixture.classes_.dtype)
 
     @staticmethod
     def predict_pmf(mixture: Any, X: Any) -> Any:
         """Return the probabilities of its decisions, not computed yet."""
-        return lazy.predict_pmf(mixture, X)
+        return lazily(lambda number, X: mixture.predict_pmf(X), X, columns=2)
 
     @staticmethod
     def score(mixture: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return its expected accuracy."""
-        return lazy.score(mixture, X, y, sample_weight)
+
+        def part(X: Any, y: Any, weight: Any) -> tuple[float, float]:
+            total = float(len(y) if weight is None else np.sum(weight))
+            # A part without anybody, or without weight, counts for nothing.
+            return (mixture.score(X, y, weight) * total if total > 0 else 0.0), total
+
+        parts = computed(part, X, y, sample_weight, names=("y", "sample_weight"))
+        return sum(right for right, _ in parts) / sum(total for _, total in parts)
 
     @staticmethod
     def decide(classifier: Any, X: Any, classes: NDArray) -> Any:
         """Return the decisions of one classifier, as labels, not computed yet."""
-        return lazy.decide(classifier, X, classes)
+
+        def decided(number: int, X: Any) -> Any:
+            (selected,) = decisions([classifier], X)
+            return classes[selected.astype(np.intp)]
+
+        return lazily(decided, X, dtype=classes.dtype)
 
     def refit(self, learner: Any, threshold: str = "learner", cv: Any = None) -> Oracle:
         """Return the oracle that trains the learner where the rows are."""
         folds = 1 if cv is None else _read_folds(cv)
-        return self._before(ShardOracle(self._last(learner), self.shards, threshold, folds))
+        return self._behind(ShardOracle(self._last(learner), self.shards, threshold, folds))
 
     def plugin(self, learner: Any, cv: Any = 5, aware: bool = False) -> Oracle:
         """Return the oracle that learns probabilities once."""
@@ -134,7 +144,15 @@ class DaskEngine:
                 "the plug-in oracle got utilities or constraint_weights=False; it expects one "
                 "weight per person. Use oracle='refit'."
             )
-        return self._before(ShardPluginOracle(self._last(learner), self.shards, _read_folds(cv)))
+        return self._behind(ShardPluginOracle(self._last(learner), self.shards, _read_folds(cv)))
+
+    def _last(self, learner: Any) -> Any:
+        """Return what is trained on the rows of the shards."""
+        return learner if self.transformer is None else learner[-1]
+
+    def _behind(self, oracle: Oracle) -> Oracle:
+        """Return an oracle whose classifiers take rows from before the transformer."""
+        return oracle if self.transformer is None else TransformedOracle(oracle, self.transformer)
 
     def candidates(self, classifiers: Sequence[Any]) -> Oracle:
         """Return the exact oracle over fitted classifiers."""
@@ -142,34 +160,31 @@ class DaskEngine:
 
     def shares(self, classifiers: Sequence[Any]) -> Array:
         """Return the selected share of each cell for every classifier, of shape (P, C)."""
-        return self._total(selected_by, classifiers)
+        return self._total(selected_by, list(classifiers)) / self.cells.total_weight
 
     def disagreement(self, classifiers: Sequence[Any]) -> Array:
         """Return the share of the rows on which each two decide differently, of shape (P, P)."""
-        return self._total(disagreement_of, classifiers)
+        return self._total(disagreement_of, list(classifiers)) / self.cells.total_weight
 
     def divided(self, classifiers: Sequence[Any], mixtures: Sequence[NDArray]) -> Array:
         """Return for each mixture, numbers of classifiers, the share that its members divide on."""
-        return self._total(divided_of, classifiers, mixtures)
-
-    def _total(self, function: Any, classifiers: Sequence[Any], *args: Any) -> Array:
-        """Return the sum over the shards of what classifiers do there, as a share of all."""
-        after = list(classifiers)
-        if self.transformer is not None:
-            after = [after_transform(classifier) for classifier in classifiers]
-        return self.shards.total(function, after, *args) / self.cells.total_weight
+        both = list(classifiers), list(mixtures)
+        return self._total(divided_of, both) / self.cells.total_weight
 
     def tally(self, mixture: Any) -> Tally:
         """Return how often a randomized classifier selects, summed by cell."""
         total = self.cells.total_weight
-        if self.transformer is not None:
-            members = [after_transform(member) for member in mixture.members]
-            mixture = type(mixture)(members, mixture.weights, mixture.classes_)
         if not self.cells.is_plain:
-            return Tally(self.cells, self.shards.total(expected_of, mixture) / total, None)
-        s, w2h, w2hh = self.shards.total(tally_of, mixture)
+            return Tally(self.cells, self._total(expected_of, mixture) / total, None)
+        s, w2h, w2hh = self._total(tally_of, mixture)
         squares = self.cells.square, w2h / total**2, w2hh / total**2
         return Tally(self.cells, s / total, squares)
+
+    def _total(self, function: Any, model: Any) -> Any:
+        """Return the sum over all rows, as they were passed: so does a user call the model."""
+        if self._before is None:
+            return self.shards.total(function, model)
+        return self.shards.total_of_rows(self._before, function, model)
 
     def columns(self) -> list[str]:
         """Return the kind of table, and the names and types of its columns."""
@@ -183,13 +198,27 @@ class DaskEngine:
         """Return one: a fit is spread over all workers."""
         return 1
 
-    def _last(self, learner: Any) -> Any:
-        """Return what is trained on the rows of the shards."""
-        return learner if self.transformer is None else learner[-1]
 
-    def _before(self, oracle: Oracle) -> Oracle:
-        """Return an oracle whose classifiers take rows from before the transformer."""
-        return oracle if self.transformer is None else TransformedOracle(oracle, self.transformer)
+def is_frozen_pipeline(estimator: Any) -> bool:
+    """Whether all steps before the learner are frozen transformers.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> scaler = StandardScaler().fit([[0.0], [1.0]])
+    >>> is_frozen_pipeline(Pipeline([("s", FrozenEstimator(scaler)), ("l", LogisticRegression())]))
+    True
+    >>> is_frozen_pipeline(Pipeline([("s", scaler), ("l", LogisticRegression())]))
+    False
+    """
+    return isinstance(estimator, Pipeline) and all(
+        isinstance(step, FrozenEstimator) for _, step in estimator.steps[:-1]
+    )
+
+
+def _transformed(X: Any, transformer: Any) -> Any:
+    """Return a Dask collection after a fitted transformer, not computed yet."""
+    width = len(transformer.get_feature_names_out())
+    return lazily(lambda number, X: Guard()(transformer.transform, X), X, columns=width)
 
 
 def _read_folds(cv: Any) -> int:

@@ -12,37 +12,32 @@ from equipoise.engines.dask.cuts import best_threshold
 from equipoise.engines.dask.shard import Shard, Task, cost_sums, selected_by, selected_out_of_fold
 from equipoise.engines.dask.shards import Shards
 from equipoise.engines.dask.trainers import ShardTrainer, trainer_kind
-from equipoise.game.pool import Response
+from equipoise.game.rounds import Oracle, Response
 from equipoise.oracles.cell_probabilities import (
     CellGroups,
     CellProbabilities,
     ClassProbabilities,
     OneAgainstRest,
 )
-from equipoise.oracles.deployment import check_probabilities, check_shares
-from equipoise.oracles.learners import constant_classifier
-from equipoise.oracles.plugin import PluginClassifier
+from equipoise.oracles.decisions import (
+    PluginClassifier,
+    TransformedClassifier,
+    check_probabilities,
+    check_shares,
+)
 from equipoise.oracles.thresholds import (
     ThresholdedClassifier,
     is_tuned,
     learner_of,
-    read_threshold,
 )
+from equipoise.oracles.trainers import constant_classifier
 
 
 class ShardOracle:
     """Best_h over shards: fit the learner where the rows are.
 
-    Parameters
-    ----------
-    estimator : classifier
-        See `trainer_kind`.
-    shards : Shards
-    threshold : "auto", "tuned" or "learner"
-        As for `equipoise.oracles.refit.RefitOracle`.
-    n_folds : int, default=1
-        Two or more measure shares out of fold, as
-        `equipoise.oracles.cross_fit.CrossFittedOracle` does.
+    The parameters are those of `equipoise.oracles.refit.RefitOracle`; two or more folds measure
+    shares out of fold, as `equipoise.oracles.cross_fit.CrossFittedOracle` does.
     """
 
     exact = False
@@ -51,7 +46,7 @@ class ShardOracle:
         self, estimator: Any, shards: Shards, threshold: str = "learner", n_folds: int = 1
     ) -> None:
         self.shards, self.n_folds = shards, n_folds
-        self.threshold = read_threshold(threshold)
+        self.threshold = threshold
         self.out_of_fold = n_folds > 1
         self._trainer: ShardTrainer = trainer_kind(estimator)(estimator, shards)
 
@@ -98,13 +93,6 @@ class ShardPluginOracle:
     """The plug-in oracle over shards; see `equipoise.oracles.plugin.PluginOracle`.
 
     Groups beyond two are told apart one against the rest. Folds are dealt by row number.
-
-    Parameters
-    ----------
-    estimator : classifier
-        As for `ShardOracle`, with ``predict_proba``.
-    shards : Shards
-    n_folds : int, default=5
     """
 
     exact, out_of_fold = False, True
@@ -112,9 +100,8 @@ class ShardPluginOracle:
     def __init__(self, estimator: Any, shards: Shards, n_folds: int = 5) -> None:
         self.shards, self._table = shards, CellGroups(shards.cells)
         trainer = trainer_kind(estimator)(estimator, shards)
-        folds = [self._learn(trainer, n_folds, fold) for fold in range(n_folds)]
+        self._folds = [self._learn(trainer, n_folds, fold) for fold in range(n_folds)]
         self.deployed = self._learn(trainer, n_folds, -1)
-        self._folds = folds
         self._probabilities: list[Any] | None = None
 
     def best_response(self, costs: Array) -> Response:
@@ -175,3 +162,21 @@ def _probabilities(shard: Shard, models: Sequence[CellProbabilities]) -> Array:
 
 def _selected(shard: Shard, classifier: PluginClassifier, probabilities: Array) -> Array:
     return shard.count(classifier.select(probabilities))
+
+
+class TransformedOracle:
+    """The answers of an oracle over transformed rows, as classifiers of rows as they were."""
+
+    def __init__(self, oracle: Oracle, transformer: Any) -> None:
+        self.oracle, self.transformer = oracle, transformer
+        self.exact, self.out_of_fold = oracle.exact, oracle.out_of_fold
+
+    def best_response(self, costs: Array) -> Response:
+        """Return the inner oracle's classifier, behind the transformer."""
+        classifier, s = self.oracle.best_response(costs)
+        return Response(TransformedClassifier(self.transformer, classifier), s)
+
+    def start_from(self, classifier: Any) -> None:
+        """Let learners that can start from a solution start from this one."""
+        before = isinstance(classifier, TransformedClassifier)
+        self.oracle.start_from(classifier.classifier if before else classifier)

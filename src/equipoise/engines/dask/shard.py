@@ -18,8 +18,7 @@ from scipy.sparse import issparse
 
 from equipoise.cells.codes import add_up, count_selected, look_up
 from equipoise.cells.layered import LayerSums, layer_sums
-from equipoise.cells.rows import Cells
-from equipoise.cells.table import Array, CellTable, weighted_labels
+from equipoise.cells.table import Array, Cells, CellTable, weighted_labels
 from equipoise.exceptions import EmptyCellWarning
 from equipoise.oracles.agreement import disagreement, divided
 from equipoise.oracles.decisions import decisions
@@ -32,32 +31,23 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Task(NamedTuple):
-    """What a learner is to learn: the label and the weight of each cell, by `CellTable.relabel`.
-
-    Attributes
-    ----------
-    label : array of shape (C,)
-        0 or 1.
-    weight : array of shape (C,)
-        To be multiplied by a row's own.
-    n_folds, left_out : int
-        Rows of the fold ``left_out`` of ``n_folds`` weigh nothing; -1 leaves none out.
-    costs : array of shape (layers x C,), or None
-        Where rows count in more than one way, what they cost, layer by layer. Label and weight are
-        then those of two kinds of rows: those that are to be selected, and all others.
-    """
+    """What a learner is to learn: the label and the weight of each cell, by `CellTable.relabel`."""
 
     label: NDArray[np.int64]
-    weight: Array
+    weight: Array  #: To be multiplied by a row's own.
+    #: Rows of the fold ``left_out`` of ``n_folds`` weigh nothing; -1 leaves none out.
     n_folds: int = 1
     left_out: int = -1
+    #: Where rows count in more than one way, what they cost, layer by layer. Label and weight are
+    #: then those of two kinds of rows: those that are to be selected, and all others.
     costs: Array | None = None
 
     def labels(self, cells: CellTable) -> set[int]:
         """Return the labels that some weight has."""
-        if self.costs is not None:
-            return set(self.label[self.weight > 0].tolist())
-        return set(self.label[(self.weight > 0) & (cells.mass > 0)].tolist())
+        used = self.weight > 0
+        if self.costs is None:
+            used &= cells.mass > 0
+        return set(self.label[used].tolist())
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,30 +74,15 @@ class Combinations:
 
 @dataclass(frozen=True, eq=False)
 class Shard:
-    """Rows of one partition, sorted into the cells of all.
-
-    Parameters
-    ----------
-    X : table of n rows
-    code : array of shape (n,)
-        The cell of each row.
-    weight : array of shape (n,), or None
-        None means that all rows weigh one.
-    start : int
-        The number of its first row among all rows.
-    n_cells : int
-    factors : tuple of arrays of shape (n,)
-        For each layer, what a row adds to its cell when it is selected, where rows count in more
-        than one way.
-    sums : LayerSums, or None
-        What these rows add to the table of layers.
-    """
+    """Rows of one partition, sorted into the cells of all."""
 
     X: Any
-    code: NDArray[np.integer]
-    weight: Array | None
-    start: int
+    code: NDArray[np.integer]  #: The cell of each row.
+    weight: Array | None  #: None means that all rows weigh one.
+    start: int  #: The number of its first row among all rows.
     n_cells: int
+    #: Where rows count in more than one way: for each layer, what a row adds to its cell when it is
+    #: selected, and what these rows add to the table of layers.
     factors: tuple[Array, ...] = ()
     sums: LayerSums | None = None
 
@@ -244,38 +219,52 @@ def digest_of(shard: Shard) -> bytes:
     return digest.digest()
 
 
-def selected_by(shard: Shard, classifiers: Sequence[Any]) -> Array:
-    """Return the weight that each classifier selects in each cell, shape (P, C)."""
+def selected_by(shard: Shard, classifiers: Sequence[Any], X: Any = None) -> Array:
+    """Return the weight that each classifier selects in each cell, shape (P, C).
+
+    ``X`` are the rows as they were passed, where those of the shard have been transformed.
+    """
     if not len(shard):
         return np.array([shard.count(np.zeros(0, bool)) for _ in classifiers])
-    return np.array([shard.count(h) for h in decisions(classifiers, shard.X)])
+    rows = shard.X if X is None else X
+    return np.array([shard.count(h) for h in decisions(classifiers, rows)])
 
 
-def disagreement_of(shard: Shard, classifiers: Sequence[Any]) -> Array:
+def disagreement_of(shard: Shard, classifiers: Sequence[Any], X: Any = None) -> Array:
     """Return the weight of the rows on which each two classifiers decide differently, (P, P)."""
     if not len(shard):
         return np.zeros((len(classifiers), len(classifiers)))
-    return disagreement(classifiers, shard.X, shard.row_weights())
+    return disagreement(classifiers, shard.X if X is None else X, shard.row_weights())
 
 
-def divided_of(shard: Shard, classifiers: Sequence[Any], mixtures: Sequence[NDArray]) -> Array:
-    """Return for each mixture the weight of the rows that its members do not decide alike."""
+def divided_of(shard: Shard, both: tuple[list[Any], list[NDArray]], X: Any = None) -> Array:
+    """Return for each mixture the weight of the rows that its members do not decide alike.
+
+    ``both`` are the classifiers, and the numbers of those that each mixture has.
+    """
+    classifiers, mixtures = both
     if not len(shard):
         return np.zeros(len(mixtures))
-    return divided(classifiers, shard.X, shard.row_weights(), mixtures)
+    return divided(classifiers, shard.X if X is None else X, shard.row_weights(), mixtures)
 
 
-def tally_of(shard: Shard, mixture: Any) -> Array:
+def tally_of(shard: Shard, mixture: Any, X: Any = None) -> Array:
     """Return sums over cells of w h, w^2 h and w^2 h^2, h being how often Q selects."""
-    h = mixture.predict_pmf(shard.X)[:, 1] if len(shard) else np.zeros(0)
+    h = _expected(shard, mixture, X)
     w = np.ones(len(shard)) if shard.weight is None else shard.weight
     each = (w * h, w**2 * h, w**2 * h**2)
     return np.array([add_up(shard.code, shard.n_cells, values) for values in each])
 
 
-def expected_of(shard: Shard, mixture: Any) -> Array:
+def expected_of(shard: Shard, mixture: Any, X: Any = None) -> Array:
     """Return the weight that a mixture selects in expectation, layer by layer."""
-    return shard.count(mixture.predict_pmf(shard.X)[:, 1] if len(shard) else np.zeros(0))
+    return shard.count(_expected(shard, mixture, X))
+
+
+def _expected(shard: Shard, mixture: Any, X: Any) -> Array:
+    if not len(shard):  # many learners refuse to decide about nobody
+        return np.zeros(0)
+    return mixture.predict_pmf(shard.X if X is None else X)[:, 1]
 
 
 def selected_out_of_fold(shard: Shard, classifiers: Sequence[Any]) -> Array:

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.cells.codes import factorize
 from equipoise.cells.layered import LayeredTable, LayerSums
 from equipoise.cells.table import CellTable
-from equipoise.engines.dask.collections import Partition, example_of, split
+from equipoise.engines.dask.collections import example_of, split
 from equipoise.engines.dask.retry import gather, retry
 from equipoise.engines.dask.shard import (
     Combinations,
@@ -20,31 +19,17 @@ from equipoise.engines.dask.shard import (
     layer_sums_of,
     read_partition,
 )
+from equipoise.rows.fingerprint import hash_people
 from equipoise.rows.people import People
-from equipoise.rows.validation import LEAST_SHARE
+from equipoise.rows.validation import LEAST_SHARE, read_labels
 
 
 class Shards:
     """The rows of Dask collections, read once and kept by the workers.
 
     Cells are numbered once; from then on tables of the size of the cells go out and come back, and
-    no row moves. What is lost with a worker is read again from its source.
-
-    Parameters
-    ----------
-    people : People
-        Of Dask collections.
-    dtype : dtype, optional
-        Keep features as arrays of this type; by default as they come.
-    constraint_weights : bool, default=True
-        Whether sample weights enter the constraints, or the error only.
-
-    Attributes
-    ----------
-    cells : CellTable
-    classes : array of two labels
-    example : table without rows
-        Names and number of the features.
+    no row moves. What is lost with a worker is read again from its source. Features are kept as
+    arrays of a ``dtype``, by default as they come.
     """
 
     def __init__(
@@ -53,45 +38,30 @@ class Shards:
         self.client = current_client()
         self.cells: CellTable
         self.example = example_of(people.X)
-        parts = split(
-            people.X,
-            people.y,
-            people.sensitive_features,
-            people.control_features,
-            people.sample_weight,
-            people.utilities,
-        )
+        groups = people.sensitive_features, people.control_features
+        parts = split(people.X, people.y, *groups, people.sample_weight, people.utilities)
         by_head = not constraint_weights and people.sample_weight is not None
-        self._read(list(map(Partition._make, parts)), dtype, by_head)
+        self._read(parts, dtype, by_head)
         if by_head or people.utilities is not None:
             sums = LayerSums.of_parts(self.map(layer_sums_of), self.cells.total_weight)
             self.cells = self.cells.as_kind(LayeredTable, **sums._asdict())
 
-    def _read(self, partitions: list[Partition], dtype: Any, by_head: bool) -> None:
+    def _read(self, partitions: list[tuple[Any, ...]], dtype: Any, by_head: bool) -> None:
         from dask import delayed
 
-        client = self.client
-        rows = client.persist(
-            [delayed(read_partition, pure=False)(i, *part) for i, part in enumerate(partitions)]
-        )
-        tables = retry(
-            client,
-            "reading the data",
-            lambda limit: gather(
-                client, client.compute([delayed(combinations_of)(part) for part in rows]), limit
-            ),
-        )
+        client, called = self.client, delayed(read_partition, pure=False)
+        rows = client.persist([called(i, *part) for i, part in enumerate(partitions)])
+        tables = _computed(client, "reading the data", combinations_of, [(part,) for part in rows])
         self.cells, self.classes, codes = _merge(tables)
         self.sizes = [int(table.count.sum()) for table in tables]
         mean = self.cells.total_weight / len(self) if by_head else None
         starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(int)
-        shards = client.persist(
-            [
-                delayed(encode, pure=False)(part, code, int(start), self.cells.n_cells, dtype, mean)
-                for part, code, start in zip(rows, codes, starts, strict=True)
-            ]
-        )
-        self.futures = client.compute(shards)
+        called, C = delayed(encode, pure=False), self.cells.n_cells
+        shards = [
+            called(part, code, int(start), C, dtype, mean)
+            for part, code, start in zip(rows, codes, starts, strict=True)
+        ]
+        self.futures = client.compute(client.persist(shards))
         self.wait()
 
     def __len__(self) -> int:
@@ -115,20 +85,27 @@ class Shards:
 
         ``each`` holds further arguments, one list for all shards each.
         """
-        name = function.__name__.replace("_", " ").strip()
-        return retry(self.client, name, lambda limit: self._map(limit, function, args, each))
 
-    def _map(self, limit: float, function: Any, args: Any, each: Sequence[Any]) -> list[Any]:
-        submit = self.client.submit
-        tasks = [
-            submit(function, future, *args, *own, pure=False)
-            for future, *own in zip(self.futures, *each, strict=True)
-        ]
-        return gather(self.client, tasks, limit)
+        def run(limit: float) -> list[Any]:
+            tasks = [
+                self.client.submit(function, future, *args, *own, pure=False)
+                for future, *own in zip(self.futures, *each, strict=True)
+            ]
+            return gather(self.client, tasks, limit)
+
+        return retry(self.client, function.__name__.replace("_", " ").strip(), run)
 
     def total(self, function: Callable[..., Any], *args: Any) -> Any:
         """Return the sum over all shards, in their order."""
         return sum(self.map(function, *args))
+
+    def total_of_rows(self, rows: Sequence[Any], function: Callable[..., Any], model: Any) -> Any:
+        """Return the sum of ``function(shard, model, rows)``, given delayed rows of each shard."""
+        from dask import delayed
+
+        shared = delayed(model, traverse=False)
+        each = [(shard, shared, X) for shard, X in zip(self.futures, rows, strict=True)]
+        return sum(_computed(self.client, "deciding about the rows", function, each))
 
     def placed(self) -> dict[str, list[int]]:
         """Return the numbers of the shards that each worker holds, each shard once."""
@@ -145,18 +122,10 @@ class Shards:
         return dict(sorted(places.items(), key=lambda place: place[1][0]))
 
 
-def _merge(
-    tables: Sequence[Combinations],
-) -> tuple[CellTable, NDArray, list[NDArray[np.integer]]]:
+def _merge(tables: Sequence[Combinations]) -> tuple[CellTable, NDArray, list[NDArray]]:
     """Number the cells of all partitions; return them, the classes and the codes of each part."""
     y = np.concatenate([np.asarray(table.y, dtype=object) for table in tables])
-    labels, classes = factorize(_plain(y))
-    if len(classes) != 2:
-        shown = ", ".join(map(repr, classes[:4].tolist())) + (", ..." if len(classes) > 4 else "")
-        raise ValueError(
-            f"Only binary classification is supported. y has {len(classes)} classes ({shown}); "
-            "expected two."
-        )
+    labels, classes = read_labels(_plain(y), len(y))
     names = [(list(table.sensitive), list(table.control)) for table in tables]
     if any(name != names[0] for name in names):
         raise ValueError(
@@ -191,6 +160,39 @@ def _plain(values: NDArray) -> NDArray:
     if kinds <= {bool} or kinds <= {int, float}:
         return np.array(values.tolist())
     return values
+
+
+class DaskHashes:
+    """The hashes of the rows of Dask collections: eight bytes a row, on the workers.
+
+    They are of the rows as they were passed, before any transformer, so that a table in memory has
+    the same ones.
+    """
+
+    def __init__(self, people: People, classes: NDArray) -> None:
+        from dask import delayed
+
+        self.client, called = current_client(), delayed(hash_people, pure=False)
+        parts = split(people.X, people.y)
+        self._parts = self.client.persist([called(X, y, classes[1]) for X, y in parts])
+
+    def map(self, function: Callable[..., Any], *args: Any) -> list[Any]:
+        """Return ``function(hashes, *args)`` for each partition, run where it is."""
+        each = [(part, *args) for part in self._parts]
+        return _computed(self.client, "comparing rows", function, each)
+
+
+def _computed(
+    client: Any, what: str, function: Callable[..., Any], each: Sequence[tuple[Any, ...]]
+) -> list[Any]:
+    """Return ``function(*args)`` for each of some delayed arguments, run where they are."""
+    from dask import delayed
+
+    def run(limit: float) -> list[Any]:
+        tasks = [delayed(function, pure=False)(*args) for args in each]
+        return gather(client, client.compute(tasks), limit)
+
+    return retry(client, what, run)
 
 
 def current_client() -> Any:

@@ -12,16 +12,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from equipoise.oracles.trainers.base import CachedScores, Trained, Trainer
+from equipoise.oracles.trainers.base import (
+    PlainTrainer,
+    Trained,
+    Trainer,
+    WarmStartTrainer,
+    constant_classifier,
+)
 from equipoise.oracles.trainers.lightgbm_bins import LightGBMTrainer
 from equipoise.oracles.trainers.pipeline_head import PipelineTrainer
-from equipoise.oracles.trainers.plain import PlainTrainer
-from equipoise.oracles.trainers.warm_start import WarmStartTrainer
-from equipoise.oracles.trainers.xgboost_bins import XGBoostTrainer
-from equipoise.oracles.trainers.xgboost_disk import XGBoostDiskTrainer
+from equipoise.oracles.trainers.xgboost_bins import XGBoostDiskTrainer, XGBoostTrainer
 from equipoise.rows.parquet import ParquetRows
 
-__all__ = ["CachedScores", "PlainTrainer", "Trained", "Trainer", "choose_trainer"]
+__all__ = ["PlainTrainer", "Trained", "Trainer", "choose_trainer", "constant_classifier"]
 
 #: The first that suits the learner trains it; the last one suits all.
 _IN_MEMORY: tuple[type[Trainer], ...] = (
@@ -56,7 +59,7 @@ def choose_trainer(estimator: Any, X: Any, weight_parameter: str) -> Trainer:
     'WarmStartTrainer'
     """
     for kind in _ON_DISK if isinstance(X, ParquetRows) else _IN_MEMORY:
-        if kind.suits(estimator, X):
+        if kind.learner in ("", type(estimator).__name__) and kind.suits(estimator, X):
             return kind(estimator, X, weight_parameter)
     raise TypeError(
         f"estimator is {type(estimator).__name__} but X is rows on disk (ParquetRows). "

@@ -11,9 +11,12 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
 
 from equipoise.cells.table import Array
-from equipoise.oracles.read_only import Guard
+from equipoise.oracles.thresholds import Guard
 
 
 @dataclass(frozen=True)
@@ -29,11 +32,14 @@ class Trained:
         classifier itself, the last step of a pipeline, or `CachedScores`.
     rows : table of n rows
         What ``local`` takes.
+    selected : array of n bools, or None
+        Whom the classifier selects of them, where that is known.
     """
 
     classifier: Any
     local: Any
     rows: Any
+    selected: NDArray[np.bool_] | None = None
 
 
 class Trainer(ABC):
@@ -47,6 +53,8 @@ class Trainer(ABC):
         The name under which ``estimator.fit`` takes weights.
     """
 
+    #: The class of the learners that it is for; empty: of any.
+    learner: ClassVar[str] = ""
     #: Whether later fits use what earlier ones made.
     caches: ClassVar[bool] = False
 
@@ -126,6 +134,11 @@ class CachedScores:
         return self._decisions
 
 
+def constant_classifier(label: int) -> DummyClassifier:
+    """Return a classifier that decides the same for everybody."""
+    return DummyClassifier(strategy="constant", constant=label).fit(np.zeros((2, 1)), [0, 1])
+
+
 def is_binnable(X: Any) -> bool:
     """Whether X is a table that boosting libraries put into bins themselves.
 
@@ -144,3 +157,72 @@ def has_fixed_seed(estimator: Any) -> bool:
     """Whether the learner draws from a seed, or from its default one, and not from a generator."""
     seed = getattr(estimator, "random_state", None)
     return seed is None or isinstance(seed, (int, np.integer))
+
+
+class PlainTrainer(Trainer):
+    """Clone the learner, fit it, ask it about the rows: right for every learner."""
+
+    @classmethod
+    def suits(cls, estimator: Any, X: Any) -> bool:
+        """Return True: nothing is assumed of the learner."""
+        return True
+
+    def fit(self, label: NDArray, weight: Array) -> Trained:
+        """Fit a clone of the learner."""
+
+        def train(X: Any, label: NDArray, weight: Array) -> Any:
+            classifier = clone(self.estimator, safe=False)
+            classifier.fit(X, label, **{self.weight_parameter: weight})
+            return classifier
+
+        classifier = self._guard(train, self.X, label, weight)
+        return Trained(classifier, classifier, self.X)
+
+
+#: Solvers that can be started anywhere and draw nothing at random.
+_SOLVERS = ("lbfgs", "newton-cg", "newton-cholesky")
+
+
+class WarmStartTrainer(Trainer):
+    """Start each fit from the solution that was named last.
+
+    The problem is convex: a warm start reaches the same solution as a cold one, up to the
+    solver's own tolerance. The start is named from outside, by the pool, and not simply the last
+    solution, so that a fit that was interrupted and resumed finds what an undisturbed one finds.
+    """
+
+    learner = "LogisticRegression"
+
+    def __init__(self, estimator: Any, X: Any, weight_parameter: str) -> None:
+        super().__init__(estimator, X, weight_parameter)
+        self._start: tuple[NDArray, NDArray] | None = None
+
+    @classmethod
+    def suits(cls, estimator: Any, X: Any) -> bool:
+        """Whether the learner has a solver that can be started anywhere.
+
+        >>> WarmStartTrainer.suits(LogisticRegression(), None)
+        True
+        >>> WarmStartTrainer.suits(LogisticRegression(solver="saga"), None)
+        False
+        """
+        return type(estimator) is LogisticRegression and estimator.solver in _SOLVERS
+
+    def start_from(self, classifier: Any) -> None:
+        """Start all later fits from the solution of this one."""
+        if isinstance(classifier, LogisticRegression):
+            self._start = classifier.coef_, classifier.intercept_
+
+    def fit(self, label: NDArray, weight: Array) -> Trained:
+        """Fit a clone of the learner, from the start if there is one."""
+
+        def train(X: Any, label: NDArray, weight: Array) -> Any:
+            classifier = clone(self.estimator).set_params(warm_start=True)
+            if self._start is not None:
+                # scikit-learn starts from these two.
+                classifier.coef_, classifier.intercept_ = (part.copy() for part in self._start)
+            classifier.fit(X, label, **{self.weight_parameter: weight})
+            return classifier.set_params(warm_start=self.estimator.warm_start)
+
+        classifier = self._guard(train, self.X, label, weight)
+        return Trained(classifier, classifier, self.X)

@@ -18,11 +18,11 @@ from equipoise.cells.table import Array
 from equipoise.oracles.trainers.base import (
     CachedScores,
     CachingTrainer,
+    PlainTrainer,
     Trained,
     has_fixed_seed,
     is_binnable,
 )
-from equipoise.oracles.trainers.plain import PlainTrainer
 
 #: Parameters beyond those of the signature under which the path was checked to change nothing.
 _KNOWN_EXTRAS = {"verbose", "verbosity", "max_bin", "deterministic", "force_row_wise"}
@@ -37,6 +37,8 @@ class LightGBMTrainer(CachingTrainer):
     training rows come from the booster, which has them anyway, unless features are bundled: then
     the booster's are not quite those of its trees.
     """
+
+    learner = "LGBMClassifier"
 
     @classmethod
     def suits(cls, estimator: Any, X: Any) -> bool:

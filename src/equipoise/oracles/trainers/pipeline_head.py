@@ -35,6 +35,8 @@ class PipelineTrainer(CachingTrainer):
     The members are pipelines that share the fitted transformers.
     """
 
+    learner = "Pipeline"
+
     def __init__(self, estimator: Any, X: Any, weight_parameter: str) -> None:
         super().__init__(estimator, X, weight_parameter)
         self._start: Any = None

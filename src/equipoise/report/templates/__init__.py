@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from importlib.resources import files
+from inspect import getmembers, isfunction
 from typing import TYPE_CHECKING, Any
 
 from equipoise.report import chart, text
@@ -27,24 +28,12 @@ def page_template() -> Template:
     """Return the template of the page; whatever it shows is escaped."""
     environment = _environment(autoescape=True)
     names = "RATES", "DECISION_RATES", "RATE_NAMES", "RATE_MEANINGS", "NOT_PROMISED"
-    environment.globals |= {name: getattr(text, name) for name in names}
-    environment.filters |= {
-        function.__name__: function
-        for function in (
-            chart.point_summary,
-            text.bound,
-            text.bound_verdict,
-            text.decimal,
-            text.estimate,
-            text.facts_of_making,
-            text.findings,
-            text.group_name,
-            text.interval,
-            text.percent,
-            text.point_title,
-            text.shares_of_data,
-            text.verdict,
-        )
+    environment.globals |= {name: getattr(text, name) for name in names} | {"asset": asset}
+    environment.filters |= {  # every function that these modules define
+        name: function
+        for module in (text, chart)
+        for name, function in getmembers(module, isfunction)
+        if function.__module__ == module.__name__
     }
     environment.filters |= {
         "on_track": lambda share: f"{100 * min(max(share, 0.0), 1.0):.2f}%",

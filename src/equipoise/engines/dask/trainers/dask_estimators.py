@@ -20,12 +20,6 @@ class DaskEstimatorTrainer:
 
     An ``LGBMClassifier`` is trained as the latter. What is returned is a classifier of the
     library's own kind without Dask, that predicts anywhere.
-
-    Parameters
-    ----------
-    estimator : classifier
-    shards : Shards
-        With features as arrays of floats.
     """
 
     dtype = np.float32
@@ -56,24 +50,18 @@ class DaskEstimatorTrainer:
         from dask import delayed
 
         self.shards.wait()
-        rows = list(zip(self.shards.futures, self.shards.sizes, strict=True))
-        d, given = self.shards.example.shape[1], []
-        for take, shape, dtype in (
-            (_features, (d,), self.dtype),
-            (_labels, (), np.int64),
-            (_weights, (), np.float64),
-        ):
-            blocks = [
-                da.from_delayed(delayed(take)(shard, task), (n, *shape), dtype=dtype)
-                for shard, n in rows
-                if n
-            ]
-            given.append(da.concatenate(blocks, axis=0))
+        rows = [(f, n) for f, n in zip(self.shards.futures, self.shards.sizes, strict=True) if n]
+
+        def gathered(take: Any, dtype: Any, *shape: int) -> Any:
+            take = delayed(take)
+            blocks = [da.from_delayed(take(f, task), (n, *shape), dtype=dtype) for f, n in rows]
+            return da.concatenate(blocks, axis=0)
+
         learner = clone(self.estimator)
         learner.client = self.shards.client
-        X, y, weight = given
-        learner.fit(X, y, sample_weight=weight)
-        return _local(learner)
+        X = gathered(_features, self.dtype, self.shards.example.shape[1])
+        y, weight = gathered(_labels, np.int64), gathered(_weights, np.float64)
+        return _local(learner.fit(X, y, sample_weight=weight))
 
 
 def _local(learner: Any) -> Any:

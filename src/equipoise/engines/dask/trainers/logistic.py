@@ -23,13 +23,6 @@ class LogisticTrainer:
 
     An iteration sends the coefficients out and brings back a sum of d x d numbers; the objective is
     scikit-learn's, and its minimum is found to more digits than scikit-learn's default asks for.
-
-    Parameters
-    ----------
-    estimator : LogisticRegression
-        With the default penalty (or none) and no class weights.
-    shards : Shards
-        With features as arrays of floats.
     """
 
     dtype = np.float64
@@ -40,7 +33,7 @@ class LogisticTrainer:
 
     @staticmethod
     def suits(estimator: Any) -> bool:
-        """Whether the learner is a logistic regression with the settings above.
+        """Whether it is a logistic regression, of the default penalty or none, with equal classes.
 
         >>> from sklearn.linear_model import LogisticRegression
         >>> LogisticTrainer.suits(LogisticRegression(C=0.1))

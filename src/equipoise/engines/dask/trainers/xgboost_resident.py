@@ -18,7 +18,7 @@ from equipoise.engines.dask.retry import gather, retry
 from equipoise.engines.dask.shard import Shard, Task
 from equipoise.engines.dask.shards import Shards
 from equipoise.engines.dask.trainers.tracker import start_tracker, stop_tracker
-from equipoise.oracles.trainers.xgboost_bins import has_known_settings, with_trees
+from equipoise.oracles.trainers.xgboost_bins import batch_iterator, has_known_settings, with_trees
 
 #: A partition tells this many quantiles of a feature for every bin that is asked for.
 _FINER = 8
@@ -32,13 +32,6 @@ class ResidentTrainer:
     The cuts come from quantiles of all partitions, so trees do not depend on how many workers there
     are or which of them hold which rows. Training is XGBoost's own, histograms being added up by
     ``xgboost.collective``.
-
-    Parameters
-    ----------
-    estimator : XGBClassifier
-        Of plain settings, see `equipoise.oracles.trainers.xgboost_bins.has_known_settings`.
-    shards : Shards
-        With features as arrays of floats.
     """
 
     dtype = np.float32
@@ -227,34 +220,13 @@ def resident(shards: list[Shard], numbers: tuple[int, ...], bins: Bins, threads:
         if len(tables) == 1:
             data = xgboost.QuantileDMatrix(tables[0], ref=reference, **common, **names)
         else:
-            data = xgboost.QuantileDMatrix(_batches(tables, names), ref=reference, **common)
+            batches = batch_iterator(lambda: iter(tables), names)
+            data = xgboost.QuantileDMatrix(batches, ref=reference, **common)
         kept = numbers, data
     _resident[bins.name] = kept  # the last of the dictionary
     while len(_resident) > _KEPT:
         del _resident[next(iter(_resident))]
     return kept[1]
-
-
-def _batches(tables: list[Array], names: dict[str, Any]) -> Any:
-    import xgboost
-
-    class Batches(xgboost.DataIter):
-        """Hands over one table after the other."""
-
-        def __init__(self) -> None:
-            self.left = iter(tables)
-            super().__init__()
-
-        def next(self, input_data: Any) -> bool:
-            table = next(self.left, None)
-            if table is not None:
-                input_data(data=table, **names)
-            return table is not None
-
-        def reset(self) -> None:
-            self.left = iter(tables)
-
-    return Batches()
 
 
 def meet(client: Any, n_workers: int) -> dict[str, Any]:

@@ -1,0 +1,57 @@
+"""The people of one day, read as those of a fit were; nobody needs to be of every group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import _num_samples
+
+from equipoise.cells.table import Array
+from equipoise.rows.fingerprint import add_hashes, hash_people
+from equipoise.rows.hashing import hash_bits
+from equipoise.rows.validation import check_length, read_columns
+
+
+def two_valued(values: NDArray, n: int, name: str, classes: NDArray) -> Array:
+    """Return labels as 0 and 1."""
+    check_length(len(values), n, name)
+    favourable = values == classes[1]
+    strange = ~(favourable | (values == classes[0]))
+    if np.any(strange):
+        raise ValueError(
+            f"{name} has {values[strange].tolist()[0]!r}; expected {classes.tolist()[0]!r} or "
+            f"{classes.tolist()[1]!r}, the labels of the fit."
+        )
+    return favourable.astype(float)
+
+
+def read_like(
+    given: Any, known: Mapping[str, NDArray], n: int, name: str, default: str
+) -> dict[str, NDArray]:
+    """Return columns by the names that they had in the fit, in its order."""
+    if given is None and not known:
+        return {}
+    found = {} if given is None else read_columns(given, n, name, default)
+    if len(found) == len(known) == 1:
+        return dict(zip(known, found.values(), strict=True))
+    if set(found) != set(known):
+        raise ValueError(
+            f"{name} has the columns {', '.join(map(repr, found)) or 'none'}; expected "
+            f"{', '.join(map(repr, known)) or 'none'}, as in the fit."
+        )
+    return {column: found[column] for column in known}
+
+
+def batch_digest(X: Any, y: Any, favourable: Any) -> str | None:
+    """Return a hash of rows in any order, with labels if any; None where it cannot be had."""
+    if not _num_samples(X):
+        return None
+    try:
+        hashes = hash_bits(X) if y is None else hash_people(X, y, favourable)
+    except TypeError:
+        return None
+    _, first, second = add_hashes(hashes)
+    return f"{first:016x}{second:016x}"

@@ -1,0 +1,211 @@
+"""What the manifest of a file says about a model, to be read by people and by other programs."""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
+
+from equipoise.estimators.frontier import Frontier
+from equipoise.estimators.frontier_point import FrontierPoint
+from equipoise.estimators.randomized import RandomizedClassifier
+
+_VERSIONED = (
+    *("equipoise", "numpy", "scipy", "scikit-learn"),
+    *("skops", "pyarrow", "lightgbm", "xgboost"),
+)
+
+
+def versions() -> dict[str, str]:
+    """Return the version of Python and of each library that is installed.
+
+    >>> list(versions())[:3]
+    ['python', 'equipoise', 'numpy']
+    """
+    found = {"python": platform.python_version()}
+    for name in _VERSIONED:
+        with suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
+
+
+def date_made() -> str:
+    """Return the date, in UTC; that of SOURCE_DATE_EPOCH, where it is set for equal outputs."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    now = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now(UTC)
+    return now.date().isoformat()
+
+
+def summarize(model: Any) -> dict[str, Any]:
+    """Return kind, parameters, constraint, certificate, weights, classes and feature names.
+
+    >>> from sklearn.dummy import DummyClassifier
+    >>> summary = summarize(RandomizedClassifier([DummyClassifier()], [2.0]))
+    >>> summary["kind"], summary["weights"], summary["classes"]
+    ('RandomizedClassifier', [1.0], ['0', '1'])
+    """
+    inner = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    summary: dict[str, Any] = {"kind": type(inner).__name__}
+    if inner is not model:
+        summary["inside"] = [type(step).__name__ for _, step in model.steps[:-1]]
+    if hasattr(inner, "get_params"):
+        given = inner.get_params(deep=False)
+        summary["parameters"] = {
+            name: _short(value) for name, value in given.items() if name != "callback"
+        }
+        summary["constraint"] = repr(getattr(inner, "constraint_", inner.constraint))
+    if hasattr(inner, "certificate_"):
+        summary["certificate"] = inner.certificate_.to_dict()
+    mixture = inner if isinstance(inner, RandomizedClassifier) else vars(inner).get("classifier_")
+    if mixture is not None:
+        summary["weights"] = mixture.weights.tolist()
+        summary["members"] = [repr(member) for member in mixture.members]
+    if isinstance(inner, Frontier):
+        summary["points"] = [_point(point) for point in inner.points_]
+        summary["unconstrained"] = _point(inner.unconstrained_)
+        summary["members"] = [repr(member) for member in inner.pool_.classifiers]
+    if (people := getattr(inner, "people_", None)) is not None:
+        summary["people"] = {"rows": people.rows, "fingerprint": people.digest}
+    if few := small_cells(inner):
+        summary["small_cells"] = few
+    names = getattr(model, "feature_names_in_", getattr(inner, "feature_names_in_", None))
+    return summary | {
+        "classes": [str(value) for value in inner.classes_],
+        "feature_names": None if names is None else [str(name) for name in names],
+        "n_features": getattr(inner, "n_features_in_", None),
+    }
+
+
+def small_cells(model: Any, below: int = 10) -> str:
+    """Return what a file of the model tells about few people, empty if it tells nothing.
+
+    The certificate, `Frontier.at` and intervals follow from the number of people in each cell and
+    from how many of them are selected, so a file holds these exactly, however few they are.
+    """
+    tallies = getattr(model, "tallies_", {})
+    cells = getattr(model, "cells_", None) or next((some.cells for some in tallies.values()), None)
+    if cells is None or not (few := int((cells.count < below).sum())):
+        return ""
+    return (
+        f"{few} of {cells.n_cells} cells (combinations of label, groups and control features) have "
+        f"fewer than {below} people. The file holds the number of people in each, and the share "
+        "of them that each classifier selects: who knows that somebody was learned from may tell "
+        "their label. Fit with small groups merged before passing the file on."
+    )
+
+
+def _point(point: FrontierPoint) -> dict[str, Any]:
+    """Return the numbers of a point."""
+    names = ("eps", "error", "disparity", "lower", "gap", "price", "members")
+    numbers = {name: getattr(point, name) for name in names}
+    # JSON knows no infinity.
+    return {name: value if math.isfinite(value) else None for name, value in numbers.items()}
+
+
+def _short(value: Any, limit: int = 500) -> str:
+    text = repr(value)
+    return text if len(text) <= limit else f"{text[:limit]}..."
+
+
+_ROWS = "every row that it was fitted to"
+_LEAVES = (
+    "cuts between values of features, and in each leaf the share of labels or a score; a leaf may "
+    "be that of a single person"
+)
+#: By the name of a class or of a parent. The first one that is found counts.
+KEPT = {
+    "NeighborsBase": _ROWS,
+    "KNNImputer": _ROWS,
+    "GaussianProcessClassifier": _ROWS,
+    "KernelRidge": _ROWS,
+    "KernelPCA": _ROWS,
+    "BaseLabelPropagation": _ROWS,
+    "KernelDensity": _ROWS,
+    "BaseLibSVM": "rows that it was fitted to, those of the support vectors",
+    "Nystroem": "some of the rows that it was fitted to",
+    "LGBMModel": f"the smallest and the largest value of each feature; {_LEAVES}",
+    "XGBModel": _LEAVES,
+    "BaseHistGradientBoosting": f"the edges of bins, which are values of features; {_LEAVES}",
+    "BaseGradientBoosting": _LEAVES,
+    "BaseDecisionTree": _LEAVES,
+    "BaseForest": _LEAVES,
+    "IsotonicRegression": "scores of single people, where the calibration bends",
+    "KBinsDiscretizer": "the edges of bins, which are values of features",
+    "QuantileTransformer": "quantiles, which are values of features",
+    "SplineTransformer": "knots, which are values of features",
+    "RobustScaler": "medians and quartiles, which are values of features",
+    "MinMaxScaler": "the smallest and the largest value of each feature",
+    "MaxAbsScaler": "the largest value of each feature",
+    "_BaseEncoder": "the categories of each feature, those of a single person too",
+    "CountVectorizer": "every word of the texts",
+    "DictVectorizer": "every name of a feature",
+    "SimpleImputer": "one value of each feature, such as its median",
+}
+_LIBRARIES = ("sklearn", "equipoise", "lightgbm", "xgboost", "numpy", "scipy")
+
+
+def kept_values(objects: Iterable[Any]) -> dict[str, str]:
+    """Return what the estimators among some objects keep of single people, by their types.
+
+    Types that keep sums and means over all people alone, such as linear models, are left out.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> kept_values([KNeighborsClassifier(), LogisticRegression()])
+    {'KNeighborsClassifier': 'every row that it was fitted to'}
+    """
+    found = {type(value).__name__: _kept_by(value) for value in walk(objects, _kept_by)}
+    return {name: words for name, words in found.items() if words is not None}
+
+
+def _kept_by(value: Any) -> str | None:
+    if not isinstance(value, BaseEstimator) and not hasattr(value, "predict"):
+        return None
+    given = getattr(value, "categories", "auto")  # an encoder that was told its categories
+    for parent in type(value).__mro__:
+        if parent.__name__ == "_BaseEncoder" and not isinstance(given, str):
+            return None
+        if parent.__name__ in KEPT:
+            return KEPT[parent.__name__]
+    if type(value).__module__.partition(".")[0] in _LIBRARIES:
+        return None
+    return "what it keeps is not known here"
+
+
+def walk(values: Iterable[Any], stop: Callable[[Any], Any] = lambda value: None) -> Iterator[Any]:
+    """Yield the objects that others consist of, each once; arrays of numbers are not looked into.
+
+    Nor are objects of which ``stop`` is true.
+
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> [type(part).__name__ for part in walk([make_pipeline(StandardScaler())])]
+    ['Pipeline', 'StandardScaler']
+    """
+    seen: dict[int, Any] = {}
+    waiting = list(values)[::-1]
+    while waiting:
+        value = waiting.pop()
+        if id(value) in seen:
+            continue
+        inside: list[Any] = []
+        if isinstance(value, Mapping):
+            inside = list(value.values())
+        elif isinstance(value, (list, tuple)):
+            inside = list(value)
+        elif isinstance(value, np.ndarray):
+            inside = value.ravel().tolist() if value.dtype.kind == "O" else []
+        elif hasattr(value, "__dict__") and not isinstance(value, type):
+            seen[id(value)] = value
+            yield value
+            inside = [] if stop(value) else list(vars(value).values())
+        waiting += reversed([part for part in inside if not isinstance(part, (str, int, float))])

@@ -1,0 +1,1 @@
+"""Integrations: equipoise inside other tools, a module for each."""

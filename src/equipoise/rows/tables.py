@@ -1,0 +1,71 @@
+"""Batches: tables of rows that follow each other, of a table that may be too large for memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol, runtime_checkable
+
+import narwhals.stable.v1 as nw
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+
+@runtime_checkable
+class Batched(Protocol):
+    """Rows that are a description, such as `equipoise.ParquetRows`, and are read in batches."""
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        ...
+
+    def batches(self) -> Iterator[NDArray]:
+        """Yield tables of rows, from the first to the last row."""
+        ...
+
+
+def batches(X: Any) -> Iterator[Any]:
+    """Yield tables in memory that hold the rows of X one after the other: X itself if it is one.
+
+    >>> list(batches([[0.0], [1.0]]))
+    [[[0.0], [1.0]]]
+    """
+    if isinstance(X, Batched):
+        yield from X.batches()
+    else:
+        yield X
+
+
+def describe_columns(X: Any) -> list[str]:
+    """Return the kind of a table, and the name and type of each of its columns.
+
+    >>> import numpy as np, pandas as pd
+    >>> describe_columns(np.zeros((3, 2), dtype=np.float32))
+    ['ndarray', '2 x float32']
+    >>> describe_columns(pd.DataFrame({"age": [30.0], "children": [1]}))
+    ['DataFrame', 'age: float64', 'children: int64']
+    """
+    kind = type(X).__name__
+    native = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(native, nw.DataFrame):
+        types = getattr(X, "dtypes", None)  # pandas and Polars: to the letter; Arrow: the schema
+        types = X.schema.types if types is None else list(types)
+        names = [f"{name}: {type_}" for name, type_ in zip(native.columns, types, strict=True)]
+        return [kind, *names]
+    if (features := getattr(X, "features", None)) is not None:  # rows on disk
+        return [kind, *map(str, features)]
+    shape = X.shape if hasattr(X, "shape") else np.shape(X)
+    width = 1 if len(shape) == 1 else shape[1]
+    return [kind, f"{width} x {getattr(X, 'dtype', 'object')}"]
+
+
+def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
+    """Return some rows of an array, sparse matrix or data frame, as the same kind of thing.
+
+    >>> take_rows(np.array([[0.0], [1.0], [2.0]]), np.array([2, 0])).tolist()
+    [[2.0], [0.0]]
+    """
+    native = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(native, nw.DataFrame):
+        return native[rows].to_native()
+    return X.tocsr()[rows].asformat(X.format) if issparse(X) else np.asarray(X)[rows]
