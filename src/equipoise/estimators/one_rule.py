@@ -210,7 +210,8 @@ class _Trial:
         """Return the selected shares of a rule, measured as those of the pool are."""
         if isinstance(rule, PluginClassifier):
             cells: Any = self.problem.engine.cells
-            return cells.sum(rule.select(self.problem.oracle.probabilities))
+            oracle: Any = self.problem.oracle
+            return cells.sum(rule.select(oracle.probabilities))
         return self.problem.engine.shares([rule])[0]
 
     def excess(self, selected: Array) -> float:
@@ -265,7 +266,7 @@ def _of_probabilities(
     costs = [_costs_of(member, len(E)) for member in members]
     mean = sum(w * c / np.abs(c).sum() for w, c in zip(mixture.weights, costs, strict=True))
     starts = [np.linalg.lstsq(E, -c, rcond=None)[0] for c in [mean, *costs]]
-    again = [problem.engine.cells.sum(select(oracle.probabilities, c)) for c in costs]
+    again = [oracle.cells.sum(select(oracle.probabilities, c)) for c in costs]
     check_shares(pool.s[mixture.indices], again, members)
     deployed = next(m for m in members if isinstance(m, PluginClassifier)).probabilities
     now = deployed(problem.people.X)

@@ -70,7 +70,7 @@ class PoolReduction(Reduction):
 
     def _solved(self, games: list[Lagrangian]) -> list[tuple[Round, Round]]:
         """Return the best mixture of the pool and the least random one, for each game."""
-        known = {"nu": self.nu_, "free": self._free}
+        known: dict[str, Any] = {"nu": self.nu_, "free": self._free}
         rounds = over_pool(games, self.pool_, self._queries, unconstrained=self._free, nu=self.nu_)
         return [
             (last, least_random_of_pool(game, self._shares, self.disagreement_, last, **known))

@@ -103,7 +103,7 @@ def directions_of(game: Lagrangian, s: Array) -> tuple[Array, Array, Array]:
     """
     most = np.maximum(game.c, game.gamma(s)) - game.gamma_offset
     slopes: dict[bytes, int] = {}
-    kept, low, high = [], list[float](), list[float]()
+    kept, low, high = list[Array](), list[float](), list[float]()
     for slope, bound in zip(game.gamma_slope, most, strict=True):
         if not slope.any():
             continue
