@@ -268,6 +268,7 @@ class Certificate:
             **{name: _finite(getattr(self, name)) for name in _NUMBERS},
             "n_calls": int(self.n_calls),
             "by_lot": None if self.by_lot is None else float(self.by_lot.share),
+            "by_lot_exact": self.by_lot is not None and self.by_lot.exact,
             "why_by_lot": self.why_by_lot,
             "scope": self.scope.value,
             "status": self.status.value,
