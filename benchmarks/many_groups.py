@@ -106,7 +106,7 @@ def measure(
     frontier = Frontier(learner, EqualizedOdds(), bounds=bounds, max_iter=rounds)
     with (
         clock.watching(equipoise.game.mixture, "linprog", "LP"),
-        clock.watching(Refitter, "_fit", "learner"),
+        clock.watching(Refitter, "train", "learner"),
         clock.watching(LogisticRegression, "decision_function", "learner"),
     ):
         start = time.process_time()

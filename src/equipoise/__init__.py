@@ -31,6 +31,7 @@ from equipoise.estimators import (
 )
 from equipoise.files import load, save
 from equipoise.game import BalancedError, Certificate, Costs
+from equipoise.guarantees import Proof, people_needed
 from equipoise.oracles import ResampledClassifier
 from equipoise.plotting import FrontierDisplay
 from equipoise.rows import ParquetRows, Probabilities
@@ -48,6 +49,8 @@ __all__ = [
     "ResampledClassifier",
     "Monitor",
     "Certificate",
+    "Proof",
+    "people_needed",
     "DemographicParity",
     "EqualizedOdds",
     "EqualOpportunity",

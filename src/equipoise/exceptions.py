@@ -10,7 +10,10 @@ UserWarning
     ├── NothingComparedWarning    there is one group only, or bounds that nothing can exceed
     ├── AbsentGroupWarning        a group is in the fit or among the people measured, not in both
     ├── RepeatedBatchWarning      a monitor is given people whom it has counted before
-    └── LotteryWarning            one rule was asked for, and some are decided by lot all the same
+    ├── LotteryWarning            one rule was asked for, and some are decided by lot all the same
+    ├── NotProvenWarning          the bounds are not proven for people who were not seen
+    ├── ReusedPeopleWarning       the people of a proof had served another one
+    └── SeenPeopleWarning         some people of a proof were learned from
 
 ValueError
 ├── ModelFileError           a model file is damaged, of a newer version, or no model file
@@ -19,6 +22,7 @@ ValueError
 
 RuntimeError
 ├── DeploymentError          a classifier does not decide as it did when it was measured
+├── NotProvenError           a classifier whose bounds are not proven is asked to decide
 └── EngineError              a cluster failed again and again; what was found is kept
 """
 
@@ -65,6 +69,18 @@ class LotteryWarning(EquipoiseWarning):
     """One rule was asked for, but none does as well as the mixture, which decides by lot."""
 
 
+class NotProvenWarning(EquipoiseWarning):
+    """The bounds were put to the proof and are not proven for people who were not seen."""
+
+
+class ReusedPeopleWarning(EquipoiseWarning):
+    """The people of a proof had served another one, so that the better of both proves less."""
+
+
+class SeenPeopleWarning(EquipoiseWarning):
+    """Some people of a proof were learned from, or equal somebody who was."""
+
+
 class ModelFileError(ValueError):
     """A file is not a model file that can be read, or a model cannot be kept in a file."""
 
@@ -87,6 +103,10 @@ class MonitorStateError(ValueError):
 
 class DeploymentError(RuntimeError):
     """A classifier, asked about the same rows again, does not decide as it was recorded to."""
+
+
+class NotProvenError(RuntimeError):
+    """A classifier whose bounds are not proven is asked to decide, and no fallback was named."""
 
 
 class EngineError(RuntimeError):

@@ -12,7 +12,7 @@ from equipoise.cli.names import CONSTRAINTS, LEARNERS
 
 def test_help_and_version(run):
     ran = run("--help")
-    for command in ("audit", "frontier", "fit", "at", "predict", "certify", "report", "datasets"):
+    for command in ("audit", "frontier", "fit", "at", "predict", "select", "certify", "report"):
         assert command in ran.out
         assert run(command, "--help").code == 0
     assert run("--version").out.strip() == f"equipoise {equipoise.__version__}"

@@ -198,3 +198,24 @@ def test_nobody_selected_is_said(run, data):
     ran = run("fit", data, "--label", "hired", "--sensitive", "sex", "--eps", 0.01)
     assert ran.code == 0
     assert "it selects nobody" in ran.err
+
+
+def test_a_bound_that_is_proven(run, data):
+    ran = run("fit", data, *COLUMNS, "--eps", 0.5, "--reference", "pairwise", "--confidence", 0.8)
+    assert ran.code == 0
+    assert "Proof: With probability 80 %" in " ".join(ran.out.split())
+    proof = read_manifest(data.parent / "model.equipoise")["proof"]
+    assert proof["holds"]
+    assert equipoise.load(data.parent / "model.equipoise").proof_.to_dict() == proof
+
+
+def test_not_proven_is_not_a_model(run, data):
+    asked = ("fit", data, *COLUMNS, "--eps", 0.01, "--reference", "pairwise", "--confidence", 0.95)
+    ran = run(*asked, "--json")
+    assert ran.code == 5
+    assert ran.json["file"] is None
+    assert not ran.json["promise"]["holds"]
+    assert not (data.parent / "model.equipoise").exists()
+    ran = run(*asked, "--fallback", "fairest", "--json")
+    assert ran.code == 5
+    assert equipoise.load(data.parent / "model.equipoise").fallback == "fairest"

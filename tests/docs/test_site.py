@@ -26,6 +26,7 @@ EXAMPLES = sorted((DOCS / "gallery").glob("*.py"))
 #: What a page needs beyond the packages that are always there.
 NEEDS = {
     "tutorial.md": ("pandas", "skops"),
+    "scores.md": ("pandas",),
     "lightgbm_pipeline.md": ("pandas", "lightgbm"),
     "large_data.md": ("pyarrow", "xgboost", "distributed", "dask.dataframe"),
     "deploy_and_monitor.md": (
@@ -38,7 +39,10 @@ NEEDS = {
         "pyarrow",
     ),
     "from_fairlearn.md": ("fairlearn",),
+    "prove_a_bound.md": ("pandas", "pyarrow"),
 }
+#: The file that a page needs; too large to be downloaded for a test.
+DATA = {"prove_a_bound.md": "acs_income_2018.parquet"}
 OLDEST = {"xgboost": "3.0"}
 NUMBER = re.compile(r"[-+]?\d[\d,]*\.?\d*(?:e-?\d+)?")
 
@@ -58,6 +62,10 @@ def test_code_runs_and_prints_what_the_page_shows(page, tmp_path, monkeypatch):
     for need in NEEDS.get(page.name, ()):
         reason = f"{page.name} shows code that needs {need}"
         pytest.importorskip(need, minversion=OLDEST.get(need), reason=reason)
+    if file := DATA.get(page.name):
+        folder = Path(os.environ.get("EQUIPOISE_DATA", "no folder"))
+        if not (folder / file).exists():
+            pytest.skip(f"{page.name} needs {file} in the folder EQUIPOISE_DATA")
     monkeypatch.chdir(tmp_path)
     names = {}
     played = list(play(page.read_text(encoding="utf-8"), page.name, names))

@@ -332,8 +332,8 @@ def test_empty_group_and_label(reduction):
         **({"grid_size": 3} if reduction is GridSearch else {}),
     )
     assert len(messages) == 2
-    assert any("'x'" in m and "label 1" in m for m in messages)
-    assert any("'f'" in m and "label 0" in m for m in messages)
+    assert any("belongs to x given label 1" in m for m in messages)
+    assert any("belongs to f given label 0" in m for m in messages)
     assert all("unconstrained" in m for m in messages)
 
 

@@ -71,6 +71,14 @@ def test_share_decided_by_lot_is_counted(people):
 
 
 @pytest.mark.parametrize("oracle", ["plugin", "refit"])
+def test_a_ranking_has_the_sign_of_the_rule(people, oracle):
+    rule = fitted(people, oracle, DemographicParity(0.02), nu=4e-3, deterministic=True)
+    selected = rule.predict(people.X) == 1
+    np.testing.assert_array_equal(rule.decision_function(people.X) >= 0, selected)
+    np.testing.assert_array_equal(rule.margin(people.X) > 0, selected)
+
+
+@pytest.mark.parametrize("oracle", ["plugin", "refit"])
 def test_saved_and_exported(people, oracle, tmp_path):
     rule = fitted(people, oracle, DemographicParity(0.02), nu=1e-4, deterministic=True)
     assert rule.certificate_.by_lot.share == 0.0
@@ -165,6 +173,7 @@ def test_a_learner_without_scores_is_left_to_the_lot(people):
         ({"deterministic": "yes"}, "deterministic is 'yes'"),
         ({"deterministic": True, "oracle": Refit(cv=3)}, "models that are not kept"),
         ({"deterministic": True, "oracle": BestOf()}, "models that are not kept"),
+        ({"deterministic": True, "confidence": 0.95}, "Use one of the two"),
     ],
 )
 def test_refused_before_any_work(people, params, match):

@@ -21,6 +21,7 @@ from equipoise.cli.commands.monitor import monitor
 from equipoise.cli.commands.predict import predict
 from equipoise.cli.commands.report import report
 from equipoise.cli.commands.reproduce import reproduce
+from equipoise.cli.commands.select import select
 from equipoise.cli.dask.cluster import with_address
 from equipoise.cli.exits import DONE, explain, warnings_as_notes
 from equipoise.cli.options import with_groups
@@ -76,8 +77,8 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
     return run_guarded
 
 
-_COMMANDS = (audit, frontier, fit, at, predict, certify, monitor, report, datasets, reproduce, demo)
-for function in _COMMANDS:
+_DECIDING = (predict, select, certify, monitor, report)
+for function in (audit, frontier, fit, at, *_DECIDING, datasets, reproduce, demo):
     app.command(function.__name__, cls=Command)(guarded(with_groups(function)))
 
 

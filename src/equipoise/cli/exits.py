@@ -9,6 +9,7 @@ code  meaning
 3     not done: an error that was not foreseen; EQUIPOISE_TRACEBACK=1 shows where
 4     ``certify`` found nothing to compare: one group alone, or bounds that are not known
 5     ``monitor`` has raised the alarm, on this day or before
+6     ``fit --confidence`` did not prove the bounds; there is a model file only with ``--fallback``
 130   interrupted from the keyboard
 ====  ===========================================================================================
 """
@@ -28,8 +29,8 @@ from sklearn.exceptions import ConvergenceWarning
 from equipoise.cli.terminal import Terminal, printable
 from equipoise.exceptions import EmptyCellWarning, EquipoiseWarning
 
-DONE, EXCEEDED, NOT_DONE, UNFORESEEN, NOTHING_COMPARED, INTERRUPTED = 0, 1, 2, 3, 4, 130
-ALARM = 5
+DONE, EXCEEDED, NOT_DONE, UNFORESEEN, NOTHING_COMPARED, ALARM, NOT_PROVEN = range(7)
+INTERRUPTED = 130
 
 #: Errors that say what was received, what was expected, and what to do.
 _EXPLAINED = (ValueError, TypeError, OSError, ImportError, MemoryError, RuntimeError)

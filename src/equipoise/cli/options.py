@@ -148,6 +148,27 @@ class Training:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Proof:
+    """Whether bounds are to be proven for people who were not seen, and how."""
+
+    confidence: Annotated[
+        float | None,
+        option("Prove the bound for people not seen, with this probability, such as 0.95."),
+    ] = None
+    proof: Annotated[
+        str,
+        option(
+            "How: split (half the rows to learn from, half for the proof), cross_fit or margin "
+            "(asymptotic)."
+        ),
+    ] = "split"
+    fallback: Annotated[
+        str | None,
+        option("fairest: write the fairest model found even where nothing is proven."),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Results:
     """How results are printed and written."""
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from equipoise.cells.table import Mask
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.groups import Bounds, GroupConstraint, group_name
-from equipoise.constraints.moments import Event, MomentsBuilder, Row
+from equipoise.constraints.moments import DIFFERENCE, Event, MomentsBuilder, Row
 from equipoise.constraints.rates import ERROR, SELECTION
 
 
@@ -226,7 +226,7 @@ class TreatmentEquality(GroupConstraint):
                     text = (
                         f"false negatives of {group_name(group)} {word} {tau:g} x false positives"
                     )
-                    row = Row(self.name, text, group, None, event, side, limit=" by at most")
+                    row = Row(self.name, text, group, None, event, side, limit=DIFFERENCE)
                     rows.append((row, {fn: side, fp: -side * tau}))
         self.add_bounded(builder, rows, self.eps)
 

@@ -116,6 +116,10 @@ def tabulate(g: Callable[[dict, int, int], float], cells: CellTable) -> Array:
     return np.array([[g(a, y, h) for h in (0, 1)] for a, y in cell_values], dtype=float)
 
 
+#: How the bound of a difference is said after its text.
+DIFFERENCE = " by at most"
+
+
 class Row(NamedTuple):
     """One inequality of a constraint; printed, it is a sentence.
 

@@ -16,7 +16,13 @@ import numpy as np
 
 from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.groups import Bounds, GroupConstraint, group_name
-from equipoise.constraints.moments import MomentsBuilder, Row, Utility, utility_table
+from equipoise.constraints.moments import (
+    DIFFERENCE,
+    MomentsBuilder,
+    Row,
+    Utility,
+    utility_table,
+)
 from equipoise.constraints.rates import ERROR, FNR, FPR, SELECTION, TPR, Rate
 
 
@@ -68,7 +74,7 @@ class Parity(GroupConstraint):
                 j, r = numbers[a], overall if compares_all else numbers[b]
                 first, second = group_name(a), group_name(b)
                 for low, high, side, word in ((r, j, 1, "above"), (j, r, -1, "below")):
-                    limit = " by at most"
+                    limit = DIFFERENCE
                     if self.ratio != 1:
                         names = (first, second) if side > 0 else (second, first)
                         limit = f", {self.ratio:g} x {names[0]} - {names[1]} at most"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Protocol, Self
 
 from numpy.typing import NDArray
@@ -70,6 +70,14 @@ class Engine(Protocol):
     @staticmethod
     def decide(classifier: Any, X: Any, classes: NDArray) -> Any:
         """Return the decisions of one classifier that predicts 0 or 1, as labels."""
+
+    @staticmethod
+    def answer(function: Callable[[Any], Array], X: Any, columns: int | None = None) -> Any:
+        """Return what a function of rows in memory says of each row of X.
+
+        ``columns`` is how many numbers it says of one, or None for one number.
+        """
+        ...
 
     # Of an open engine: oracles, and sums over cells.
 

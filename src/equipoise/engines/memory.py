@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NoReturn, Self
 
@@ -24,7 +24,7 @@ from equipoise.oracles.refit import RefitOracle
 from equipoise.rows.fingerprint import LocalHashes, hash_people
 from equipoise.rows.hashing import hash_uniform
 from equipoise.rows.people import People
-from equipoise.rows.tables import describe_columns
+from equipoise.rows.tables import batches, describe_columns
 
 
 @dataclass(eq=False)
@@ -75,6 +75,11 @@ class MemoryEngine:
         """Return the decisions of one classifier, as labels."""
         (selected,) = decisions([classifier], X)
         return classes[selected.astype(np.intp)]
+
+    @staticmethod
+    def answer(function: Callable[[Any], Array], X: Any, columns: int | None = None) -> Array:
+        """Return what a function of rows says of each row."""
+        return np.concatenate([function(rows) for rows in batches(X)])
 
     def refit(self, learner: Any, threshold: str = "learner", cv: Any = None) -> Oracle:
         """Return the oracle that trains the learner for every query, out of fold given ``cv``."""

@@ -141,13 +141,7 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
             )
         spec = self._oracle_spec
         spec.check(self.estimator, weighted=people.sample_weight is not None)
-        if not isinstance(self.constraint_weights, (bool, np.bool_)):
-            raise ValueError(
-                f"constraint_weights is {self.constraint_weights!r}; expected True (sample weights "
-                "enter the error and the constraints) or False (the error only)."
-            )
-        kind, weigh = engine_for(people.X), bool(self.constraint_weights)
-        engine = kind.open(people, constraint_weights=weigh, estimator=self.estimator)
+        engine = self._open(people)
         # Compiled before any work, so that its errors come first; see `_with_parameters`.
         constraint = self.constraint
         if self._finds_parameters and constraint.n_open:
@@ -168,6 +162,7 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
             if self.checkpoint is not None or engine.keeps_answers or at_a_time > 1:
                 how = self.estimator, spec
                 pool, opened = open_pool(engine, how, self.checkpoint, at_a_time)
+            pool.keep(lagrangian.costs(np.zeros(lagrangian.n_constraints)))
         oracle = spec.over(engine, self.estimator, at_a_time)
         if not oracle.exact:  # a list of candidates is the whole class
             everybody = engine.cells.everybody
@@ -180,12 +175,21 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
         """The oracle asked for; None is the one of the paper."""
         return Refit(threshold="learner") if self.oracle is None else read_oracle(self.oracle)
 
+    def _open(self, people: People) -> Engine:
+        """Return the engine of rows, checked."""
+        if not isinstance(self.constraint_weights, (bool, np.bool_)):
+            raise ValueError(
+                f"constraint_weights is {self.constraint_weights!r}; expected True (sample weights "
+                "enter the error and the constraints) or False (the error only)."
+            )
+        kind, weigh = engine_for(people.X), bool(self.constraint_weights)
+        return kind.open(people, constraint_weights=weigh, estimator=self.estimator)
+
     def _open_new(self, people: People) -> Engine:
         """Return the engine of other rows than those of the fit, with the same classes."""
         check_is_fitted(self)
         self._check_features(people.X)
-        kind, weigh = engine_for(people.X), self.constraint_weights
-        engine = kind.open(people, constraint_weights=weigh, estimator=self.estimator)
+        engine = self._open(people)
         if engine.classes.tolist() != self.classes_.tolist():
             raise ValueError(
                 f"y has the classes {engine.classes.tolist()}; expected {self.classes_.tolist()}, "
@@ -289,7 +293,7 @@ def read_jobs(n_jobs: Any) -> int | None:
             f"n_jobs is {n_jobs!r}; expected a whole number of fits at a time, -1 for one on each "
             "core, or None."
         )
-    return n_jobs
+    return None if n_jobs is None else int(n_jobs)
 
 
 def read_limits(estimator: Any) -> tuple[Limits, int | None]:

@@ -27,8 +27,10 @@ from equipoise.estimators.frontier_point import (
     with_eps,
 )
 from equipoise.estimators.pool_reduction import PoolReduction
+from equipoise.estimators.proofs import prove
 from equipoise.estimators.reductions import FairClassifier
 from equipoise.estimators.results import remarks_of_points, verify, warn_of
+from equipoise.estimators.scores import unconstrained_of
 from equipoise.exceptions import DeploymentError
 from equipoise.game.certificate import Scope
 from equipoise.game.column_generation import Queries, many_bounds
@@ -150,6 +152,7 @@ class Frontier(PoolReduction):
         self._scope = Scope.WHOLE_CLASS if exact else Scope.ORACLE
         self._queries: Queries | None = queries
         self.people_ = problem.fingerprint
+        self._unconstrained = unconstrained_of(problem, self.objective)
         self._take_over(problem, problem.pool.detached())
         self._trace(bounds)
         self._verify(problem)
@@ -207,6 +210,8 @@ class Frontier(PoolReduction):
         self._trace(point.eps for point in self.points_)
         self._verify(problem)
         return self.at(eps)
+
+    prove = prove
 
     def select(
         self, *, violation: float | None = None, error: float | None = None

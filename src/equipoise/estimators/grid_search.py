@@ -9,19 +9,19 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from equipoise.cells.table import Array
 from equipoise.engines import engine_for
-from equipoise.estimators.base import BinaryClassifierMixin, Problem, Reduction
+from equipoise.estimators.base import Problem
+from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.estimators.results import verify
+from equipoise.estimators.scores import ScoredReduction, unconstrained_of
 from equipoise.exceptions import InfeasibleWarning
 from equipoise.game.column_generation import column_generation
 from equipoise.game.grid import delta_grid, grid_rounds
 from equipoise.game.lagrangian import TOLERANCE
 from equipoise.game.rounds import Limits, Reason, Round, run
-from equipoise.oracles.thresholds import Guard
 from equipoise.rows.people import People
 from equipoise.rows.validation import check_features, read_integer, read_positive
 
@@ -40,7 +40,7 @@ class Candidate:
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class GridSearch(BinaryClassifierMixin, Reduction):
+class GridSearch(ScoredReduction):
     """One deterministic classifier, chosen among best responses to a grid of multipliers.
 
     For those who cannot use a randomized decision. It may err more or violate more than
@@ -81,6 +81,8 @@ class GridSearch(BinaryClassifierMixin, Reduction):
     candidates_ : list of Candidate
         All of them, for a choice of one's own, see `use`.
     best_index_ : int
+    unconstrained_ : UnconstrainedModel or None
+        As for `FairClassifier`; None where a ``grid`` of one's own does not contain lambda = 0.
     classes_ : array of two labels
     people_ : Fingerprint or None
         Of the people learned from.
@@ -137,6 +139,7 @@ class GridSearch(BinaryClassifierMixin, Reduction):
         check_features(self, problem.engine.example(X), reset=True)
         self.candidates_ = candidates
         self.classes_, self.people_ = problem.engine.classes, problem.fingerprint
+        self.unconstrained_ = unconstrained_of(problem, self.objective)
         return self.use(best)
 
     def use(self, index: int) -> Self:
@@ -152,11 +155,8 @@ class GridSearch(BinaryClassifierMixin, Reduction):
         self._check_features(X)
         return engine_for(X).decide(self.best_estimator_, X, self.classes_)
 
-    @available_if(lambda self: hasattr(self.best_estimator_, "predict_proba"))
-    def predict_proba(self, X: Any) -> Array:
-        """Return the scores of the selected classifier, which was trained on adjusted costs."""
-        self._check_features(X)
-        return Guard()(self.best_estimator_.predict_proba, X)
+    def _mixture(self) -> RandomizedClassifier:
+        return RandomizedClassifier([self.best_estimator_], [1.0], self.classes_)
 
     def _from_grid(self, problem: Problem) -> list[Candidate]:
         game = problem.lagrangian

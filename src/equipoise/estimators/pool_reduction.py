@@ -47,6 +47,7 @@ class PoolReduction(Reduction):
     unconstrained_: FrontierPoint
     _queries: Queries | None
     _free: int
+    _unconstrained: Any
     _salt: int
     _scope: Scope
 
@@ -56,7 +57,7 @@ class PoolReduction(Reduction):
         mixture = Mixture.of_weights(np.eye(len(self.pool_))[self._free], nothing)
         alone = Lottery(0.0, True)
         free = Round.of_mixture(no_bounds, self.pool_, mixture, 0, [nothing], by_lot=alone)
-        certificate = self._certificate(free, no_bounds, self._shares)
+        certificate = self._certificate(free, no_bounds)
         largest = self.lagrangian_.with_bound(0.0)
         self.unconstrained_ = point_of(np.inf, free, largest, certificate)
 
@@ -64,7 +65,7 @@ class PoolReduction(Reduction):
         games = games_of(self.constraint, self.lagrangian_, bounds)
         found = [found for _, found in self._solved(games)]
         return [
-            point_of(eps, found, game, self._certificate(found, game, self._shares))
+            point_of(eps, found, game, self._certificate(found, game))
             for eps, found, game in zip(bounds, found, games, strict=True)
         ]
 
@@ -82,11 +83,12 @@ class PoolReduction(Reduction):
         """The shares that are certified; one array for all certificates."""
         return list(self.shares_.values())[-1]
 
-    def _certificate(self, found: Round, game: Lagrangian, s: Array) -> Certificate:
+    def _certificate(self, found: Round, game: Lagrangian, s: Array | None = None) -> Certificate:
+        """Return the certificate of a round over shares ``s``; by default those of the pool."""
         return Certificate.of_round(
             replace(found, n_calls=self.n_calls_),
             game,
-            s,
+            self._shares if s is None else s,
             nu=self.nu_,
             scope=self._scope,
             mass=self.cells_.mass,
@@ -117,6 +119,7 @@ class PoolReduction(Reduction):
             self.n_calls_,
             self.people_,
             example=self,
+            unconstrained=self._unconstrained,
         )
         return self._unfitted(constraint)._finish(result)
 
@@ -136,7 +139,9 @@ class PoolReduction(Reduction):
         # As if stopped: a fit that came to its end would ask the learner why bounds conflict.
         outcome = Outcome(replace(found, iteration=self.n_iter_), self.n_iter_, Reason.CALLBACK)
         certificate = self._certificate(found, game, problem.pool.s)
-        result = result_of(problem, outcome, self._salt)
-        result = replace(result, certificate=certificate, example=self)
+        problem.pool.keep(game.costs(np.zeros(game.n_constraints)))
+        found_again = result_of(problem, outcome, self._salt, self.objective)
+        known = {"example": self, "unconstrained": self._unconstrained}
+        result = replace(found_again, certificate=certificate, **known)
         warn(problem, outcome, certificate)
         return self._unfitted(constraint, deterministic=True)._finish(result)

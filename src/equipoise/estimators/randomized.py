@@ -13,8 +13,10 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, validate_dat
 from equipoise.cells.table import Array
 from equipoise.constraints.base import Constraint
 from equipoise.engines import engine_for
-from equipoise.estimators.base import BinaryClassifierMixin, Reduction, overlap_of, warn_of_absent
+from equipoise.estimators.base import Reduction, overlap_of, warn_of_absent
+from equipoise.estimators.scores import ScoredReduction, UnconstrainedModel
 from equipoise.game.certificate import Certificate
+from equipoise.guarantees.proof import Proof
 from equipoise.metrics.audit import Tally
 from equipoise.metrics.violations import ViolationReport, measure
 from equipoise.oracles.decisions import binary_predictions, decisions
@@ -98,18 +100,20 @@ class RandomizedClassifier:
         random_state : int, Generator or RandomState, optional
             Draw afresh from this source instead of hashing.
         """
-        n = _num_samples(X)
-        if key is None and len(self.members) == 1:  # nothing to draw
-            uniform = np.zeros(n)
-        else:
-            uniform = draw_uniform(X, salt=self.random_state, key=key, random_state=random_state)
-        drawn = np.searchsorted(np.cumsum(self.weights)[:-1], uniform, side="right")
-        decided, start = np.zeros(n, dtype=np.intp), 0
+        drawn = self.draw(X, key=key, random_state=random_state)
+        decided, start = np.zeros(len(drawn), dtype=np.intp), 0
         for batch in batches(X):
             some = slice(start, start + _num_samples(batch))
             decided[some] = self._follow(batch, drawn[some])
             start = some.stop
         return self.classes_[decided]
+
+    def draw(self, X: Any, *, key: Any = None, random_state: Any = None) -> NDArray[np.intp]:
+        """Return the number of the member drawn for each row, as `predict` does."""
+        if key is None and len(self.members) == 1:  # nothing to draw
+            return np.zeros(_num_samples(X), dtype=np.intp)
+        uniform = draw_uniform(X, salt=self.random_state, key=key, random_state=random_state)
+        return np.searchsorted(np.cumsum(self.weights)[:-1], uniform, side="right")
 
     def _follow(self, X: Any, drawn: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return the decision of the member drawn, 0 or 1, for each row."""
@@ -166,6 +170,8 @@ class FitResult:
         Of the people learned from; None where their rows cannot be hashed.
     example : table or fitted estimator
         Has the features that were seen.
+    unconstrained : UnconstrainedModel or None
+        The learner's answer without constraints; None where it was not asked for one.
     """
 
     classifier: RandomizedClassifier
@@ -179,9 +185,10 @@ class FitResult:
     n_calls: int
     people: Fingerprint | None
     example: Any
+    unconstrained: UnconstrainedModel | None
 
 
-class RandomizedReduction(BinaryClassifierMixin, Reduction):
+class RandomizedReduction(ScoredReduction):
     """A reduction whose result is a randomized classifier: its decisions, and reports on them."""
 
     classifier_: RandomizedClassifier
@@ -189,6 +196,7 @@ class RandomizedReduction(BinaryClassifierMixin, Reduction):
     constraint_: Constraint
     classes_: NDArray
     tallies_: Mapping[str, Tally]
+    proof_: Proof
     people_: Fingerprint | None
 
     def _finish(self, result: FitResult) -> Self:
@@ -201,7 +209,7 @@ class RandomizedReduction(BinaryClassifierMixin, Reduction):
         self.violations_ = dict(result.violations)
         self.nu_, self.B_ = result.nu, result.B
         self.n_iter_, self.n_calls_ = result.n_iter, result.n_calls
-        self.people_ = result.people
+        self.people_, self.unconstrained_ = result.people, result.unconstrained
         if not isinstance(result.example, Reduction):
             validate_data(self, result.example, reset=True, skip_check_array=True)
             return self
@@ -210,25 +218,28 @@ class RandomizedReduction(BinaryClassifierMixin, Reduction):
                 setattr(self, name, getattr(result.example, name))
         return self
 
+    def _mixture(self) -> RandomizedClassifier:
+        return self.classifier_
+
     def predict(self, X: Any, *, key: Any = None, random_state: Any = None) -> NDArray:
         """Decide for each row; the same person always gets the same decision.
 
         See `RandomizedClassifier.predict` for ``key`` and ``random_state``.
         """
-        check_is_fitted(self)
-        self._check_features(X)
+        self._check_decides(X)
         return engine_for(X).predict(self.classifier_, X, key=key, random_state=random_state)
 
     def predict_pmf(self, X: Any) -> Array:
-        """Return the probability of deciding either way, over the draw of a member: (n, 2)."""
-        check_is_fitted(self)
-        self._check_features(X)
+        """Return the probability of deciding either way, over the draw of a member: (n, 2).
+
+        Not ``predict_proba``, which is about the label.
+        """
+        self._check_decides(X)
         return engine_for(X).predict_pmf(self.classifier_, X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the expected accuracy, over the draw of a member."""
-        check_is_fitted(self)
-        self._check_features(X)
+        self._check_decides(X)
         return engine_for(X).score(self.classifier_, X, y, sample_weight)
 
     def report(

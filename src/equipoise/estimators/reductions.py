@@ -11,6 +11,8 @@ import numpy as np
 from equipoise.estimators.base import Problem, read_limits
 from equipoise.estimators.lottery import measured, with_least_random
 from equipoise.estimators.one_rule import check_one_rule, with_one_rule
+from equipoise.estimators.proof_designs import fit_with_proof
+from equipoise.estimators.proofs import read_fallback, warn_of_proof
 from equipoise.estimators.randomized import RandomizedReduction
 from equipoise.estimators.results import result_of, warn
 from equipoise.game import theory
@@ -81,6 +83,17 @@ class FairClassifier(RandomizedReduction):
         problems do not. Pass a number to keep everybody's luck when the people change.
     verbose : bool, default=False
         Print a line for every round.
+    confidence : float, optional
+        Prove that the bounds hold for people who were not seen, with this probability, such as
+        0.95. The fit then looks for the most accurate classifier that is proven, see ``proof_``;
+        ``callback`` is called with a list, as by `Frontier`. By default nothing is proven.
+    proof : {"split", "cross_fit", "margin"}, default="split"
+        How: "split" learns from one half and tests on the other. "cross_fit" tests the fit to each
+        half on the other, and deploys the average of both; "margin" learns from everybody and keeps
+        a distance from the bounds, for linear learners. The last two are asymptotic.
+    fallback : {None, "fairest"}, default=None
+        What decides where nothing is proven: nothing, so that ``predict`` raises an error, or the
+        fairest classifier found.
 
     Attributes
     ----------
@@ -94,6 +107,8 @@ class FairClassifier(RandomizedReduction):
         were measured so, "out_of_fold".
     constraint_ : Constraint
         The constraint, with parameters that were to be found (such as tau) filled in.
+    unconstrained_ : UnconstrainedModel or None
+        What the learner decides without constraints, with its probabilities of the label.
     classes_ : array of two labels
     nu_, B_ : float
         The gap asked for and the bound on the multipliers, as resolved.
@@ -103,6 +118,8 @@ class FairClassifier(RandomizedReduction):
         it to None before `equipoise.save` to leave it out of the file.
     n_iter_, n_calls_ : int
         Rounds run, and calls of the learner.
+    proof_ : Proof
+        With ``confidence``: what is promised about people who were not seen, or that nothing is.
 
     Examples
     --------
@@ -126,6 +143,9 @@ class FairClassifier(RandomizedReduction):
     deterministic: bool = False
     max_iter: int = 100
     random_state: int | None = None
+    confidence: float | None = None
+    proof: str = "split"
+    fallback: str | None = None
 
     def fit(
         self,
@@ -167,6 +187,15 @@ class FairClassifier(RandomizedReduction):
         limits, salt = read_limits(self)
         people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
         check_one_rule(self.deterministic, people, self._oracle_spec)
+        read_fallback(self.fallback)
+        if self.confidence is not None and self.deterministic:
+            raise ValueError(
+                f"confidence={self.confidence!r} and deterministic=True: a proof chooses among "
+                "mixtures, and one rule is none of them. Use one of the two."
+            )
+        if self.confidence is not None:
+            return self._fit_with_proof(people)
+        self.__dict__.pop("proof_", None)
         problem = self._state(people, B=B, finds_worst_rate=True)
         with problem.opened:
             if self.constraint.n_open:
@@ -177,9 +206,17 @@ class FairClassifier(RandomizedReduction):
             if self.deterministic:
                 found = with_one_rule(problem, outcome.last, found)
             outcome = replace(outcome, last=found)
-            result = result_of(problem, outcome, salt)
+            result = result_of(problem, outcome, salt, self.objective)
         self._finish(result)
         warn(problem, outcome, result.certificate, self.relax)
+        return self
+
+    def _fit_with_proof(self, people: People) -> Self:
+        """Find the most accurate classifier whose bounds are proven for people not seen."""
+        proven = fit_with_proof(self, people)
+        self._finish(proven.result)
+        self.proof_ = proven.proof
+        warn_of_proof(proven.proof)
         return self
 
 
@@ -211,7 +248,7 @@ class ExponentiatedGradient(RandomizedReduction):
 
     Attributes
     ----------
-    classifier_, certificate_, constraint_, classes_, nu_, B_, n_iter_, n_calls_
+    classifier_, certificate_, constraint_, unconstrained_, classes_, nu_, B_, n_iter_, n_calls_
         As for `FairClassifier`.
     eta_ : float or None
         The step; None where it adapts.
@@ -257,7 +294,7 @@ class ExponentiatedGradient(RandomizedReduction):
             eta = self._resolve_eta(problem)
             outcome = run(self._rounds(problem, eta), limits)
             outcome = replace(outcome, last=measured(problem, outcome.last))
-            result = result_of(problem, outcome, salt)
+            result = result_of(problem, outcome, salt, self.objective)
         self._finish(result)
         self.eta_ = eta
         warn(problem, outcome, result.certificate)

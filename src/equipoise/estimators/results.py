@@ -14,6 +14,7 @@ from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.estimators.base import Problem
 from equipoise.estimators.frontier_point import FrontierPoint
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
+from equipoise.estimators.scores import unconstrained_of
 from equipoise.exceptions import (
     ConstantDecisionWarning,
     EquipoiseWarning,
@@ -23,14 +24,19 @@ from equipoise.exceptions import (
 )
 from equipoise.game.certificate import Certificate, Scope, Status
 from equipoise.game.feasibility import explain
-from equipoise.game.lagrangian import TOLERANCE, Lagrangian
+from equipoise.game.lagrangian import TOLERANCE, Lagrangian, Loss, Objective
 from equipoise.game.rounds import Outcome, Reason, Round
 from equipoise.metrics.audit import Tally
 from equipoise.oracles.decisions import check_shares
 from equipoise.rows.hashing import salt_of
 
 
-def result_of(problem: Problem, outcome: Outcome[Round], salt: int | None) -> FitResult:
+def result_of(
+    problem: Problem,
+    outcome: Outcome[Round],
+    salt: int | None,
+    objective: Objective | Loss | None,
+) -> FitResult:
     """Return the result of a solver's last round, with its certificate; the learner may be asked.
 
     It is checked against the classifiers that are deployed, see `verify`.
@@ -74,6 +80,7 @@ def result_of(problem: Problem, outcome: Outcome[Round], salt: int | None) -> Fi
         pool.n_calls,
         people,
         example,
+        unconstrained_of(problem, objective),
     )
 
 

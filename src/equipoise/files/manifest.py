@@ -65,6 +65,8 @@ def summarize(model: Any) -> dict[str, Any]:
         summary["constraint"] = repr(getattr(inner, "constraint_", inner.constraint))
     if hasattr(inner, "certificate_"):
         summary["certificate"] = inner.certificate_.to_dict()
+    if (proof := getattr(inner, "proof_", None)) is not None:
+        summary["proof"] = proof.to_dict()
     mixture = inner if isinstance(inner, RandomizedClassifier) else vars(inner).get("classifier_")
     if mixture is not None:
         summary["weights"] = mixture.weights.tolist()
@@ -75,6 +77,8 @@ def summarize(model: Any) -> dict[str, Any]:
         summary["members"] = [repr(member) for member in inner.pool_.classifiers]
     if (people := getattr(inner, "people_", None)) is not None:
         summary["people"] = {"rows": people.rows, "fingerprint": people.digest}
+    if used := getattr(inner, "proofs_", None):
+        summary["people_of_proofs"] = list(used)
     if few := small_cells(inner):
         summary["small_cells"] = few
     names = getattr(model, "feature_names_in_", getattr(inner, "feature_names_in_", None))

@@ -18,6 +18,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.utils.validation import check_is_fitted
 
 from equipoise.estimators.randomized import RandomizedClassifier
@@ -30,6 +32,8 @@ from equipoise.files.state import MODELS, Decoder, Encoder, check_model, is_mode
 __all__ = ["ModelFileError", "UntrustedTypeError", "load", "read_manifest", "save"]
 
 _STATE, _MEMBERS = "state.json", "members.skops"
+#: Wrappers whose decisions are not those of the model inside.
+_WITH_OWN_CUT = (FixedThresholdClassifier, TunedThresholdClassifierCV, CalibratedClassifierCV)
 
 
 def save(
@@ -83,6 +87,12 @@ def save(
     True
     """
     if not is_model(model):
+        if isinstance(model, _WITH_OWN_CUT):
+            raise TypeError(
+                f"got a {type(model).__name__} to save, which cuts the scores of a model anew: "
+                "nothing keeps its decisions within the bounds. Save the fair model itself, and "
+                "calibrate or tune the learner inside it."
+            )
         known = ", ".join(kind.__name__ for kind in MODELS)
         raise TypeError(
             f"got a {type(model).__name__} to save; expected one of {known}, or a Pipeline that "

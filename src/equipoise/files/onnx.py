@@ -21,6 +21,7 @@ from equipoise.estimators.grid_search import GridSearch
 from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.files.onnx_graph import Graph, inputs_of
 from equipoise.files.onnx_probes import LARGEST, Probe, columns_of, frame_of, nudged, probes
+from equipoise.guarantees.proof import check_proven
 from equipoise.rows.tables import take_rows
 from equipoise.rows.validation import is_missing
 
@@ -110,6 +111,7 @@ def _mixture(model: Any) -> RandomizedClassifier:
     if isinstance(model, GridSearch) and hasattr(model, "best_estimator_"):
         return RandomizedClassifier([model.best_estimator_], [1.0], model.classes_)
     if hasattr(model, "classifier_"):
+        check_proven(model)
         return model.classifier_
     raise TypeError(
         f"got a {type(model).__name__}; expected a fitted FairClassifier, ExponentiatedGradient, "

@@ -33,6 +33,7 @@ from equipoise.estimators.frontier_point import FrontierPoint
 from equipoise.estimators.grid_search import Candidate, GridSearch
 from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.estimators.reductions import ExponentiatedGradient, FairClassifier
+from equipoise.estimators.scores import UnconstrainedModel
 from equipoise.exceptions import ModelFileError
 from equipoise.game.certificate import Certificate, Scope
 from equipoise.game.column_generation import Queries
@@ -41,6 +42,8 @@ from equipoise.game.lagrangian import BalancedError, Costs, Lagrangian, PersonCo
 from equipoise.game.least_random import Lottery
 from equipoise.game.mixture import Mixture
 from equipoise.game.rounds import Pool
+from equipoise.guarantees.needed import Needed
+from equipoise.guarantees.proof import Proof
 from equipoise.metrics.audit import Tally
 from equipoise.oracles.candidates import LabelAdapter
 from equipoise.oracles.cell_probabilities import (
@@ -70,6 +73,7 @@ _OTHERS = (
     *(ThresholdedClassifier, PluginClassifier, CellProbabilities, ClassProbabilities, CellGroups),
     *(OneAgainstRest, LabelAdapter, LinearCut, Tally, TransformedClassifier, Pipeline),
     *(Evidence, Scope, Lottery, Lagrangian, Mixture, Queries, Refit, Plugin, BestOf, Fingerprint),
+    *(Proof, Needed, UnconstrainedModel),
 )
 #: By the names under which files know them. Renaming a class here is a new format version.
 KINDS: dict[str, type[Any]] = {

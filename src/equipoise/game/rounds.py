@@ -70,6 +70,7 @@ class Pool:
     n_calls: int = 0
     _shares: list[Array] = field(default_factory=list)
     _asked: dict[bytes, int] = field(default_factory=dict)
+    _kept: dict[bytes, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, classifiers: Iterable[Any], s: Array) -> Pool:
@@ -96,6 +97,8 @@ class Pool:
         for key, response in zip(new, answers, strict=True):
             self.n_calls += 1
             self._asked[key] = self.add(*response)
+            if key in self._kept:
+                self._kept[key] = response.classifier
         return [self._asked[key] for key in keys]
 
     def _nearest(self, key: bytes) -> Any:
@@ -109,6 +112,17 @@ class Pool:
         pool = Pool.of(self.classifiers, self.s)
         pool.n_calls, pool._asked = self.n_calls, dict(self._asked)
         return pool
+
+    def keep(self, costs: Array) -> None:
+        """Keep the oracle's answer to these costs as it came, see `answer_to`."""
+        self._kept[key_of(costs)] = None
+
+    def answer_to(self, costs: Array) -> Any:
+        """Return the oracle's own classifier for costs to be kept; None if it was not asked.
+
+        The pool itself may have another one that selects the same shares in its place.
+        """
+        return self._kept[key_of(costs)]
 
     def knows(self, costs: Array) -> bool:
         """Whether the oracle was asked for these costs already."""

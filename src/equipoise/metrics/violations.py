@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.base import Constraint
-from equipoise.constraints.moments import MomentsBuilder, Row
+from equipoise.constraints.moments import DIFFERENCE, Moments, MomentsBuilder, Row
 from equipoise.game.lagrangian import TOLERANCE, Loss, Objective, is_met, loss_table
 from equipoise.metrics.audit import Tally
 from equipoise.metrics.intervals import (
@@ -48,6 +48,9 @@ class Measured:
         holds or not whatever is decided, which compares nothing.
     bound : float or None
         ``eps``, on a frontier.
+    unshown : str
+        A sentence about the difference that so few people say least about, where its bound is
+        smaller than its sampling error; else empty.
     """
 
     data: str
@@ -57,6 +60,7 @@ class Measured:
     worst: Row | None
     rows: tuple[tuple[Row, Interval], ...] = field(repr=False)
     bound: float | None = None
+    unshown: str = ""
 
     @property
     def met(self) -> bool:
@@ -127,6 +131,9 @@ class ViolationReport:
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         told = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
         told.append(f"[...]: {self.level:.0%} confidence intervals")
+        # On a frontier, of the largest such bound: smaller ones are no better.
+        unshown = {entry.data: entry.unshown for entry in self.measured if entry.unshown}
+        told += [f"{data}: {text}" for data, text in unshown.items()]
         if any(entry.data == "test" for entry in self.measured):
             known = self.overlap or "whether they were learned from is not known"
             told.append(f"test: {known}.")
@@ -222,7 +229,22 @@ class Meter:
         rows = tuple((row, Interval(*ends)) for row, ends in zip(moments.rows, limits, strict=True))
         most, worst = largest(rows)
         people = round(float(tally.cells.count.sum()))
-        return Measured(data, people, self._error(tally, level), most, worst, rows, bound)
+        unshown = self._unshown(moments, high - moments.M @ mu)
+        return Measured(data, people, self._error(tally, level), most, worst, rows, bound, unshown)
+
+    def _unshown(self, moments: Moments, reach: Array) -> str:
+        """Return a sentence about a bound below the reach of its interval, if there is one."""
+        is_difference = [row.limit == DIFFERENCE and row.bound is not None for row in moments.rows]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            times = np.where(is_difference, reach / moments.c, 0.0)
+        if not len(times) or not times.max() > 1:
+            return ""
+        k = int(times.argmax())
+        people = moments.event_count[moments.M[k] != 0].min()
+        return (
+            f"{moments.rows[k]}: known to ±{reach[k]:.2g} from {people:,.0f} people in the smaller "
+            f"group, sampling error only; a bound of {moments.c[k]:.4g} is less than they can show."
+        )
 
     def _limits(self, tally: Tally, mu: Array, level: float) -> tuple[Array, Array]:
         """Return limits of gamma = M mu that hold for all rows at once."""

@@ -44,6 +44,7 @@ class LinearCut:
     ) -> None:
         self.classifiers, self.intercept = list(classifiers), float(intercept)
         self.coefficients = np.asarray(coefficients, dtype=float)
+        self.classes_ = np.array([0, 1])
 
     def __repr__(self) -> str:
         kinds = ", ".join(dict.fromkeys(type(part).__name__ for part in self.classifiers))
@@ -51,8 +52,11 @@ class LinearCut:
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Decide 0 or 1 for each row."""
-        total = scores_of(self.classifiers, X) @ self.coefficients + self.intercept
-        return (total > 0).astype(np.int64)
+        return (self.decision_function(X) > 0).astype(np.int64)
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the weighted sum for each row; it is positive where the row is selected."""
+        return scores_of(self.classifiers, X) @ self.coefficients + self.intercept
 
 
 def scores_of(classifiers: Sequence[Any], X: Any) -> Array:

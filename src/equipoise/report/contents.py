@@ -88,7 +88,8 @@ class PointContents:
     words, and what loosening each by 0.01 saves in error, at most. ``certificate`` is what
     `Certificate.to_dict` returns. ``groups`` is by the name of the data that it was measured on.
     ``command`` and ``python`` select this classifier. ``remarks`` are sentences about what is
-    easily overlooked.
+    easily overlooked. ``promise`` is what `Proof.to_dict` returns, None where nothing was to be
+    proven for people who were not seen.
     """
 
     eps: float | None
@@ -104,6 +105,7 @@ class PointContents:
     command: str = ""
     python: str = ""
     remarks: list[str] = field(default_factory=list)
+    promise: dict[str, Any] | None = None
 
     def on(self, data: str) -> MeasuredContents | None:
         """Return what was measured on these data, None if nothing was."""

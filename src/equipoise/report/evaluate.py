@@ -168,6 +168,10 @@ def model_point(
     )
     found = {data: next(_on_model(model, data, some)) for data, some in people.items()}
     worst = 0.0 if certificate.worst_rate is None else certificate.worst_rate[1]
+    proof = getattr(model, "proof_", None)
+    if proof is not None:
+        promise = proof.to_dict(suppress_below)
+        point = replace(point, promise=promise, remarks=[promise["text"], *point.remarks])
     return view.measured_on(point, found, worst_rate=worst)
 
 

@@ -75,7 +75,7 @@ def decide(
     out: dict[str, Any] = {}
     key = None
     if id_column is not None:
-        key = _keys(batch.column(id_column), id_column, first_row)
+        key = keys_of(batch.column(id_column), id_column, first_row)
         out[id_column] = key
     favourable = (model.predict(X, key=key) == model.classes_[1]).astype(int)
     return {
@@ -85,7 +85,7 @@ def decide(
     }
 
 
-def _keys(column: Any, name: str, first_row: int) -> np.ndarray:
+def keys_of(column: Any, name: str, first_row: int) -> np.ndarray:
     """Return ids as text, in which 17 is the same in a CSV and in a Parquet file."""
     gone = is_missing(column)
     if gone.any():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -126,6 +126,11 @@ class DaskEngine:
             return classes[selected.astype(np.intp)]
 
         return lazily(decided, X, dtype=classes.dtype)
+
+    @staticmethod
+    def answer(function: Callable[[Any], Array], X: Any, columns: int | None = None) -> Any:
+        """Return what a function of rows says of each row, not computed yet."""
+        return lazily(lambda number, rows: function(rows), X, columns=columns)
 
     def refit(self, learner: Any, threshold: str = "learner", cv: Any = None) -> Oracle:
         """Return the oracle that trains the learner where the rows are."""

@@ -1,0 +1,39 @@
+"""
+A promise for people who were not seen
+======================================
+
+Samples of 10,000 people were drawn from ACSIncome, which is the population here. Every method was
+asked for the same bound, and the truth computed over everybody. Shown is how often the bound is
+broken in the population.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+# %%
+# The numbers are those of ``python benchmarks/proof.py``, women and men, 1,000 samples (fairlearn:
+# 20); see the page of figures. A proof at 95 % may break its bound in 5 % of the samples.
+
+samples = {"split": 1000, "cross_fit": 1000, "margin": 1000, "plain fit": 1000, "fairlearn": 20}
+broken = {
+    "demographic parity within 0.05": [0.016, 0.052, 0.049, 0.525, 0.450],
+    "equalized odds within 0.10": [0.014, 0.032, 0.045, 0.514, 0.250],
+}
+
+# %%
+# Plain fits, ours and fairlearn's alike, use their bound to the edge, and break it about as often
+# as not. With ``confidence=0.95`` the bound is kept. What that costs is in the page of figures:
+# about 0.002 to 0.003 of error more than a plain fit.
+
+figure, ax = plt.subplots(figsize=(7, 3.4), layout="constrained")
+place = np.arange(len(samples))
+for shift, (rule, shares) in zip((-0.2, 0.2), broken.items(), strict=True):
+    error = np.sqrt(np.multiply(shares, np.subtract(1, shares)) / list(samples.values()))
+    ax.barh(place + shift, shares, height=0.38, xerr=2 * error, label=rule)
+ax.axvline(0.05, color="#D55E00", ls="--", label="5 %")
+names = [name if name in ("plain fit", "fairlearn") else f'proof="{name}"' for name in samples]
+ax.set_yticks(place, names)
+ax.invert_yaxis()
+ax.set_xlabel("share of samples whose classifier breaks the bound, ± 2 standard errors")
+ax.legend()
+plt.show()

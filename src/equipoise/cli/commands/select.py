@@ -1,0 +1,102 @@
+"""``select``: exactly k of the rows of a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+from zipfile import is_zipfile
+
+import numpy as np
+import pyarrow as pa
+
+from equipoise.cli import options as opt
+from equipoise.cli.commands.predict import keys_of
+from equipoise.cli.model_files import check_outputs, open_classifier
+from equipoise.cli.tables.columns import Kind, plain_values
+from equipoise.cli.tables.files import TableWriter, column_names, read_batches
+from equipoise.cli.tables.people import check_columns
+from equipoise.cli.terminal import Terminal
+
+
+def select(
+    data: opt.Data,
+    model: opt.ModelFile,
+    k: Annotated[int, opt.option("How many to select.", "-k")],
+    output: Annotated[Path, opt.option("CSV, Parquet or Arrow.", "--output", "-o")],
+    sensitive: Annotated[
+        list[str] | None,
+        opt.option(
+            "A column whose groups are kept in balance; again for further ones. By default those "
+            "that the model was fitted with."
+        ),
+    ] = None,
+    without_groups: Annotated[
+        bool, opt.option("Look at no groups; their numbers are left to chance.", "--without-groups")
+    ] = False,
+    id_column: Annotated[
+        str | None, opt.option("A column that identifies people, such as a number.", "--id")
+    ] = None,
+    u: Annotated[
+        float | None,
+        opt.option("The number that a selection has printed, to select the same people.", "--u"),
+    ] = None,
+    seed: Annotated[
+        int | None, opt.option("Draw the number afresh; by default these people have one.")
+    ] = None,
+    eps: opt.FrontierEps = None,
+    trust: opt.Trust = None,
+    force: opt.Force = False,
+    machine: opt.Json = False,
+) -> None:
+    """Select exactly k people of a table.
+
+    Everybody has their own probability, that of the model times one number; groups get their
+    expected numbers, rounded up or down. Who is selected depends on who else is in the table.
+    """
+    terminal = Terminal.current()
+    if is_zipfile(data) and not is_zipfile(model):  # as predict takes them
+        data, model = model, data
+    if sensitive and without_groups:
+        raise ValueError("--sensitive names groups and --without-groups asks for none; drop one.")
+    check_outputs(output, force=force)
+    opened = open_classifier(model, eps, trust)
+    groups = [] if without_groups else list(sensitive or opened.columns.sensitive)
+    wanted: dict[str, Kind] = dict(opened.columns.features)
+    for name in (*groups, *([] if id_column is None else [id_column])):
+        wanted.setdefault(name, "category")
+    _check_groups(column_names(data), groups, data)
+    check_columns(column_names(data), wanted, data)
+    with terminal.progress("Reading") as tick:
+        pieces = list(read_batches(data, wanted, missing=opened.columns.missing, progress=tick))
+    if not sum(piece.num_rows for piece in pieces):
+        raise ValueError(f"{data} has no rows; expected the people to select from.")
+    table = pa.concat_tables(pieces)
+    key = None if id_column is None else keys_of(table.column(id_column), id_column, 0)
+    found = opened.model.select(
+        table.select(list(opened.columns.features)),
+        k,
+        sensitive_features={name: plain_values(table.column(name), name) for name in groups}
+        or None,
+        key=key,
+        random_state=seed,
+        u=u,
+    )
+    columns: dict[str, Any] = {} if id_column is None else {id_column: key}
+    columns["decision"] = np.array(opened.columns.labels, dtype=object)[found.selected.astype(int)]
+    columns["probability"] = found.probabilities
+    with TableWriter(output, overwrite=force) as writer:
+        writer.write(columns)
+    terminal.say(str(found))
+    terminal.say(f"Written: {output} ({len(found.selected):,} rows)")
+    counts = {str(name): count._asdict() for name, count in found.groups.items()}
+    more = {"u": found.u, "factor": found.factor, "groups": counts}
+    terminal.emit({"output": str(output), "rows": len(found.selected), "selected": k, **more})
+
+
+def _check_groups(known: list[str], groups: list[str], data: Path) -> None:
+    """Refuse a table without the groups, with a way to do without them."""
+    if missing := [name for name in groups if name not in known]:
+        raise ValueError(
+            f"{data.name} has no column {missing[0]!r}, by which groups are kept in balance. Name "
+            "others with --sensitive, or select with --without-groups."
+        )

@@ -1,0 +1,178 @@
+"""Why this person: what was decided, by which members, and how it would be without constraints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.cells.table import Array
+from equipoise.engines import engine_for
+from equipoise.oracles.decisions import decisions
+from equipoise.oracles.scores import score_with_cut
+from equipoise.rows.tables import Batched
+
+#: Rows that print() shows.
+_SHOWN = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """What was decided about some rows, and why; m is the number of members.
+
+    Attributes
+    ----------
+    classes : array of two labels
+    decision : array of shape (n,)
+        As ``predict`` gives it.
+    probability : array of shape (n,)
+        Of being selected, over the draw of a member.
+    drawn : array of bool, shape (n,)
+        Whether the draw mattered: some members select the person and others do not.
+    member : array of int, shape (n,)
+        The member that was drawn, from 0; where ``drawn`` is False all of them decide the same.
+    weights : array of shape (m,)
+        The probability of each member.
+    selects : array of bool, shape (n, m)
+        Whom each member selects.
+    scores : array of shape (n, m)
+        Each member's score; NaN where it gives none, or does not decide by it.
+    cuts : array of shape (m,)
+        The score above which a member selects; NaN where it gives no scores.
+    chance : array of shape (n,)
+        Of the label, see ``predict_proba``; NaN where it is not known.
+    unconstrained : array of shape (n,) or None
+        What the unconstrained model would have decided; None where it is not known.
+    """
+
+    classes: NDArray
+    decision: NDArray
+    probability: Array
+    drawn: NDArray[np.bool_]
+    member: NDArray[np.intp] = field(repr=False)
+    weights: Array
+    selects: NDArray[np.bool_] = field(repr=False)
+    scores: Array = field(repr=False)
+    cuts: Array = field(repr=False)
+    chance: Array = field(repr=False)
+    unconstrained: NDArray | None = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.decision)
+
+    @property
+    def differs(self) -> NDArray[np.bool_]:
+        """Who is decided on otherwise than by the unconstrained model."""
+        if self.unconstrained is None:
+            raise AttributeError("this fit did not keep an unconstrained model to compare with.")
+        return self.decision != self.unconstrained
+
+    def to_pandas(self) -> Any:
+        """Return a data frame with a row for each person."""
+        import pandas as pd
+
+        columns: dict[str, Any] = {
+            "decision": self.decision,
+            "probability": self.probability,
+            "drawn": self.drawn,
+            "member": self.member,
+            "chance of label": self.chance,
+        }
+        if self.unconstrained is not None:
+            columns |= {"unconstrained": self.unconstrained, "differs": self.differs}
+        for j, weight in enumerate(self.weights):
+            columns[f"member {j} decides"] = self.classes[self.selects[:, j].astype(np.intp)]
+            columns[f"member {j} score"] = self.scores[:, j]
+            columns[f"member {j} cut"] = self.cuts[j]
+            columns[f"member {j} weight"] = weight
+        return pd.DataFrame(columns)
+
+    def sentences(self, row: int) -> list[str]:
+        """Return what is known of the decision about one row, in words."""
+        parts = [f"{self.decision[row]!s}, {self._how(row)}"]
+        parts += [text for j in range(len(self.weights)) if (text := self._member(row, j))]
+        if not np.isnan(self.chance[row]):
+            favourable = f"Chance of the label {self.classes[1]!s}"
+            parts.append(f"{favourable}: {self.chance[row]:.3f}")
+        if self.unconstrained is not None:
+            same = "the same" if not self.differs[row] else f"{self.unconstrained[row]!s}"
+            parts.append(f"Without constraints: {same}")
+        return [f"{part}." for part in parts]
+
+    def _how(self, row: int) -> str:
+        if self.drawn[row]:
+            share = self.probability[row]
+            return f"drawn: {self.classes[1]!s} had a probability of {share:.3f}"
+        alone = len(self.weights) == 1
+        return "by a fixed rule" if alone else f"not drawn: all {len(self.weights)} members agree"
+
+    def _member(self, row: int, j: int) -> str:
+        score, cut = self.scores[row, j], self.cuts[j]
+        name = f"Member {j}"
+        if self.drawn[row]:
+            says = self.classes[int(self.selects[row, j])]
+            was = ", which was drawn," if self.member[row] == j else ""
+            name += f" (weight {self.weights[j]:.3f}){was} says {says!s}"
+        if np.isnan(score):
+            return name if self.drawn[row] else ""
+        return f"{name}: score {score:.4g}, {'above' if score > cut else 'not above'} {cut:.4g}"
+
+    def __str__(self) -> str:
+        shown = range(min(len(self), _SHOWN))
+        lines = [f"Row {row}: " + "\n  ".join(self.sentences(row)) for row in shown]
+        if len(self) > _SHOWN:
+            lines.append(f"... {len(self) - _SHOWN:,} more rows: to_pandas() has all of them.")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        shown = range(min(len(self), _SHOWN))
+        rows = "".join(
+            f"<tr><th>{row}</th><td>{'<br>'.join(map(escape, self.sentences(row)))}</td></tr>"
+            for row in shown
+        )
+        rest = len(self) - len(shown)
+        more = f"<p>{rest:,} more rows: <code>to_pandas()</code></p>" if rest else ""
+        return f"<table><tr><th>row</th><th>decision</th></tr>{rows}</table>{more}"
+
+
+def explain(mixture: Any, X: Any, unconstrained: Any = None, *, key: Any = None) -> Explanation:
+    """Explain decisions about rows in memory; see `equipoise.FairClassifier.explain`.
+
+    Parameters
+    ----------
+    unconstrained : UnconstrainedModel, optional
+        What to compare with.
+    """
+    if not engine_for(X).is_local or isinstance(X, Batched):
+        raise TypeError(
+            f"X is a {type(X).__name__}, whose rows are not in memory; expected a table of the "
+            "rows to explain."
+        )
+    selects = np.column_stack(list(decisions(mixture.members, X)))
+    n, m = selects.shape
+    scores, cuts = np.full((n, m), np.nan), np.full(m, np.nan)
+    for j, member in enumerate(mixture.members):
+        if (scored := score_with_cut(member, X)) is not None:
+            cuts[j] = scored.cut
+            scores[:, j] = np.where(scored.decides(selects[:, j]), scored.score, np.nan)
+    member = mixture.draw(X, key=key)
+    decided = selects[np.arange(n), member]
+    chance = np.full(n, np.nan)
+    if unconstrained is not None and not unconstrained.why_no_probabilities():
+        chance = unconstrained.predict_proba(X)[:, 1]
+    return Explanation(
+        classes=mixture.classes_,
+        decision=mixture.classes_[decided.astype(np.intp)],
+        probability=np.clip(selects @ mixture.weights, 0.0, 1.0),
+        drawn=np.ptp(selects.astype(np.int8), axis=1) == 1,
+        member=member,
+        weights=mixture.weights,
+        selects=selects,
+        scores=scores,
+        cuts=cuts,
+        chance=chance,
+        unconstrained=None if unconstrained is None else unconstrained.predict(X),
+    )

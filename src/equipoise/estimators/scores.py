@@ -1,0 +1,333 @@
+"""Scores of a fitted model: the chance of the label, a ranking with the sign of the decision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from equipoise.cells.table import Array, CellTable
+from equipoise.engines import engine_for
+from equipoise.estimators.base import BinaryClassifierMixin, Problem, Reduction
+from equipoise.estimators.explanation import Explanation, explain
+from equipoise.estimators.selection import Selection, select
+from equipoise.game.lagrangian import Loss, Objective, loss_table
+from equipoise.guarantees.proof import check_proven
+from equipoise.oracles.decisions import decisions
+from equipoise.oracles.plugin import PluginClassifier
+from equipoise.oracles.scores import (
+    LEAST,
+    has_order,
+    has_probabilities,
+    learner_name,
+    order,
+    probability,
+    score_with_cut,
+)
+
+
+class UnconstrainedModel:
+    """The learner's answer without constraints, and how likely it takes the label to be.
+
+    Parameters
+    ----------
+    classifier : classifier
+        Predicts 0 and 1.
+    classes : array of two labels
+    odds : float or None
+        What the odds of its probabilities are multiplied by to be those of the label: it was
+        trained with costs, which weigh the two labels differently. None where costs differ within
+        a label, which no factor undoes.
+    """
+
+    def __init__(self, classifier: Any, classes: NDArray, odds: float | None = 1.0) -> None:
+        self.classifier, self.classes_, self.odds = classifier, classes, odds
+
+    def __repr__(self) -> str:
+        return f"<unconstrained model: {self.classifier!r}>"
+
+    def predict(self, X: Any) -> NDArray:
+        """Decide for each row, in memory, as without constraints."""
+        (selected,) = decisions([self.classifier], X)
+        return self.classes_[selected.astype(np.intp)]
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the chance of either label for each row, in memory: shape (n, 2)."""
+        if why := self.why_no_probabilities():
+            raise AttributeError(why)
+        one = np.clip(probability(self.classifier, X), 0.0, 1.0)
+        if self.odds is not None and not isinstance(self.classifier, PluginClassifier):
+            one = self.odds * one / (self.odds * one + (1.0 - one))
+        return np.column_stack([1.0 - one, one])
+
+    def order(self, X: Any) -> Array:
+        """Return a number from 0 to 1 for each row: the chance of the label where it is known.
+
+        Otherwise a number that orders people like the learner's own scores.
+        """
+        known = not self.why_no_probabilities()
+        return self.predict_proba(X)[:, 1] if known else order(self.classifier, X)
+
+    def why_no_probabilities(self) -> str:
+        """Return why there is no chance of the label; empty if there is one."""
+        if not has_probabilities(self.classifier):
+            name = learner_name(self.classifier)
+            return (
+                f"{name} has no predict_proba, so nothing says how likely the label is. Use a "
+                f"learner that has one, or wrap it: CalibratedClassifierCV({name}(...))."
+            )
+        if self.odds is None and not isinstance(self.classifier, PluginClassifier):
+            return (
+                "the objective weighs people of the same label differently, so the learner's "
+                "probabilities are not those of the label. Use oracle='plugin', which learns them "
+                "apart from the costs."
+            )
+        return ""
+
+    def why_no_order(self) -> str:
+        """Return why people cannot be ranked; empty if they can."""
+        if has_order(self.classifier):
+            return ""
+        return f"{learner_name(self.classifier)} has neither predict_proba nor decision_function."
+
+
+def unconstrained_of(problem: Problem, objective: Objective | Loss | None) -> Any:
+    """Return the `UnconstrainedModel` of a fit; None if the learner was not asked for it."""
+    costs = problem.lagrangian.costs(np.zeros(problem.lagrangian.n_constraints))
+    if (classifier := problem.pool.answer_to(costs)) is None:
+        return None
+    odds = 1.0 if problem.oracle.exact else label_odds(objective, problem.cells)
+    return UnconstrainedModel(classifier, problem.engine.classes, odds)
+
+
+def label_odds(objective: Objective | Loss | None, cells: CellTable) -> float | None:
+    """Return what undoes an objective in the odds of a learner that was trained for it.
+
+    A learner to whom people of label 1 weigh five times as much gives them five times the odds.
+    None where people of one label weigh differently, or nothing.
+
+    >>> from equipoise import Costs
+    >>> from equipoise.cells import Cells
+    >>> cells = Cells.from_columns([0, 1, 1], {"sex": ["F", "F", "M"]})
+    >>> label_odds(Costs(false_negative=5), cells)
+    0.2
+    >>> label_odds(Costs(false_negative={"F": 5, "M": 1}), cells) is None
+    True
+    """
+    table = loss_table(objective, cells)
+    if isinstance(table, str):  # a cost of each person's own
+        return None
+    counted = cells.mass > 0
+    wrong = np.where(cells.label == 1, table[:, 0] - table[:, 1], table[:, 1] - table[:, 0])
+    of_one, of_zero = (wrong[counted & (cells.label == label)] for label in (1, 0))
+    if min(of_one.min(), of_zero.min()) <= 0:
+        return None
+    if max(np.ptp(of_one) / of_one.max(), np.ptp(of_zero) / of_zero.max()) > 1e-9:
+        return None
+    return float(of_zero[0] / of_one[0])
+
+
+def _gives_probabilities(model: Any) -> bool:
+    """Whether there is a ``predict_proba``; before a fit, whether the learner has one."""
+    return _available(model, "predict_proba")
+
+
+def _gives_order(model: Any) -> bool:
+    return _available(model, "predict_proba", "decision_function")
+
+
+def _available(model: Any, *methods: str) -> bool:
+    if not hasattr(model, "classes_"):
+        learner = model.estimator
+        learners = learner if isinstance(learner, (list, tuple)) else [learner]
+        return all(any(hasattr(one, name) for name in methods) for one in learners)
+    found = model._label_model()
+    why = found.why_no_probabilities() if len(methods) == 1 else found.why_no_order()
+    if why:
+        raise AttributeError(why)
+    return True
+
+
+class ScoredReduction(BinaryClassifierMixin, Reduction):
+    """A fitted reduction that decides: its scores, selections of exactly k, and explanations."""
+
+    classes_: NDArray
+    unconstrained_: UnconstrainedModel | None
+
+    def _check_decides(self, X: Any) -> None:
+        """Raise unless this is fitted, proven where it was to be, and X has its features."""
+        check_is_fitted(self)
+        check_proven(self)
+        self._check_features(X)
+
+    def _mixture(self) -> Any:
+        """Return what decides."""
+        raise NotImplementedError
+
+    def _label_model(self) -> UnconstrainedModel:
+        if self.unconstrained_ is None:
+            raise AttributeError(
+                "this fit did not ask the learner for its unconstrained answer, which scores come "
+                "from. A grid must contain lambda = 0; ExponentiatedGradient needs polish=True."
+            )
+        return self.unconstrained_
+
+    @available_if(_gives_probabilities)
+    def predict_proba(self, X: Any) -> Array:
+        """Return the chance of either LABEL for each row, not of the decision: shape (n, 2).
+
+        It is the estimate of the learner without constraints, calibrated as far as that learner
+        is: of the plug-in oracle its P(Y | X); of the others the probabilities of the
+        unconstrained classifier, with costs by label undone. The decision is in ``predict``, how
+        likely it is in `predict_pmf`; a threshold on this one is another rule, which nothing keeps
+        within the bounds.
+
+        Raises
+        ------
+        AttributeError
+            Where the learner gives no probabilities, or costs within a label have distorted them.
+        """
+        check_is_fitted(self)
+        self._check_features(X)
+        return engine_for(X).answer(self._label_model().predict_proba, X, columns=2)
+
+    @available_if(_gives_order)
+    def decision_function(self, X: Any, *, key: Any = None) -> Array:
+        """Return a score for each row: above zero exactly where ``predict`` selects.
+
+        It is the chance of the label for those who are selected, and this chance less one for the
+        others: the selected come before the others, and within both people are in the order of
+        `predict_proba`. So roc_auc and average precision measure the decisions first and then the
+        order. Where somebody is drawn, the sign is that of the draw that ``predict(X, key=key)``
+        makes. A learner without probabilities is asked for its own scores instead, brought into
+        the range from 0 to 1.
+        """
+        self._check_decides(X)
+        engine = engine_for(X)
+        rank = engine.answer(self._label_model().order, X)
+        selected = engine.predict(self._mixture(), X, key=key) == self.classes_[1]
+        # A chance of exactly 0 or 1 must not lose the sign.
+        return np.where(selected, np.maximum(rank, LEAST), np.minimum(rank - 1.0, -LEAST))
+
+    def margin(self, X: Any) -> Array:
+        """Return how far each row is from the cut: the mean over the members, by their weights.
+
+        For explanations of what moves decisions, such as permutation importance or Shapley values:
+        it is above zero exactly where a model of one member selects. It is no ranking of people.
+        The unit is that of the members' scores: a plug-in member's is the expected gain of
+        selecting the person, as a share of the largest price of a cell; a learner's its
+        ``decision_function``, or its probability. A member without scores counts 1 for each
+        person whom it selects, and -1 for the others.
+        """
+        self._check_decides(X)
+        mixture = self._mixture()
+        return engine_for(X).answer(lambda rows: _mean_margin(mixture, rows), X)
+
+    def select(
+        self,
+        X: Any,
+        k: int,
+        *,
+        sensitive_features: Any = None,
+        key: Any = None,
+        order: str = "hash",
+        random_state: Any = None,
+        u: float | None = None,
+    ) -> Selection:
+        """Select exactly k of these people, each with their own probability, groups in balance.
+
+        The probabilities of `predict_pmf` are multiplied by one number, up to 1, so that they sum
+        to k. Systematic sampling then lays the people end to end, group after group and within
+        groups in the order of a hash, each with a stretch of the length of their probability, and
+        selects those whose stretch has one of the points u, u + 1, u + 2, ... in it. Everybody's
+        chance over u is exactly their probability; every group gets its expected number, rounded
+        up or down.
+
+        Parameters
+        ----------
+        X : table of n rows
+            The whole batch: who is selected depends on who else is in it.
+        k : int
+        sensitive_features : array-like or data frame of n rows, optional
+            The groups to keep in balance. Of several columns every combination is a group, and
+            the groups of the first column are in balance too. Without, k is exact but the numbers
+            of groups are left to chance.
+        key : array-like of shape (n,) or table of n rows, optional
+            What to hash instead of the row: whatever identifies the person.
+        order : {"hash", "chance"}, default="hash"
+            How people are laid out within a group. In the order of `decision_function`'s chance
+            of the label, true-positive rates of batches vary less, since of any two neighbours
+            hardly ever both are selected.
+        random_state : int, Generator or RandomState, optional
+            Source of u. By default u follows from the hashes of these people: asking again, or in
+            another order, selects the same ones.
+        u : float in [0, 1), optional
+            The number itself, as logged, to repeat a selection.
+
+        Returns
+        -------
+        Selection
+            ``selected``, ``probabilities``, ``u``, and the counts of groups.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from equipoise import DemographicParity, FairClassifier
+        >>> rng = np.random.default_rng(0)
+        >>> A = rng.choice(["F", "M"], 2000)
+        >>> X = np.column_stack([(A == "M") + rng.normal(size=2000), rng.normal(size=2000)])
+        >>> y = (X.sum(axis=1) + rng.normal(size=2000) > 0.5).astype(int)
+        >>> model = FairClassifier(LogisticRegression(), DemographicParity(eps=0.02))
+        >>> model = model.fit(X, y, sensitive_features=A)
+        >>> chosen = model.select(X[:100], 30, sensitive_features=A[:100])
+        >>> int(chosen.selected.sum())
+        30
+        >>> again = model.select(X[:100], 30, sensitive_features=A[:100], u=chosen.u)
+        >>> bool((again.selected == chosen.selected).all())
+        True
+        """
+        self._check_decides(X)
+        if order not in ("hash", "chance"):
+            raise ValueError(f"order is {order!r}; expected 'hash' or 'chance'.")
+        return select(
+            self._mixture(),
+            X,
+            k,
+            sensitive_features=sensitive_features,
+            key=key,
+            random_state=random_state,
+            u=u,
+            score=self._label_model().order if order == "chance" else None,
+        )
+
+    def explain(self, X: Any, *, key: Any = None) -> Explanation:
+        """Say for each row what was decided, by which members, and how without constraints.
+
+        Parameters
+        ----------
+        X : table of n rows
+            One row will do.
+        key : array-like of shape (n,) or table of n rows, optional
+            As for ``predict``, whose decisions are explained.
+
+        Returns
+        -------
+        Explanation
+            Prints as sentences; ``to_pandas()`` is a table.
+        """
+        self._check_decides(X)
+        return explain(self._mixture(), X, self.unconstrained_, key=key)
+
+
+def _mean_margin(mixture: Any, X: Any) -> Array:
+    total: Any = 0.0
+    for weight, member, selected in zip(
+        mixture.weights, mixture.members, decisions(mixture.members, X), strict=True
+    ):
+        scored = score_with_cut(member, X)
+        alone = np.where(selected, 1.0, -1.0) if scored is None else scored.margin(selected)
+        total = total + weight * alone
+    return total

@@ -1,0 +1,220 @@
+"""The proof: a fixed sequence of tests along a path, and what it says about people not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
+from html import escape
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from equipoise.cells.table import Array
+from equipoise.exceptions import NotProvenError
+from equipoise.guarantees.needed import Needed
+from equipoise.guarantees.tested_rows import TestedRows
+
+#: Why a proof is asymptotic, in words, by the way that it was made.
+_DESIGNS = {
+    "cross_fit": "two halves, each proven on the other, and their average deployed",
+    "margin": "measured on the people learned from, which speaks for stiff learners only",
+}
+
+
+class Walk(NamedTuple):
+    """A path walked to its first failure.
+
+    ``last`` is the last point proven, -1 where there is none; ``p_values`` (T', K) are those of
+    the points tested, the one that failed included.
+    """
+
+    last: int
+    p_values: Array
+
+    @property
+    def reported(self) -> Array:
+        """The p-values of the point proven, or of the first one where none is."""
+        return self.p_values[max(self.last, 0)]
+
+
+def walk(n_points: int, test: Callable[[int], Array], delta: float) -> Walk:
+    """Test points one after the other, up to the first that is not proven.
+
+    All rows of a point must be proven, each at ``delta``: the largest p-value counts, and none is
+    divided among rows or points (an intersection-union test in a fixed sequence). That the point
+    returned breaks a bound then has a probability of at most ``delta``: the first point of the path
+    that breaks one is not passed with a larger one.
+
+    Parameters
+    ----------
+    n_points : int
+    test : callable
+        Returns the p-values of the rows at the point of this number.
+    delta : float
+
+    Examples
+    --------
+    >>> p = np.array([[0.01], [0.04], [0.06], [0.001]])  # the last is not looked at
+    >>> found = walk(len(p), lambda t: p[t], 0.05)
+    >>> found.last, found.p_values.ravel().tolist()
+    (1, [0.01, 0.04, 0.06])
+    """
+    seen: list[Array] = []
+    for t in range(n_points):
+        seen.append(test(t))
+        if not seen[-1].max(initial=0.0) <= delta:
+            return Walk(t - 1, np.array(seen))
+    return Walk(n_points - 1, np.array(seen))
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What was proven about people who were not seen, with which probability.
+
+    Attributes
+    ----------
+    holds : bool
+        Whether the bounds are proven.
+    confidence : float
+        With at least this probability over the people of the proof, no bound that does not hold
+        is called proven.
+    p_value : float
+        The largest of all rows: of the classifier returned, or of the fairest one where nothing is
+        proven.
+    method : "exact", "score" or "asymptotic"
+        The weakest of the tests used. "asymptotic" where groups overlap, where people have weights,
+        and for ``design`` "cross_fit" and "margin".
+    design : "apart", "split", "cross_fit" or "margin"
+        Whose decisions were tested: those of people apart from the fit, of a part that the fit set
+        aside, of both halves, or of the people learned from.
+    bound : float or None
+        Of all rows, where they have the same.
+    n_rows, people : int
+        Inequalities, and people of the proof.
+    limiting : str
+        The inequality with the largest p-value, in words.
+    limiting_people : int
+        People of its smallest stratum.
+    point, n_points : int
+        Number of the point of the path returned, from 0 for the strictest, and their number.
+    weighted, overlapping, reused : bool
+        Whether people weigh differently (their numbers are then effective ones), whether groups of
+        a row share people, and whether the same people had served another proof before.
+    needed : Needed or None
+        Where nothing is proven: how many people it would take.
+    fingerprint : str
+        A hash of the people of the proof; empty where rows cannot be hashed.
+    """
+
+    holds: bool
+    confidence: float
+    p_value: float
+    method: str
+    design: str
+    bound: float | None
+    n_rows: int
+    people: int
+    limiting: str
+    limiting_people: int
+    point: int
+    n_points: int
+    weighted: bool = False
+    overlapping: bool = False
+    reused: bool = False
+    needed: Needed | None = None
+    fingerprint: str = field(default="", repr=False)
+
+    @classmethod
+    def of_walk(
+        cls, rows: TestedRows, walked: Walk, n_points: int, *, confidence: float, **more: Any
+    ) -> Proof:
+        """Return what a walk along a path has proven."""
+        p, c = walked.reported, rows.moments.c
+        worst = int(p.argmax()) if len(p) else 0
+        design = more.pop("design")
+        return cls(
+            holds=walked.last >= 0,
+            confidence=confidence,
+            p_value=float(p.max(initial=0.0)),
+            method="asymptotic" if design in _DESIGNS else rows.method,
+            design=design,
+            bound=float(c[0]) if len(c) and np.ptp(c) == 0 else None,
+            n_rows=rows.n_rows,
+            people=rows.cells.n_examples,
+            limiting=rows.moments.rows[worst].sentence() if len(p) else "nothing",
+            limiting_people=round(float(rows.smallest[worst])) if len(p) else 0,
+            point=max(walked.last, 0),
+            n_points=n_points,
+            weighted=rows.is_weighted,
+            overlapping=bool(rows.overlapping.any()),
+            **more,
+        )
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    @property
+    def sentence(self) -> str:
+        """What is promised, about whom, or that nothing is."""
+        whose = "learned from" if self.design == "margin" else "of the proof"
+        at = "" if self.bound is None else f" at {self.bound:.6g}"
+        which = {1: "the bound", 2: "both bounds"}
+        bounds = which.get(self.n_rows, f"all {self.n_rows:,} bounds")
+        people, sure = f"the {self.people:,} people {whose}", f"{100 * self.confidence:.6g} %"
+        about = ""
+        if self.limiting:
+            about = f"Limiting: {self.limiting}, {self.limiting_people:,} people."
+        if self.holds:
+            parts = [
+                f"With probability {sure} over the draw of {people}, {bounds} "
+                f"hold{'s' if self.n_rows == 1 else ''}{at} for the population that they come "
+                "from.",
+                about,
+            ]
+        else:
+            parts = [
+                f"Not proven with probability {sure}: {bounds}{at}, on {people}.",
+                about,
+                "" if self.needed is None else str(self.needed),
+            ]
+        return " ".join(part for part in (*parts, self._reservations()) if part)
+
+    def _reservations(self) -> str:
+        reasons = [_DESIGNS[self.design]] if self.design in _DESIGNS else []
+        reasons += ["groups that share people"] if self.overlapping else []
+        reasons += ["weights, by effective numbers of people"] if self.weighted else []
+        if self.method == "asymptotic" and not reasons:
+            reasons = ["few people in a row that has no exact test"]
+        told = [f"Asymptotic: {'; '.join(reasons)}."] if reasons else []
+        if self.reused:
+            told.append(
+                "The same people had served another proof before: the probability is that of each "
+                "proof alone, not of the one that was chosen."
+            )
+        return " ".join(told)
+
+    def to_dict(self, suppress_below: int = 0) -> dict[str, Any]:
+        """Return it as plain data for JSON, without a row that is about fewer people than this."""
+        if self.limiting_people < suppress_below:
+            return replace(self, limiting="", limiting_people=0, needed=None).to_dict()
+        needed = None if self.needed is None else self.needed.to_dict()
+        return {**asdict(self), "needed": needed, "text": self.sentence}
+
+    def _repr_html_(self) -> str:
+        verdict = "Proven" if self.holds else "Not proven"
+        return (
+            f"<p><strong>{verdict}</strong> ({escape(self.method)} test). "
+            f"{escape(self.sentence)}</p>"
+        )
+
+
+def check_proven(model: Any) -> None:
+    """Raise if the bounds of a model were put to the proof in vain, and it has no fallback."""
+    proof: Proof | None = getattr(model, "proof_", None)
+    if proof is None or proof.holds or getattr(model, "fallback", None) == "fairest":
+        return
+    raise NotProvenError(
+        f"{proof.sentence} So there is no model to decide with. Ask for a looser bound or a lower "
+        "confidence of new people, or accept the fairest classifier found, without proof: "
+        "fallback='fairest'."
+    )

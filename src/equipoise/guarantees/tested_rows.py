@@ -1,0 +1,276 @@
+"""The rows of a constraint over the cells of some people, as inequalities that can be tested."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
+
+from equipoise.cells.table import Array, CellTable, Mask
+from equipoise.constraints.base import Constraint
+from equipoise.constraints.moments import Moments, MomentsBuilder
+from equipoise.guarantees.row_tests import exact_p, most_likely_rates, p_of, reach_of, score_p
+
+#: Draws from the normal distribution for the chance that any row breaks.
+_DRAWS = 10_000
+#: Chances below this need not be told apart.
+_SURE = 1e-3
+#: Rows with a stratum of fewer people are tested exactly.
+FEW_PEOPLE = 200
+
+
+@dataclass(frozen=True, eq=False)
+class TestedRows:
+    """The inequalities M mu(h) <= c over the cells of some people, ready to be tested.
+
+    Every moment is a rate of people in its event, after scaling to [0, 1]. Where the events of a
+    row have nobody in common, it is an inequality between rates of disjoint strata. Where they have
+    (a group against everybody), its variance is that of its linearisation: asymptotic.
+
+    Attributes
+    ----------
+    moments : Moments
+    cells : CellTable
+    event : array of shape (J, C)
+        Zeros and ones.
+    g : array of shape (J, C, 2)
+        What is averaged, under decision 0 and 1.
+    """
+
+    __test__ = False  # no test of pytest's
+
+    moments: Moments
+    cells: CellTable
+    event: Array
+    g: Array
+
+    @classmethod
+    def of(
+        cls, constraint: Constraint, cells: CellTable, known: CellTable | None = None
+    ) -> TestedRows:
+        """Return the rows of a constraint; ``known`` are the cells of the fit, if others.
+
+        Raises
+        ------
+        ValueError
+            Where people count in more than one way, or where a row has no bound of its own.
+        """
+        if not cells.is_plain:
+            raise ValueError(
+                "people count in more than one way (group probabilities, utilities or "
+                "constraint_weights=False); a proof needs their groups themselves, and one weight "
+                "for error and constraints."
+            )
+        builder = MomentsBuilder(cells, known)
+        constraint.add_rows(builder)
+        moments = builder.build()
+        if moments.elastic is not None:
+            raise ValueError(
+                f"{constraint!r} has no bound to be proven; use BoundedGroupError(bound=...)."
+            )
+        event = np.array([mask for mask, _ in builder.averaged], dtype=float)
+        g = np.array([table for _, table in builder.averaged], dtype=float)
+        C = cells.n_cells
+        return cls(moments, cells, event.reshape(-1, C), g.reshape(-1, C, 2))
+
+    @property
+    def n_rows(self) -> int:
+        """K, the number of inequalities."""
+        return len(self.moments.c)
+
+    @cached_property
+    def is_weighted(self) -> bool:
+        """Whether people weigh differently."""
+        even = self.cells.mass / self.cells.count.sum()
+        return not np.allclose(self.cells.square, even, rtol=1e-6)
+
+    @cached_property
+    def people(self) -> Array:
+        """Kish's effective number of people behind each moment; their number without weights."""
+        return (self.event @ self.cells.mass) ** 2 / (self.event @ self.cells.square)
+
+    @cached_property
+    def _range(self) -> tuple[Array, Array]:
+        """The least value of each moment and its range, over all decisions."""
+        inside = self.event[:, :, None] > 0
+        least = np.where(inside, self.g, np.inf).min(axis=(1, 2), initial=np.inf)
+        most = np.where(inside, self.g, -np.inf).max(axis=(1, 2), initial=-np.inf)
+        return least, most - least
+
+    @cached_property
+    def overlapping(self) -> Mask:
+        """Rows with people who are in several of its events: shape (K,)."""
+        return ((self.moments.M != 0).astype(float) @ self.event).max(axis=1, initial=0.0) > 1
+
+    @cached_property
+    def smallest(self) -> Array:
+        """People of the smallest stratum of each row: shape (K,)."""
+        behind = np.where(self.moments.M != 0, self.people, np.inf)
+        return behind.min(axis=1, initial=np.inf)
+
+    @cached_property
+    def exact(self) -> Mask:
+        """Rows that are tested exactly: one or two disjoint strata, one of them small."""
+        strata = (self._coefficients != 0).sum(axis=1)
+        few = self.smallest < FEW_PEOPLE
+        return few & ~self.overlapping & (strata <= 2) & (not self.is_weighted) & self._is_binary
+
+    @cached_property
+    def _is_binary(self) -> Mask:
+        """Rows whose moments count people, so that drawn decisions give whole counts."""
+        least, scale = self._range
+        with np.errstate(invalid="ignore", divide="ignore"):
+            rate = (self.g - least[:, None, None]) / scale[:, None, None]
+        whole = (rate == 0) | (rate == 1) | (self.event[:, :, None] == 0)
+        return ~((self.moments.M != 0) & ~whole.all(axis=(1, 2))).any(axis=1)
+
+    @property
+    def method(self) -> str:
+        """The weakest of the tests used: "asymptotic", "score" or "exact"."""
+        if self.is_weighted or self.overlapping.any():
+            return "asymptotic"
+        if (self.smallest[~self.exact] < FEW_PEOPLE).any():
+            return "asymptotic"
+        return "exact" if self.exact.all() else "score"
+
+    @cached_property
+    def _coefficients(self) -> Array:
+        """The coefficient of each stratum's rate in each row: shape (K, J)."""
+        return self.moments.M * np.nan_to_num(self._range[1], posinf=0.0, neginf=0.0)
+
+    @cached_property
+    def _bounds(self) -> Array:
+        least = np.nan_to_num(self._range[0], posinf=0.0, neginf=0.0)
+        return self.moments.c - self.moments.M @ least
+
+    def rates(self, s: Array) -> Array:
+        """Return the moments on a scale from 0 to 1, for shares (..., C): shape (..., J)."""
+        least, scale = self._range
+        with np.errstate(invalid="ignore", divide="ignore"):
+            rate = (self.moments.mu(s) - least) / scale
+        return np.clip(np.nan_to_num(rate), 0.0, 1.0)
+
+    def gamma(self, s: Array) -> Array:
+        """Return M mu(h), for shares (..., C): shape (..., K)."""
+        return self.moments.mu(s) @ self.moments.M.T
+
+    def moved(self, s: Array) -> Array:
+        """Return how far rows are moved by people of each cell and decision: shape (K, 2 C).
+
+        Linearised and scaled, so that the sum of squares is the variance of a row's value at these
+        shares (C,). Rates are drawn towards one half by one person on either side, so that none is
+        known for sure.
+        """
+        n = self._cell_people
+        r = (np.clip(s / self.cells.mass, 0.0, 1.0) * n + 1) / (n + 2)
+        mu = self.moments.mu(r * self.cells.mass)
+        share = self.event / (self.event @ self.cells.mass)[:, None]
+        each = share[:, :, None] * (self.g - mu[:, None, None])
+        each *= np.sqrt(np.stack([1 - r, r], axis=-1) * self.cells.square[:, None])
+        return self.moments.M @ each.reshape(len(each), -1)
+
+    def standard_errors(self, s: Array) -> Array:
+        """Return the standard error of each row's value, at shares of shape (C,): shape (K,)."""
+        return np.sqrt(np.square(self.moved(s)).sum(axis=1))
+
+    def p_values(self, s: Array, drawn: Array | None = None) -> Array:
+        """Return the p-value of each row at each point of a path: shape (T, K).
+
+        Parameters
+        ----------
+        s : array of shape (T, C)
+            Selected shares: expected decisions.
+        drawn : array of shape (T, C), optional
+            Those of drawn decisions, which exact tests need. Without them such rows get the p-value
+            of the score test.
+        """
+        p = np.ones((len(s), self.n_rows))
+        rates, plain = self.rates(s), np.flatnonzero(~self.overlapping)
+        if len(plain):
+            at, a = _packed(self._coefficients[plain])
+            n = np.where(a != 0, self.people[at], 1.0)
+            p[:, plain] = score_p(rates[:, at] * n, n, a, self._bounds[plain])
+        for k in np.flatnonzero(self.overlapping).tolist():
+            p[:, k] = self._overlapping_p(k, s)
+        if drawn is not None:
+            self._test_exactly(p, self.rates(drawn))
+        return p
+
+    def joint_p_values(self, s: Array) -> Array:
+        """Return the chance that any row is as far below its bound by luck: shape (T, K).
+
+        For decisions about the people whom the path was tuned on, or cross-fitted ones: where
+        several rows lie at the same distance from their bounds, any of them may break. The rows of
+        a point get the chance that the one nearest to its bound, or one as near, breaks.
+        """
+        p = self.p_values(s)
+        for t in range(len(s)):
+            if p[t].max(initial=0.0) > 0.5 or p[t].sum() < _SURE:  # at most the sum of all chances
+                continue
+            moved = self.moved(s[t])
+            error = np.sqrt(np.square(moved).sum(axis=1))
+            drawn = self._normal @ (moved / np.maximum(error, 1e-300)[:, None]).T
+            any_breaks = float((drawn > norm.isf(p[t])).any(axis=1).mean())
+            p[t] = np.maximum(p[t], np.where(p[t] == p[t].max(initial=0.0), any_breaks, 0.0))
+        return p
+
+    @cached_property
+    def _normal(self) -> Array:
+        rng = np.random.default_rng(0)  # fixed: a proof must not differ between calls
+        return rng.standard_normal((_DRAWS, 2 * self.cells.n_cells))
+
+    def _test_exactly(self, p: Array, rates: Array) -> None:
+        """Replace p-values of the score test where there are few people.
+
+        One that is well above every usual level is kept, since it proves nothing.
+        """
+        for k in np.flatnonzero(self.exact):
+            at = np.flatnonzero(self._coefficients[k])
+            n = self.people[at].round()
+            for t in range(len(p)):
+                x = np.round(rates[t, at] * n)
+                score = float(score_p(x, n, self._coefficients[k, at], self._bounds[k]))
+                p[t, k] = score
+                if score <= 0.5:
+                    p[t, k] = exact_p(x, n, self._coefficients[k, at], float(self._bounds[k]))
+
+    @cached_property
+    def _cell_people(self) -> Array:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.nan_to_num(self.cells.mass**2 / self.cells.square)
+
+    def _overlapping_p(self, k: int, s: Array) -> Array:
+        """Return the p-values of a row whose events share people, cell by cell as a stratum."""
+        mass, n = self.cells.mass, self._cell_people
+        a = (self.moments.M[k] @ self.moments.U) * mass
+        c = self.moments.c[k] - self.moments.M[k] @ self.moments.offset
+        r = np.clip(s / mass, 0.0, 1.0)
+        likely = most_likely_rates(r * n, n, a, np.full(len(s), c))
+        return p_of(c - r @ a, self._linearised(k, likely), *reach_of(a), c)
+
+    def _linearised(self, k: int, r: Array) -> Array:
+        """Return the variance of a row's value where cells are selected at rates r (T, C).
+
+        A person of weight w who gets g moves the mean of an event of mass Q by w (g - mean) / Q.
+        """
+        mu = self.moments.mu(r * self.cells.mass)
+        used = np.flatnonzero(self.moments.M[k])
+        share = self.event[used] / (self.event[used] @ self.cells.mass)[:, None]
+        moved = np.einsum(
+            "j,jc,tjch->tch",
+            self.moments.M[k, used],
+            share,
+            self.g[used][None] - mu[:, used][:, :, None, None],
+        )
+        mean_square = (1 - r) * moved[..., 0] ** 2 + r * moved[..., 1] ** 2
+        return mean_square @ self.cells.square
+
+
+def _packed(a: Array) -> tuple[NDArray[np.intp], Array]:
+    """Return the columns and values of the entries that are not zero, padded with zeros."""
+    width = max(int((a != 0).sum(axis=1).max(initial=0)), 1)
+    at = np.argsort(a == 0, axis=1, kind="stable")[:, :width]
+    return at, np.take_along_axis(a, at, axis=1)

@@ -1,0 +1,357 @@
+"""Scores: the chance of the label, a ranking whose sign is the decision, and the fair margin."""
+
+from __future__ import annotations
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from people import make_people
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV, CalibrationDisplay
+from sklearn.datasets import make_classification
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import RocCurveDisplay, get_scorer, roc_auc_score
+from sklearn.model_selection import FixedThresholdClassifier, GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+import equipoise
+from equipoise import (
+    BalancedError,
+    Costs,
+    DemographicParity,
+    EqualizedOdds,
+    ExponentiatedGradient,
+    FairClassifier,
+    Frontier,
+    GridSearch,
+    MinimaxGroupError,
+    ResampledClassifier,
+    SelectionRate,
+)
+from equipoise.engines.memory import MemoryEngine
+from equipoise.game.rounds import Pool
+from equipoise.oracles.candidates import ExactOracle
+from equipoise.oracles.specs import BestOf, Plugin, Refit
+
+mpl.use("Agg")
+X, Y, A = make_people(600, seed=3)
+RULE = DemographicParity(eps=0.02)
+
+
+def fitted(learner=None, rule=RULE, kind=FairClassifier, y=Y, **how):
+    learner = LogisticRegression(tol=1e-8) if learner is None else learner
+    return kind(learner, rule, **how).fit(X, y, sensitive_features=A)
+
+
+# The chance of the label
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {},
+        {"oracle": Refit(threshold="learner")},
+        {"oracle": Refit(threshold="tuned")},
+        {"oracle": Refit(cv=3)},
+        {"oracle": "plugin"},
+        {"oracle": "best_of"},
+        {"oracle": BestOf(), "rule": EqualizedOdds(eps=0.05)},
+        {"kind": ExponentiatedGradient},
+        {"kind": GridSearch, "grid_size": 5, "rule": DemographicParity(eps=0.2)},
+        {"kind": GridSearch, "grid": "saddle_point", "tradeoff": 0.5},
+        {"rule": MinimaxGroupError()},
+    ],
+    ids=str,
+)
+def test_it_is_the_learners_own_without_constraints(how):
+    """Whatever the bound: a plain fit of the learner to the labels gives the same."""
+    model = fitted(**how)
+    expected = LogisticRegression(tol=1e-8).fit(X, Y).predict_proba(X)
+    np.testing.assert_allclose(model.predict_proba(X), expected, atol=1e-4)
+
+
+def test_costs_are_undone():
+    """A learner that was trained with costs gives other odds; the label's are what is returned."""
+    learner = LogisticRegression(C=1e6, tol=1e-8)
+    balanced = (1 - Y.mean()) / Y.mean()
+    for objective, ratio in (
+        (Costs(false_negative=4), 4.0),
+        (Costs(3, 1), 1 / 3),
+        (BalancedError(), balanced),
+    ):
+        found = fitted(learner, objective=objective).predict_proba(X)[:, 1]
+        assert abs(found.mean() - Y.mean()) < 0.01
+        weighted = clone(learner).fit(X, Y, np.where(Y == 1, ratio, 1.0)).predict_proba(X)
+        odds = weighted[:, 1] / weighted[:, 0] / ratio
+        np.testing.assert_allclose(found, odds / (1 + odds), atol=1e-3)
+    apart = fitted(oracle="plugin", objective=Costs(false_negative=4)).predict_proba(X)
+    np.testing.assert_allclose(
+        apart, LogisticRegression(tol=1e-8).fit(X, Y).predict_proba(X), atol=1e-6
+    )
+
+
+def test_odds_are_exact_where_the_model_is():
+    """A tree's leaf has the share of labels, weighted: undoing the weights gives the share."""
+    stump = DecisionTreeClassifier(max_depth=1, random_state=0)
+    model = fitted(stump, objective=Costs(false_negative=3))
+    leaf = model.unconstrained_.classifier.apply(X)
+    for number in np.unique(leaf):
+        inside = leaf == number
+        np.testing.assert_allclose(model.predict_proba(X[inside])[:, 1], Y[inside].mean())
+
+
+def test_costs_within_a_label_are_not_undone():
+    by_group = Costs(false_negative={0: 1, 1: 3})
+    model = fitted(objective=by_group)
+    assert not hasattr(model, "predict_proba")
+    with pytest.raises(AttributeError) as raised:
+        model.predict_proba(X)
+    assert "weighs people of the same label differently" in str(raised.value.__cause__)
+    assert ((model.decision_function(X) > 0) == (model.predict(X) == 1)).all()
+    assert hasattr(fitted(objective=by_group, oracle="plugin"), "predict_proba")
+
+
+def test_columns_are_those_of_the_classes():
+    words = np.where(Y == 1, "yes", "no")
+    model = fitted(y=words)
+    assert model.classes_.tolist() == ["no", "yes"]
+    found = model.predict_proba(X)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    np.testing.assert_allclose(found[:, 1], fitted().predict_proba(X)[:, 1])
+    assert set(model.unconstrained_.predict(X)) == {"no", "yes"}
+
+
+def test_weights_count():
+    weight = np.where(A == 1, 3.0, 1.0)
+    model = FairClassifier(LogisticRegression(tol=1e-8), RULE)
+    model.fit(X, Y, sensitive_features=A, sample_weight=weight)
+    expected = LogisticRegression(tol=1e-8).fit(X, Y, weight).predict_proba(X)
+    np.testing.assert_allclose(model.predict_proba(X), expected, atol=1e-4)
+
+
+def test_a_learner_that_selects_nobody_keeps_its_probabilities():
+    """The pool has a constant classifier that selects the same; its probabilities are 0 and 1."""
+    rare = (np.arange(600) % 50 == 0).astype(int)
+    model = fitted(y=rare)
+    assert not model.predict_pmf(X)[:, 1].any()
+    expected = LogisticRegression(tol=1e-8).fit(X, rare).predict_proba(X)
+    np.testing.assert_allclose(model.predict_proba(X), expected, atol=1e-4)
+
+
+def test_candidates_of_the_users_own():
+    words = np.where(Y == 1, "yes", "no")
+    candidates = [DecisionTreeClassifier(max_depth=d, random_state=0).fit(X, words) for d in (1, 4)]
+    model = fitted(candidates, DemographicParity(eps=0.5), y=words)
+    np.testing.assert_allclose(model.predict_proba(X), candidates[1].predict_proba(X))
+
+
+def test_no_probabilities():
+    for kind in (FairClassifier, GridSearch):
+        unfitted = kind(LinearSVC(), DemographicParity(eps=0.5))
+        assert not hasattr(unfitted, "predict_proba")
+        model = unfitted.fit(X, Y, sensitive_features=A)
+        with pytest.raises(AttributeError, match="has no attribute 'predict_proba'") as raised:
+            model.predict_proba(X)
+        assert "LinearSVC has no predict_proba" in str(raised.value.__cause__)
+        # It has scores, so people can be ranked.
+        found = model.decision_function(X)
+        np.testing.assert_array_equal(found > 0, model.predict(X) == 1)
+        assert roc_auc_score(Y, found) > 0.75
+    silent = fitted(ResampledClassifier(LinearSVC()), DemographicParity(eps=0.5))
+    assert not hasattr(silent, "decision_function")
+    with pytest.raises(AttributeError) as raised:
+        silent.decision_function(X)
+    assert "neither predict_proba nor decision_function" in str(raised.value.__cause__)
+    assert np.isfinite(silent.margin(X)).all()
+
+
+def test_a_fit_that_never_asked():
+    few = SelectionRate(at_most=0.3)
+    with pytest.warns(ConvergenceWarning):
+        printed = fitted(kind=ExponentiatedGradient, polish=False, max_iter=3, rule=few)
+    assert printed.unconstrained_ is None
+    with pytest.raises(AttributeError) as raised:
+        printed.predict_proba(X)
+    assert "polish=True" in str(raised.value.__cause__)
+    assert np.isnan(printed.explain(X[:2]).chance).all()
+
+
+def test_not_fitted():
+    model = FairClassifier(LogisticRegression(), RULE)
+    assert hasattr(model, "predict_proba")
+    for method in ("predict_proba", "decision_function", "margin", "explain"):
+        with pytest.raises(NotFittedError):
+            getattr(model, method)(X)
+    with pytest.raises(NotFittedError):
+        model.select(X, 3)
+
+
+def test_a_classifier_of_a_frontier():
+    again = Frontier(LogisticRegression(tol=1e-8), RULE, bounds=[0.02])
+    fair = again.fit(X, Y, sensitive_features=A).at(0.02)
+    expected = LogisticRegression(tol=1e-8).fit(X, Y).predict_proba(X)
+    np.testing.assert_allclose(fair.predict_proba(X), expected, atol=1e-4)
+
+
+def test_an_answer_that_another_stands_for():
+    """A pool keeps one of two classifiers that select alike; the answer itself is kept too."""
+    pool, costs = Pool(), np.array([1.0, -1.0])
+    pool.add("constant", np.array([0.0, 0.5]))
+    pool.keep(costs)
+    assert pool.answer_to(costs) is None
+    oracle = ExactOracle(["learner", "other"], [[0.0, 0.5], [0.5, 0.0]])
+    (number,) = pool.ask(oracle, 2 * costs)  # the same to a learner
+    assert pool.classifiers[number] == "constant"
+    assert pool.answer_to(costs) == "learner"
+
+
+def test_rows_in_batches():
+    class Rows:
+        def __len__(self):
+            return len(X)
+
+        def batches(self):
+            yield from np.array_split(X, 7)
+
+    chance = fitted().unconstrained_.predict_proba
+    np.testing.assert_allclose(MemoryEngine.answer(chance, Rows(), 2), chance(X), atol=1e-12)
+
+
+# The ranking
+
+
+@pytest.mark.parametrize("oracle", ["refit", "plugin"])
+def test_the_sign_is_the_decision(oracle):
+    model = fitted(oracle=oracle)
+    key = np.arange(600)
+    for how in ({}, {"key": key}):
+        found, decided = model.decision_function(X, **how), model.predict(X, **how)
+        np.testing.assert_array_equal(found > 0, decided == 1)
+        np.testing.assert_array_equal(found >= 0, decided == 1)
+        p = model.predict_proba(X)[:, 1]
+        np.testing.assert_allclose(found, p + (decided == 1) - 1, atol=1e-12)
+
+
+def test_the_sign_survives_certainty():
+    """A leaf of one label has a chance of exactly 0 or 1, whatever is decided there."""
+    tree = DecisionTreeClassifier(random_state=0)
+    model = fitted(tree, rule=DemographicParity(eps=0.001), oracle="plugin")
+    p, decided = model.predict_proba(X)[:, 1], model.predict(X) == 1
+    assert set(np.unique(p)) == {0.0, 1.0}
+    assert (decided != (p == 1)).any()
+    found = model.decision_function(X)
+    np.testing.assert_array_equal(found > 0, decided)
+    np.testing.assert_array_equal(found < 0, ~decided)
+
+
+def test_scorers_and_displays():
+    model = fitted()
+    found = model.decision_function(X)
+    assert get_scorer("roc_auc")(model, X, Y) == roc_auc_score(Y, found)
+    assert get_scorer("average_precision")(model, X, Y) > 0.7
+    p = np.clip(model.predict_proba(X)[:, 1], 1e-15, 1)
+    expected = np.mean(np.where(Y == 1, np.log(p), np.log(1 - p)))
+    assert get_scorer("neg_log_loss")(model, X, Y) == pytest.approx(expected)
+    how = {"response_method": "decision_function"}
+    shown = RocCurveDisplay.from_estimator(model, X, Y, **how)
+    assert shown.roc_auc == pytest.approx(roc_auc_score(Y, found))
+    shown = CalibrationDisplay.from_estimator(model, X, Y, n_bins=5)
+    assert np.abs(shown.prob_true - shown.prob_pred).max() < 0.15
+    assert roc_auc_score(Y, found) > roc_auc_score(Y, model.predict(X))
+
+
+def test_searches():
+    with config_context(enable_metadata_routing=True):
+        model = FairClassifier(LogisticRegression(), RULE).set_fit_request(sensitive_features=True)
+        search = GridSearchCV(model, {"estimator__C": [1e-4, 1.0]}, scoring="roc_auc", cv=2)
+        search.fit(X, Y, sensitive_features=A)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert search.best_estimator_.predict_proba(X).shape == (600, 2)
+
+
+def test_wrappers_that_leave_decisions_alone():
+    model = fitted()
+    frozen = FrozenEstimator(model)
+    np.testing.assert_array_equal(frozen.decision_function(X), model.decision_function(X))
+    piped = make_pipeline(StandardScaler(), LogisticRegression(tol=1e-8))
+    inside = fitted(piped)
+    outside = make_pipeline(StandardScaler(), FairClassifier(LogisticRegression(tol=1e-8), RULE))
+    outside.fit(X, Y, fairclassifier__sensitive_features=A)
+    np.testing.assert_allclose(outside.predict_proba(X), inside.predict_proba(X), atol=1e-4)
+    calibrated = fitted(CalibratedClassifierCV(LogisticRegression()), oracle=Plugin(cv=2))
+    assert calibrated.predict_proba(X).shape == (600, 2)
+
+
+# The margin
+
+
+@pytest.mark.parametrize("oracle", ["refit", "plugin", Refit(threshold="learner")])
+@pytest.mark.parametrize("learner", [LogisticRegression(), DecisionTreeClassifier(max_depth=3)])
+def test_the_margin_of_one_member_has_the_sign_of_the_decision(oracle, learner):
+    grid = fitted(learner, DemographicParity(eps=0.1), GridSearch, oracle=oracle, tradeoff=0.5)
+    np.testing.assert_array_equal(grid.margin(X) > 0, grid.predict(X) == 1)
+
+
+def test_the_margin_is_the_mean_of_the_members():
+    model = fitted()
+    assert len(model.classifier_.members) == 2
+    expected = np.zeros(600)
+    for weight, member in zip(model.classifier_.weights, model.classifier_.members, strict=True):
+        expected += weight * (member.classifier.decision_function(X) - member.threshold)
+    np.testing.assert_allclose(model.margin(X), expected)
+
+
+# Files
+
+
+@pytest.mark.parametrize("oracle", ["refit", "plugin", "best_of"])
+def test_files_keep_all_of_it(oracle, tmp_path):
+    pytest.importorskip("skops")
+    model = fitted(oracle=oracle)
+    equipoise.save(model, tmp_path / "m")
+    again = equipoise.load(tmp_path / "m")
+    for method in ("predict_proba", "decision_function", "margin"):
+        np.testing.assert_array_equal(getattr(again, method)(X), getattr(model, method)(X))
+    here, there = (m.select(X, 77, sensitive_features=A) for m in (model, again))
+    assert here.u == there.u
+    np.testing.assert_array_equal(here.selected, there.selected)
+    assert str(again.explain(X)) == str(model.explain(X))
+
+
+def test_wrappers_with_a_cut_of_their_own_are_refused(tmp_path):
+    pytest.importorskip("skops")
+    frozen = FrozenEstimator(fitted())
+    cut = FixedThresholdClassifier(frozen, threshold=0.4)
+    for wrapper in (cut, CalibratedClassifierCV(frozen)):
+        with pytest.raises(TypeError, match="nothing keeps its decisions within the bounds"):
+            equipoise.save(wrapper.fit(X, Y), tmp_path / "m")
+
+
+def test_files_of_frontiers_and_grids(tmp_path):
+    pytest.importorskip("skops")
+    frontier = Frontier(LogisticRegression(), RULE, bounds=[0.02]).fit(X, Y, sensitive_features=A)
+    equipoise.save(frontier, tmp_path / "f")
+    again = equipoise.load(tmp_path / "f").at(0.05)
+    np.testing.assert_array_equal(again.predict_proba(X), frontier.at(0.05).predict_proba(X))
+    grid = fitted(rule=DemographicParity(eps=0.2), kind=GridSearch, grid_size=3)
+    equipoise.save(grid, tmp_path / "g")
+    found = equipoise.load(tmp_path / "g").decision_function(X)
+    np.testing.assert_array_equal(found, grid.decision_function(X))
+
+
+def test_made_up_data_of_many_kinds():
+    """The sign holds at any seed, learner and oracle."""
+    for seed in range(4):
+        X, y = make_classification(300, random_state=seed, flip_y=0.2)
+        group = (X[:, 0] > 0).astype(int)
+        for learner in (LogisticRegression(), DecisionTreeClassifier(max_depth=4)):
+            model = FairClassifier(learner, EqualizedOdds(eps=0.05))
+            model.fit(X, y, sensitive_features=group)
+            found = model.decision_function(X)
+            np.testing.assert_array_equal(found > 0, model.predict(X) == 1)
