@@ -10,6 +10,7 @@ UserWarning
     ├── NothingComparedWarning    there is one group only, or bounds that nothing can exceed
     ├── AbsentGroupWarning        a group is in the fit or among the people measured, not in both
     ├── RepeatedBatchWarning      a monitor is given people whom it has counted before
+    ├── LotteryWarning            one rule was asked for, and some are decided by lot all the same
     ├── NotProvenWarning          the bounds are not proven for people who were not seen
     ├── ReusedPeopleWarning       the people of a proof had served another one
     └── SeenPeopleWarning         some people of a proof were learned from
@@ -62,6 +63,10 @@ class AbsentGroupWarning(EquipoiseWarning):
 
 class RepeatedBatchWarning(EquipoiseWarning):
     """A monitor is given people whom it has counted before; they count again."""
+
+
+class LotteryWarning(EquipoiseWarning):
+    """One rule was asked for, but none does as well as the mixture, which decides by lot."""
 
 
 class NotProvenWarning(EquipoiseWarning):

@@ -184,3 +184,19 @@ def test_an_engine_knows_its_data(engine, people):
     else:
         other = type(engine).open(People(*split(X, y, (A + 1) % 3)), estimator=trees())
     assert before != list(other.identity())
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_an_engine_counts_whom_classifiers_divide_on(opened, people, weighted):
+    X, y, _ = people
+    weight = np.random.default_rng(0).uniform(0.5, 2.0, len(y)) if weighted else np.ones(len(y))
+    given = [np.column_stack([np.zeros(len(y)), X[:, 0] > 0]), weight] if weighted else []
+    engine = opened(*given, **({"constraint_weights": False} if weighted else {}))
+    members = [trees().set_params(max_depth=depth).fit(X, y) for depth in (1, 2, 3)]
+    members += [constant_classifier(0), constant_classifier(1)]
+    H, share = np.array([member.predict(X) for member in members]), weight / weight.sum()
+    expected = [[share[a != b].sum() for b in H] for a in H]
+    np.testing.assert_allclose(engine.disagreement(members), expected, atol=1e-9)
+    sets = [np.array([1]), np.array([0, 2]), np.arange(3), np.arange(5)]
+    counted = [share[(H[some].mean(0) > 0) & (H[some].mean(0) < 1)].sum() for some in sets]
+    np.testing.assert_allclose(engine.divided(members, sets), counted, atol=1e-9)

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import warnings
 from itertools import pairwise
 from pathlib import Path
 
@@ -60,7 +61,11 @@ def test_every_bound_is_met_with_the_error_claimed(people, traced):
         assert point.gap <= traced.nu_
 
 
-def test_error_falls_as_the_bound_is_loosened_and_prices_bound_what_loosening_saves(traced):
+def test_error_falls_as_the_bound_is_loosened_and_prices_bound_what_loosening_saves(people):
+    traced = Frontier(LogisticRegression(), DemographicParity(), bounds=BOUNDS, nu=1e-9)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # logistic regression does not close such a gap
+        traced.fit(people.X, people.y, sensitive_features=people.A)
     errors = [point.error for point in traced.points_]
     assert all(a >= b - 1e-12 for a, b in pairwise(errors))
     point = traced.points_[2]

@@ -142,7 +142,7 @@ def test_pickle_and_joblib(reduction, tmp_path):
 
 
 def test_another_process_decides_alike(tmp_path):
-    fair = fitted()
+    fair = fitted(nu=1e-4)
     assert len(fair.classifier_.members) > 1
     joblib.dump((fair, X[::-1]), tmp_path / "fair.joblib")
     code = (
@@ -229,7 +229,7 @@ def test_last_step_of_a_pipeline_without_routing():
 
 @pytest.mark.usefixtures("routing")
 def test_pipeline_passes_the_key_on():
-    fair = make().set_fit_request(sensitive_features=True).set_predict_request(key=True)
+    fair = make(nu=1e-4).set_fit_request(sensitive_features=True).set_predict_request(key=True)
     outer = make_pipeline(StandardScaler(), fair).fit(X, Y, sensitive_features=A)
     key = np.arange(len(Y))
     inner = outer[-1].predict(outer[0].transform(X), key=key)
@@ -352,10 +352,10 @@ def test_predictions_pass_through():
 
 
 def test_salt():
-    seven, eight = fitted(random_state=7), fitted(random_state=8)
+    seven, eight = fitted(random_state=7, nu=1e-4), fitted(random_state=8, nu=1e-4)
     np.testing.assert_array_equal(seven.predict_pmf(X), eight.predict_pmf(X))
     assert (seven.predict(X) != eight.predict(X)).any()
-    np.testing.assert_array_equal(seven.predict(X), fitted(random_state=7).predict(X))
+    np.testing.assert_array_equal(seven.predict(X), fitted(random_state=7, nu=1e-4).predict(X))
 
 
 def test_salt_of_a_problem():
@@ -397,8 +397,9 @@ def test_callback_receives_every_round(reduction):
     assert rounds[-1] == fair.n_iter_ > 1
     assert rounds == sorted(set(rounds))
     assert plays[-1].n_calls == fair.n_calls_
-    assert plays[-1].gap == fair.certificate_.gap <= fair.nu_
-    assert plays[-1].error == fair.certificate_.error
+    # Of mixtures within nu of the best, the least random one is the result.
+    assert plays[-1].gap <= fair.certificate_.gap + 1e-12 <= fair.nu_ + 1e-12
+    assert plays[-1].lower == fair.certificate_.lower
     assert all(np.isclose(play.mixture.weights.sum(), 1) for play in plays)
 
 

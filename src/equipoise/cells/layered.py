@@ -197,6 +197,27 @@ least, most
 AnyCells = Cells | LayeredCells
 
 
+def row_gains(cells: AnyCells, costs: Array) -> Array:
+    """Return what selecting each row adds to ``sum(h) @ costs``: the adjoint of ``sum``.
+
+    >>> cells = Cells.from_columns([0, 1, 1, 1], {"sex": ["F", "F", "M", "M"]})
+    >>> row_gains(cells, np.array([4.0, 8.0, 12.0])).tolist()
+    [1.0, 2.0, 3.0, 3.0]
+    """
+    if isinstance(cells, LayeredCells):
+        return cells.signed_costs(costs)
+    return cells.spread(costs) * row_weights(cells)
+
+
+def row_weights(cells: AnyCells) -> Array:
+    """Return the share of the total weight that each row has in the error."""
+    if isinstance(cells, LayeredCells):
+        return cells.factors[cells.layers.index("error")]
+    if cells.weight is None:
+        return np.full(cells.n_examples, 1.0 / cells.n_examples)
+    return cells.weight / cells.total_weight
+
+
 def layered(
     cells: Cells,
     *,

@@ -93,6 +93,14 @@ class Engine(Protocol):
     def shares(self, classifiers: Sequence[Any]) -> Array:
         """Return the selected share of each cell for every classifier, of shape (P, C)."""
 
+    def disagreement(self, classifiers: Sequence[Any]) -> Array:
+        """Return the share of the rows on which each two decide differently, of shape (P, P)."""
+        ...
+
+    def divided(self, classifiers: Sequence[Any], mixtures: Sequence[NDArray]) -> Array:
+        """Return for each mixture, numbers of classifiers, the share that its members divide on."""
+        ...
+
     def tally(self, mixture: Any) -> Tally:
         """Return how often a randomized classifier selects, summed by cell."""
 

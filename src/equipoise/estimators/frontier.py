@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 from equipoise.constraints.base import Constraint
 from equipoise.estimators.base import (
     Problem,
-    Reduction,
     joined,
     overlap_of,
     read_limits,
@@ -24,22 +22,20 @@ from equipoise.estimators.frontier_point import (
     FrontierPoint,
     games_of,
     measured_on,
-    point_of,
     read_bounds,
     warn_of_points,
     with_eps,
 )
+from equipoise.estimators.pool_reduction import PoolReduction
 from equipoise.estimators.proofs import prove
-from equipoise.estimators.randomized import FitResult, RandomizedClassifier
 from equipoise.estimators.reductions import FairClassifier
 from equipoise.estimators.results import remarks_of_points, verify, warn_of
 from equipoise.estimators.scores import unconstrained_of
 from equipoise.exceptions import DeploymentError
-from equipoise.game.certificate import Certificate, Scope
-from equipoise.game.column_generation import Queries, many_bounds, over_pool
-from equipoise.game.lagrangian import Lagrangian, Loss, Objective
-from equipoise.game.mixture import Mixture
-from equipoise.game.rounds import Pool, Round, run
+from equipoise.game.certificate import Scope
+from equipoise.game.column_generation import Queries, many_bounds
+from equipoise.game.lagrangian import Loss, Objective
+from equipoise.game.rounds import Pool, run
 from equipoise.metrics.audit import Tally
 from equipoise.metrics.violations import Meter, ViolationReport
 from equipoise.oracles.specs import OracleSpec
@@ -49,7 +45,7 @@ from equipoise.rows.validation import check_features
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class Frontier(Reduction):
+class Frontier(PoolReduction):
     """The best classifier at every bound, for little more than the price of one fit.
 
     Best responses do not depend on the bound, so one pool of classifiers serves all bounds. After
@@ -89,6 +85,8 @@ class Frontier(Reduction):
     shares_ : dict
         Shares of all classifiers on "training" data and, where moments were measured so, "out of
         fold": arrays of shape (P, C).
+    disagreement_ : array of shape (P, P)
+        The share of the people of the fit on whom each two classifiers decide differently.
     lagrangian_ : Lagrangian
         Error and constraints over these cells.
     classes_, people_, nu_, n_iter_, n_calls_
@@ -162,12 +160,31 @@ class Frontier(Reduction):
         warn_of_points(outcome, self.points_, self.nu_, self.n_calls_)
         return self
 
-    def at(self, eps: float) -> FairClassifier:
+    def at(
+        self,
+        eps: float,
+        *,
+        deterministic: bool = False,
+        X: Any = None,
+        y: Any = None,
+        **metadata: Any,
+    ) -> FairClassifier:
         """Return a fitted classifier for this bound, without training: a small linear program.
 
         Its certificate tells the gap. Where that is too wide, `refine` asks the learner further.
+
+        Parameters
+        ----------
+        eps : float
+        deterministic : bool, default=False
+            Whether it is to be one rule, see `FairClassifier`.
+        X, y, **metadata : optional
+            With ``deterministic=True`` the data of ``fit`` again, in the same way, since none is
+            kept. Plug-in pools learn their probabilities again from them.
         """
         check_is_fitted(self)
+        if deterministic or X is not None:
+            return self._one_rule(float(eps), deterministic, People(X, y, **metadata))
         traced = next((point for point in self.points_ if point.eps == eps), None)
         return self._classifier(traced or self._points([float(eps)])[0])
 
@@ -178,7 +195,7 @@ class Frontier(Reduction):
         all bounds: ``points_`` are traced anew.
         """
         check_is_fitted(self)
-        people = People(X, y, **metadata)
+        people, (limits, _) = People(X, y, **metadata), read_limits(self)
         problem = self._state(people, pool=self.pool_, n_jobs=self.n_jobs)
         rounds = many_bounds(
             games_of(self.constraint, problem.lagrangian, [eps]),
@@ -187,7 +204,7 @@ class Frontier(Reduction):
             nu=problem.nu,
             queries=self._queries,
         )
-        self.n_iter_ += run(rounds, read_limits(self)[0]).n_rounds
+        self.nu_, self.n_iter_ = problem.nu, self.n_iter_ + run(rounds, limits).n_rounds
         self.people_ = joined(self.people_, problem.engine, people)
         self._take_over(problem, problem.pool)
         self._trace(point.eps for point in self.points_)
@@ -240,6 +257,7 @@ class Frontier(Reduction):
             cells_=engine.cells.table(),
             pool_=Pool.of(self.pool_.classifiers, shares),
             shares_={"recertified": shares},
+            disagreement_=engine.disagreement(self.pool_.classifiers),
             people_=joined(self.people_, engine, people),
         )
 
@@ -294,19 +312,11 @@ class Frontier(Reduction):
         """Keep what later bounds and reports need: a few numbers a cell, and no rows."""
         self.pool_, self.cells_ = pool, problem.cells.table()
         self.lagrangian_, self.n_calls_ = problem.lagrangian, pool.n_calls
+        self.disagreement_ = problem.engine.disagreement(pool.classifiers)
         self.shares_ = {"training": pool.s}
         if problem.oracle.out_of_fold:
             seen = problem.engine.shares(pool.classifiers)
             self.shares_ = {"training": seen, "out of fold": pool.s}
-
-    def _trace(self, bounds: Iterable[float]) -> None:
-        self.points_ = self._points([float(eps) for eps in bounds])
-        no_bounds, nothing = self.lagrangian_.only([]), np.zeros(0)
-        mixture = Mixture.of_weights(np.eye(len(self.pool_))[self._free], nothing)
-        free = Round.of_mixture(no_bounds, self.pool_, mixture, 0, [nothing])
-        certificate = self._certificate(free, no_bounds)
-        largest = self.lagrangian_.with_bound(0.0)
-        self.unconstrained_ = point_of(np.inf, free, largest, certificate)
 
     def _verify(self, problem: Problem) -> None:
         """Raise, and be as if never fitted, unless what the points mix decides as recorded."""
@@ -317,55 +327,6 @@ class Frontier(Reduction):
             for name in [name for name in vars(self) if name.endswith("_")]:
                 delattr(self, name)
             raise
-
-    def _points(self, bounds: list[float]) -> list[FrontierPoint]:
-        games = games_of(self.constraint, self.lagrangian_, bounds)
-        rounds = over_pool(games, self.pool_, self._queries, unconstrained=self._free, nu=self.nu_)
-        return [
-            point_of(eps, found, game, self._certificate(found, game))
-            for eps, found, game in zip(bounds, rounds, games, strict=True)
-        ]
-
-    def _certificate(self, found: Round, game: Lagrangian) -> Certificate:
-        return Certificate.of_round(
-            replace(found, n_calls=self.n_calls_),
-            game,
-            list(self.shares_.values())[-1],  # those that are certified
-            nu=self.nu_,
-            scope=self._scope,
-            mass=self.cells_.mass,
-        )
-
-    def _classifier(self, point: FrontierPoint) -> FairClassifier:
-        """Return the fitted classifier of a point."""
-        shared = ("estimator", "objective", "oracle", "nu", "sampling_slack", "random_state")
-        params = {name: getattr(self, name) for name in (*shared, "constraint_weights")}
-        constraint = with_eps(self.constraint, point.eps)
-        tallies = {
-            data: Tally.of_shares(self.cells_, point.mixture.shares(shares))
-            for data, shares in self.shares_.items()
-        }
-        certified, (first, *others) = point.certificate.violation, tallies
-        violations = {"train" if first == "training" else first: certified}
-        if others:
-            seen = self.lagrangian_.with_bound(point.eps).violation(tallies["training"].s)
-            violations = {"train": float(seen), "out_of_fold": certified}
-        members = point.mixture.members(self.pool_.classifiers)
-        result = FitResult(
-            RandomizedClassifier(members, point.mixture.weights, self.classes_, self._salt),
-            point.certificate,
-            constraint,
-            tallies,
-            violations,
-            self.nu_,
-            np.inf,
-            self.n_iter_,
-            self.n_calls_,
-            self.people_,
-            example=self,
-            unconstrained=self._unconstrained,
-        )
-        return FairClassifier(constraint=constraint, **params)._finish(result)
 
     def _over_same_pool(self, **changes: Any) -> Frontier:
         """Return a copy that differs in what is asked of the same classifiers."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
 from equipoise.estimators.base import Problem, read_limits
+from equipoise.estimators.lottery import measured, with_least_random
+from equipoise.estimators.one_rule import check_one_rule, with_one_rule
 from equipoise.estimators.proof_designs import fit_with_proof
 from equipoise.estimators.proofs import read_fallback, warn_of_proof
 from equipoise.estimators.randomized import RandomizedReduction
@@ -62,6 +64,12 @@ class FairClassifier(RandomizedReduction):
     relax : {"uniform", "total"}, default="uniform"
         What to do with constraints that cannot be met: loosen every bound by the same amount, or
         each by its own, with the least sum.
+    deterministic : bool, default=False
+        Whether to replace the lottery by one rule: a single cut through the scores of the members,
+        nearest to their mixture, within the same bounds and at most ``nu`` dearer. Where none is
+        found, or it is fragile, the result is the least random mixture, with a `LotteryWarning`
+        that says why. Needs rows in memory or on disk, and an oracle that keeps scores: `Plugin`,
+        or `Refit` without ``cv``.
     max_iter : int, default=100
         The most rounds to run.
     checkpoint : str or Path, optional
@@ -132,6 +140,7 @@ class FairClassifier(RandomizedReduction):
     oracle: OracleSpec | str | None = "refit"
     B: float | None = None
     relax: str = "uniform"
+    deterministic: bool = False
     max_iter: int = 100
     random_state: int | None = None
     confidence: float | None = None
@@ -177,7 +186,13 @@ class FairClassifier(RandomizedReduction):
         B = np.inf if self.B in (None, np.inf) else read_positive(self.B, "B")
         limits, salt = read_limits(self)
         people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
+        check_one_rule(self.deterministic, people, self._oracle_spec)
         read_fallback(self.fallback)
+        if self.confidence is not None and self.deterministic:
+            raise ValueError(
+                f"confidence={self.confidence!r} and deterministic=True: a proof chooses among "
+                "mixtures, and one rule is none of them. Use one of the two."
+            )
         if self.confidence is not None:
             return self._fit_with_proof(people)
         self.__dict__.pop("proof_", None)
@@ -187,6 +202,10 @@ class FairClassifier(RandomizedReduction):
                 problem = self._with_parameters(problem)
             game, oracle, pool, nu = problem.lagrangian, problem.oracle, problem.pool, problem.nu
             outcome = run(column_generation(game, oracle, pool, nu=nu, relax=self.relax), limits)
+            found = with_least_random(problem, outcome.last)
+            if self.deterministic:
+                found = with_one_rule(problem, outcome.last, found)
+            outcome = replace(outcome, last=found)
             result = result_of(problem, outcome, salt, self.objective)
         self._finish(result)
         warn(problem, outcome, result.certificate, self.relax)
@@ -274,6 +293,7 @@ class ExponentiatedGradient(RandomizedReduction):
                 problem = self._with_parameters(problem)
             eta = self._resolve_eta(problem)
             outcome = run(self._rounds(problem, eta), limits)
+            outcome = replace(outcome, last=measured(problem, outcome.last))
             result = result_of(problem, outcome, salt, self.objective)
         self._finish(result)
         self.eta_ = eta

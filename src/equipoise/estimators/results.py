@@ -19,6 +19,7 @@ from equipoise.exceptions import (
     ConstantDecisionWarning,
     EquipoiseWarning,
     InfeasibleWarning,
+    LotteryWarning,
     NothingComparedWarning,
 )
 from equipoise.game.certificate import Certificate, Scope, Status
@@ -100,7 +101,9 @@ def verify(problem: Problem, members: Iterable[int]) -> None:
 def warn(
     problem: Problem, outcome: Outcome[Round], certificate: Certificate, relax: str = "uniform"
 ) -> None:
-    """Warn of remarks, of a fit that ended early, and of bounds that were proven impossible."""
+    """Warn of remarks, of a fit that ended early, of impossible bounds, and of no one rule."""
+    if certificate.why_by_lot:
+        warnings.warn(certificate.why_by_lot, LotteryWarning, stacklevel=3)
     warn_of(remarks(problem.lagrangian, problem.cells, outcome.last.s))
     if outcome.reason.is_early and not certificate.is_optimal():
         warnings.warn(

@@ -28,6 +28,7 @@ from equipoise.files.onnx_converters import (
 from equipoise.files.onnx_probes import columns_of, frame_of
 from equipoise.oracles.candidates import LabelAdapter
 from equipoise.oracles.cell_probabilities import CellProbabilities, OneAgainstRest
+from equipoise.oracles.cut import LinearCut
 from equipoise.oracles.decisions import ROUNDING, PluginClassifier, TransformedClassifier
 from equipoise.oracles.thresholds import ThresholdedClassifier
 
@@ -96,6 +97,8 @@ class Graph:
             return self.as_double(self.node("Less", cost, self.number(least)))
         if isinstance(member, ThresholdedClassifier):
             return self.above(member.classifier, member.threshold)
+        if isinstance(member, LinearCut):
+            return self.above_zero(member)
         if isinstance(member, TransformedClassifier):
             with self.through([member.transformer]):
                 return self.decision(member.classifier)
@@ -106,13 +109,29 @@ class Graph:
     def above(self, classifier: Any, threshold: float) -> str:
         """Return 1 where the score of class 1 is above a threshold."""
         margins = hasattr(classifier, "decision_function")
-        last = classifier.steps[-1][1] if isinstance(classifier, Pipeline) else classifier
-        if margins and library(last) in BOOSTING:
+        if margins and library(last_step(classifier)) in BOOSTING:
             # Their converters give probabilities only, of which the margins are the log-odds.
             margins, threshold = False, float(expit(threshold))
         both = self.as_double(self.convert(classifier, raw=margins)[1])
         score = self.node("Gather", both, self.constant(np.array([-1])), axis=1)
         return self.as_double(self.node("Greater", score, self.number(threshold)))
+
+    def above_zero(self, cut: LinearCut) -> str:
+        """Return 1 where a weighted sum of scores and an intercept is above zero."""
+        each = []
+        for classifier in cut.classifiers:
+            margins = hasattr(classifier, "decision_function")
+            if margins and library(last_step(classifier)) in BOOSTING:
+                raise TypeError(
+                    f"a cut through margins of {type(classifier).__name__} cannot be converted: "
+                    "its converter gives probabilities only. Deploy the model file."
+                )
+            both = self.as_double(self.convert(classifier, raw=margins)[1])
+            each.append(self.node("Gather", both, self.constant(np.array([-1])), axis=1))
+        joined = self.node("Concat", *each, axis=1)
+        total = self.node("MatMul", joined, self.constant(cut.coefficients[:, None]))
+        total = self.node("Add", total, self.number(cut.intercept))
+        return self.as_double(self.node("Greater", total, self.number(0.0)))
 
     def label_is(self, classifier: Any, wanted: Any) -> str:
         """Return 1 where the classifier predicts this label."""
@@ -237,6 +256,11 @@ class Graph:
         helper.set_model_props(proto, properties)
         self.onnx.checker.check_model(proto)
         return proto
+
+
+def last_step(classifier: Any) -> Any:
+    """Return the classifier at the end of a pipeline, or the one that is none."""
+    return classifier.steps[-1][1] if isinstance(classifier, Pipeline) else classifier
 
 
 #: ONNX's numbers for the types of inputs.

@@ -39,6 +39,7 @@ from equipoise.game.certificate import Certificate, Scope
 from equipoise.game.column_generation import Queries
 from equipoise.game.evidence import Evidence
 from equipoise.game.lagrangian import BalancedError, Costs, Lagrangian, PersonCosts
+from equipoise.game.least_random import Lottery
 from equipoise.game.mixture import Mixture
 from equipoise.game.rounds import Pool
 from equipoise.guarantees.needed import Needed
@@ -51,6 +52,7 @@ from equipoise.oracles.cell_probabilities import (
     ClassProbabilities,
     OneAgainstRest,
 )
+from equipoise.oracles.cut import LinearCut
 from equipoise.oracles.decisions import PluginClassifier, TransformedClassifier
 from equipoise.oracles.specs import BestOf, Plugin, Refit
 from equipoise.oracles.thresholds import ThresholdedClassifier
@@ -69,8 +71,8 @@ _OTHERS = (
     *(All, Linear, Inequality, Expression, Term, Row, Event, Costs, BalancedError, PersonCosts),
     *(Certificate, FrontierPoint, Candidate, CellTable, LayeredTable, Pool),
     *(ThresholdedClassifier, PluginClassifier, CellProbabilities, ClassProbabilities, CellGroups),
-    *(OneAgainstRest, LabelAdapter, Tally, TransformedClassifier, Pipeline),
-    *(Evidence, Scope, Lagrangian, Mixture, Queries, Refit, Plugin, BestOf, Fingerprint),
+    *(OneAgainstRest, LabelAdapter, LinearCut, Tally, TransformedClassifier, Pipeline),
+    *(Evidence, Scope, Lottery, Lagrangian, Mixture, Queries, Refit, Plugin, BestOf, Fingerprint),
     *(Proof, Needed, UnconstrainedModel),
 )
 #: By the names under which files know them. Renaming a class here is a new format version.

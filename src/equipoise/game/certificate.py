@@ -15,6 +15,7 @@ from equipoise.constraints.moments import Row
 from equipoise.game.evidence import Evidence
 from equipoise.game.feasibility import Conflict
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian, is_met
+from equipoise.game.least_random import Lottery
 from equipoise.game.rounds import Round
 
 #: A classifier whose selection rates differ by no more than this between cells is called constant.
@@ -90,6 +91,11 @@ class Certificate:
         this.
     n_calls : int
         Calls of the learner.
+    by_lot : Lottery or None
+        The share of the people of the fit whom Q decides about by lot, since its members divide on
+        them; None where that is not known.
+    why_by_lot : str
+        Where one rule was asked for (``deterministic=True``) and is not the result, the reason.
     evidence : Evidence
         What all of this follows from; see `check`.
     """
@@ -117,6 +123,8 @@ class Certificate:
     constant: float | None = None
     free_error: float = 0.0
     n_calls: int = 0
+    by_lot: Lottery | None = None
+    why_by_lot: str = ""
 
     @classmethod
     def of_round(
@@ -169,6 +177,8 @@ class Certificate:
             constant=constant,
             free_error=float(lagrangian.error(s).min()),
             n_calls=found.n_calls,
+            by_lot=found.by_lot,
+            why_by_lot=found.why_by_lot,
             evidence=Evidence(
                 loosened,
                 s,
@@ -257,6 +267,9 @@ class Certificate:
         return {
             **{name: _finite(getattr(self, name)) for name in _NUMBERS},
             "n_calls": int(self.n_calls),
+            "by_lot": None if self.by_lot is None else float(self.by_lot.share),
+            "by_lot_exact": self.by_lot is not None and self.by_lot.exact,
+            "why_by_lot": self.why_by_lot,
             "scope": self.scope.value,
             "status": self.status.value,
             "gap_closed": bool(self.is_optimal()),
@@ -277,10 +290,13 @@ class Certificate:
             f"gap         {self.gap:.6f}  ({closed} at nu = {self.nu:.6f}, {scope}; "
             f"{self.n_calls} calls of the learner)",
         ]
+        if self.by_lot is not None:
+            most = "" if self.by_lot.exact else "at most "
+            lines.append(f"by lot      {most}{self.by_lot.share:.2%} of the people of the fit")
         if self.worst_rate is not None:
             low, high = self.worst_rate
             lines.append(f"worst group {high:.4f}  (it cannot be below {low:.4f}, {scope})")
-        lines += [text for text in (self._unmet(), self._is_trivial()) if text]
+        lines += [text for text in (self.why_by_lot, self._unmet(), self._is_trivial()) if text]
         return "\n".join(lines + self._prices())
 
     def _unmet(self) -> str:

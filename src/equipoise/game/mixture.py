@@ -161,6 +161,36 @@ def least_slack_mixture(excess: Array, directions: Array) -> Mixture:
     return mixtures[0]
 
 
+def cheapest_mixtures(costs: Array, excess: Array) -> list[Mixture]:
+    """Return the mixture of least cost within some inequalities for each of several costs.
+
+    Parameters
+    ----------
+    costs : array of shape (m, P)
+        What each classifier costs.
+    excess : array of shape (P, R)
+        By how much each classifier exceeds each inequality. Nothing is returned where no mixture
+        meets them all.
+    """
+    directions, free = np.ones((excess.shape[1], 1)), np.zeros(1)
+    blocks = [_Block(cost, excess.T, directions, free, 0.0) for cost in costs]
+    return _solve(blocks)[0]
+
+
+def least_excesses(sets: Sequence[Array]) -> Array:
+    """Return the least excess that a mixture of each set has over its worst inequality.
+
+    ``sets`` holds the excesses (P, R) of the classifiers of each set; what is below zero is zero.
+    """
+    blocks = [
+        _Block(np.zeros(len(excess)), excess.T, np.ones((excess.shape[1], 1)), np.ones(1), np.inf)
+        for excess in sets
+    ]
+    if not blocks:
+        return np.zeros(0)
+    return np.array([mixture.slack for mixture in _solve(blocks)[0]] or [np.inf] * len(sets))
+
+
 class _Block:
     """The program of one game; rows that every classifier meets are left out, for mixtures do."""
 

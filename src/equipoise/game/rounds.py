@@ -7,7 +7,7 @@ player can gain more than ``nu``. Progress, early stopping and interruption are 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from equipoise.cells.table import Array
 from equipoise.game.lagrangian import Lagrangian
+from equipoise.game.least_random import Lottery
 from equipoise.game.mixture import Mixture
 
 
@@ -172,6 +173,10 @@ class Round:
         By how much each bound is loosened in this round, for want of a classifier that meets it.
     worst_rate : pair of float, or None
         Where a largest rate had to be made least: its lower and its upper value.
+    by_lot : Lottery or None
+        The share of people whom Q decides about by lot; None where that is not known.
+    why_by_lot : str
+        Where one rule was asked for and is not the result, the reason.
     """
 
     iteration: int
@@ -192,6 +197,8 @@ class Round:
     conflict: tuple[int, ...] = ()
     loosening: Array | float = field(default=0.0, repr=False)
     worst_rate: tuple[float, float] | None = None
+    by_lot: Lottery | None = None
+    why_by_lot: str = ""
 
     @classmethod
     def of_mixture(
@@ -221,6 +228,24 @@ class Round:
             upper=upper,
             gap=max(upper - lower, 0.0),
             queries=queries,
+            **fields,
+        )
+
+    def mixing(self, game: Lagrangian, s: Array, mixture: Mixture, **fields: Any) -> Round:
+        """Return the round with another mixture of the pool ``s``; the lower value stays.
+
+        ``game`` has its bounds as loosened in this round.
+        """
+        mixed = mixture.shares(s)
+        upper = game.upper(mixed)
+        return replace(
+            self,
+            mixture=mixture,
+            s=mixed,
+            error=float(game.error(mixed)),
+            violation=float(game.violation(mixed)),
+            upper=upper,
+            gap=max(upper - self.lower, 0.0),
             **fields,
         )
 

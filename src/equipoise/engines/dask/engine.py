@@ -14,7 +14,14 @@ from sklearn.pipeline import Pipeline
 from equipoise.cells.table import Array, CellTable
 from equipoise.engines.dask.collections import computed, example_of, lazily, split
 from equipoise.engines.dask.oracles import ShardOracle, ShardPluginOracle, TransformedOracle
-from equipoise.engines.dask.shard import digest_of, expected_of, selected_by, tally_of
+from equipoise.engines.dask.shard import (
+    digest_of,
+    disagreement_of,
+    divided_of,
+    expected_of,
+    selected_by,
+    tally_of,
+)
 from equipoise.engines.dask.shards import DaskHashes, Shards
 from equipoise.engines.dask.trainers import trainer_kind
 from equipoise.game.rounds import Oracle
@@ -159,6 +166,15 @@ class DaskEngine:
     def shares(self, classifiers: Sequence[Any]) -> Array:
         """Return the selected share of each cell for every classifier, of shape (P, C)."""
         return self._total(selected_by, list(classifiers)) / self.cells.total_weight
+
+    def disagreement(self, classifiers: Sequence[Any]) -> Array:
+        """Return the share of the rows on which each two decide differently, of shape (P, P)."""
+        return self._total(disagreement_of, list(classifiers)) / self.cells.total_weight
+
+    def divided(self, classifiers: Sequence[Any], mixtures: Sequence[NDArray]) -> Array:
+        """Return for each mixture, numbers of classifiers, the share that its members divide on."""
+        both = list(classifiers), list(mixtures)
+        return self._total(divided_of, both) / self.cells.total_weight
 
     def tally(self, mixture: Any) -> Tally:
         """Return how often a randomized classifier selects, summed by cell."""

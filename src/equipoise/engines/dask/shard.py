@@ -20,6 +20,7 @@ from equipoise.cells.codes import add_up, count_selected, look_up
 from equipoise.cells.layered import LayerSums, layer_sums
 from equipoise.cells.table import Array, Cells, CellTable, weighted_labels
 from equipoise.exceptions import EmptyCellWarning
+from equipoise.oracles.agreement import disagreement, divided
 from equipoise.oracles.decisions import decisions
 from equipoise.rows.hashing import hash_uniform
 from equipoise.rows.people import read_utilities
@@ -111,6 +112,12 @@ class Shard:
         """Return what predicting 1 rather than 0 costs, row by row, given costs by layer."""
         tables = np.reshape(costs, (len(self.factors), self.n_cells))
         return sum(f * look_up(self.code, t) for f, t in zip(self.factors, tables, strict=True))
+
+    def row_weights(self) -> Array:
+        """Return the weight of each row in the error."""
+        if self.factors:
+            return self.factors[0]
+        return np.ones(len(self)) if self.weight is None else self.weight
 
     def count(self, selected: NDArray) -> Array:
         """Return the weight that is selected in each cell, layer by layer where there are some."""
@@ -221,6 +228,24 @@ def selected_by(shard: Shard, classifiers: Sequence[Any], X: Any = None) -> Arra
         return np.array([shard.count(np.zeros(0, bool)) for _ in classifiers])
     rows = shard.X if X is None else X
     return np.array([shard.count(h) for h in decisions(classifiers, rows)])
+
+
+def disagreement_of(shard: Shard, classifiers: Sequence[Any], X: Any = None) -> Array:
+    """Return the weight of the rows on which each two classifiers decide differently, (P, P)."""
+    if not len(shard):
+        return np.zeros((len(classifiers), len(classifiers)))
+    return disagreement(classifiers, shard.X if X is None else X, shard.row_weights())
+
+
+def divided_of(shard: Shard, both: tuple[list[Any], list[NDArray]], X: Any = None) -> Array:
+    """Return for each mixture the weight of the rows that its members do not decide alike.
+
+    ``both`` are the classifiers, and the numbers of those that each mixture has.
+    """
+    classifiers, mixtures = both
+    if not len(shard):
+        return np.zeros(len(mixtures))
+    return divided(classifiers, shard.X if X is None else X, shard.row_weights(), mixtures)
 
 
 def tally_of(shard: Shard, mixture: Any, X: Any = None) -> Array:

@@ -1,0 +1,327 @@
+"""One rule: a single deterministic classifier in place of a mixture, where one does as well."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn import config_context
+from sklearn.dummy import DummyClassifier
+
+from equipoise.cells.layered import row_gains, row_weights
+from equipoise.cells.table import Array
+from equipoise.engines import engine_for
+from equipoise.estimators.base import Problem
+from equipoise.estimators.lottery import unconstrained
+from equipoise.game.cuts import Criteria, directions_of, find_cut
+from equipoise.game.lagrangian import TOLERANCE, Lagrangian
+from equipoise.game.least_random import Lottery
+from equipoise.game.mixture import Mixture
+from equipoise.game.rounds import Round
+from equipoise.oracles.cut import LinearCut, scored, scores_of
+from equipoise.oracles.decisions import PluginClassifier, check_shares, decisions, select
+from equipoise.oracles.plugin import PluginOracle
+from equipoise.oracles.specs import BestOf, OracleSpec, Refit
+from equipoise.rows.people import People
+
+#: With the deployed model, a rule may exceed the bounds by so much more than the mixture does.
+_UNSTABLE = 0.005
+#: What is aimed at instead where the first rule found does not pass.
+_AIM = 0.001
+#: Directions of a plug-in cut besides the error's and the constant: the inequalities of largest
+#: multipliers, and as many single cells.
+_MOST_DIRECTIONS = 8
+#: Scores of so many other classifiers of a refit pool.
+_MOST_OTHERS = 4
+#: Searches along lines look at so many people; the last few at all.
+_MOST_ROWS = 50_000
+
+
+_LAST_LINES = 40
+#: Further starts of the second search, where the first rule is fragile: few of these are to be had.
+_STACKED_RETRIES = 4
+
+
+class Basis(NamedTuple):
+    """Scores through which a rule can cut.
+
+    Attributes
+    ----------
+    B : array of shape (n, q)
+        As they were measured: out of fold, where the oracle measures so.
+    starts : list of arrays of shape (q,)
+    mixed : array of shape (n,)
+        How often the mixture selects each person.
+    make : callable
+        From theta to the classifier that is deployed.
+    deployed, mixed_deployed : arrays, or None
+        B and ``mixed`` with the model that is deployed, where that is another.
+    """
+
+    B: Array
+    starts: list[Array]
+    mixed: Array
+    make: Callable[[Array], Any]
+    deployed: Array | None = None
+    mixed_deployed: Array | None = None
+
+
+def check_one_rule(deterministic: Any, people: People, spec: OracleSpec) -> None:
+    """Raise where no rule could be searched for, before any work is done."""
+    if not isinstance(deterministic, (bool, np.bool_)):
+        raise ValueError(f"deterministic is {deterministic!r}; expected True or False.")
+    if not deterministic:
+        return
+    if not engine_for(people.X).is_local:
+        raise ValueError(
+            f"deterministic=True cuts through the scores of single rows, but X is a "
+            f"{type(people.X).__name__}, whose rows are on other machines. Fit a sample of them in "
+            "memory, or use deterministic=False."
+        )
+    if isinstance(spec, BestOf) or (isinstance(spec, Refit) and spec.cv is not None):
+        raise ValueError(
+            f"deterministic=True with oracle={spec!r}: scores out of fold come from models that "
+            "are not kept. Use Plugin(), whose probabilities out of fold are, or Refit(cv=None)."
+        )
+
+
+def check_data_again(frontier: Any, deterministic: Any, people: People) -> None:
+    """Raise unless a fitted frontier can search for one rule on these people, those of its fit."""
+    if people.X is None or people.y is None:
+        raise ValueError(
+            "deterministic=True looks at single people, and a frontier keeps none. Pass the data "
+            "of fit again: at(eps, deterministic=True, X=X, y=y, sensitive_features=A)."
+        )
+    if not deterministic:
+        raise ValueError("X and y are for deterministic=True; without it at takes eps alone.")
+    check_one_rule(deterministic, people, frontier._oracle_spec)
+    if "recertified" in frontier.shares_:
+        raise ValueError(
+            "this frontier was certified on other data than its members were learned from; one "
+            "rule is searched for on the latter. Call at of the frontier that was fitted."
+        )
+    cells, known = frontier._open_new(people).cells, frontier.cells_
+    if cells.count.tolist() != known.count.tolist() or not np.allclose(cells.mass, known.mass):
+        raise ValueError(
+            f"got {cells.n_examples} people in {cells.n_cells} cells of other sizes than in the "
+            f"fit, which had {known.n_examples} in {known.n_cells}; expected its data again."
+        )
+
+
+def with_one_rule(problem: Problem, found: Round, least_random: Round) -> Round:
+    """Return the round with one deterministic rule, or the least random one with the reason.
+
+    The rule is added to the pool of the problem. It keeps the bounds as the mixture does, errs at
+    most ``nu`` more, and with the deployed model keeps the bounds about as well as the mixture.
+    """
+    if len(found.mixture.indices) == 1:
+        return least_random
+    game = problem.lagrangian.relaxed(found.loosening)
+    with config_context(assume_finite=True):  # members have seen these rows before
+        basis = _basis(problem, found, game)
+        if basis is None:
+            return _by_lot(least_random, "a member gives no scores that could be cut elsewhere")
+        tried = _search(_Trial(problem, found, game, basis))
+    if tried.reason:
+        return _by_lot(least_random, tried.reason)
+    pool = problem.pool
+    number = pool.add(tried.rule, tried.s)
+    mixture = Mixture(np.array([number]), np.ones(1), found.mixture.multipliers, np.zeros(1))
+    lower, multipliers = found.lower, found.multipliers
+    if len(found.queries):  # one more classifier in the pool: no lower value is above its own
+        lower, multipliers = game.lower(pool.s, np.array(found.queries))
+    found = replace(found, lower=lower, multipliers=multipliers)
+    return found.mixing(game, pool.s, mixture, by_lot=Lottery(0.0, True))
+
+
+def _by_lot(found: Round, reason: str) -> Round:
+    if len(found.mixture.indices) == 1:  # dearer, but within nu: one rule all the same
+        return found
+    share = "some" if found.by_lot is None else f"{found.by_lot.share:.2%}"
+    return replace(
+        found,
+        why_by_lot=f"one rule was asked for, but {share} of the people are decided by lot: "
+        f"{reason}.",
+    )
+
+
+class Tried(NamedTuple):
+    """A rule, its selected shares, and why it will not do, if it will not."""
+
+    rule: Any
+    s: Array
+    reason: str
+
+
+def _search(trial: _Trial) -> Tried:
+    """Return the nearest rule to the mixture; if unstable, the nearest that is stable."""
+    tried = trial.run(stacked=False)
+    if tried.reason and trial.basis.deployed is not None:
+        again = trial.run(stacked=True)
+        return tried if again.reason else again
+    return tried
+
+
+class _Trial:
+    """Searches for a rule near one mixture, and what is asked of the rule."""
+
+    def __init__(self, problem: Problem, found: Round, game: Lagrangian, basis: Basis) -> None:
+        self.problem, self.game, self.basis = problem, game, basis
+        self.mean = found.mixture.shares(problem.pool.s)
+        self.bound = np.maximum(game.c, game.gamma(self.mean))
+        self.aim = float(game.error(self.mean)) + problem.nu / 4
+        self.most_error = float(game.error(self.mean)) + problem.nu
+
+    def run(self, stacked: bool) -> Tried:
+        """Return the rule nearest to the mixture, also with the deployed model if ``stacked``."""
+        B, criteria = self.basis.B, self.criteria(self.basis.mixed)
+        if stacked and self.basis.deployed is not None and self.basis.mixed_deployed is not None:
+            B = np.vstack([B, self.basis.deployed])
+            criteria = criteria.stacked(self.criteria(self.basis.mixed_deployed, _AIM))
+        rng = np.random.default_rng(0)
+        rows = np.arange(len(B))
+        if len(B) > _MOST_ROWS:
+            rows = np.sort(rng.choice(len(B), _MOST_ROWS, replace=False))
+        few, tries = criteria.of_sample(rows), {"retries": _STACKED_RETRIES} if stacked else {}
+        theta = find_cut(B[rows], self.basis.starts, few, rng, self.aim, **tries)
+        if len(B) > _MOST_ROWS:
+            theta = find_cut(B, [theta], criteria, rng, self.aim, lines=_LAST_LINES, retries=0)
+        rule = self.basis.make(theta)
+        s = self.shares(rule)
+        return Tried(rule, s, self.reason(rule, s))
+
+    def criteria(self, mixed: Array, slack: float = 0.0) -> Criteria:
+        """Return what rules are judged by; ``slack`` loosens bounds, from the mixture's on."""
+        cells: Any = self.problem.engine.cells
+        slopes, low, high = directions_of(self.game, self.mean)
+        weight = row_weights(cells)
+        gain = [weight * (1.0 - 2.0 * mixed), row_gains(cells, self.game.error_slope)]
+        gain += [row_gains(cells, slope) for slope in slopes]
+        values = np.array([mixed @ each for each in gain[2:]])
+        offset = np.append([weight @ mixed, self.game.error_offset], np.zeros(len(slopes)))
+        if slack:
+            low, high = np.minimum(low, values) - slack, np.maximum(high, values) + slack
+        error = float(self.game.error(self.mean))
+        return Criteria(np.column_stack(gain), offset, low, high, error)
+
+    def shares(self, rule: Any) -> Array:
+        """Return the selected shares of a rule, measured as those of the pool are."""
+        if isinstance(rule, PluginClassifier):
+            cells: Any = self.problem.engine.cells
+            oracle: Any = self.problem.oracle
+            return cells.sum(rule.select(oracle.probabilities))
+        return self.problem.engine.shares([rule])[0]
+
+    def excess(self, selected: Array) -> float:
+        """Return by how much decisions, or their probabilities, exceed the worst bound."""
+        cells: Any = self.problem.engine.cells
+        return float((self.game.gamma(cells.sum(selected)) - self.bound).max(initial=-np.inf))
+
+    def reason(self, rule: Any, s: Array) -> str:
+        """Return why a rule will not do; nothing if it will."""
+        over = float((self.game.gamma(s) - self.bound).max(initial=-np.inf))
+        if over > TOLERANCE:
+            return f"the single rule nearest to the mixture exceeds a bound by {over:.2g}"
+        dearer = float(self.game.error(s)) - self.most_error
+        if dearer > 0:
+            return (
+                f"the single rule nearest to the mixture errs {dearer + self.problem.nu:.4f} more "
+                f"than it, and nu = {self.problem.nu:.4f} is allowed"
+            )
+        if self.basis.deployed is None or self.basis.mixed_deployed is None:
+            return ""
+        mixed = max(self.excess(self.basis.mixed_deployed), 0.0)
+        over = self.excess(rule.select(rule.probabilities(self.problem.people.X)))
+        if over <= mixed + _UNSTABLE:
+            return ""
+        return (
+            "the single rule nearest to the mixture is fragile. It keeps the bounds out of fold, "
+            f"but on the same people the model that is deployed exceeds them by {over:.4f}, and "
+            f"the mixture by {mixed:.4f}"
+        )
+
+
+def _basis(problem: Problem, found: Round, game: Lagrangian) -> Basis | None:
+    """Return the scores that members of the mixture cut, if all have some."""
+    if isinstance(problem.oracle, PluginOracle):
+        return _of_probabilities(problem, problem.oracle, found, game)
+    return _of_scores(problem, found)
+
+
+def _of_probabilities(
+    problem: Problem, oracle: PluginOracle, found: Round, game: Lagrangian
+) -> Basis:
+    """Return the probabilities of cells times prices: error, inequalities, and a constant."""
+    pool, mixture = problem.pool, found.mixture
+    slopes = directions_of(game, mixture.shares(pool.s))[0]
+    rows = np.column_stack([found.multipliers, mixture.multipliers]).max(axis=1)
+    prices = [np.abs(game.gamma_slope.T * rows).sum(axis=1) @ np.abs(slope) for slope in slopes]
+    few = np.sort(np.argsort(-np.array(prices), kind="stable")[:_MOST_DIRECTIONS])
+    cells = np.eye(len(game.error_slope))[: _MOST_DIRECTIONS if len(few) < _MOST_DIRECTIONS else 0]
+    columns = [-game.error_slope, *slopes[few], *cells, np.ones(len(game.error_slope))]
+    E = np.column_stack([column / max(np.abs(column).max(), 1e-300) for column in columns])
+    members = mixture.members(pool.classifiers)
+    costs = [_costs_of(member, len(E)) for member in members]
+    mean = sum(w * c / np.abs(c).sum() for w, c in zip(mixture.weights, costs, strict=True))
+    starts = [np.linalg.lstsq(E, -c, rcond=None)[0] for c in [mean, *costs]]
+    again = [oracle.cells.sum(select(oracle.probabilities, c)) for c in costs]
+    check_shares(pool.s[mixture.indices], again, members)
+    deployed = next(m for m in members if isinstance(m, PluginClassifier)).probabilities
+    now = deployed(problem.people.X)
+
+    def mixed(probabilities: Array) -> Array:
+        each = [select(probabilities, c) for c in costs]
+        return mixture.weights @ np.array(each, dtype=float)
+
+    return Basis(
+        oracle.probabilities @ E,
+        starts,
+        mixed(oracle.probabilities),
+        lambda theta: PluginClassifier(deployed, -(E @ theta)),
+        now @ E,
+        mixed(now),
+    )
+
+
+def _costs_of(member: Any, n_cells: int) -> Array:
+    """Return the costs of a plug-in member; those of a constant select everybody or nobody."""
+    if isinstance(member, PluginClassifier):
+        return member.costs
+    return np.full(n_cells, 1.0 - 2.0 * float(member.predict(np.zeros((1, 1)))[0]))
+
+
+def _of_scores(problem: Problem, found: Round) -> Basis | None:
+    """Return the scores of members, of the unconstrained classifier, of others; and a constant."""
+    pool, mixture = problem.pool, found.mixture
+    own = mixture.indices.tolist()
+    game = problem.lagrangian.relaxed(found.loosening)
+    near = np.argsort(game.value(pool.s, found.multipliers), kind="stable").tolist()
+    parts, starts = list[Any](), list[tuple[int, float]]()
+    for place, h in enumerate(dict.fromkeys([*own, unconstrained(problem), *near])):
+        member = pool.classifiers[h]
+        if isinstance(member, DummyClassifier):
+            continue
+        cut = scored(member)
+        if cut is None and h in own:
+            return None
+        if cut is None or (place > len(own) and len(parts) > len(own) + _MOST_OTHERS):
+            continue
+        starts.append((len(parts), cut[1]))
+        parts.append(cut[0])
+    X = problem.people.X
+    raw = scores_of(parts, X)
+    scale = np.maximum(np.abs(raw).mean(axis=0), 1e-300)
+    B = np.column_stack([raw / scale, np.ones(len(raw))])
+    eye = np.eye(len(scale) + 1)
+    thetas = [eye[k] - eye[-1] * np.clip(cut / scale[k], -1e6, 1e6) for k, cut in starts]
+    mixed = mixture.weights @ np.array(
+        list(decisions(mixture.members(pool.classifiers), X)), dtype=float
+    )
+    return Basis(
+        B,
+        [np.mean(thetas[: len(own)], axis=0), *thetas],
+        mixed,
+        lambda theta: LinearCut(parts, theta[:-1] / scale, theta[-1]),
+    )

@@ -1,0 +1,147 @@
+"""What follows from a pool of classifiers for any bound: mixtures, certificates, fitted models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.cells.table import Array, CellTable
+from equipoise.constraints.base import Constraint
+from equipoise.estimators.base import Reduction
+from equipoise.estimators.frontier_point import FrontierPoint, games_of, point_of, with_eps
+from equipoise.estimators.lottery import least_random_of_pool
+from equipoise.estimators.one_rule import check_data_again, with_one_rule
+from equipoise.estimators.randomized import FitResult, RandomizedClassifier
+from equipoise.estimators.reductions import FairClassifier
+from equipoise.estimators.results import result_of, warn
+from equipoise.game.certificate import Certificate, Scope
+from equipoise.game.column_generation import Queries, over_pool
+from equipoise.game.lagrangian import Lagrangian
+from equipoise.game.least_random import Lottery
+from equipoise.game.mixture import Mixture
+from equipoise.game.rounds import Outcome, Pool, Reason, Round
+from equipoise.metrics.audit import Tally
+from equipoise.rows.fingerprint import Fingerprint
+from equipoise.rows.people import People
+
+
+class PoolReduction(Reduction):
+    """A reduction whose result is a pool: the answer to any bound is a small linear program."""
+
+    pool_: Pool
+    cells_: CellTable
+    shares_: Mapping[str, Array]
+    disagreement_: Array
+    lagrangian_: Lagrangian
+    classes_: NDArray
+    people_: Fingerprint | None
+    n_jobs: int | None
+    nu_: float
+    n_iter_: int
+    n_calls_: int
+    points_: list[FrontierPoint]
+    unconstrained_: FrontierPoint
+    _queries: Queries | None
+    _free: int
+    _unconstrained: Any
+    _salt: int
+    _scope: Scope
+
+    def _trace(self, bounds: Iterable[float]) -> None:
+        self.points_ = self._points([float(eps) for eps in bounds])
+        no_bounds, nothing = self.lagrangian_.only([]), np.zeros(0)
+        mixture = Mixture.of_weights(np.eye(len(self.pool_))[self._free], nothing)
+        alone = Lottery(0.0, True)
+        free = Round.of_mixture(no_bounds, self.pool_, mixture, 0, [nothing], by_lot=alone)
+        certificate = self._certificate(free, no_bounds)
+        largest = self.lagrangian_.with_bound(0.0)
+        self.unconstrained_ = point_of(np.inf, free, largest, certificate)
+
+    def _points(self, bounds: list[float]) -> list[FrontierPoint]:
+        games = games_of(self.constraint, self.lagrangian_, bounds)
+        found = [found for _, found in self._solved(games)]
+        return [
+            point_of(eps, found, game, self._certificate(found, game))
+            for eps, found, game in zip(bounds, found, games, strict=True)
+        ]
+
+    def _solved(self, games: list[Lagrangian]) -> list[tuple[Round, Round]]:
+        """Return the best mixture of the pool and the least random one, for each game."""
+        known: dict[str, Any] = {"nu": self.nu_, "free": self._free}
+        rounds = over_pool(games, self.pool_, self._queries, unconstrained=self._free, nu=self.nu_)
+        return [
+            (last, least_random_of_pool(game, self._shares, self.disagreement_, last, **known))
+            for last, game in zip(rounds, games, strict=True)
+        ]
+
+    @property
+    def _shares(self) -> Array:
+        """The shares that are certified; one array for all certificates."""
+        return list(self.shares_.values())[-1]
+
+    def _certificate(self, found: Round, game: Lagrangian, s: Array | None = None) -> Certificate:
+        """Return the certificate of a round over shares ``s``; by default those of the pool."""
+        return Certificate.of_round(
+            replace(found, n_calls=self.n_calls_),
+            game,
+            self._shares if s is None else s,
+            nu=self.nu_,
+            scope=self._scope,
+            mass=self.cells_.mass,
+        )
+
+    def _classifier(self, point: FrontierPoint) -> FairClassifier:
+        """Return the fitted classifier of a point."""
+        constraint = with_eps(self.constraint, point.eps)
+        tallies = {
+            data: Tally.of_shares(self.cells_, point.mixture.shares(shares))
+            for data, shares in self.shares_.items()
+        }
+        certified, (first, *others) = point.certificate.violation, tallies
+        violations = {"train" if first == "training" else first: certified}
+        if others:
+            seen = self.lagrangian_.with_bound(point.eps).violation(tallies["training"].s)
+            violations = {"train": float(seen), "out_of_fold": certified}
+        members = point.mixture.members(self.pool_.classifiers)
+        result = FitResult(
+            RandomizedClassifier(members, point.mixture.weights, self.classes_, self._salt),
+            point.certificate,
+            constraint,
+            tallies,
+            violations,
+            self.nu_,
+            np.inf,
+            self.n_iter_,
+            self.n_calls_,
+            self.people_,
+            example=self,
+            unconstrained=self._unconstrained,
+        )
+        return self._unfitted(constraint)._finish(result)
+
+    def _unfitted(self, constraint: Constraint, **params: Any) -> FairClassifier:
+        shared = ("estimator", "objective", "oracle", "nu", "sampling_slack", "random_state")
+        params |= {name: getattr(self, name) for name in (*shared, "constraint_weights")}
+        return FairClassifier(constraint=constraint, **params)
+
+    def _one_rule(self, eps: float, deterministic: Any, people: People) -> FairClassifier:
+        """Return the fitted classifier of a bound that is one rule, if there is one as good."""
+        check_data_again(self, deterministic, people)
+        stated = self._state(people, pool=self.pool_.detached(), n_jobs=self.n_jobs)
+        game, constraint = self.lagrangian_.with_bound(eps), with_eps(self.constraint, eps)
+        problem = replace(stated, lagrangian=game, constraint=constraint, nu=self.nu_)
+        ((last, least_random),) = self._solved([game])
+        found = with_one_rule(problem, last, least_random)
+        # As if stopped: a fit that came to its end would ask the learner why bounds conflict.
+        outcome = Outcome(replace(found, iteration=self.n_iter_), self.n_iter_, Reason.CALLBACK)
+        certificate = self._certificate(found, game, problem.pool.s)
+        problem.pool.keep(game.costs(np.zeros(game.n_constraints)))
+        found_again = result_of(problem, outcome, self._salt, self.objective)
+        known = {"example": self, "unconstrained": self._unconstrained}
+        result = replace(found_again, certificate=certificate, **known)
+        warn(problem, outcome, certificate)
+        return self._unfitted(constraint, deterministic=True)._finish(result)

@@ -1,0 +1,172 @@
+"""The least random optimum: of mixtures that are as good, the one that decides fewest by lot.
+
+A mixture decides by lot about those on whom its members divide. That share is a function of the
+*set* of members, not of their weights. With d(i, j) the share on whom two members differ, it is
+d(i, j) of two and (d(i, j) + d(i, k) + d(j, k)) / 2 of three, since on whom three divide, exactly
+two pairs differ. Of more members it is at most the least spanning tree, since where all edges
+agree, all agree. So sets of up to three are searched by
+their shares, and larger ones come from linear programs ::
+
+    minimise  sum_j q_j d(j, r)   subject to   bounds met as before,  err(q) <= most
+
+for members r that could have much weight: who disagrees with nearly nobody divides nearly nobody.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import minimum_spanning_tree
+
+from equipoise.cells.table import Array, Mask
+from equipoise.game.lagrangian import Lagrangian
+from equipoise.game.mixture import Mixture, cheapest_mixtures, least_excesses
+
+#: Members that could have no more weight than this within the gap are not considered, nor are more
+#: members than this number: they would be new names for the same lottery.
+_LEAST_WEIGHT, _MOST_MEMBERS = 0.05, 32
+#: References r of the programs, and sets of three, that are tried.
+_REFERENCES, _TRIPLES = 6, 64
+#: Part of the gap that may be given up: rounding must not open it.
+OF_GAP = 0.999
+#: Shares that differ by less are the same, and inequalities exceeded by less are met.
+_ROUNDING = 1e-12
+
+
+class Lottery(NamedTuple):
+    """The share of people that a mixture decides by lot; the most it can be unless ``exact``."""
+
+    share: float
+    exact: bool
+
+
+def lottery(disagreement: Array, members: NDArray[np.intp]) -> Lottery:
+    """Return the share decided by lot, from the shares on which each two classifiers differ (P, P).
+
+    >>> differ = np.array([[0.0, 0.2, 0.3], [0.2, 0.0, 0.1], [0.3, 0.1, 0.0]])
+    >>> lottery(differ, np.array([0, 2])), lottery(differ, np.array([1])).share
+    (Lottery(share=0.3, exact=True), 0.0)
+    """
+    among = disagreement[np.ix_(members, members)]
+    if len(members) <= 3:
+        return Lottery(float(among.sum()) / (2.0 if len(members) < 3 else 4.0), True)
+    # A spanning tree leaves out edges of no length; they add nothing.
+    return Lottery(min(float(minimum_spanning_tree(among).sum()), 1.0), False)
+
+
+def members_that_matter(
+    game: Lagrangian, s: Array, mixture: Mixture, lam: Array, *, gap: float, free: int
+) -> NDArray[np.intp]:
+    """Return those that a mixture within ``gap`` could give weight, its own first; and ``free``.
+
+    The weights q of such a mixture have ``sum_j q_j (L(j, lambda) - lower) <= gap``.
+    """
+    values = game.value(s, lam)
+    above = values - values.min()
+    order = np.argsort(above, kind="stable")
+    few = order[above[order] <= gap / _LEAST_WEIGHT][:_MOST_MEMBERS] if np.isfinite(gap) else []
+    return np.array(list(dict.fromkeys([*mixture.indices, *few, free])), dtype=np.intp)
+
+
+def least_random(
+    game: Lagrangian, s: Array, disagreement: Array, mixture: Mixture, *, room: float, free: int
+) -> Mixture:
+    """Return the mixture that decides fewest by lot and, of such, fewest otherwise than ``free``.
+
+    Bounds are met as ``mixture`` meets them. Where nothing is gained, it is returned as it is.
+
+    Parameters
+    ----------
+    game : Lagrangian
+        With its bounds as loosened.
+    s : array of shape (P, C)
+    disagreement : array of shape (P, P)
+        The share of people on whom each two classifiers decide differently.
+    mixture : Mixture
+        Within the pool ``s``.
+    room : float
+        By how much the error may be larger than that of the mixture.
+    free : int
+        The number of the unconstrained classifier.
+    """
+    if len(mixture.indices) == 1:
+        return mixture
+    now, excess = mixture.shares(s), np.column_stack([game.gamma(s), game.error(s)])
+    excess -= np.append(
+        np.maximum(game.c, game.gamma(now)), float(game.error(now)) + max(room, 0.0)
+    )
+    search = _Search(excess, disagreement, mixture)
+    search.try_few(1)
+    search.try_few(2)
+    if search.share > _ROUNDING:
+        search.try_references()
+        search.try_few(3)
+    return search.result(free)
+
+
+class _Search:
+    """The best set of members so far, and its share decided by lot."""
+
+    def __init__(self, excess: Array, disagreement: Array, mixture: Mixture) -> None:
+        self.excess, self.disagreement, self.mixture = excess, disagreement, mixture
+        self.members = mixture.indices
+        self.share = lottery(disagreement, mixture.indices).share
+
+    def _offer(self, members: NDArray[np.intp]) -> None:
+        share = lottery(self.disagreement, members).share
+        if share < self.share - _ROUNDING:
+            self.members, self.share = members, share
+
+    def try_few(self, size: int) -> None:
+        """Try all sets of one, two or three members that would be better, best first."""
+        if size == 3 and len(self.excess) > _MOST_MEMBERS:
+            return
+        sets = np.array(list(combinations(range(len(self.excess)), size)), dtype=np.intp)
+        sets = sets.reshape(-1, size)
+        pairs = [self.disagreement[sets[:, i], sets[:, j]] for i, j in combinations(range(size), 2)]
+        share = sum(pairs, np.zeros(len(sets))) / max(size - 1, 1)
+        # Each inequality must be met by a member; more only the program can tell.
+        possible = (self.excess[sets].min(axis=1) <= _ROUNDING).all(axis=1)
+        possible &= share < self.share - _ROUNDING
+        sets = sets[possible][np.argsort(share[possible], kind="stable")]
+        if size < 3:
+            met = _are_met(self.excess[sets[:, 0]], self.excess[sets[:, -1]])
+        else:
+            sets = sets[:_TRIPLES]
+            met = least_excesses([self.excess[members] for members in sets]) <= _ROUNDING
+        if met.any():
+            self._offer(sets[int(met.argmax())])
+
+    def try_references(self) -> None:
+        """Try what the programs find: least disagreement with one classifier."""
+        own = self.mixture.indices
+        near = np.argsort(self.disagreement[own].sum(axis=0), kind="stable")
+        few = list(dict.fromkeys([*own.tolist(), *near.tolist()]))[:_REFERENCES]
+        for found in cheapest_mixtures(self.disagreement[few], self.excess):
+            self._offer(found.indices)
+
+    def result(self, free: int) -> Mixture:
+        """Return the mixture of these members that decides fewest otherwise than ``free``."""
+        own, costs = self.mixture, self.disagreement[self.members, free]
+        found = cheapest_mixtures(costs[None, :], self.excess[self.members])
+        if not found:
+            return own
+        (best,) = found
+        if self.members is own.indices and best.weights @ costs[best.indices] >= (
+            own.weights @ costs - _ROUNDING
+        ):
+            return own
+        return Mixture(self.members[best.indices], best.weights, own.multipliers, own.slacks)
+
+
+def _are_met(first: Array, second: Array) -> Mask:
+    """Return which pairs have a mixture that meets all inequalities, from their excesses (m, R)."""
+    slope, room = first - second, _ROUNDING - second
+    with np.errstate(divide="ignore", invalid="ignore"):
+        at = room / slope  # the weight of the first at which an inequality is used up
+    most = np.where(slope > 0, at, np.inf).min(axis=1, initial=1.0)
+    least = np.where(slope < 0, at, -np.inf).max(axis=1, initial=0.0)
+    return (least <= most) & ((slope != 0) | (room >= 0)).all(axis=1)

@@ -1,0 +1,192 @@
+"""One rule in place of a mixture: bounds and errors from raw arrays, and when it is refused."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from people import make_people, selection_gap
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+import equipoise
+from equipoise import DemographicParity, EqualizedOdds, FairClassifier, Frontier
+from equipoise.estimators import one_rule
+from equipoise.exceptions import LotteryWarning
+from equipoise.oracles.specs import BestOf, Plugin, Refit
+
+
+@pytest.fixture(scope="module")
+def people():
+    return make_people(3000)
+
+
+def fitted(people, oracle, constraint, **params):
+    model = FairClassifier(LogisticRegression(), constraint, oracle=oracle, **params)
+    return model.fit(people.X, people.y, sensitive_features=people.A)
+
+
+def selected_out_of_fold(people, theta_of):
+    """Decisions of a plug-in rule on people that its probabilities were not learned from."""
+    problem = FairClassifier(LogisticRegression(), DemographicParity(), oracle="plugin")._state(
+        equipoise.rows.people.People(people.X, people.y, people.A)
+    )
+    return problem.oracle.probabilities @ theta_of.costs < 0
+
+
+@pytest.mark.parametrize("constraint", [DemographicParity(0.02), EqualizedOdds(0.05)])
+@pytest.mark.parametrize("oracle", ["plugin", "refit"])
+def test_one_rule_keeps_the_bounds_and_decides_without_a_draw(people, oracle, constraint):
+    mixture = fitted(people, oracle, constraint, nu=4e-3)
+    rule = fitted(people, oracle, constraint, nu=4e-3, deterministic=True)
+    certificate = rule.certificate_
+    assert certificate.why_by_lot == ""
+    assert rule.classifier_.weights.tolist() == [1.0]
+    assert set(np.unique(rule.predict_pmf(people.X))) <= {0.0, 1.0}
+    assert certificate.by_lot.share == 0.0
+    assert certificate.feasible
+    assert certificate.error <= mixture.certificate_.lower + 8e-3 + 1e-9
+    assert rule.n_calls_ == mixture.n_calls_
+    certificate.check()
+    (member,) = rule.classifier_.members
+    h = (
+        selected_out_of_fold(people, member)
+        if oracle == "plugin"
+        else member.predict(people.X).astype(bool)
+    )
+    assert certificate.error == pytest.approx((h != people.y).mean(), abs=1e-9)
+    events = [people.y >= 0] if constraint.eps == 0.02 else [people.y == 0, people.y == 1]
+    assert max(selection_gap(h[e], people.A[e]) for e in events) <= constraint.eps + 1e-8
+
+
+def test_share_decided_by_lot_is_counted(people):
+    fair = fitted(people, "plugin", EqualizedOdds(0.02), nu=1e-3)
+    chance = fair.predict_pmf(people.X)[:, 1]
+    drawn = ((chance > 1e-12) & (chance < 1 - 1e-12)).mean()
+    assert 0 < drawn == pytest.approx(fair.certificate_.by_lot.share)
+    assert f"{drawn:.2%} of the people of the fit" in str(fair.certificate_)
+    assert fair.certificate_.to_dict()["by_lot"] == pytest.approx(drawn)
+
+
+@pytest.mark.parametrize("oracle", ["plugin", "refit"])
+def test_a_ranking_has_the_sign_of_the_rule(people, oracle):
+    rule = fitted(people, oracle, DemographicParity(0.02), nu=4e-3, deterministic=True)
+    selected = rule.predict(people.X) == 1
+    np.testing.assert_array_equal(rule.decision_function(people.X) >= 0, selected)
+    np.testing.assert_array_equal(rule.margin(people.X) > 0, selected)
+
+
+@pytest.mark.parametrize("oracle", ["plugin", "refit"])
+def test_saved_and_exported(people, oracle, tmp_path):
+    rule = fitted(people, oracle, DemographicParity(0.02), nu=1e-4, deterministic=True)
+    assert rule.certificate_.by_lot.share == 0.0
+    equipoise.save(rule, tmp_path / "rule.equipoise")
+    again = equipoise.load(tmp_path / "rule.equipoise")
+    np.testing.assert_array_equal(again.predict(people.X), rule.predict(people.X))
+    assert again.certificate_.by_lot == rule.certificate_.by_lot
+    onnxruntime = pytest.importorskip("onnxruntime", reason="needs equipoise[onnx]")
+    from equipoise.files.onnx import to_onnx
+
+    graph = to_onnx(rule, people.X)
+    session = onnxruntime.InferenceSession(graph.SerializeToString())
+    (chance,) = session.run(None, {"X": people.X})
+    np.testing.assert_array_equal(chance[:, 1], rule.predict_pmf(people.X)[:, 1])
+
+
+def test_a_frontier_takes_its_data_again(people):
+    frontier = Frontier(LogisticRegression(), DemographicParity(), bounds=[0.01, 0.05], nu=4e-3)
+    frontier.fit(people.X, people.y, sensitive_features=people.A)
+    calls, size = frontier.n_calls_, len(frontier.pool_)
+    data = {"X": people.X, "y": people.y, "sensitive_features": people.A}
+    rule = frontier.at(0.03, deterministic=True, **data)
+    assert rule.get_params()["deterministic"] is True
+    assert rule.classifier_.weights.tolist() == [1.0]
+    h = rule.predict(people.X)
+    assert selection_gap(h, people.A) <= 0.03 + 1e-8
+    assert rule.certificate_.error == pytest.approx((h != people.y).mean(), abs=1e-9)
+    assert (frontier.n_calls_, len(frontier.pool_)) == (calls, size)
+    with pytest.raises(ValueError, match="Pass the data of fit again"):
+        frontier.at(0.03, deterministic=True)
+    with pytest.raises(ValueError, match="are for deterministic=True"):
+        frontier.at(0.03, **data)
+    some = {name: values[1:] for name, values in data.items()}
+    with pytest.raises(ValueError, match="expected its data again"):
+        frontier.at(0.03, deterministic=True, **some)
+    again = frontier.recertify(**data)
+    with pytest.raises(ValueError, match="frontier that was fitted"):
+        again.at(0.03, deterministic=True, **data)
+
+
+def test_other_rows_of_the_same_cells_are_noticed(people):
+    frontier = Frontier(
+        LogisticRegression(), DemographicParity(), bounds=[0.02], oracle=Plugin(cv=2), nu=1e-3
+    ).fit(people.X, people.y, sensitive_features=people.A)
+    order = np.random.default_rng(0).permutation(3000)
+    with pytest.raises(equipoise.exceptions.DeploymentError):
+        frontier.at(
+            0.02,
+            deterministic=True,
+            X=people.X[order],
+            y=people.y,
+            sensitive_features=people.A,
+        )
+
+
+def test_a_fragile_rule_is_refused_with_the_reason(people, monkeypatch):
+    monkeypatch.setattr(one_rule, "_UNSTABLE", -1.0)
+    with pytest.warns(LotteryWarning, match="fragile") as warned:
+        fair = fitted(people, "plugin", EqualizedOdds(0.02), nu=1e-3, deterministic=True)
+    assert len(warned) == 1
+    assert len(fair.classifier_.members) > 1
+    assert fair.certificate_.why_by_lot in str(fair.certificate_)
+    assert fair.certificate_.to_dict()["why_by_lot"].startswith("one rule was asked for, but")
+
+
+class NoScores(ClassifierMixin, BaseEstimator):
+    """Decides by a stump, and tells nothing but its decisions."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.tree_ = DecisionTreeClassifier(max_depth=2).fit(X, y, sample_weight)
+        self.classes_ = self.tree_.classes_
+        return self
+
+    def predict(self, X):
+        return self.tree_.predict(X)
+
+
+def test_a_learner_without_scores_is_left_to_the_lot(people):
+    model = FairClassifier(NoScores(), DemographicParity(0.02), nu=1e-4, deterministic=True)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(people.X, people.y, sensitive_features=people.A)
+    words = [str(w.message) for w in caught if w.category is LotteryWarning]
+    assert len(model.classifier_.members) > 1
+    assert len(words) == 1
+    assert "no scores" in words[0]
+
+
+@pytest.mark.parametrize(
+    ("params", "match"),
+    [
+        ({"deterministic": "yes"}, "deterministic is 'yes'"),
+        ({"deterministic": True, "oracle": Refit(cv=3)}, "models that are not kept"),
+        ({"deterministic": True, "oracle": BestOf()}, "models that are not kept"),
+        ({"deterministic": True, "confidence": 0.95}, "Use one of the two"),
+    ],
+)
+def test_refused_before_any_work(people, params, match):
+    class Unused(LogisticRegression):
+        def fit(self, X, y, sample_weight=None):
+            raise AssertionError("trained")
+
+    model = FairClassifier(Unused(), DemographicParity(0.02), **params)
+    with pytest.raises(ValueError, match=match):
+        model.fit(people.X, people.y, sensitive_features=people.A)
+
+
+def test_nothing_to_draw_is_left_as_it_is(people):
+    fair = fitted(people, "refit", DemographicParity(0.9), deterministic=True)
+    assert len(fair.classifier_.members) == 1
+    assert fair.certificate_.why_by_lot == ""
