@@ -342,11 +342,12 @@ class Certificate:
         if not prices:
             return []
         group = self.limiting_group
-        limits = "" if group is None else f"; {group_name(group)} limits the result"
+        what = "limits the result" if self.binding else "is dearest"
+        limits = "" if group is None else f"; {group_name(group)} {what}"
         lines = [
             f"price       {self.error - self.free_error:.4f}  (error {self.free_error:.4f} without "
             "the constraints)",
-            f"binding     {len(self.binding)} of {len(self.rows)} constraints{limits}",
+            f"binding     {len(self.binding) or 'none'} of {len(self.rows)} constraints{limits}",
         ]
         lines += [
             f'loosening "{row.sentence()}" by 0.01 saves at most {price:.4f} of error'
