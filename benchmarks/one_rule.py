@@ -38,6 +38,7 @@ from equipoise.datasets import load_adult, load_compas, load_dutch_census, load_
 from equipoise.estimators.base import Problem
 from equipoise.estimators.lottery import measured, with_least_random
 from equipoise.estimators.one_rule import with_one_rule
+from equipoise.game.column_generation import column_generation
 from equipoise.game.rounds import Limits, Pool, Round, run
 from equipoise.rows.people import People
 
@@ -100,21 +101,22 @@ def on_test(part: Halves, case: Case, expected: NDArray) -> dict[str, float]:
     return {"test_error": _raw.error(expected, part.y_test), "test_excess": excess}
 
 
-def stated(case: Case, part: Halves, known: Problem | None) -> tuple[FairClassifier, Problem]:
-    """Return the estimator of a case and its problem; a known one's probabilities serve again."""
+def stated(case: Case, part: Halves, known: Problem | None) -> Problem:
+    """Return the problem of a case; a known one's probabilities serve again."""
     constraint = NOTIONS[case.notion](case.eps, reference="pairwise")
     model = FairClassifier(LEARNER, constraint, oracle=case.oracle)
     if known is None or case.oracle != "plugin":
-        return model, model._state(People(part.X, part.y, {"group": part.A}))
+        return model._state(People(part.X, part.y, {"group": part.A}))
     pool = Pool.of(known.pool.classifiers[:2], known.pool.s[:2])  # the constants
     game = model._game(constraint, known.cells)
-    return model, replace(known, lagrangian=game, pool=pool, constraint=constraint)
+    return replace(known, lagrangian=game, pool=pool, constraint=constraint)
 
 
-def run_case(case: Case, model: FairClassifier, problem: Problem, part: Halves) -> dict[str, Any]:
+def run_case(case: Case, problem: Problem, part: Halves) -> dict[str, Any]:
     """Return what mixture, cut at one half, least random mixture and one rule do."""
     start = time.perf_counter()
-    last = run(model._rounds(problem), Limits(100)).last
+    game, oracle, pool = problem.lagrangian, problem.oracle, problem.pool
+    last = run(column_generation(game, oracle, pool, nu=problem.nu), Limits(100)).last
     fitted = time.perf_counter()
     found = {"mixture": measured(problem, last)}
     begun = time.perf_counter()
@@ -270,8 +272,8 @@ def main() -> None:
             continue
         if (at := (case.data, case.split, case.oracle)) != before:
             before, part, problem = at, halves(case.data, case.split), None
-        model, problem = stated(case, part, problem)
-        results.append(run_case(case, model, problem, part))
+        problem = stated(case, part, problem)
+        results.append(run_case(case, problem, part))
         first = case.eps == 0.02 and case.split == 0 and case.oracle == "plugin"
         if first and case.data in COMPARED:
             rule = results[-1]["one rule"]
