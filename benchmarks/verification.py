@@ -1,8 +1,8 @@
 """What it costs to check, before a fit returns, that the classifiers deployed are those measured.
 
 The classifiers of a result decide about the training rows once more, and their shares are compared
-with the recorded ones: the members of FairClassifier's mixture, those that any point of a Frontier
-mixes, the one that GridSearch selects. Out of fold, the models of every fold are asked twice.
+with the recorded ones: the members of FairClassifier's mixture, the pool of a Frontier, the
+candidates of GridSearch. Out of fold, the models of every fold are asked twice.
 Seconds are processor seconds of the fit and of the check within it.
 
 Adult, 48,842 rows, LogisticRegression(C=0.01): scaled one-hot features as an array, and a pipeline

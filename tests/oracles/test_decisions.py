@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from equipoise import DemographicParity, ExponentiatedGradient, FairClassifier, Frontier, GridSearch
 from equipoise.exceptions import DeploymentError
-from equipoise.game.rounds import Response
+from equipoise.game.rounds import Pool, Response
 from equipoise.oracles import BestOf, Plugin, Refit, RefitOracle
 from equipoise.oracles.decisions import (
     TransformedClassifier,
@@ -131,6 +131,26 @@ def test_recorded_shares_of_another_classifier(reduction, monkeypatch):
     monkeypatch.setattr(RefitOracle, "best_response", lie)
     with pytest.raises(DeploymentError, match="checkpoint that was damaged"):
         reduction(LogisticRegression(), BOUND).fit(X, Y, sensitive_features=A)
+
+
+@pytest.mark.parametrize("kind", [Frontier, GridSearch])
+def test_classifiers_that_may_be_chosen_later_are_asked_too(kind, monkeypatch):
+    """The last answer alone is recorded wrongly; `at` and `use` could choose it."""
+    honest, fitted = Pool.add, kind(LogisticRegression(), BOUND)
+    fitted.fit(X, Y, sensitive_features=A)
+    last = len(fitted.pool_) - 1 if kind is Frontier else 2
+    damaged = []
+
+    def add(pool, classifier, s):
+        if len(pool) == last:
+            s = s + 1e-3 * (s < 0.1)
+            damaged.append(s)
+        return honest(pool, classifier, s)
+
+    monkeypatch.setattr(Pool, "add", add)
+    with pytest.raises(DeploymentError, match="does not decide as recorded"):
+        kind(LogisticRegression(), BOUND).fit(X, Y, sensitive_features=A)
+    assert damaged
 
 
 def test_one_person_is_enough():

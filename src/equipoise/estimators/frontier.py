@@ -319,10 +319,9 @@ class Frontier(PoolReduction):
             self.shares_ = {"training": seen, "out of fold": pool.s}
 
     def _verify(self, problem: Problem) -> None:
-        """Raise, and be as if never fitted, unless what the points mix decides as recorded."""
+        """Raise, and be as if never fitted, unless the whole pool decides as recorded."""
         try:
-            points = (*self.points_, self.unconstrained_)
-            verify(problem, (h for point in points for h in point.mixture.indices))
+            verify(problem, range(len(problem.pool)))  # `at` may mix what no point mixes
         except DeploymentError:
             for name in [name for name in vars(self) if name.endswith("_")]:
                 delattr(self, name)

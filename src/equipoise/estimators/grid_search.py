@@ -135,7 +135,7 @@ class GridSearch(ScoredReduction):
             else:
                 candidates = self._from_grid(problem)
             best = self._select(candidates)
-            verify(problem, [problem.pool.classifiers.index(candidates[best].classifier)])
+            verify(problem, range(len(problem.pool)))  # `use` may choose any of them
         check_features(self, problem.engine.example(X), reset=True)
         self.candidates_ = candidates
         self.classes_, self.people_ = problem.engine.classes, problem.fingerprint

@@ -28,6 +28,7 @@ from equipoise.game.lagrangian import TOLERANCE, Lagrangian, Loss, Objective
 from equipoise.game.rounds import Outcome, Reason, Round
 from equipoise.metrics.audit import Tally
 from equipoise.oracles.decisions import check_shares
+from equipoise.oracles.trainers import is_constant
 from equipoise.rows.hashing import salt_of
 
 
@@ -91,7 +92,10 @@ def verify(problem: Problem, members: Iterable[int]) -> None:
     """
     if problem.oracle.out_of_fold:
         return
-    pool, chosen = problem.pool, sorted(set(members))
+    pool = problem.pool
+    chosen = [h for h in sorted(set(members)) if not is_constant(pool.classifiers[h])]
+    if not chosen:
+        return
     classifiers = [pool.classifiers[h] for h in chosen]
     with config_context(assume_finite=True):  # they have seen these rows before
         again = problem.engine.shares(classifiers)

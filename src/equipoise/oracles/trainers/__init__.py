@@ -18,13 +18,21 @@ from equipoise.oracles.trainers.base import (
     Trainer,
     WarmStartTrainer,
     constant_classifier,
+    is_constant,
 )
 from equipoise.oracles.trainers.lightgbm_bins import LightGBMTrainer
 from equipoise.oracles.trainers.pipeline_head import PipelineTrainer
 from equipoise.oracles.trainers.xgboost_bins import XGBoostDiskTrainer, XGBoostTrainer
 from equipoise.rows.parquet import ParquetRows
 
-__all__ = ["PlainTrainer", "Trained", "Trainer", "choose_trainer", "constant_classifier"]
+__all__ = [
+    "PlainTrainer",
+    "Trained",
+    "Trainer",
+    "choose_trainer",
+    "constant_classifier",
+    "is_constant",
+]
 
 #: The first that suits the learner trains it; the last one suits all.
 _IN_MEMORY: tuple[type[Trainer], ...] = (

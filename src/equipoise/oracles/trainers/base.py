@@ -139,6 +139,11 @@ def constant_classifier(label: int) -> DummyClassifier:
     return DummyClassifier(strategy="constant", constant=label).fit(np.zeros((2, 1)), [0, 1])
 
 
+def is_constant(classifier: Any) -> bool:
+    """Whether this is a `constant_classifier`, or one like it."""
+    return type(classifier) is DummyClassifier and classifier.strategy == "constant"
+
+
 def is_binnable(X: Any) -> bool:
     """Whether X is a table that boosting libraries put into bins themselves.
 
