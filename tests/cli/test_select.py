@@ -21,15 +21,15 @@ def read(path):
 
 
 def test_exactly_k(run, model, data, people):
-    ran = run("select", "new.csv", model, "-k", 120, "--id", "person", "-o", "s.csv", "--json")
+    ran = run("select", "new.csv", model, "-k", 40, "--id", "person", "-o", "s.csv", "--json")
     assert ran.code == 0
     found = read(data.parent / "s.csv")
     assert list(found) == ["person", "decision", "probability"]
     assert found["person"] == people["person"]
     chosen = np.array(found["decision"]) == "yes"
-    assert chosen.sum() == ran.json["selected"] == 120
+    assert chosen.sum() == ran.json["selected"] == 40
     probability = np.array(found["probability"])
-    assert probability.sum() == pytest.approx(120)
+    assert probability.sum() == pytest.approx(40)
     for name, count in ran.json["groups"].items():
         members = np.array(people["sex"]) == name
         assert count["selected"] == chosen[members].sum()
@@ -47,26 +47,26 @@ def test_exactly_k(run, model, data, people):
     )
     sex = np.array(people["sex"], dtype=object)
     key = np.array(people["person"], dtype=object)
-    expected = fair.select(X, 120, sensitive_features=sex, key=key)
+    expected = fair.select(X, 40, sensitive_features=sex, key=key)
     assert ran.json["u"] == expected.u
     np.testing.assert_array_equal(chosen, expected.selected)
 
 
 def test_the_same_people_again(run, model, data, people):
-    first = run("select", "new.csv", model, "-k", 90, "-o", "a.csv", "--seed", 5, "--json")
-    run("select", model, "new.csv", "-k", 90, "-o", "b.csv", "--u", first.json["u"])
+    first = run("select", "new.csv", model, "-k", 30, "-o", "a.csv", "--seed", 5, "--json")
+    run("select", model, "new.csv", "-k", 30, "-o", "b.csv", "--u", first.json["u"])
     assert read(data.parent / "a.csv") == read(data.parent / "b.csv")
-    own = run("select", "new.csv", model, "-k", 90, "-o", "c.csv", "--json")
-    again = run("select", "new.csv", model, "-k", 90, "-o", "d.csv", "--json")
+    own = run("select", "new.csv", model, "-k", 30, "-o", "c.csv", "--json")
+    again = run("select", "new.csv", model, "-k", 30, "-o", "d.csv", "--json")
     assert own.json["u"] == again.json["u"] != first.json["u"]
 
 
 def test_what_is_printed(run, model, data, people):
-    ran = run("select", "new.csv", model, "-k", 100, "-o", "s.csv")
-    assert "100 of 400 people are selected" in ran.out
+    ran = run("select", "new.csv", model, "-k", 50, "-o", "s.csv")
+    assert "50 of 400 people are selected" in ran.out
     assert "to be expected" in ran.out
     assert "Written: s.csv (400 rows)" in ran.out
-    alone = run("select", "new.csv", model, "-k", 100, "-o", "t.csv", "--without-groups")
+    alone = run("select", "new.csv", model, "-k", 50, "-o", "t.csv", "--without-groups")
     assert "left to chance" in alone.out
 
 

@@ -77,7 +77,7 @@ LEARNERS = {
 @pytest.mark.parametrize("threshold", ["tuned", "learner"])
 def test_probabilities_of_many_learners(name, threshold, people):
     fair = FairClassifier(
-        LEARNERS[name](), DemographicParity(eps=0.02), oracle=Refit(threshold=threshold)
+        LEARNERS[name](), DemographicParity(eps=0.02), oracle=Refit(threshold=threshold), nu=1e-7
     )
     fair.fit(people.X, people.y, sensitive_features=people.A)
     got = run(to_onnx(fair, people.X), {"X": people.X})

@@ -290,7 +290,9 @@ def test_loosening_a_bound_saves_no_more_than_its_price(crowd: Crowd) -> None:
             assert saved <= prices.get(name, certificate.gap) + SOLVER
     tight = {str(row) for row in certificate.binding}
     after = dict(zip(map(str, certificate.rows), certificate.gamma, strict=True))
-    assert tight == {name for name, value in after.items() if value > 0.05 - 1e-6}
+    # At its bound to rounding, and no further from it than nu may move a row.
+    assert tight >= {name for name, value in after.items() if value > 0.05 - 1e-9}
+    assert tight <= {name for name, value in after.items() if value > 0.05 - 1e-6}
     assert list(prices.values()) == sorted(prices.values(), reverse=True)
 
 

@@ -85,7 +85,7 @@ def test_tau_is_that_of_least_error_on_random_problems() -> None:
 def test_a_problem_that_was_once_called_infeasible() -> None:
     y, group = np.array([1, 0, 0, 1]), np.array(list("MFMM"))
     H = np.array([[0, 1, 0, 1], [0, 0, 1, 0]])
-    clf = fitted(FairClassifier, y, group, H, 0.02)
+    clf = fitted(FairClassifier, y, group, H, 0.02, nu=1e-9)
     assert clf.certificate_.feasible
     assert clf.constraint_.tau == pytest.approx(2.0, abs=0.1)
     # With tau = 2 the error is 0.7475.
