@@ -258,6 +258,14 @@ def check_minimax(outputs):
     assert low <= reached == few_least
 
 
+def check_promise(outputs):
+    (plain, samples), (broken, found) = rows(outputs[0])
+    assert samples == 20
+    assert plain >= 4
+    assert broken <= 2
+    assert found >= 10
+
+
 CHECKS = {
     "plot_1_frontier": check_frontier,
     "plot_2_four_fifths": check_four_fifths,
@@ -266,4 +274,5 @@ CHECKS = {
     "plot_5_price_of_blindness": check_blindness,
     "plot_6_out_of_fold": check_out_of_fold,
     "plot_7_minimax": check_minimax,
+    "plot_8_promise_kept": check_promise,
 }
