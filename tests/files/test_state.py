@@ -94,6 +94,6 @@ def test_functions_are_left_out_and_say_so(people, tmp_path):
 
 
 def test_every_constraint_can_be_kept():
-    named = [vars(equipoise)[name] for name in equipoise.__all__]
+    named = [getattr(equipoise, name) for name in equipoise.__all__]
     kinds = [kind for kind in named if isinstance(kind, type) and issubclass(kind, Constraint)]
     assert set(kinds) - {Constraint} <= set(KINDS.values())
