@@ -127,3 +127,10 @@ def test_what_cannot_be_proven_is_refused():
     cells = Cells.from_columns(y, {"sex": A}).table()
     with pytest.raises(ValueError, match="no bound"):
         TestedRows.of(MinimaxGroupError(), cells)
+
+
+@pytest.mark.parametrize("reference", ["overall", "pairwise"])
+def test_one_group_proves_nothing(reference):
+    cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "F", "F"]})
+    with pytest.raises(ValueError, match="no decisions about these people could change"):
+        TestedRows.of(DemographicParity(0.1, reference=reference), cells)

@@ -56,7 +56,8 @@ class TestedRows:
         Raises
         ------
         ValueError
-            Where people count in more than one way, or where a row has no bound of its own.
+            Where people count in more than one way, where a row has no bound of its own, and where
+            no decisions could change any row, since there is one group only.
         """
         if not cells.is_plain:
             raise ValueError(
@@ -70,6 +71,12 @@ class TestedRows:
         if moments.elastic is not None:
             raise ValueError(
                 f"{constraint!r} has no bound to be proven; use BoundedGroupError(bound=...)."
+            )
+        moved = moments.mu(np.diag(cells.mass)) - moments.mu(np.zeros(cells.n_cells))
+        if not np.abs(moved @ moments.M.T).max(initial=0.0) > 1e-12:
+            raise ValueError(
+                f"nothing can be proven of {constraint!r}: no decisions about these people could "
+                "change what it compares. Are they all of one group?"
             )
         event = np.array([mask for mask, _ in builder.averaged], dtype=float)
         g = np.array([table for _, table in builder.averaged], dtype=float)
