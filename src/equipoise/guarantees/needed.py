@@ -58,7 +58,8 @@ class Needed:
             )
         # Of shares it is not known how many there are.
         there = self.people / self.factor if self.factor > 0 else 0.0
-        times = f" ({self.factor:.2g} times as many as there are)" if there >= 2 else ""
+        factor = f"{self.factor:,.0f}" if self.factor >= 10 else f"{self.factor:.2g}"
+        times = f" ({factor} times as many as there are)" if there >= 2 else ""
         return (
             f"A proof at {100 * self.confidence:.6g} % succeeds in {100 * self.power:.6g} % of "
             f"cases with about {rounded(self.people)} people{times}, "
