@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
 import numpy as np
 
-from equipoise.cells.table import Array
+from equipoise.cells.table import Array, Mask
 from equipoise.constraints.groups import group_name
 from equipoise.constraints.moments import Row
 from equipoise.game.evidence import Evidence
@@ -96,8 +96,10 @@ class Certificate:
         them; None where that is not known.
     why_by_lot : str
         Where one rule was asked for (``deterministic=True``) and is not the result, the reason.
-    evidence : Evidence
-        What all of this follows from; see `check`.
+    evidence : Evidence or None
+        What all of this follows from; see `check`. None where a model file does not keep it.
+    suppressed : bool
+        Whether a model file has left inequalities on small groups out of ``rows``.
     """
 
     error: float
@@ -112,7 +114,7 @@ class Certificate:
     bound: Array = field(repr=False)
     multipliers: Array = field(repr=False)
     rows: tuple[Row, ...] = field(repr=False)
-    evidence: Evidence = field(repr=False)
+    evidence: Evidence | None = field(repr=False)
     least_slack: float = 0.0
     proven_slack: float = 0.0
     total_slack: float = 0.0
@@ -125,6 +127,7 @@ class Certificate:
     n_calls: int = 0
     by_lot: Lottery | None = None
     why_by_lot: str = ""
+    suppressed: bool = False
 
     @classmethod
     def of_round(
@@ -201,8 +204,14 @@ class Certificate:
         Raises
         ------
         ValueError
-            If they are not the values that this certificate states.
+            If they are not the values that this certificate states, or if there is no evidence.
         """
+        if self.evidence is None:
+            raise ValueError(
+                "this certificate has no evidence to check: it is from a model file, which does "
+                "not tell small groups apart. Save the model with suppress_below=0 where it was "
+                "fitted, and check the certificate in that file."
+            )
         recomputed = self.evidence.numbers()
         found_gap = min(self.evidence.gaps(), key=lambda found: abs(self.gap - found))
         for name, found in {**recomputed, "gap": found_gap}.items():
@@ -214,12 +223,32 @@ class Certificate:
                 )
         return recomputed["lower"], recomputed["upper"]
 
+    def without_rows(self, hidden: Mask) -> Certificate:
+        """Return the certificate without these inequalities, and so without its evidence."""
+        rows = {row for row, hide in zip(self.rows, hidden, strict=True) if hide}
+        kept = {name: getattr(self, name)[~hidden] for name in ("gamma", "bound", "multipliers")}
+        return replace(
+            self,
+            **kept,
+            rows=tuple(row for row in self.rows if row not in rows),
+            slacks=self.slacks[~hidden] if isinstance(self.slacks, np.ndarray) else self.slacks,
+            conflict=tuple(row for row in self.conflict if row not in rows),
+            suppressed=True,
+            evidence=None,
+        )
+
     @property
     def status(self) -> Status:
         """Whether the constraints, as they were given, are met, impossible, or not met yet."""
         if self.least_slack == 0 and is_met(self.violation):
             return Status.MET
         return Status.IMPOSSIBLE if self.proven_slack > TOLERANCE else Status.NOT_YET
+
+    @property
+    def verdict(self) -> str:
+        """The status in words, with what a proof of impossibility is relative to."""
+        is_proven = self.status is Status.IMPOSSIBLE
+        return f"{self.status.value} {self.scope.value}" if is_proven else self.status.value
 
     @property
     def feasible(self) -> bool:
@@ -282,7 +311,7 @@ class Certificate:
         name = "" if self.scope is Scope.WHOLE_CLASS else "search gap "
         closed = name + ("closed" if self.is_optimal() else "NOT closed")
         lines = [
-            f"bounds      {self.status.value}",
+            f"bounds      {self.verdict}",
             f"error       {self.error:.4f}",
             f"violation   {self.violation:.4f}  (largest excess over a bound)",
             f"lower value {self.lower:.4f}  ({scope})",
@@ -297,6 +326,8 @@ class Certificate:
             low, high = self.worst_rate
             lines.append(f"worst group {high:.4f}  (it cannot be below {low:.4f}, {scope})")
         lines += [text for text in (self.why_by_lot, self._unmet(), self._is_trivial()) if text]
+        if self.suppressed:
+            lines.append("suppressed  constraints on small groups, and what would tell of them")
         return "\n".join(lines + self._prices())
 
     def _unmet(self) -> str:
@@ -318,6 +349,7 @@ class Certificate:
             else "No decisions whatsoever can meet them, not even with every label known."
         )
         rows = "; ".join(row.sentence() for row in self.conflict)
+        conflict = f"In conflict: {rows}. " if rows else ""
         in_all = (
             f", or {self.total_slack:.4f} in all, spread over the bounds that need it"
             if self.total_slack > 0
@@ -326,7 +358,7 @@ class Certificate:
         return (
             f"impossible {self.scope.value}: the bounds were loosened. Every bound by "
             f"{self.least_slack:.4f} suffices{in_all}; less than {self.proven_slack:.4f} does not. "
-            f"In conflict: {rows}. {reason}"
+            f"{conflict}{reason}"
         )
 
     def _is_trivial(self) -> str:

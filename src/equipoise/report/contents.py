@@ -12,15 +12,13 @@ from typing import Any, NamedTuple, get_args, get_type_hints
 
 from equipoise.game.certificate import Status
 from equipoise.metrics.predictive import PREDICTIVE
+from equipoise.metrics.small_groups import SUPPRESS_BELOW
 from equipoise.rows.fingerprint import Overlap
 
 #: The rates that are shown for every group; the first is of labels, the others of decisions.
 RATES = ("base_rate", "selection_rate", "true_positive_rate", "false_positive_rate", "error_rate")
 #: Rates of labels given the decision.
 PREDICTIVE_RATES = tuple(PREDICTIVE)
-
-#: Groups of fewer people are suppressed, by default.
-SUPPRESS_BELOW = 10
 
 
 class Range(NamedTuple):

@@ -12,15 +12,9 @@ from equipoise.constraints.rates import SELECTION
 from equipoise.metrics import GroupTable
 from equipoise.metrics.audit import Audit
 from equipoise.metrics.predictive import predictive_values
+from equipoise.metrics.small_groups import SUPPRESS_BELOW, small_groups
 from equipoise.metrics.table import group_rows
-from equipoise.report.contents import (
-    PREDICTIVE_RATES,
-    RATES,
-    SUPPRESS_BELOW,
-    GroupContents,
-    Range,
-)
-from equipoise.report.suppression import small_groups
+from equipoise.report.contents import PREDICTIVE_RATES, RATES, GroupContents, Range
 
 _ENDS = ("", "_low", "_high")
 #: A number that is not known.
