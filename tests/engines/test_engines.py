@@ -196,7 +196,9 @@ def test_an_engine_counts_whom_classifiers_divide_on(opened, people, weighted):
     members += [constant_classifier(0), constant_classifier(1)]
     H, share = np.array([member.predict(X) for member in members]), weight / weight.sum()
     expected = [[share[a != b].sum() for b in H] for a in H]
-    np.testing.assert_allclose(engine.disagreement(members), expected, atol=1e-9)
+    shares, disagreement = engine.compare(members)
+    np.testing.assert_allclose(disagreement, expected, atol=1e-9)
+    np.testing.assert_array_equal(shares, engine.shares(members))
     sets = [np.array([1]), np.array([0, 2]), np.arange(3), np.arange(5)]
     counted = [share[(H[some].mean(0) > 0) & (H[some].mean(0) < 1)].sum() for some in sets]
     np.testing.assert_allclose(engine.divided(members, sets), counted, atol=1e-9)
