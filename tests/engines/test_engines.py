@@ -77,7 +77,8 @@ def test_an_engine_asks_again_what_is_deployed(engine):
     classifier, s = oracle.best_response(np.where(engine.cells.label == 1, -1.0, 1.0))
 
     def problem(recorded):
-        return SimpleNamespace(engine=engine, oracle=oracle, pool=Pool.of([classifier], [recorded]))
+        pool = Pool.of([classifier], [recorded])
+        return SimpleNamespace(engine=engine, oracle=oracle, pool=pool, asked_again={})
 
     verify(problem(s), [0])
     s = s.copy()

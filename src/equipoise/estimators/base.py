@@ -139,7 +139,7 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
         constraint, cells = self.constraint, engine.cells
         if self._finds_parameters and constraint.n_open:
             constraint = constraint.closed(np.ones(constraint.n_open))
-        n = cells.n_effective
+        n, everybody = cells.n_effective, cells.everybody
         nu, B = read_nu(self.nu, n), np.sqrt(n) if B is None else B
         lagrangian = self._game(constraint, cells, B)
         if lagrangian.elastic is not None and not finds_worst_rate:
@@ -158,10 +158,9 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
         unconstrained = lagrangian.costs(np.zeros(lagrangian.n_constraints))
         oracle = spec.over(engine, self.estimator, at_a_time)
         if not oracle.exact:  # a list of candidates is the whole class
-            nobody, everybody = constant_classifier(0), constant_classifier(1)
-            most = cells.everybody
-            pool.add(nobody, np.zeros_like(most))
-            pool.add(everybody, most)
+            no, yes = constant_classifier(0), constant_classifier(1)
+            pool.add(no, np.zeros_like(everybody))
+            pool.add(yes, everybody)
         pool.keep(unconstrained)
         return Problem(
             engine, cells, lagrangian, oracle, pool, opened, at_a_time, nu, constraint, people
