@@ -223,7 +223,7 @@ class _Trained:
         problem = model._state(people)
         TestedRows.of(problem.constraint, problem.cells.table())  # refuses before any work
         with problem.opened:
-            if problem.constraint.n_open:
+            if problem.constraint is not model.constraint:  # it has parameters to be found first
                 problem = model._with_parameters(problem)
             game, queries = as_written(problem.lagrangian), Queries([], [])
             rows = TestedRows.of(problem.constraint, problem.cells.table())
