@@ -81,6 +81,7 @@ def test_group_errors_are_proven_without_a_frontier():
     assert model.fit(X, y, sensitive_features=A).proof_.holds
 
 
+@pytest.mark.filterwarnings("ignore::equipoise.exceptions.NotProvenWarning")
 def test_parameters_of_the_constraint_are_found_first():
     X, y, A = make_people(600)
     ratio = TreatmentEquality(0.05)
