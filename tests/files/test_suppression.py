@@ -17,7 +17,8 @@ import equipoise
 from equipoise import DemographicParity, EqualizedOdds, FairClassifier, Frontier, Probabilities
 from equipoise.cells import Cells
 from equipoise.constraints import UtilityParity
-from equipoise.exceptions import EquipoiseWarning, ModelFileError
+from equipoise.estimators import Monitor
+from equipoise.exceptions import EquipoiseWarning, ModelFileError, NothingComparedWarning
 from equipoise.files import read_manifest
 from equipoise.metrics import group_table
 from equipoise.metrics.audit import Tally
@@ -275,6 +276,15 @@ def test_a_list_of_bounds_that_tells_of_labels_is_refused(few, tmp_path):
     with pytest.raises(ModelFileError, match="Give these by group or event"):
         equipoise.save(model, tmp_path / "m")
     equipoise.save(model, tmp_path / "m", suppress_below=0)
+
+
+def test_bounds_on_groups_that_are_not_told_apart_are_not_watched(few, tmp_path):
+    model = fitted(FairClassifier, few, DemographicParity(eps=0.05))
+    assert {row.name.partition(":")[2].split()[0] for row in Monitor(model).rows_} == set("FMDX")
+    _, again = saved(model, tmp_path)
+    with pytest.warns(NothingComparedWarning, match="on small groups are not watched"):
+        watched = Monitor(again).rows_
+    assert {row.name.partition(":")[2].split()[0] for row in watched} == set("FM")
 
 
 def test_the_manifest_says_that_plugin_classifiers_keep_costs_of_cells(few, tmp_path):

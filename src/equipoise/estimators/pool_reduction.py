@@ -69,7 +69,7 @@ class PoolReduction(Reduction):
             raise ValueError(
                 "this frontier is from a model file that does not tell small groups apart, so that "
                 "no other bounds or constraints can be looked at than those that were traced. "
-                "Save it with suppress_below=0 where it was fitted."
+                "Save it with suppress_below=0 (--suppress-below 0) where it was fitted."
             )
 
     def _traced(self, eps: float) -> FrontierPoint:
@@ -79,7 +79,8 @@ class PoolReduction(Reduction):
             raise ValueError(
                 f"eps is {eps:.6g}, and the least bound that was traced {self.points_[0].eps:.6g}: "
                 "this frontier is from a model file that does not tell small groups apart, so that "
-                "it answers to no others. Save it with suppress_below=0 where it was fitted."
+                "it answers to no others. Save it with suppress_below=0 (--suppress-below 0) where "
+                "it was fitted."
             )
         if within[-1].eps < eps * (1 - 1e-5):
             warnings.warn(
