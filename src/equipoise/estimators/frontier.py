@@ -32,6 +32,7 @@ from equipoise.estimators.reductions import FairClassifier
 from equipoise.estimators.results import remarks_of_points, verify, warn_of
 from equipoise.estimators.scores import unconstrained_of
 from equipoise.exceptions import DeploymentError
+from equipoise.faces import Records
 from equipoise.game.certificate import Scope
 from equipoise.game.column_generation import Queries, many_bounds
 from equipoise.game.lagrangian import Loss, Objective
@@ -75,7 +76,7 @@ class Frontier(PoolReduction):
     Attributes
     ----------
     points_ : list of FrontierPoint
-        One for each bound, tightest first.
+        One for each bound, tightest first; ``points_.to_pandas()`` is a table of them.
     unconstrained_ : FrontierPoint
         The learner's answer without constraint.
     pool_ : Pool
@@ -261,7 +262,7 @@ class Frontier(PoolReduction):
             people_=joined(self.people_, engine, people),
         )
 
-    def evaluate(self, X: Any, y: Any, **metadata: Any) -> list[FrontierPoint]:
+    def evaluate(self, X: Any, y: Any, **metadata: Any) -> Records[FrontierPoint]:
         """Return the points as they are, measured on other data: what happens to new people.
 
         The parameters are those of ``fit``. Certificates stay those of the training data.
@@ -269,9 +270,9 @@ class Frontier(PoolReduction):
         engine = self._open_new(People(X, y, **metadata))
         shares = engine.shares(self.pool_.classifiers)
         stated = self._game(self.constraint, engine.cells)
-        return [
+        return Records(
             measured_on(point, stated, shares) for point in (*self.points_, self.unconstrained_)
-        ]
+        )
 
     def report(
         self, X: Any = None, y: Any = None, *, level: float = 0.95, **metadata: Any
