@@ -52,7 +52,7 @@ class Records(Face, list[T]):
     >>> days = Records([Day(3, "F < M"), Day(4, "M < F")])
     >>> days[0], days.to_polars().columns
     (Day(people=3, row='F < M'), ['people', 'row'])
-    >>> "<td>3</td>" in days._repr_html_(), "F &lt; M" in days._repr_html_()
+    >>> ">3</td>" in days._repr_html_(), "F &lt; M" in days._repr_html_()
     (True, True)
     """
 
@@ -120,7 +120,7 @@ def table(columns: Columns, *, caption: str = "", most: int = MOST_ROWS) -> str:
     """Return columns as an HTML table; ``x``, ``x_low`` and ``x_high`` become one column.
 
     >>> html = table({"rate": [0.25], "rate_low": [0.1], "rate_high": [0.5]})
-    >>> "<tr><td>0.2500 [0.1000, 0.5000]</td></tr>" in html
+    >>> "0.250 [0.100, 0.500]</td></tr>" in html
     True
     """
     texts = {name: _texts(columns, name) for name in columns if not _is_end(columns, name)}
@@ -139,7 +139,7 @@ def table(columns: Columns, *, caption: str = "", most: int = MOST_ROWS) -> str:
 def facts(entries: Iterable[tuple[str, str, str]]) -> str:
     """Return names, values and remarks as an HTML table of three columns."""
     rows = (
-        _cell("th", name, True, "row") + _cell("td", value) + _cell("td", remark, True)
+        _cell("th", name, True, "row") + _cell("td", value, True) + _cell("td", remark, True)
         for name, value, remark in entries
     )
     return "<table><tbody>" + "".join(f"<tr>{row}</tr>" for row in rows) + "</tbody></table>"
@@ -158,8 +158,9 @@ def folded(summary: str, html: str) -> str:
 
 def _cell(tag: str, text: str, left: bool = False, scope: str = "") -> str:
     where = f' scope="{scope}"' if scope else ""
-    align = ' style="text-align:left"' if left else ""
-    return f"<{tag}{where}{align}>{escape(text)}</{tag}>"
+    # A number and its interval stay on one line; words may be many.
+    style = "text-align:left" if left else "white-space:nowrap"
+    return f'<{tag}{where} style="{style}">{escape(text)}</{tag}>'
 
 
 def _is_end(columns: Columns, name: str) -> bool:
@@ -171,14 +172,16 @@ def _is_text(values: Sequence[Any]) -> bool:
 
 
 def _texts(columns: Columns, name: str) -> list[str]:
-    estimates = [shown(value) for value in columns[name][:MOST_ROWS]]
+    values = columns[name][:MOST_ROWS]
     if f"{name}_low" not in columns:
-        return estimates
-    ends = zip(columns[f"{name}_low"], columns[f"{name}_high"], strict=True)
-    return [
-        f"{estimate} [{shown(low)}, {shown(high)}]" if known(low) else estimate
-        for estimate, (low, high) in zip(estimates, ends, strict=False)
-    ]
+        return [shown(value) for value in values]
+    ends = zip(values, columns[f"{name}_low"], columns[f"{name}_high"], strict=False)
+    return [_interval(*each) for each in ends]
+
+
+def _interval(value: Any, low: Any, high: Any) -> str:
+    texts = [f"{end + 0.0:.3f}" if known(end) else "not known" for end in (value, low, high)]
+    return "{} [{}, {}]".format(*texts) if known(low) else shown(value)
 
 
 def known(value: Any) -> bool:

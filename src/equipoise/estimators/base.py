@@ -111,7 +111,7 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
     constraint_weights: bool = True
     checkpoint: str | Path | None = None
     callback: Callable[[Any], object] | None = None
-    verbose: bool = False
+    verbose: bool | str = False
     _finds_parameters = True
 
     def _state(

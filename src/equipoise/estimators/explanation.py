@@ -128,7 +128,8 @@ class Explanation(Face):
     def _repr_html_(self) -> str:
         shown = range(min(len(self), _SHOWN))
         rows = "".join(
-            f"<tr><th>{row}</th><td>{'<br>'.join(map(escape, self.sentences(row)))}</td></tr>"
+            f'<tr><th>{row}</th><td style="text-align:left">'
+            f"{'<br>'.join(map(escape, self.sentences(row)))}</td></tr>"
             for row in shown
         )
         rest = len(self) - len(shown)

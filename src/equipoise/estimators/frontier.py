@@ -70,8 +70,8 @@ class Frontier(PoolReduction):
     callback : callable, optional
         Called every round with a list, a `Round` for each bound; return True to stop with what
         was found.
-    verbose : bool, default=False
-        Print a line for every round.
+    verbose : bool, "bar" or "lines", default=False
+        Show how far the fit has got: a bar in notebooks and terminals, lines elsewhere.
 
     Attributes
     ----------
@@ -142,7 +142,7 @@ class Frontier(PoolReduction):
             rounds = many_bounds(
                 games, problem.oracle, problem.pool, nu=problem.nu, batch=batch, queries=queries
             )
-            outcome = run(rounds, limits)
+            outcome = run(rounds, limits, problem.nu)
             no_multipliers = np.zeros(problem.lagrangian.n_constraints)
             # Known since the first round: nothing is trained.
             (free,) = problem.pool.ask(problem.oracle, problem.lagrangian.costs(no_multipliers))
@@ -205,7 +205,8 @@ class Frontier(PoolReduction):
             nu=problem.nu,
             queries=self._queries,
         )
-        self.nu_, self.n_iter_ = problem.nu, self.n_iter_ + run(rounds, limits).n_rounds
+        outcome = run(rounds, limits, problem.nu)
+        self.nu_, self.n_iter_ = problem.nu, self.n_iter_ + outcome.n_rounds
         self.people_ = joined(self.people_, problem.engine, people)
         self._take_over(problem, problem.pool)
         self._trace(point.eps for point in self.points_)

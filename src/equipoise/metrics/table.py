@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from equipoise.cells.table import Array
 from equipoise.constraints.groups import group_name
 from equipoise.constraints.rates import GROUP_RATES, Rate
-from equipoise.faces import Columns, Face
+from equipoise.faces import Columns, Face, table
 from equipoise.metrics.audit import Audit, Draws, stratified_rows
 from equipoise.metrics.disparities import Method
 from equipoise.metrics.functions import Functions, read_metrics
@@ -251,6 +251,12 @@ class GroupTable(Face):
         names |= {"feature": list(self.features), "group": list(map(group_name, self.groups))}
         return {**names, **self.columns}
 
+    def _repr_html_(self) -> str:
+        shown = dict(self._columns())
+        if len(set(self.features)) <= 2:  # everybody, and one feature
+            del shown["feature"]
+        return table(shown)
+
     def to_pandas(self) -> Any:
         """Return a data frame of pandas, indexed by stratum if there is one, feature and group."""
         named = [name for name in self._columns() if name not in self.columns]
@@ -358,14 +364,14 @@ def group_table(
     decided = (nothing, nothing) if others and not rates else (y_true, y_pred)
     audit = Audit.read(*decided, sensitive_features, control_features, sample_weight, pos_label)
     draws = None if interval is None else resample(audit, interval, n_draws, random_state)
-    table = GroupTable.from_audit(
+    found = GroupTable.from_audit(
         audit, groups, rates=rates, interval=interval, level=level, draws=draws
     )
     if not others:
-        return table
+        return found
     functions = Functions.read(others, y_true, y_pred, sample_weight)
     inside = np.array([mask for *_, mask in stratified_rows(audit, groups)])[:, audit.rows.code]
     drawn = None
     if draws is not None:
         drawn = functions.draws(inside, n_draws, np.random.default_rng(random_state))
-    return table.with_functions(functions.values(inside), drawn, tuple(asked or ()))
+    return found.with_functions(functions.values(inside), drawn, tuple(asked or ()))
