@@ -159,7 +159,9 @@ def folded(summary: str, html: str) -> str:
 def _cell(tag: str, text: str, left: bool = False, scope: str = "") -> str:
     where = f' scope="{scope}"' if scope else ""
     # A number and its interval stay on one line; words may be many.
-    style = "text-align:left" if left else "white-space:nowrap"
+    style = ";".join(
+        ["text-align:left"] * left + ["white-space:nowrap"] * (not left or bool(scope))
+    )
     return f'<{tag}{where} style="{style}">{escape(text)}</{tag}>'
 
 
