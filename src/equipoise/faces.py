@@ -12,12 +12,13 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 #: Rows that a notebook shows; a data frame has all of them.
 MOST_ROWS = 60
 
 #: The columns of a table by name, of equal length.
-Columns = Mapping[str, Sequence[Any]]
+Columns = Mapping[str, Sequence[Any] | NDArray[Any]]
 T = TypeVar("T")
 
 
@@ -111,7 +112,7 @@ def frame(library: str, columns: Columns) -> Any:
     return frames.DataFrame({name: _plain(values) for name, values in columns.items()})
 
 
-def _plain(values: Sequence[Any]) -> Any:
+def _plain(values: Sequence[Any] | NDArray[Any]) -> Any:
     array = values if isinstance(values, np.ndarray) else None
     return array if array is not None and array.dtype.kind in "biuf" else list(values)
 
@@ -169,7 +170,7 @@ def _is_end(columns: Columns, name: str) -> bool:
     return any(name.endswith(end) and name[: -len(end)] in columns for end in ("_low", "_high"))
 
 
-def _is_text(values: Sequence[Any]) -> bool:
+def _is_text(values: Sequence[Any] | NDArray[Any]) -> bool:
     return any(isinstance(value, str) for value in values[:MOST_ROWS])
 
 
@@ -206,5 +207,6 @@ def shown(value: Any) -> str:
     if not isinstance(value, (float, np.floating)):
         return str(value)
     # Adding zero turns -0.0 into 0.0.
-    tiny, huge = 0 < abs(value) < 5e-4, abs(value) >= 1e6
-    return f"{value:.2g}" if tiny or huge else f"{value + 0.0:.4f}"
+    number = float(value) + 0.0
+    tiny, huge = 0 < abs(number) < 5e-4, abs(number) >= 1e6
+    return f"{number:.2g}" if tiny or huge else f"{number:.4f}"

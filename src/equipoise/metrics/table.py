@@ -28,7 +28,7 @@ from equipoise.metrics.rates import RATE_OF, Metric
 from equipoise.metrics.summaries import Pairs, Summary, pairs_of, summarise, summary_interval
 
 #: One number, or with control features one for each stratum.
-PerStratum = float | dict[Hashable, float]
+PerStratum = Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -361,8 +361,9 @@ def group_table(
         )
     # Where only other functions look at them, labels and predictions may be of any kind.
     nothing = np.zeros(len(y_true))
-    decided = (nothing, nothing) if others and not rates else (y_true, y_pred)
-    audit = Audit.read(*decided, sensitive_features, control_features, sample_weight, pos_label)
+    true, predicted = (nothing, nothing) if others and not rates else (y_true, y_pred)
+    about = (sensitive_features, control_features, sample_weight, pos_label)
+    audit = Audit.read(true, predicted, *about)
     draws = None if interval is None else resample(audit, interval, n_draws, random_state)
     found = GroupTable.from_audit(
         audit, groups, rates=rates, interval=interval, level=level, draws=draws
