@@ -15,6 +15,7 @@ from sklearn.utils import ClassifierTags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from equipoise.cells.table import CellTable
+from equipoise.cells.values import GroupRules
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.groups import group_name
 from equipoise.engines import engine_for
@@ -189,13 +190,18 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
         """Return the engine of other rows than those of the fit, with the same classes."""
         check_is_fitted(self)
         self._check_features(people.X)
-        engine = self._open(people)
+        engine = self._open(people.by(self._group_rules))
         if engine.classes.tolist() != self.classes_.tolist():
             raise ValueError(
                 f"y has the classes {engine.classes.tolist()}; expected {self.classes_.tolist()}, "
                 "as in the fit."
             )
         return engine
+
+    @property
+    def _group_rules(self) -> GroupRules:
+        """How the fit made groups out of values, and so reports on other people do."""
+        raise NotImplementedError
 
     def _game(self, constraint: Constraint, cells: CellTable, B: float = np.inf) -> Lagrangian:
         """Return the Lagrangian of a constraint without open parameters."""

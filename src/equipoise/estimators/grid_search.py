@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from equipoise.cells.table import Array
+from equipoise.cells.values import GroupRules, Missing
 from equipoise.engines import engine_for
 from equipoise.estimators.base import Problem
 from equipoise.estimators.randomized import RandomizedClassifier
@@ -115,6 +116,8 @@ class GridSearch(ScoredReduction):
         control_features: Any = None,
         sample_weight: Any = None,
         utilities: Any = None,
+        missing: Missing = "error",
+        bins: Any = None,
     ) -> Self:
         """Fit the learner for every point of the grid and select one classifier.
 
@@ -125,7 +128,8 @@ class GridSearch(ScoredReduction):
             isinstance(tradeoff, (int, float, np.number)) and 0 <= tradeoff <= 1
         ):
             raise ValueError(f"tradeoff is {tradeoff!r}; expected a number from 0 to 1, or None.")
-        people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
+        groups = sensitive_features, control_features
+        people = People(X, y, *groups, sample_weight, utilities, missing, bins)
         problem = self._state(people, n_jobs=self.n_jobs)
         with problem.opened:
             if self.constraint.n_open:
@@ -139,6 +143,7 @@ class GridSearch(ScoredReduction):
         check_features(self, problem.engine.example(X), reset=True)
         self.candidates_ = candidates
         self.classes_, self.people_ = problem.engine.classes, problem.fingerprint
+        self._rules = problem.cells.rules
         self.unconstrained_ = unconstrained_of(problem, self.objective)
         return self.use(best)
 
@@ -154,6 +159,10 @@ class GridSearch(ScoredReduction):
         check_is_fitted(self)
         self._check_features(X)
         return engine_for(X).decide(self.best_estimator_, X, self.classes_)
+
+    @property
+    def _group_rules(self) -> GroupRules:
+        return self._rules
 
     def _mixture(self) -> RandomizedClassifier:
         return RandomizedClassifier([self.best_estimator_], [1.0], self.classes_)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from equipoise.cells.table import Array
+from equipoise.cells.values import GroupRules
 from equipoise.constraints.base import Constraint
 from equipoise.engines import engine_for
 from equipoise.estimators.base import Reduction, overlap_of, warn_of_absent
@@ -217,6 +218,10 @@ class RandomizedReduction(ScoredReduction):
             if hasattr(result.example, name):
                 setattr(self, name, getattr(result.example, name))
         return self
+
+    @property
+    def _group_rules(self) -> GroupRules:
+        return next(iter(self.tallies_.values())).cells.rules
 
     def _mixture(self) -> RandomizedClassifier:
         return self.classifier_

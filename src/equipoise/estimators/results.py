@@ -162,7 +162,7 @@ def remarks(lagrangian: Lagrangian, cells: CellTable, s: Array) -> list[Remark]:
                 "one label is rare, weigh its errors more (objective=Costs(...)), or use weights.",
             )
         )
-    alone = [name for name, values in cells.sensitive.items() if len(set(values.tolist())) == 1]
+    alone = [name for name in cells.sensitive if len(cells.groups(name)) == 1]
     if alone:
         named = ", ".join(map(repr, alone))
         found.append(

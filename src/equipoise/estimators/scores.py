@@ -301,6 +301,7 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
             random_state=random_state,
             u=u,
             score=self._label_model().order if order == "chance" else None,
+            rules=self._group_rules,
         )
 
     def explain(self, X: Any, *, key: Any = None) -> Explanation:
