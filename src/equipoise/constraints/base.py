@@ -48,6 +48,8 @@ class Constraint:
         What it does not promise, and where it does not fit.
     short_name : str
         What the command line calls it; empty where it takes more than a bound and groups.
+    traceable : bool
+        Whether a frontier can trace its ``eps``: the bounds c are, and M does not change with it.
     """
 
     name: ClassVar[str] = "constraint"
@@ -55,6 +57,7 @@ class Constraint:
     formula: ClassVar[str] = ""
     misleads: ClassVar[str] = ""
     short_name: ClassVar[str] = ""
+    traceable: ClassVar[bool] = True
 
     def __init_subclass__(cls) -> None:
         """Put what a constraint asks, its formula and what it does not promise into its help."""

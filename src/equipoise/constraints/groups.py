@@ -61,7 +61,7 @@ class GroupConstraint(Constraint):
         ``labels`` has the labels to condition on, one event each; None is no condition.
         """
         found = []
-        for event, mask in _all_events(builder, labels):
+        for event, mask in all_events(builder, labels):
             if builder.cells.population[mask].sum() > 0:
                 found.append((event, mask))
             else:
@@ -129,7 +129,7 @@ class GroupConstraint(Constraint):
         if isinstance(bounds, Mapping):
             merged = [MERGED] if self.small == "merge" else []
             groups = [*self.all_groups(builder), *merged]
-            events = [event for event, _ in _all_events(builder, labels)]
+            events = [event for event, _ in all_events(builder, labels)]
         table = BoundTable(
             bounds, type(self).__name__, parameter, groups=groups, events=events, fitted=fitted
         )
@@ -179,7 +179,7 @@ class GroupConstraint(Constraint):
         )
 
 
-def _all_events(
+def all_events(
     builder: MomentsBuilder, labels: Sequence[int | None]
 ) -> Iterator[tuple[Event, Mask]]:
     """Yield every event, those without people included."""
