@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from equipoise.cells.table import CellTable
+from equipoise.constraints.fairlearn_words import SaysNewWords
 from equipoise.constraints.moments import (
     Condition,
     Moments,
@@ -29,7 +30,7 @@ from equipoise.constraints.moments import (
 )
 
 
-class Constraint:
+class Constraint(SaysNewWords):
     """The parent of all constraints; `equipoise.constraints` has those to use.
 
     A constraint is a plain description: its parameters can be read and set the scikit-learn way

@@ -255,7 +255,7 @@ class Frontier(PoolReduction):
         The parameters are those of ``fit``. Lower values hold for mixtures of the classifiers known
         only.
         """
-        people = People(X, y, **metadata)
+        people = self._like_fit(People(X, y, **metadata))
         engine = self._open_new(people)
         shares = engine.shares(self.pool_.classifiers)
         return self._over_same_pool(
@@ -300,7 +300,7 @@ class Frontier(PoolReduction):
         check_is_fitted(self)
         known, overlap = {data: (self.cells_, s) for data, s in self.shares_.items()}, None
         if X is not None:
-            people = People(X, y, **metadata)
+            people = self._like_fit(People(X, y, **metadata))
             engine = self._open_new(people)
             warn_of_absent(self.cells_, engine.cells)
             known["test"] = engine.cells.table(), engine.shares(self.pool_.classifiers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -157,12 +158,15 @@ class GridSearch(ScoredReduction):
     def predict(self, X: Any) -> NDArray:
         """Decide for each row."""
         check_is_fitted(self)
-        self._check_features(X)
+        X = self._with_features(X)
         return engine_for(X).decide(self.best_estimator_, X, self.classes_)
 
     @property
     def _group_rules(self) -> GroupRules:
         return self._rules
+
+    def _deciding(self) -> Sequence[Any]:
+        return [self.best_estimator_]
 
     def _mixture(self) -> RandomizedClassifier:
         return RandomizedClassifier([self.best_estimator_], [1.0], self.classes_)

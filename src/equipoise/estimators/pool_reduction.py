@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -55,6 +55,9 @@ class PoolReduction(Reduction):
     @property
     def _group_rules(self) -> GroupRules:
         return self.cells_.rules
+
+    def _deciding(self) -> Sequence[Any]:
+        return self.pool_.classifiers
 
     def _trace(self, bounds: Iterable[float]) -> None:
         self.points_ = self._points([float(eps) for eps in bounds])

@@ -316,9 +316,10 @@ def check_index(X: Any, **others: Any) -> None:
             continue
         if len(index) == len(own) and set(index) == set(own):
             at = int(np.argmax(np.asarray(index != own)))
+            there, here = (labels[at : at + 1].tolist()[0] for labels in (own, index))
             raise ValueError(
-                f"{name} has the same index as X in another order: row {at} is {own[at]!r} there "
-                f"and {index[at]!r} in X. Rows are matched by their place: pass "
+                f"{name} has the same index as X in another order: row {at} is {there!r} there "
+                f"and {here!r} in X. Rows are matched by their place: pass "
                 f"{name}.loc[X.index], or {name}.to_numpy() if the places are right."
             )
 
