@@ -1,7 +1,7 @@
 """Rates of groups to which some people may belong of whom it is not known.
 
 Of a group's known members ``k`` of ``n`` count as yes, such as selected. Of the people whose group
-is unknown, and may be this one, some count as yes and some as no. If ``a`` and ``b`` of these belong
+is unknown and may be this one, some count as yes and some as no. If ``a`` and ``b`` of these belong
 to it, its rate is (k + a) / (n + a + b). Nothing is said of a and b in the *worst case*. Under an
 *odds ratio* G, hiding one's group depends on the answer only so far: the odds a / b are at least
 1/G and at most G times those of the known members, k / (n - k). Either way the largest and the

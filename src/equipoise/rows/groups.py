@@ -32,15 +32,22 @@ def read_groups(
     """
     check_missing_choice(missing)
     found = read_columns(columns, n, "sensitive_features", "group", missing=missing)
-    for name, values in found.items():
-        if n and not known_in([values], n).any():
-            raise ValueError(
-                f"sensitive_features {name!r} is missing for everybody: there are no groups."
-            )
+    if missing == "ignore":
+        _check_somebody_known(found, n)
+    if bins is None:
+        return found, GroupRules(missing)
     asked = read_bins(bins, list(found))
     edges = {name: edges_for(found[name], spec, name) for name, spec in asked.items()}
     found |= {name: in_bins(found[name], edges[name], name) for name in edges}
     return found, GroupRules(missing, edges)
+
+
+def _check_somebody_known(columns: dict[str, NDArray[Any]], n: int) -> None:
+    for name, values in columns.items():
+        if n and not known_in([values], n).any():
+            raise ValueError(
+                f"sensitive_features {name!r} is missing for everybody: there are no groups."
+            )
 
 
 def check_missing_choice(missing: Any) -> None:
