@@ -9,6 +9,7 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from equipoise.cells.values import Missing
 from equipoise.constraints.base import Constraint
 from equipoise.estimators.base import (
     Problem,
@@ -126,6 +127,8 @@ class Frontier(PoolReduction):
         control_features: Any = None,
         sample_weight: Any = None,
         utilities: Any = None,
+        missing: Missing = "error",
+        bins: Any = None,
     ) -> Self:
         """Trace the frontier. The parameters are those of `FairClassifier.fit`.
 
@@ -134,7 +137,8 @@ class Frontier(PoolReduction):
         """
         bounds = read_bounds(self.bounds)
         limits, salt = read_limits(self)
-        people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
+        groups = sensitive_features, control_features
+        people = People(X, y, *groups, sample_weight, utilities, missing, bins)
         problem, queries = self._state(people, n_jobs=self.n_jobs), Queries([], [])
         games = games_of(self.constraint, problem.lagrangian, bounds)
         batch = problem.at_a_time
@@ -182,7 +186,8 @@ class Frontier(PoolReduction):
         """
         check_is_fitted(self)
         if deterministic or X is not None:
-            return self._one_rule(float(eps), deterministic, People(X, y, **metadata))
+            people = People(X, y, **metadata).by(self.cells_.rules)
+            return self._one_rule(float(eps), deterministic, people)
         traced = next((point for point in self.points_ if point.eps == eps), None)
         return self._classifier(traced or self._points([float(eps)])[0])
 
@@ -193,7 +198,7 @@ class Frontier(PoolReduction):
         all bounds: ``points_`` are traced anew.
         """
         check_is_fitted(self)
-        people, (limits, _) = People(X, y, **metadata), read_limits(self)
+        people, (limits, _) = People(X, y, **metadata).by(self.cells_.rules), read_limits(self)
         problem = self._state(people, pool=self.pool_, n_jobs=self.n_jobs)
         rounds = many_bounds(
             games_of(self.constraint, problem.lagrangian, [eps]),
@@ -249,7 +254,7 @@ class Frontier(PoolReduction):
         The parameters are those of ``fit``. Lower values hold for mixtures of the classifiers known
         only.
         """
-        people = People(X, y, **metadata)
+        people = self._like_fit(People(X, y, **metadata))
         engine = self._open_new(people)
         shares, disagreement = engine.compare(self.pool_.classifiers)
         return self._over_same_pool(
@@ -294,7 +299,7 @@ class Frontier(PoolReduction):
         check_is_fitted(self)
         known, overlap = {data: (self.cells_, s) for data, s in self.shares_.items()}, None
         if X is not None:
-            people = People(X, y, **metadata)
+            people = self._like_fit(People(X, y, **metadata))
             engine = self._open_new(people)
             warn_of_absent(self.cells_, engine.cells)
             known["test"] = engine.cells.table(), engine.shares(self.pool_.classifiers)

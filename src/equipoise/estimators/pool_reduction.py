@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.cells.table import Array, CellTable
+from equipoise.cells.values import GroupRules
 from equipoise.constraints.base import Constraint
 from equipoise.estimators.base import Reduction
 from equipoise.estimators.frontier_point import FrontierPoint, games_of, point_of, with_eps
@@ -50,6 +51,13 @@ class PoolReduction(Reduction):
     _unconstrained: Any
     _salt: int
     _scope: Scope
+
+    @property
+    def _group_rules(self) -> GroupRules:
+        return self.cells_.rules
+
+    def _deciding(self) -> Sequence[Any]:
+        return self.pool_.classifiers
 
     def _trace(self, bounds: Iterable[float]) -> None:
         self.points_ = self._points([float(eps) for eps in bounds])

@@ -20,6 +20,7 @@ from sklearn.utils.validation import column_or_1d
 from equipoise.cells.codes import add_up, factorize
 from equipoise.cells.layered import AnyCells
 from equipoise.cells.table import Array, Cells, CellTable, Mask
+from equipoise.cells.values import Missing
 from equipoise.constraints.rates import Rate
 from equipoise.rows.validation import read_columns, read_weights
 
@@ -100,12 +101,13 @@ class Audit:
         control_features: Any = None,
         sample_weight: Any = None,
         pos_label: Any = None,
+        missing: Missing | None = None,
     ) -> Audit:
-        """Check what a metric was called with."""
+        """Check what a metric was called with; ``missing`` as for `FairClassifier.fit`."""
         label, prediction = read_predictions(y_true, y_pred, pos_label)
         n, sensitive, control = len(label), {}, {}
         if sensitive_features is not None:
-            sensitive = read_columns(sensitive_features, n, "sensitive_features", "group")
+            sensitive = read_columns(sensitive_features, n, "sensitive_features", "group", missing)
         if control_features is not None:
             control = read_columns(control_features, n, "control_features", "stratum")
         weight = read_weights(sample_weight, n)
