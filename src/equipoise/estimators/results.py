@@ -15,6 +15,7 @@ from equipoise.estimators.base import Problem
 from equipoise.estimators.frontier_point import FrontierPoint
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
 from equipoise.estimators.scores import unconstrained_of
+from equipoise.estimators.switched import switched_of
 from equipoise.exceptions import (
     ConstantDecisionWarning,
     EquipoiseWarning,
@@ -61,6 +62,8 @@ def result_of(
     example, people = engine.example(problem.people.X), problem.fingerprint
     members = [pool.classifiers[h] for h in last.mixture.indices]
     classifier = RandomizedClassifier(members, last.mixture.weights, engine.classes, salt)
+    unconstrained = unconstrained_of(problem, objective)
+    certificate = replace(certificate, switched=switched_of(engine, classifier, unconstrained))
     violations = {"train": certificate.violation}
     if problem.oracle.out_of_fold:
         seen = engine.tally(classifier)
@@ -81,7 +84,7 @@ def result_of(
         pool.n_calls,
         people,
         example,
-        unconstrained_of(problem, objective),
+        unconstrained,
     )
 
 

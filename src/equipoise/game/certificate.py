@@ -17,6 +17,7 @@ from equipoise.game.feasibility import Conflict
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian, is_met
 from equipoise.game.least_random import Lottery
 from equipoise.game.rounds import Round
+from equipoise.game.switched import Switched
 
 #: A classifier whose selection rates differ by no more than this between cells is called constant.
 _NEARLY = 0.01
@@ -96,6 +97,9 @@ class Certificate:
         them; None where that is not known.
     why_by_lot : str
         Where one rule was asked for (``deterministic=True``) and is not the result, the reason.
+    switched : Switched or None
+        Who is decided on differently than by the unconstrained model, by group and label; None
+        where the learner was not asked for its unconstrained answer.
     evidence : Evidence
         What all of this follows from; see `check`.
     """
@@ -125,6 +129,7 @@ class Certificate:
     n_calls: int = 0
     by_lot: Lottery | None = None
     why_by_lot: str = ""
+    switched: Switched | None = field(default=None, repr=False)
 
     @classmethod
     def of_round(
@@ -273,6 +278,7 @@ class Certificate:
             "scope": self.scope.value,
             "status": self.status.value,
             "gap_closed": bool(self.is_optimal()),
+            "switched": None if self.switched is None else self.switched.total()._asdict(),
             "conflict": [row.sentence() for row in self.conflict],
             "text": str(self),
         }
@@ -293,6 +299,8 @@ class Certificate:
         if self.by_lot is not None:
             most = "" if self.by_lot.exact else "at most "
             lines.append(f"by lot      {most}{self.by_lot.share:.2%} of the people of the fit")
+        if self.switched is not None:
+            lines.append(f"switched    {self.switched.sentence()}")
         if self.worst_rate is not None:
             low, high = self.worst_rate
             lines.append(f"worst group {high:.4f}  (it cannot be below {low:.4f}, {scope})")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,6 +56,21 @@ def divided(
             some = decided[members]
             found[number] += own[some.any(axis=0) & ~some.all(axis=0)].sum()
     return found
+
+
+def switches(
+    classifiers: Sequence[Any],
+    reference: Any,
+    X: Any,
+    count: Callable[[NDArray[np.bool_]], Array],
+) -> Array:
+    """Return how many rows each classifier selects and the reference does not, or the reverse.
+
+    ``count`` adds up selected rows by cell; the shape is (P, 2, C).
+    """
+    decided = decisions([reference, *classifiers], X)
+    before = next(decided)
+    return np.array([[count(after & ~before), count(before & ~after)] for after in decided])
 
 
 def _blocks(
