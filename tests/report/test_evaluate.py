@@ -8,7 +8,7 @@ from unkind import make_people
 from equipoise import DemographicParity, EqualizedOdds, FairClassifier, Frontier
 from equipoise.exceptions import NothingComparedWarning
 from equipoise.metrics import group_table
-from equipoise.report.evaluate import frontier_points, model_point
+from equipoise.report.evaluate import frontier_points, model_points
 from equipoise.report.text import whose
 from equipoise.rows import People
 
@@ -68,7 +68,7 @@ def test_rates_of_groups_are_those_of_the_people(traced, data):
     points, free = frontier_points(frontier, people, level=0.95, file="f")
     for point in points:
         check_groups(point.groups[data], frontier.at(point.eps), people[data])
-    one = model_point(frontier.at(0.1), people, level=0.95, file="f")
+    one = model_points(frontier.at(0.1), people, level=0.95, file="f")[0]
     check_groups(one.groups[data], frontier.at(0.1), people[data])
     assert free.eps is None
     assert [weight for _, weight in free.members] == [1.0]
@@ -120,13 +120,13 @@ def test_people_learned_from_are_never_called_held_out():
     )
     said = {}
     for name, people in {"same": train, "half": half, "other": other}.items():
-        point = model_point(model, {"test": people}, level=0.95, file="m")
+        point = model_points(model, {"test": people}, level=0.95, file="m")[0]
         said[name] = whose(point.on("test"))
     assert said["same"] == "people learned from"
     assert said["half"].startswith("people (150 of them were learned from")
     assert said["other"] == "people held out"
     model.people_ = None  # taken out before the file was sent
-    point = model_point(model, {"test": other}, level=0.95, file="m")
+    point = model_points(model, {"test": other}, level=0.95, file="m")[0]
     assert "is not known" in whose(point.on("test"))
 
 
@@ -146,7 +146,7 @@ def test_small_groups_and_what_gives_them_away_are_suppressed(constraint):
     model = FairClassifier(LogisticRegression(), constraint)
     model.fit(people.X, people.y, sensitive_features={"sex": sex})
     known = {"training": People(people.X, people.y, {"sex": sex})}
-    point = model_point(model, known, level=0.95, file="m")
+    point = model_points(model, known, level=0.95, file="m")[0]
     counts = {group.group: group.count for group in point.groups["training"]}
     smaller = min(("F", "M"), key=lambda name: (sex == name).sum())
     assert counts["X"] is None
@@ -158,7 +158,7 @@ def test_small_groups_and_what_gives_them_away_are_suppressed(constraint):
     told += [entry.worst, point.certificate["text"], *point.certificate["conflict"]]
     assert not any(f": {name} " in text for text in told for name in ("X", smaller))
     assert entry.hidden > 0
-    everything = model_point(model, known, level=0.95, file="m", suppress_below=0)
+    everything = model_points(model, known, level=0.95, file="m", suppress_below=0)[0]
     assert {group.count for group in everything.groups["training"]} >= {1}
     assert everything.on("training").hidden == 0
 
@@ -171,11 +171,11 @@ def test_remarks_tell_what_is_easily_overlooked():
         model = FairClassifier(LogisticRegression(), DemographicParity(eps=0.05)).fit(
             people.X, people.y, sensitive_features=one
         )
-    point = model_point(model, {}, level=0.95, file="m")
+    point = model_points(model, {}, level=0.95, file="m")[0]
     assert any("no groups differ" in text for text in point.remarks)
 
     model, _, other = fitted_and()
     women = np.flatnonzero(other.sensitive_features["sex"] == "F")
     some = People(other.X[women], other.y[women], {"sex": np.full(len(women), "F")})
-    point = model_point(model, {"test": some}, level=0.95, file="m")
+    point = model_points(model, {"test": some}, level=0.95, file="m")[0]
     assert any("nobody of the people measured belongs to" in text for text in point.remarks)

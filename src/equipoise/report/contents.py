@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, NamedTuple, get_args, get_type_hints
+from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
 
 from equipoise.game.certificate import Status
 from equipoise.metrics.predictive import PREDICTIVE
@@ -84,13 +84,34 @@ class GroupContents:
 
 
 @dataclass(frozen=True)
+class SwitchedContents:
+    """Decisions about people of one group and label that differ from the unconstrained model's.
+
+    ``gained`` and ``lost`` the favourable decision, as many as expected over the draw of a
+    randomized classifier; None, like ``people``, where they are suppressed. ``label`` is None
+    where labels are not known.
+    """
+
+    feature: str
+    group: str
+    label: str | None
+    people: int | None
+    gained: float | None
+    lost: float | None
+
+
+AnyGroup = TypeVar("AnyGroup", GroupContents, SwitchedContents)
+
+
+@dataclass(frozen=True)
 class PointContents:
     """One classifier: a point of the frontier, a single model, or the unconstrained one.
 
     ``eps`` is None for the unconstrained one, and for models without one bound. ``members`` are
     the classifiers that are mixed, in words, and their weights. ``prices`` are inequalities, in
     words, and what loosening each by 0.01 saves in error, at most. ``certificate`` is what
-    `Certificate.to_dict` returns. ``groups`` is by the name of the data that it was measured on.
+    `Certificate.to_dict` returns. ``groups`` and ``switched``, decisions that differ from the
+    unconstrained model's, are by the name of the data that they were measured on.
     ``command`` and ``python`` select this classifier. ``remarks`` are sentences about what is
     easily overlooked. ``promise`` is what `Proof.to_dict` returns, None where nothing was to be
     proven for people who were not seen.
@@ -106,6 +127,7 @@ class PointContents:
     binding: list[str]
     measured: list[MeasuredContents]
     groups: dict[str, list[GroupContents]]
+    switched: dict[str, list[SwitchedContents]] = field(default_factory=dict)
     command: str = ""
     python: str = ""
     remarks: list[str] = field(default_factory=list)
@@ -114,7 +136,8 @@ class PointContents:
     def in_order(self, order: Mapping[str, Sequence[str]]) -> PointContents:
         """Return the point with its groups in order, see `in_order`."""
         groups = {data: in_order(some, order) for data, some in self.groups.items()}
-        return replace(self, groups=groups)
+        switched = {data: in_order(some, order) for data, some in self.switched.items()}
+        return replace(self, groups=groups, switched=switched)
 
     def on(self, data: str) -> MeasuredContents | None:
         """Return what was measured on these data, None if nothing was."""
@@ -315,9 +338,7 @@ class ReportContents:
         return _make(cls, given)
 
 
-def in_order(
-    groups: Sequence[GroupContents], order: Mapping[str, Sequence[str]]
-) -> list[GroupContents]:
+def in_order(groups: Sequence[AnyGroup], order: Mapping[str, Sequence[str]]) -> list[AnyGroup]:
     """Return the groups, those of features whose values have an order in that order.
 
     >>> ages = ["25 to 40", "over 40", "under 25"]
@@ -327,7 +348,7 @@ def in_order(
     """
     blocks = list(dict.fromkeys(group.feature for group in groups))
 
-    def key(group: GroupContents) -> tuple[Any, ...]:
+    def key(group: AnyGroup) -> tuple[Any, ...]:
         names, values = group.feature.split(" x "), group.group.split(" & ")
         values = values if len(values) == len(names) else [group.group]
         ranks = [

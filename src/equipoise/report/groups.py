@@ -9,6 +9,7 @@ import numpy as np
 
 from equipoise.constraints.groups import group_name
 from equipoise.constraints.rates import SELECTION
+from equipoise.game.switched import Switched
 from equipoise.metrics import GroupTable
 from equipoise.metrics.audit import Audit
 from equipoise.metrics.predictive import predictive_values
@@ -19,6 +20,7 @@ from equipoise.report.contents import (
     SUPPRESS_BELOW,
     GroupContents,
     Range,
+    SwitchedContents,
 )
 from equipoise.report.suppression import small_groups
 
@@ -52,6 +54,36 @@ def group_contents(table: GroupTable, suppress_below: int = SUPPRESS_BELOW) -> l
             },
         )
         for at, (group, feature) in enumerate(zip(table.groups, table.features, strict=True))
+    ]
+
+
+def switched_contents(
+    switched: Switched, suppress_below: int, *, labelled: bool
+) -> list[SwitchedContents]:
+    """Return switched decisions as plain data; of groups that are small, or in a label, nothing."""
+    rows = switched.rows
+    labels = list(dict.fromkeys(row.label for row in rows))
+    by_label = [[row for row in rows if row.label == label] for label in labels]
+    people = np.array([[row.people for row in some] for some in by_label])
+    names = tuple(row.group for row in by_label[0]), tuple(row.feature for row in by_label[0])
+    counts = [people.sum(axis=0), *(people if labelled else ())]
+    hidden = np.any(
+        [small_groups(GroupTable(*names, {"count": count}), suppress_below) for count in counts],
+        axis=0,
+    )
+    if not labelled:
+        by_label = by_label[:1]  # all of them: see `equipoise.report.evaluation`
+    return [
+        SwitchedContents(
+            feature=row.feature,
+            group=group_name(row.group),
+            label=str(row.label) if labelled else None,
+            people=None if hidden[at] else round(row.people),
+            gained=None if hidden[at] else row.gained,
+            lost=None if hidden[at] else row.lost,
+        )
+        for at, of_group in enumerate(zip(*by_label, strict=True))
+        for row in of_group
     ]
 
 

@@ -44,7 +44,7 @@ def certify(
     from equipoise.cli.model_files import open_classifier
     from equipoise.cli.result_tables import EXCEEDED, UNKNOWN, show_groups, show_rows, verdict
     from equipoise.cli.tables.people import Reader
-    from equipoise.report.evaluate import model_point
+    from equipoise.report.evaluate import model_points
 
     terminal = Terminal.current()
     opened = open_classifier(model, eps, trust)
@@ -52,7 +52,8 @@ def certify(
         opened.model.constraint_ = _with_min_size(opened.model.constraint_, min_size)
     people = _read(opened, data, Reader(terminal.note, format.dialect()), drop_missing)
     options: dict[str, Any] = {"level": level, "file": model.name, "suppress_below": suppress_below}
-    point = model_point(opened.model, {"test": people}, **options).in_order(opened.columns.order)
+    point, _ = model_points(opened.model, {"test": people}, **options)
+    point = point.in_order(opened.columns.order)
     (measured,) = [entry for entry in point.measured if entry.data == "test"]
     rows = [
         {**vars(row), "verdict": verdict(row.excess, row.people, min_people)}

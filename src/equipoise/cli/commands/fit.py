@@ -73,16 +73,11 @@ def fit(
 def _contents(
     prepared: Training, model: Any, data: TrainingData, options: dict[str, Any]
 ) -> ReportContents:
-    """Return what a page shows about the model, and about the same learner unconstrained."""
-    from equipoise.report.evaluate import without_constraint
+    """Return what a page shows about the model."""
     from equipoise.report.summary import summarize
 
     terminal, seed = Terminal.current(), prepared.options.seed
     contents = summarize(model, data.people, data.contents(model), seed=seed, **options)
-    free = prepared.fit_unconstrained(data, terminal)
-    if free is not None:
-        unconstrained = without_constraint(free, model.constraint_, data.people, **options)
-        contents = replace(contents, unconstrained=unconstrained)
     return replace(
         contents.in_order(data.columns.order),
         learner=repr(prepared.learner),
