@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from equipoise.atomic_files import new_file
-from equipoise.report.contents import RATES, PointContents, ReportContents, largest_groups
+from equipoise.report.contents import RATES, PointContents, ReportContents
+from equipoise.report.groups import largest_groups
 from equipoise.report.templates import markdown_template
 from equipoise.report.text import (
     NOT_PROMISED,

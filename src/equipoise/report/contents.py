@@ -166,6 +166,11 @@ class PointContents:
         """The data that groups were measured on, those that count most first."""
         return sorted(self.groups, key=lambda data: data != self.main_data)
 
+    @property
+    def switched_data(self) -> list[str]:
+        """The data that switched decisions were counted on, those that count most first."""
+        return sorted(self.switched, key=lambda data: data != self.main_data)
+
 
 @dataclass(frozen=True)
 class ColumnContents:
@@ -358,24 +363,6 @@ def in_order(groups: Sequence[AnyGroup], order: Mapping[str, Sequence[str]]) -> 
         return blocks.index(group.feature), ranks
 
     return sorted(groups, key=key)  # stable: the others stay as they are
-
-
-def largest_groups(groups: Sequence[GroupContents], most: int) -> list[GroupContents]:
-    """Return the groups to show, in their order: all, or the largest; everybody always.
-
-    Size decides, and not a rate, so that every classifier shows the same groups.
-
-    >>> groups = [GroupContents("", "all", 9, {}), *(GroupContents("a", str(n), n, {})
-    ...           for n in (2, 3, 4))]
-    >>> [group.group for group in largest_groups(groups, 2)]
-    ['all', '3', '4']
-    """
-    order = sorted(
-        (at for at, group in enumerate(groups) if group.feature),
-        key=lambda at: -(groups[at].count or 0),
-    )
-    left_out = set(order[most:])
-    return [group for at, group in enumerate(groups) if at not in left_out]
 
 
 def _make(kind: Any, value: Any) -> Any:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -23,10 +25,32 @@ from equipoise.report.contents import (
     SwitchedContents,
 )
 from equipoise.report.suppression import small_groups
+from equipoise.report.switched import SwitchedGroup
 
 _ENDS = ("", "_low", "_high")
 #: A number that is not known.
 NOT_KNOWN = Range(None, None, None)
+
+
+Counted = TypeVar("Counted", GroupContents, SwitchedGroup)
+
+
+def largest_groups(groups: Sequence[Counted], most: int) -> list[Counted]:
+    """Return the groups to show, in their order: all, or the largest; everybody always.
+
+    Size decides, and not a rate, so that every classifier shows the same groups.
+
+    >>> groups = [GroupContents("", "all", 9, {}), *(GroupContents("a", str(n), n, {})
+    ...           for n in (2, 3, 4))]
+    >>> [group.group for group in largest_groups(groups, 2)]
+    ['all', '3', '4']
+    """
+    order = sorted(
+        (at for at, group in enumerate(groups) if group.feature),
+        key=lambda at: -(groups[at].count or 0),
+    )
+    left_out = set(order[most:])
+    return [group for at, group in enumerate(groups) if at not in left_out]
 
 
 def with_predictive(audit: Audit, level: float) -> GroupTable:
