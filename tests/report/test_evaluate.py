@@ -1,5 +1,7 @@
 """What mixtures do to people, against raw arrays: weights, strata and two features at once."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -179,3 +181,76 @@ def test_remarks_tell_what_is_easily_overlooked():
     some = People(other.X[women], other.y[women], {"sex": np.full(len(women), "F")})
     point = model_points(model, {"test": some}, level=0.95, file="m")[0]
     assert any("nobody of the people measured belongs to" in text for text in point.remarks)
+
+
+def switched_by_hand(model, people):
+    """Return people, gained and lost by group and label, one person after the other."""
+    selected, before = model.predict_pmf(people.X)[:, 1], model.unconstrained_.predict(people.X)
+    counted = {}
+    for at, (sex, label) in enumerate(zip(people.sensitive_features["sex"], people.y, strict=True)):
+        for group in ("overall", sex):
+            sums = counted.setdefault((group, label), np.zeros(3))
+            gained = selected[at] if before[at] == "no" else 0.0
+            lost = 1 - selected[at] if before[at] == "yes" else 0.0
+            sums += [1, gained, lost]
+    return counted
+
+
+def test_switched_decisions_are_counted_on_all_people():
+    model, train, other = fitted_and()
+    known = {"training": train, "test": other}
+    point, free = model_points(model, known, level=0.95, file="m")
+    for data, people in known.items():
+        expected = switched_by_hand(model, people)
+        assert len(point.switched[data]) == len(expected)
+        for row in point.switched[data]:
+            found = row.people, row.gained, row.lost
+            np.testing.assert_allclose(
+                found, expected[row.group, ("no", "yes")[row.label]], atol=1e-6
+            )
+    assert free.switched == {}
+    before = model.unconstrained_.predict(other.X) == "yes"
+    wrong = (before != (other.y == "yes")).mean()
+    assert free.on("test").error.estimate == pytest.approx(wrong)
+    alone, nobody = model_points(model, {}, level=0.95, file="m")
+    for row, again in zip(alone.switched["training"], point.switched["training"], strict=True):
+        assert row.gained == pytest.approx(again.gained)  # known from the fit
+    assert nobody is None
+
+
+def test_switched_decisions_without_labels_are_counted_by_group():
+    model, _, other = fitted_and()
+    point, _ = model_points(model, {"test": replace(other, y=None)}, level=0.95, file="m")
+    expected = switched_by_hand(model, other)
+    for row in point.switched["test"]:
+        assert row.label is None
+        total = expected[row.group, "no"] + expected[row.group, "yes"]
+        np.testing.assert_allclose((row.people, row.gained, row.lost), total, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::equipoise.exceptions.EmptyCellWarning")
+def test_switched_decisions_of_small_groups_are_suppressed():
+    people, sex = with_small_group()
+    model = FairClassifier(LogisticRegression(), DemographicParity(eps=0.05))
+    model.fit(people.X, people.y, sensitive_features={"sex": sex})
+    known = {"training": People(people.X, people.y, {"sex": sex})}
+    shown = model_points(model, known, level=0.95, file="m")[0].switched["training"]
+    hidden = {row.group for row in shown if (row.people, row.gained, row.lost) == (None,) * 3}
+    assert "X" in hidden
+    assert len(hidden) >= 2  # X is everybody less the others
+    assert not hidden & {row.group for row in shown if row.people is not None}
+    everything = model_points(model, known, level=0.95, file="m", suppress_below=0)[0]
+    assert all(row.people is not None for row in everything.switched["training"])
+
+
+def test_few_people_of_a_label_are_suppressed_too():
+    """A group of many, three of whom have the label: what happens to them is not told."""
+    people = make_people(600, 0)
+    sex = people.group["sex"].astype(object)
+    sex[np.flatnonzero((sex == "F") & (people.y == "yes"))[3:]] = "other"
+    model = FairClassifier(LogisticRegression(), DemographicParity(eps=0.05))
+    model.fit(people.X, people.y, sensitive_features={"sex": sex})
+    shown = model_points(model, {}, level=0.95, file="m")[0].switched["training"]
+    hidden = {row.group for row in shown if row.people is None}
+    assert "F" in hidden
+    assert len(hidden) >= 2

@@ -88,13 +88,13 @@ class SwitchedContents:
     """Decisions about people of one group and label that differ from the unconstrained model's.
 
     ``gained`` and ``lost`` the favourable decision, as many as expected over the draw of a
-    randomized classifier; None, like ``people``, where they are suppressed. ``label`` is None
-    where labels are not known.
+    randomized classifier; None, like ``people``, where they are suppressed. ``label`` is 1 for the
+    favourable label, 0 for the other, and None where labels are not known.
     """
 
     feature: str
     group: str
-    label: str | None
+    label: int | None
     people: int | None
     gained: float | None
     lost: float | None

@@ -101,13 +101,13 @@ def switched_contents(
         SwitchedContents(
             feature=row.feature,
             group=group_name(row.group),
-            label=str(row.label) if labelled else None,
+            label=number if labelled else None,
             people=None if hidden[at] else round(row.people),
             gained=None if hidden[at] else row.gained,
             lost=None if hidden[at] else row.lost,
         )
         for at, of_group in enumerate(zip(*by_label, strict=True))
-        for row in of_group
+        for number, row in enumerate(of_group)
     ]
 
 

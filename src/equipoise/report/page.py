@@ -181,7 +181,7 @@ class Page:
 
     def switched(self, point: PointContents, data: str) -> SwitchedRows:
         """Return whom a point decides on differently, of some data."""
-        groups = switched_groups(point.switched[data], self.contents.data.labels[1])
+        groups = switched_groups(point.switched[data])
         shown = largest_groups(groups, self.most_groups)
         return SwitchedRows(shown, _left_out(len(groups) - len(shown)))
 

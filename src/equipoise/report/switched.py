@@ -29,12 +29,12 @@ class SwitchedGroup:
         return ((self.gained or 0.0) - (self.lost or 0.0)) / (self.count or 1)
 
 
-def switched_groups(rows: Sequence[SwitchedContents], favourable: str) -> list[SwitchedGroup]:
+def switched_groups(rows: Sequence[SwitchedContents]) -> list[SwitchedGroup]:
     """Return switched decisions group by group, people of both labels together.
 
-    >>> rows = [SwitchedContents("sex", "F", "0", 9, 2.0, 1.0)]
-    >>> rows.append(SwitchedContents("sex", "F", "1", 5, 1.0, 0.0))
-    >>> switched_groups(rows, "1")
+    >>> rows = [SwitchedContents("sex", "F", 0, 9, 2.0, 1.0)]
+    >>> rows.append(SwitchedContents("sex", "F", 1, 5, 1.0, 0.0))
+    >>> switched_groups(rows)
     [SwitchedGroup(feature='sex', group='F', count=14, gained=3.0, lost=1.0, \
 gained_qualified=1.0, lost_qualified=0.0)]
     """
@@ -48,7 +48,7 @@ gained_qualified=1.0, lost_qualified=0.0)]
             continue
         people = sum(row.people or 0 for row in some)
         totals = [sum(getattr(row, end) for row in some) for end in ("gained", "lost")]
-        qualified = [(row.gained, row.lost) for row in some if row.label == favourable]
+        qualified = [(row.gained, row.lost) for row in some if row.label == 1]
         found.append(SwitchedGroup(*names, people, *totals, *(qualified or [(None, None)])[0]))
     return found
 

@@ -20,7 +20,7 @@ from equipoise.report.contents import (
     Range,
     ReportContents,
 )
-from equipoise.report.switched import switched_groups, switched_sentence
+from equipoise.report.switched import SwitchedGroup, switched_groups, switched_sentence
 
 #: Where nothing is known.
 UNKNOWN = "–"
@@ -119,7 +119,7 @@ def verdict(excess: Range) -> str:
     return "exceeded" if excess.low > 0 else "exceeded, perhaps by chance"
 
 
-def group_name(group: GroupContents) -> str:
+def group_name(group: GroupContents | SwitchedGroup) -> str:
     """Return the name of a group with that of its column.
 
     >>> group_name(GroupContents("sex", "F", 9, {})), group_name(GroupContents("", "all", 9, {}))
@@ -221,7 +221,7 @@ def _finding(point: PointContents) -> str:
 
 def _switched(point: PointContents, favourable: str) -> list[str]:
     """Return who gains and who loses by a point, if that is known."""
-    groups = switched_groups(point.switched.get(point.main_data, []), favourable)
+    groups = switched_groups(point.switched.get(point.main_data, []))
     told = switched_sentence(groups, favourable)
     return [f"{point_title(point)}: {told}"] if told else []
 

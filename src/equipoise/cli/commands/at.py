@@ -40,7 +40,8 @@ def at(
             f"{model.certificate_.least_slack:.4g}, the least that it can."
         )
     point, _ = model_points(model, {}, **results.of_file(output))
-    show_classifier(terminal, point, results.level, model.objective)
+    favourable = opened.columns.labels[1]
+    show_classifier(terminal, point, results.level, favourable, model.objective)
     metadata = {k: v for k, v in opened.metadata.items() if k != "report"}
     if "report" in opened.metadata:
         metadata["data"] = opened.metadata["report"]["data"]

@@ -42,7 +42,14 @@ def certify(
     compared, and 0 otherwise, so that a pipeline can stop.
     """
     from equipoise.cli.model_files import open_classifier
-    from equipoise.cli.result_tables import EXCEEDED, UNKNOWN, show_groups, show_rows, verdict
+    from equipoise.cli.result_tables import (
+        EXCEEDED,
+        UNKNOWN,
+        show_groups,
+        show_rows,
+        show_switched,
+        verdict,
+    )
     from equipoise.cli.tables.people import Reader
     from equipoise.report.evaluate import model_points
 
@@ -66,6 +73,7 @@ def certify(
         few = f"{measured.hidden} inequalities about few people are suppressed"
         terminal.say(f"{few}; {measured.hidden_exceeded} of them are exceeded.\n")
     show_groups(terminal, point)
+    show_switched(terminal, point, opened.columns.labels[1])
     exceeded = [row["text"] for row in rows if row["verdict"] == EXCEEDED]
     compared = sum(row["verdict"] != UNKNOWN for row in rows)
     terminal.say(_outcome(len(exceeded), compared, len(rows) + measured.hidden, level))
@@ -80,6 +88,7 @@ def certify(
             "learned_from": measured.overlap and measured.overlap._asdict(),
             "measured": {**vars(measured), "rows": rows},
             "groups": point.groups["test"],
+            "switched": point.switched.get("test", []),
             "remarks": point.remarks,
         }
     )

@@ -45,7 +45,8 @@ def fit(
         contents = _contents(prepared, model, data, results.of_file(output))
         data.write_held_out(training.held_out, force=force, terminal=terminal)
     (point,) = contents.points
-    show_classifier(terminal, point, results.level, model.objective)
+    favourable = data.columns.labels[1]
+    show_classifier(terminal, point, results.level, favourable, model.objective)
     note_few(terminal, point.groups["training"], training.min_size)
     metadata = {
         "columns": data.columns.to_dict(),
