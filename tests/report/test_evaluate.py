@@ -251,6 +251,24 @@ def test_few_people_of_a_label_are_suppressed_too():
     model = FairClassifier(LogisticRegression(), DemographicParity(eps=0.05))
     model.fit(people.X, people.y, sensitive_features={"sex": sex})
     shown = model_points(model, {}, level=0.95, file="m")[0].switched["training"]
-    hidden = {row.group for row in shown if row.people is None}
-    assert "F" in hidden
-    assert len(hidden) >= 2
+    together = {row.group for row in shown if row.label is None}
+    assert "F" in together
+    assert len(together) >= 2  # F is everybody less the others
+    assert not together & {row.group for row in shown if row.label is not None}
+    known = People(people.X, people.y, {"sex": sex})
+    expected = switched_by_hand(model, known)
+    for row in shown:
+        labels = ("no", "yes") if row.label is None else (("no", "yes")[row.label],)
+        total = sum(expected.get((row.group, label), 0.0) for label in labels)
+        np.testing.assert_allclose((row.people, row.gained, row.lost), total, atol=1e-6)
+
+
+def test_a_month_with_one_label_has_switched_decisions_too():
+    model, _, other = fitted_and()
+    yes = np.flatnonzero(other.y == "yes")
+    some = People(other.X[yes], other.y[yes], {"sex": other.sensitive_features["sex"][yes]})
+    shown = model_points(model, {"test": some}, level=0.95, file="m")[0].switched["test"]
+    expected = switched_by_hand(model, some)
+    for row in shown:
+        total = expected[row.group, "yes"] if row.label == 1 else np.zeros(3)
+        np.testing.assert_allclose((row.people, row.gained, row.lost), total, atol=1e-6)

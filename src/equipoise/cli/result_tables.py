@@ -33,8 +33,13 @@ _RATE_NAMES = {rate.column: rate.words for rate in GROUP_RATES}
 _MOST_COLUMNS = 60
 
 
-def show_columns(terminal: Terminal, columns: Sequence[ColumnContents], format_: str = "") -> None:
-    """Print how each column of a table was read."""
+def show_columns(
+    terminal: Terminal,
+    columns: Sequence[ColumnContents],
+    labels: tuple[str, str],
+    format_: str = "",
+) -> None:
+    """Print how each column of a table was read, and which label is the favourable one."""
     rows = [
         [col.name, col.role, col.kind, "" if col.values is None else col.values, col.missing or ""]
         for col in columns[:_MOST_COLUMNS]
@@ -43,6 +48,10 @@ def show_columns(terminal: Terminal, columns: Sequence[ColumnContents], format_:
     if len(columns) > _MOST_COLUMNS:
         rows.append([f"and {len(columns) - _MOST_COLUMNS} more", "", "", "", ""])
     terminal.table(title, ["column", "used as", "read as", "values", "missing"], rows, note=True)
+    other, favourable = labels
+    terminal.progress_line(
+        f"Favourable label: {favourable!r}. If it is {other!r}, say so with --positive."
+    )
 
 
 def show_frontier(terminal: Terminal, contents: ReportContents) -> None:
@@ -154,7 +163,9 @@ def show_switched(terminal: Terminal, point: PointContents, favourable: str) -> 
         ]
         for row in groups
     ]
-    header = ["group", "people", f"gain ({favourable})", f"lose ({favourable})"]
+    labelled = any(row.gained_qualified is not None for row in groups)
+    of_label = f" (label {favourable})" if labelled else ""
+    header = ["group", "people", f"gain{of_label}", f"lose{of_label}"]
     title = f"Decided on differently than by the unconstrained model, {point.main_data} data"
     terminal.table(title, header, rows)
     if told := switched_sentence(groups, favourable):

@@ -70,7 +70,7 @@ class Training:
         if options.dask is None:
             reader = Reader(terminal.note, self.table.dialect())
             data = read_training_data(*given, reader)
-            show_columns(terminal, data.read, reader.format)
+            show_columns(terminal, data.read, data.columns.labels, reader.format)
             yield data
             return
         from equipoise.cli.dask import cluster

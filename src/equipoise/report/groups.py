@@ -9,9 +9,10 @@ from typing import TypeVar
 
 import numpy as np
 
+from equipoise.cells.table import Array, Mask
 from equipoise.constraints.groups import group_name
 from equipoise.constraints.rates import SELECTION
-from equipoise.game.switched import Switched
+from equipoise.game.switched import Switched, SwitchedRow
 from equipoise.metrics import GroupTable
 from equipoise.metrics.audit import Audit
 from equipoise.metrics.predictive import predictive_values
@@ -84,31 +85,34 @@ def group_contents(table: GroupTable, suppress_below: int = SUPPRESS_BELOW) -> l
 def switched_contents(
     switched: Switched, suppress_below: int, *, labelled: bool
 ) -> list[SwitchedContents]:
-    """Return switched decisions as plain data; of groups that are small, or in a label, nothing."""
+    """Return switched decisions as plain data.
+
+    Of a small group there are no numbers; of one with few people of a label, those of both labels
+    together.
+    """
     rows = switched.rows
-    labels = list(dict.fromkeys(row.label for row in rows))
-    by_label = [[row for row in rows if row.label == label] for label in labels]
-    people = np.array([[row.people for row in some] for some in by_label])
+    by_label = [rows[number::2] for number in range(2)]
     names = tuple(row.group for row in by_label[0]), tuple(row.feature for row in by_label[0])
-    counts = [people.sum(axis=0), *(people if labelled else ())]
-    hidden = np.any(
-        [small_groups(GroupTable(*names, {"count": count}), suppress_below) for count in counts],
-        axis=0,
-    )
-    if not labelled:
-        by_label = by_label[:1]  # all of them: see `equipoise.report.evaluation`
-    return [
-        SwitchedContents(
-            feature=row.feature,
-            group=group_name(row.group),
-            label=number if labelled else None,
-            people=None if hidden[at] else round(row.people),
-            gained=None if hidden[at] else row.gained,
-            lost=None if hidden[at] else row.lost,
-        )
-        for at, of_group in enumerate(zip(*by_label, strict=True))
-        for number, row in enumerate(of_group)
-    ]
+
+    def hidden(count: Array) -> Mask:
+        return small_groups(GroupTable(*names, {"count": count}), suppress_below)
+
+    people = np.array([[row.people for row in some] for some in by_label])
+    small, together = hidden(people.sum(axis=0)), np.full(len(names[0]), not labelled)
+    for count in people[people.sum(axis=1) > 0]:
+        together |= hidden(count)
+    found = []
+    for at, of_group in enumerate(zip(*by_label, strict=True)):
+        parts = [(None, of_group)] if together[at] or small[at] else enumerate(zip(of_group))
+        found += [_switched(label, some, hide=small[at]) for label, some in parts]
+    return found
+
+
+def _switched(label: int | None, rows: Sequence[SwitchedRow], *, hide: bool) -> SwitchedContents:
+    """Return rows of a group added up."""
+    sums = [sum(getattr(row, name) for row in rows) for name in ("people", "gained", "lost")]
+    names = rows[0].feature, group_name(rows[0].group)
+    return SwitchedContents(*names, label, *([None] * 3 if hide else [round(sums[0]), *sums[1:]]))
 
 
 def without_labels(group: GroupContents) -> GroupContents:

@@ -32,7 +32,10 @@ def at(
     check_outputs(output, force=results.force)
     opened = open_file(file, trust)
     if not isinstance(opened.model, Frontier):
-        raise ValueError(f"{file} holds a {type(opened.model).__name__}; expected a frontier.")
+        raise ValueError(
+            f"{file} holds a {type(opened.model).__name__}; expected a frontier, which the command "
+            "frontier writes."
+        )
     model = opened.model.at(eps)
     if model.certificate_.least_slack > 0:
         terminal.note(
