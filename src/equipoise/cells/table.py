@@ -11,15 +11,15 @@ so the reduction works on tables of C cells. It meets the n rows in two places o
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, NamedTuple, TypedDict, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from equipoise.cells.codes import add_up, count_selected, factorize, look_up, number_combinations
+from equipoise.cells.codes import add_up, count_selected, look_up, number_cells
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -242,27 +242,6 @@ class CellTable:
         return _masks(list(self.control.values()), self.n_cells)
 
 
-class _Names(TypedDict):
-    label: NDArray[np.int8]
-    sensitive: dict[str, NDArray]
-    control: dict[str, NDArray]
-
-
-def number_cells(
-    label: ArrayLike, sensitive: Mapping[str, ArrayLike], control: Mapping[str, ArrayLike]
-) -> tuple[NDArray[np.integer], _Names]:
-    """Return the number of each row's cell, and label and features of each cell that occurs."""
-    columns = [factorize(values) for values in (*control.values(), *sensitive.values())]
-    codes = (*(codes for codes, _ in columns), np.asarray(label, dtype=np.int8))
-    code, combinations = number_combinations(codes, (*(len(values) for _, values in columns), 2))
-    table = [values[at] for (_, values), at in zip(columns, combinations, strict=False)]
-    return code, _Names(
-        label=combinations[-1].astype(np.int8),
-        sensitive=dict(zip(sensitive, table[len(control) :], strict=True)),
-        control=dict(zip(control, table, strict=False)),
-    )
-
-
 def _no_utility(g: Array | str) -> Array:
     """Return a table over cells as it is; raise if a utility is named instead."""
     if isinstance(g, str):
@@ -355,16 +334,29 @@ class Cells(CellTable):
 
     def sum(self, h: ArrayLike) -> Array:
         """Return s(h), the share of the total weight that ``h`` selects in each cell: (C,)."""
-        h = np.asarray(h)
-        if h.shape != self.code.shape:
-            raise ValueError(
-                f"got predictions of shape {h.shape} for {len(self.code)} examples; expected one "
-                "for each example."
-            )
-        if self.weight is not None:
-            return add_up(self.code, self.n_cells, self.weight * h) / self.total_weight
-        total = count_selected if h.dtype == bool else add_up
-        return total(self.code, self.n_cells, h) / len(h)
+        return self.sums([h])[0]
+
+    def sums(self, decided: Iterable[ArrayLike]) -> Array:
+        """Return s(h) of several classifiers, of shape (P, C)."""
+        found, n_cells = [], self.n_cells
+        for h in map(np.asarray, decided):
+            if h.shape != self.code.shape:
+                raise ValueError(
+                    f"got predictions of shape {h.shape} for {len(self.code)} examples; expected "
+                    "one for each example."
+                )
+            if self.weight is not None:
+                found.append(add_up(self.code, n_cells, self.weight * h) / self.total_weight)
+            else:
+                total = count_selected if h.dtype == bool else add_up
+                found.append(total(self.code, n_cells, h) / len(h))
+        return np.array(found)
+
+    def row_weights(self) -> Array:
+        """Return the share of the total weight that each row has."""
+        if self.weight is None:
+            return np.full(len(self.code), 1.0 / len(self.code))
+        return self.weight / self.total_weight
 
     def spread(self, table: ArrayLike) -> NDArray:
         """Return the entry of its cell for every row: the adjoint of `sum`."""

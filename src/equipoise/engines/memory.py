@@ -12,11 +12,11 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from equipoise.cells.layered import AnyCells, count_rows, row_weights
+from equipoise.cells.layered import AnyCells, count_rows
 from equipoise.cells.table import Array
 from equipoise.game.rounds import Oracle
 from equipoise.metrics.audit import Tally
-from equipoise.oracles.agreement import disagreement, divided, switches
+from equipoise.oracles.agreement import Agreement, agreement, divided, switches
 from equipoise.oracles.candidates import candidate_oracle
 from equipoise.oracles.cross_fit import CrossFittedOracle
 from equipoise.oracles.decisions import decisions
@@ -98,15 +98,15 @@ class MemoryEngine:
 
     def shares(self, classifiers: Sequence[Any]) -> Array:
         """Return the selected share of each cell for every classifier, of shape (P, C)."""
-        return np.array([self.cells.sum(h) for h in decisions(classifiers, self.X)])
+        return self.cells.sums(decisions(classifiers, self.X))
 
-    def disagreement(self, classifiers: Sequence[Any]) -> Array:
-        """Return the share of the rows on which each two decide differently, of shape (P, P)."""
-        return disagreement(classifiers, self.X, row_weights(self.cells))
+    def compare(self, classifiers: Sequence[Any]) -> Agreement:
+        """Return the selected shares of classifiers, and on which share each two differ."""
+        return agreement(classifiers, self.X, self.cells.row_weights(), self.cells.sums)
 
     def divided(self, classifiers: Sequence[Any], mixtures: Sequence[NDArray]) -> Array:
         """Return for each mixture, numbers of classifiers, the share that its members divide on."""
-        return divided(classifiers, self.X, row_weights(self.cells), mixtures)
+        return divided(classifiers, self.X, self.cells.row_weights(), mixtures)
 
     def switches(self, classifiers: Sequence[Any], reference: Any) -> Array:
         """Return how many rows of each cell switch from the reference to each classifier."""

@@ -76,10 +76,9 @@ class Costs:
 
     def table(self, cells: CellTable) -> Array:
         """g_err in every cell (rows) for prediction 0 and 1 (columns)."""
-        table = np.zeros((cells.n_cells, 2))
-        table[:, 1] = np.where(cells.label == 0, self._by_cell("false_positive", cells), 0.0)
-        table[:, 0] = np.where(cells.label == 1, self._by_cell("false_negative", cells), 0.0)
-        return table
+        negative = np.where(cells.label == 1, self._by_cell("false_negative", cells), 0.0)
+        positive = np.where(cells.label == 0, self._by_cell("false_positive", cells), 0.0)
+        return np.column_stack([negative, positive])
 
     def _by_cell(self, name: str, cells: CellTable) -> Array | float:
         cost = getattr(self, name)
