@@ -166,7 +166,7 @@ def show_switched(terminal: Terminal, point: PointContents, favourable: str) -> 
     labelled = any(row.gained_qualified is not None for row in groups)
     of_label = f" (label {favourable})" if labelled else ""
     header = ["group", "people", f"gain{of_label}", f"lose{of_label}"]
-    title = f"Decided on differently than by the unconstrained model, {point.main_data} data"
+    title = f"Switched decisions, {point.main_data} data"
     terminal.table(title, header, rows)
     if told := switched_sentence(groups, favourable):
         terminal.say(f"{told[0].upper()}{told[1:]}")
