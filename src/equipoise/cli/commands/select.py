@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
-from zipfile import is_zipfile
 
 from equipoise.cli import options as opt
 from equipoise.cli.terminal import Terminal
@@ -15,8 +14,8 @@ if TYPE_CHECKING:
 
 
 def select(
-    data: opt.Data,
     model: opt.ModelFile,
+    data: opt.Data,
     k: Annotated[int, opt.option("How many to select.", "-k")],
     output: Annotated[Path, opt.option("CSV, Parquet or Arrow.", "--output", "-o")],
     sensitive: Annotated[
@@ -58,8 +57,6 @@ def select(
     from equipoise.cli.tables.files import TableWriter
 
     terminal = Terminal.current()
-    if is_zipfile(data) and not is_zipfile(model):  # as predict takes them
-        data, model = model, data
     if sensitive and without_groups:
         raise ValueError("--sensitive names groups and --without-groups asks for none; drop one.")
     check_outputs(output, force=force)
