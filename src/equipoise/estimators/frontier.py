@@ -86,7 +86,7 @@ class Frontier(PoolReduction):
         Shares of all classifiers on "training" data and, where moments were measured so, "out of
         fold": arrays of shape (P, C).
     disagreement_ : array of shape (P, P)
-        The share of the people of the fit on whom each two classifiers decide differently.
+        The share of the people measured on whom each two classifiers decide differently.
     lagrangian_ : Lagrangian
         Error and constraints over these cells.
     classes_, people_, nu_, n_iter_, n_calls_

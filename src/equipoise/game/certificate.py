@@ -92,7 +92,7 @@ class Certificate:
     n_calls : int
         Calls of the learner.
     by_lot : Lottery or None
-        The share of the people of the fit whom Q decides about by lot, since its members divide on
+        The share of the people measured about whom Q decides by lot, since its members divide on
         them; None where that is not known.
     why_by_lot : str
         Where one rule was asked for (``deterministic=True``) and is not the result, the reason.
@@ -292,7 +292,7 @@ class Certificate:
         ]
         if self.by_lot is not None:
             most = "" if self.by_lot.exact else "at most "
-            lines.append(f"by lot      {most}{self.by_lot.share:.2%} of the people of the fit")
+            lines.append(f"by lot      {most}{self.by_lot.share:.2%} of the people measured")
         if self.worst_rate is not None:
             low, high = self.worst_rate
             lines.append(f"worst group {high:.4f}  (it cannot be below {low:.4f}, {scope})")
