@@ -38,6 +38,8 @@ _MOST_OTHERS = 4
 #: Searches along lines look at so many people; the last few at all.
 _MOST_ROWS = 50_000
 _LAST_LINES = 40
+#: Searches that are followed by others are short.
+_SHORT = {"lines": 100, "retries": 4}
 #: Cells up to which prices may also change with the chance of the label.
 _MOST_CURVED = 32
 
@@ -194,8 +196,8 @@ class _Trial:
         rows = np.arange(len(B))
         if len(B) > _MOST_ROWS:
             rows = np.sort(rng.choice(len(B), _MOST_ROWS, replace=False))
-        few = criteria.of_sample(rows)
-        theta = find_cut(B[rows], self.basis.starts, few, rng, self.aim)
+        few, tries = criteria.of_sample(rows), {} if self.basis.deployed is None else _SHORT
+        theta = find_cut(B[rows], self.basis.starts, few, rng, self.aim, **tries)
         if len(B) > _MOST_ROWS:
             theta = find_cut(B, [theta], criteria, rng, self.aim, lines=_LAST_LINES, retries=0)
         rule = self.basis.make(theta)

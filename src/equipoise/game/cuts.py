@@ -25,9 +25,9 @@ from equipoise.game.lagrangian import Lagrangian
 #: any violation costs besides, beyond rounding: a rule within the bounds is worth a little error.
 _DISTANCE, _ERROR, _VIOLATION, _UNMET, _MET = 0.1, 2.0, 5.0, 2e-3, 1e-10
 #: Searches along a line from one start, and how many in a row may find nothing.
-_LINES, _IDLE = 100, 40
+_LINES, _IDLE = 200, 40
 #: Starts between others, where these lead nowhere.
-_RETRIES = 4
+_RETRIES = 24
 #: Cuts that are closer than this, relative to their distance from zero, are ties.
 _TIE = 1e-9
 #: Gains in cost below this are rounding.
