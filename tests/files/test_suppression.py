@@ -14,7 +14,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import equipoise
-from equipoise import DemographicParity, EqualizedOdds, FairClassifier, Frontier, Probabilities
+from equipoise import (
+    DemographicParity,
+    EqualizedOdds,
+    FairClassifier,
+    Frontier,
+    GridSearch,
+    Probabilities,
+)
 from equipoise.cells import Cells
 from equipoise.constraints import UtilityParity
 from equipoise.estimators import Monitor
@@ -285,6 +292,23 @@ def test_bounds_on_groups_that_are_not_told_apart_are_not_watched(few, tmp_path)
     with pytest.warns(NothingComparedWarning, match="on small groups are not watched"):
         watched = Monitor(again).rows_
     assert {row.name.partition(":")[2].split()[0] for row in watched} == set("FM")
+
+
+@pytest.mark.parametrize("kind", [FairClassifier, Frontier, GridSearch])
+@pytest.mark.filterwarnings("ignore::equipoise.exceptions.InfeasibleWarning")
+def test_switched_decisions_of_small_groups_are_not_told(kind, few, tmp_path):
+    def switched(model):
+        return (model.at(0.05) if kind is Frontier else model).switched()
+
+    model = fitted(kind, few, DemographicParity(eps=0.05))
+    (_, manifest), again = saved(model, tmp_path)
+    assert manifest["suppressed"]
+    told = {(row.group, row.label): row for row in switched(again).rows}
+    assert {group for group, _ in told} == {"overall", "F", "M"}
+    assert switched(again).total() == pytest.approx(switched(model).total())
+    for row in switched(model).rows:
+        if row.group in ("overall", "F", "M"):
+            assert told[row.group, row.label].gained == pytest.approx(row.gained)
 
 
 def test_the_manifest_says_that_plugin_classifiers_keep_costs_of_cells(few, tmp_path):

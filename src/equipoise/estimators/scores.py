@@ -14,6 +14,8 @@ from equipoise.engines import engine_for
 from equipoise.estimators.base import BinaryClassifierMixin, Problem, Reduction
 from equipoise.estimators.explanation import Explanation, explain
 from equipoise.estimators.selection import Selection, select
+from equipoise.estimators.switched import switched_of
+from equipoise.game.switched import Switched
 from equipoise.guarantees.proof import check_proven
 from equipoise.oracles.decisions import decisions
 from equipoise.oracles.plugin import PluginClassifier
@@ -26,6 +28,7 @@ from equipoise.oracles.scores import (
     probability,
     score_with_cut,
 )
+from equipoise.rows.people import People
 
 
 class UnconstrainedModel:
@@ -158,11 +161,11 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
     classes_: NDArray
     unconstrained_: UnconstrainedModel | None
 
-    def _check_decides(self, X: Any) -> None:
-        """Raise unless this is fitted, proven where it was to be, and X has its features."""
+    def _decidable(self, X: Any) -> Any:
+        """Return X with the features of the fit; raise unless this may decide."""
         check_is_fitted(self)
         check_proven(self)
-        self._check_features(X)
+        return self._with_features(X)
 
     def _mixture(self) -> Any:
         """Return what decides."""
@@ -172,7 +175,8 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
         if self.unconstrained_ is None:
             raise AttributeError(
                 "this fit did not ask the learner for its unconstrained answer, which scores come "
-                "from. A grid must contain lambda = 0; ExponentiatedGradient needs polish=True."
+                "from and others are compared with. A grid must contain lambda = 0; "
+                "ExponentiatedGradient needs polish=True."
             )
         return self.unconstrained_
 
@@ -192,7 +196,7 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
             Where the learner gives no probabilities, or costs within a label have distorted them.
         """
         check_is_fitted(self)
-        self._check_features(X)
+        X = self._with_features(X)
         return engine_for(X).answer(self._label_model().predict_proba, X, columns=2)
 
     @available_if(_gives_order)
@@ -206,7 +210,7 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
         makes. A learner without probabilities is asked for its own scores instead, brought into
         the range from 0 to 1.
         """
-        self._check_decides(X)
+        X = self._decidable(X)
         engine = engine_for(X)
         rank = engine.answer(self._label_model().order, X)
         selected = engine.predict(self._mixture(), X, key=key) == self.classes_[1]
@@ -223,7 +227,7 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
         ``decision_function``, or its probability. A member without scores counts 1 for each
         person whom it selects, and -1 for the others.
         """
-        self._check_decides(X)
+        X = self._decidable(X)
         mixture = self._mixture()
         return engine_for(X).answer(lambda rows: _mean_margin(mixture, rows), X)
 
@@ -234,18 +238,24 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
         *,
         sensitive_features: Any = None,
         key: Any = None,
+        by: str = "lot",
         order: str = "hash",
         random_state: Any = None,
         u: float | None = None,
     ) -> Selection:
-        """Select exactly k of these people, each with their own probability, groups in balance.
+        """Select exactly k of these people, groups in balance: by lot, or by rank.
 
-        The probabilities of `predict_pmf` are multiplied by one number, up to 1, so that they sum
-        to k. Systematic sampling then lays the people end to end, group after group and within
-        groups in the order of a hash, each with a stretch of the length of their probability, and
-        selects those whose stretch has one of the points u, u + 1, u + 2, ... in it. Everybody's
-        chance over u is exactly their probability; every group gets its expected number, rounded
-        up or down.
+        By lot everybody has a probability of their own: those of `predict_pmf` are multiplied by
+        one number, up to 1, so that they sum to k. Systematic sampling then lays the people end to
+        end, group after group and within groups in the order of a hash, each with a stretch of the
+        length of their probability, and selects those whose stretch has one of the points u,
+        u + 1, u + 2, ... in it. Everybody's chance over u is exactly their probability; every
+        group gets its expected number, rounded up or down. A model of one rule has probabilities 0
+        and 1: fewer than it selects are drawn among them, and more cannot be selected.
+
+        By rank nobody is drawn, and k can be any number. Every group gets k times its share of
+        whom the model selects, rounded; within a group those come first whom the model selects
+        most often, then those of the higher chance of the label, see `decision_function`.
 
         Parameters
         ----------
@@ -258,10 +268,11 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
             of groups are left to chance.
         key : array-like of shape (n,) or table of n rows, optional
             What to hash instead of the row: whatever identifies the person.
+        by : {"lot", "rank"}, default="lot"
         order : {"hash", "chance"}, default="hash"
-            How people are laid out within a group. In the order of `decision_function`'s chance
-            of the label, true-positive rates of batches vary less, since of any two neighbours
-            hardly ever both are selected.
+            How people are laid out within a group, by lot. In the order of the chance of the
+            label, true-positive rates of batches vary less, since of any two neighbours hardly
+            ever both are selected.
         random_state : int, Generator or RandomState, optional
             Source of u. By default u follows from the hashes of these people: asking again, or in
             another order, selects the same ones.
@@ -290,9 +301,12 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
         >>> bool((again.selected == chosen.selected).all())
         True
         """
-        self._check_decides(X)
+        X = self._decidable(X)
         if order not in ("hash", "chance"):
             raise ValueError(f"order is {order!r}; expected 'hash' or 'chance'.")
+        if by not in ("lot", "rank"):
+            raise ValueError(f"by is {by!r}; expected 'lot' or 'rank'.")
+        by_chance = by == "rank" or order == "chance"
         return select(
             self._mixture(),
             X,
@@ -301,8 +315,54 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
             key=key,
             random_state=random_state,
             u=u,
-            score=self._label_model().order if order == "chance" else None,
+            score=self._label_model().order if by_chance else None,
+            by_rank=by == "rank",
+            rules=self._group_rules,
         )
+
+    def _switched_in_fit(self) -> Switched | None:
+        """Return the switched decisions about the people of the fit, None if not known."""
+        raise NotImplementedError
+
+    def switched(self, X: Any = None, y: Any = None, **metadata: Any) -> Switched:
+        """Count who is decided on differently than by the unconstrained model, by group and label.
+
+        Parameters
+        ----------
+        X, y, **metadata : optional
+            People, as for ``fit``; by default those of the fit.
+
+        Returns
+        -------
+        Switched
+            Prints as a table: people, how many of them gain and lose the favourable decision. Of a
+            randomized classifier the numbers are expected ones, over its draw.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from equipoise import DemographicParity, FairClassifier
+        >>> rng = np.random.default_rng(0)
+        >>> A = rng.choice(["F", "M"], 2000)
+        >>> X = np.column_stack([(A == "M") + rng.normal(size=2000), rng.normal(size=2000)])
+        >>> y = (X.sum(axis=1) + rng.normal(size=2000) > 0.5).astype(int)
+        >>> model = FairClassifier(LogisticRegression(), DemographicParity(eps=0.02))
+        >>> switched = model.fit(X, y, sensitive_features=A).switched()
+        >>> [(row.label, row.people) for row in switched.rows if row.group == "F"]
+        [(0, 582.0), (1, 375.0)]
+        >>> people, gained, lost = switched.total()
+        >>> people, gained > 0, lost > 0
+        (2000.0, True, True)
+        """
+        known = self._label_model()
+        if X is None:
+            if (found := self._switched_in_fit()) is None:
+                raise AttributeError("this fit counted none; pass people: switched(X, y, ...).")
+            return found
+        self._check_decides(X)
+        found = switched_of(self._open_new(People(X, y, **metadata)), self._mixture(), known)
+        assert found is not None
+        return found
 
     def explain(self, X: Any, *, key: Any = None) -> Explanation:
         """Say for each row what was decided, by which members, and how without constraints.
@@ -319,7 +379,7 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
         Explanation
             Prints as sentences; ``to_pandas()`` is a table.
         """
-        self._check_decides(X)
+        X = self._decidable(X)
         return explain(self._mixture(), X, self.unconstrained_, key=key)
 
 

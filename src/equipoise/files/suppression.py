@@ -20,10 +20,12 @@ from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.base import Constraint
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.frontier_point import with_eps
+from equipoise.estimators.grid_search import GridSearch
 from equipoise.estimators.randomized import RandomizedReduction
 from equipoise.exceptions import EquipoiseWarning, ModelFileError
 from equipoise.game.certificate import Certificate
 from equipoise.game.rounds import Pool
+from equipoise.game.switched import Switched
 from equipoise.metrics.audit import Tally
 from equipoise.metrics.small_groups import small_cells
 from equipoise.metrics.violations import Meter
@@ -44,6 +46,8 @@ def without_small_groups(model: Any, below: int) -> tuple[Any, str]:
         cells = model.cells_
     elif isinstance(model, RandomizedReduction):
         cells = next(iter(model.tallies_.values())).cells
+    elif isinstance(model, GridSearch) and model.candidates_[0].switched is not None:
+        cells = model.candidates_[0].switched.cells
     else:
         return model, ""
     hidden = small_cells(cells, below)
@@ -52,7 +56,7 @@ def without_small_groups(model: Any, below: int) -> tuple[Any, str]:
         return model, ""
     merger = _Merger(cells, hidden | known)
     if (hidden & ~known).any():
-        model = merger.frontier(model) if isinstance(model, Frontier) else merger.fitted(model)
+        model = merger.model(model)
         if (proof := getattr(model, "proof_", None)) is not None:
             model.proof_ = proof.without_few(below)
     return model, (
@@ -66,7 +70,8 @@ class _Merger:
     """Adds up the cells of hidden groups by label, and gives each of the groups an equal part."""
 
     def __init__(self, cells: CellTable, hidden: Mask) -> None:
-        self.cells, self.hidden = cells, hidden
+        self.cells = cells
+        self._tables: dict[int, tuple[CellTable, CellTable]] = {}
         columns = [*cells.sensitive.values(), *cells.control.values()]
         at_of = {tuple(column[at] for column in columns): at for at in np.flatnonzero(hidden)}
         labels = sorted(set(cells.label[hidden].tolist()))
@@ -91,7 +96,9 @@ class _Merger:
         return layers.reshape(*s.shape[:-1], layers.shape[-2] * merged)
 
     def table(self, cells: CellTable) -> CellTable:
-        """Return a table with the cells of the fit, merged."""
+        """Return a table with the cells of the fit, merged; the same for the same table."""
+        if id(cells) in self._tables:
+            return self._tables[id(cells)][1]
         sums = ("mass", "count", "square")
         added: dict[str, Any] = {name: self.shares(getattr(cells, name)) for name in sums}
         added |= {
@@ -102,7 +109,9 @@ class _Merger:
             added["at_zero"] = {key: self.shares(v) for key, v in cells.at_zero.items()}
             added["least"], added["most"] = self.shares(cells.least), self.shares(cells.most)
             added["counted"] = None if cells.counted is None else self.shares(cells.counted)
-        return replace(cells, label=self._label, together=self._together, **added)
+        merged = replace(cells, label=self._label, together=self._together, **added)
+        self._tables[id(cells)] = cells, merged
+        return merged
 
     def tally(self, tally: Tally) -> Tally:
         """Return a tally over the cells merged."""
@@ -127,11 +136,47 @@ class _Merger:
                     "these by group or event, or save with suppress_below=0."
                 ) from error
 
+    def switched(self, switched: Switched | None) -> Switched | None:
+        """Return switched decisions over the cells merged."""
+        if switched is None:
+            return None
+        gained, lost = self.shares(switched.gained), self.shares(switched.lost)
+        return Switched(self.table(switched.cells), gained, lost, switched.classes)
+
+    def certificate(self, certificate: Certificate, meter: Meter | None) -> Certificate:
+        """Return a certificate with what a meter compares alone, and without its evidence."""
+        compared = set() if meter is None else meter.compared
+        told = np.array([str(row) in compared for row in certificate.rows], dtype=bool)
+        rows, slacks, conflict = certificate.rows, certificate.slacks, certificate.conflict
+        arrays = ("gamma", "bound", "multipliers")
+        return replace(
+            certificate,
+            **{name: getattr(certificate, name)[told] for name in arrays},
+            rows=tuple(row for row, kept in zip(rows, told, strict=True) if kept),
+            slacks=slacks[told] if isinstance(slacks, np.ndarray) else slacks,
+            conflict=type(conflict)(row for row in conflict if str(row) in compared),
+            switched=self.switched(certificate.switched),
+            suppressed=True,
+            evidence=None,
+        )
+
+    def model(self, model: Any) -> Any:
+        """Return a model that does not tell the groups apart."""
+        if isinstance(model, Frontier):
+            return self.frontier(model)
+        if isinstance(model, RandomizedReduction):
+            return self.fitted(model)
+        kept = copy(model)
+        kept.candidates_ = type(model.candidates_)(
+            replace(each, switched=self.switched(each.switched)) for each in model.candidates_
+        )
+        return kept
+
     def fitted(self, model: RandomizedReduction) -> RandomizedReduction:
         """Return a classifier that does not tell the groups apart."""
         kept = copy(model)
         kept.tallies_ = {data: self.tally(tally) for data, tally in model.tallies_.items()}
-        kept.certificate_ = _certificate(model.certificate_, self.meter(model.constraint_))
+        kept.certificate_ = self.certificate(model.certificate_, self.meter(model.constraint_))
         return kept
 
     def frontier(self, frontier: Frontier) -> Frontier:
@@ -141,26 +186,19 @@ class _Merger:
         kept.shares_ = {data: self.shares(s) for data, s in frontier.shares_.items()}
         kept.pool_ = Pool.of(frontier.pool_.classifiers, self.shares(frontier.pool_.s))
         kept.pool_.n_calls = frontier.pool_.n_calls
+        kept.switches_ = self.shares(frontier.switches_)
         kept._queries = None
         vars(kept).pop("lagrangian_", None)
         points = [
             replace(
                 point,
-                certificate=_certificate(point.certificate, meter),
+                certificate=self.certificate(point.certificate, meter),
                 disparity=_largest(meter, point.mixture.shares(kept._shares)),
             )
             for point in (*frontier.points_, frontier.unconstrained_)
         ]
-        kept.points_, kept.unconstrained_ = points[:-1], points[-1]
+        kept.points_, kept.unconstrained_ = type(frontier.points_)(points[:-1]), points[-1]
         return kept
-
-
-def _certificate(certificate: Certificate, meter: Meter | None) -> Certificate:
-    """Return a certificate with the inequalities that a meter compares, and without evidence."""
-    compared = set() if meter is None else meter.compared
-    return certificate.without_rows(
-        np.array([str(row) not in compared for row in certificate.rows], dtype=bool)
-    )
 
 
 def _largest(meter: Meter | None, s: Array) -> float:

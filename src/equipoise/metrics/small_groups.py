@@ -16,8 +16,8 @@ from itertools import combinations
 import numpy as np
 
 from equipoise.cells.table import Array, CellTable, Mask
-from equipoise.metrics.audit import Audit
-from equipoise.metrics.table import GroupTable, group_rows
+from equipoise.metrics.audit import Audit, group_rows
+from equipoise.metrics.table import GroupTable
 
 #: Groups of fewer people are suppressed, by default.
 SUPPRESS_BELOW = 10
