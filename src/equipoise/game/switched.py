@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from html import escape
 from itertools import combinations
 from typing import Any, NamedTuple, Self
 
@@ -13,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.groups import group_name
+from equipoise.faces import Columns, Face, table
 from equipoise.game.mixture import Mixture
 
 
@@ -41,7 +41,7 @@ class Total(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Switched:
+class Switched(Face):
     """Decisions that differ from those of the unconstrained model, counted by group and label.
 
     People are counted, whatever they weigh. Where groups are known by probability, and where a
@@ -125,14 +125,16 @@ class Switched:
             for a, b, *rest in lines
         )
 
+    def _columns(self) -> Columns:
+        named = {"feature": [row.feature for row in self.rows]}
+        named["group"] = [group_name(row.group) for row in self.rows]
+        named["label"] = [str(row.label) for row in self.rows]
+        counts = ("people", "gained", "lost")
+        return {**named, **{name: [getattr(row, name) for row in self.rows] for name in counts}}
+
     def _repr_html_(self) -> str:
         header, *lines = self._lines()
-        head = "".join(f"<th>{escape(text)}</th>" for text in header)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(text)}</td>" for text in line) + "</tr>"
-            for line in lines
-        )
-        return f"<table><tr>{head}</tr>{body}</table>"
+        return table(dict(zip(header, zip(*lines, strict=True), strict=True)))
 
 
 def number(people: float) -> str:
