@@ -184,13 +184,17 @@ class PluginClassifier:
     probabilities : CellProbabilities
         Shared by all classifiers of an oracle.
     costs : array of shape (C,)
+    slopes : array of shape (C,), optional
+        What the costs change by as the chance of label 1 goes from 0 to 1.
     """
 
     probabilities: CellProbabilities
     costs: Array
+    slopes: Array | None = None
 
     def __repr__(self) -> str:
-        return f"<threshold on the probabilities of {len(self.costs)} cells>"
+        what = "threshold" if self.slopes is None else "curved threshold"
+        return f"<{what} on the probabilities of {len(self.costs)} cells>"
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Decide 0 or 1 for each row."""
@@ -198,7 +202,21 @@ class PluginClassifier:
 
     def select(self, probabilities: Array) -> NDArray[np.bool_]:
         """Return who is selected, from the probabilities of the cells of shape (n, C)."""
-        return select(probabilities, self.costs)
+        return self.expected_costs(probabilities) < -ROUNDING * self.largest_cost
+
+    def expected_costs(self, probabilities: Array) -> Array:
+        """Return the expected cost of selecting each row, from the probabilities of the cells."""
+        expected = probabilities @ self.costs
+        if self.slopes is not None:
+            chance = probabilities[:, self.probabilities.table.label == 1].sum(axis=1)
+            expected += chance * (probabilities @ self.slopes)
+        return expected
+
+    @property
+    def largest_cost(self) -> float:
+        """The largest cost or slope of a cell: the unit in which expected costs are told."""
+        known = self.costs if self.slopes is None else np.append(self.costs, self.slopes)
+        return float(np.abs(known).max(initial=0.0))
 
 
 def decisions(classifiers: Sequence[Any], X: Any) -> Iterator[NDArray[np.bool_]]:
