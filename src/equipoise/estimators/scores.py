@@ -359,7 +359,7 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
             if (found := self._switched_in_fit()) is None:
                 raise AttributeError("this fit counted none; pass people: switched(X, y, ...).")
             return found
-        self._check_decides(X)
+        X = self._decidable(X)
         found = switched_of(self._open_new(People(X, y, **metadata)), self._mixture(), known)
         assert found is not None
         return found

@@ -302,14 +302,9 @@ class Certificate(Face):
         return "\n".join([*lines, *self._sentences()])
 
     def _columns(self) -> Columns:
-        binding = set(self.binding)
-        return {
-            "constraint": [row.sentence() for row in self.rows],
-            "value": self.gamma,
-            "bound": self.bound,
-            "multiplier": self.multipliers,
-            "binding": [row in binding for row in self.rows],
-        }
+        names, tight = [row.sentence() for row in self.rows], set(self.binding)
+        numbers = {"value": self.gamma, "bound": self.bound, "multiplier": self.multipliers}
+        return {"constraint": names, **numbers, "binding": [row in tight for row in self.rows]}
 
     def _repr_html_(self) -> str:
         sentences = "".join(map(paragraph, self._sentences()))
@@ -321,17 +316,14 @@ class Certificate(Face):
         scope = self.scope.value
         name = "" if self.scope is Scope.WHOLE_CLASS else "search gap "
         closed = name + ("closed" if self.is_optimal() else "NOT closed")
+        calls = f"{self.n_calls} calls of the learner"
         found = [
             ("bounds", self.status.value, ""),
             ("error", f"{self.error:.4f}", ""),
             ("violation", f"{self.violation:.4f}", "largest excess over a bound"),
             ("lower value", f"{self.lower:.4f}", scope),
             ("upper value", f"{self.upper:.4f}", ""),
-            (
-                "gap",
-                f"{self.gap:.6f}",
-                f"{closed} at nu = {self.nu:.6f}, {scope}; {self.n_calls} calls of the learner",
-            ),
+            ("gap", f"{self.gap:.6f}", f"{closed} at nu = {self.nu:.6f}, {scope}; {calls}"),
         ]
         if self.by_lot is not None:
             most = "" if self.by_lot.exact else "at most "
@@ -345,14 +337,12 @@ class Certificate(Face):
         if self._prices():
             price, free = self.error - self.free_error, self.free_error
             found.append(("price", f"{price:.4f}", f"error {free:.4f} without the constraints"))
-            found.append(("binding", self._binding_text(), ""))
+            of, group = f"of {len(self.rows)} constraints", self.limiting_group
+            if group is not None:
+                what = "limits the result" if self.binding else "is dearest"
+                of += f"; {group_name(group)} {what}"
+            found.append(("binding", f"{len(self.binding) or 'none'} {of}", ""))
         return found
-
-    def _binding_text(self) -> str:
-        group = self.limiting_group
-        what = "limits the result" if self.binding else "is dearest"
-        limits = "" if group is None else f"; {group_name(group)} {what}"
-        return f"{len(self.binding) or 'none'} of {len(self.rows)} constraints{limits}"
 
     def _sentences(self) -> list[str]:
         """Return what is easily overlooked, and what loosening a bound is worth."""
@@ -366,26 +356,22 @@ class Certificate(Face):
         if self.status is Status.MET:
             return ""
         if self.status is Status.NOT_YET:
-            loosened = (
-                f" With every bound loosened by {self.least_slack:.4f} they are met."
-                if self.least_slack > 0
-                else ""
-            )
-            return (
+            told = (
                 "not met yet: whether these bounds can be met is not known; the search ended "
-                f"before that was settled.{loosened}"
+                "before that was settled."
             )
+            if self.least_slack > 0:
+                told += f" With every bound loosened by {self.least_slack:.4f} they are met."
+            return told
         reason = (
             "Other decisions could meet them, so a more flexible learner may."
             if self.possible
             else "No decisions whatsoever can meet them, not even with every label known."
         )
         rows = "; ".join(row.sentence() for row in self.conflict)
-        in_all = (
-            f", or {self.total_slack:.4f} in all, spread over the bounds that need it"
-            if self.total_slack > 0
-            else ""
-        )
+        in_all = ""
+        if self.total_slack > 0:
+            in_all = f", or {self.total_slack:.4f} in all, spread over the bounds that need it"
         return (
             f"impossible {self.scope.value}: the bounds were loosened. Every bound by "
             f"{self.least_slack:.4f} suffices{in_all}; less than {self.proven_slack:.4f} does not. "
