@@ -152,7 +152,7 @@ def fit(
         float(np.sqrt(n / n_proof)),
         nu=nu,
         limits=Limits(ROUNDS),
-        queries=Queries.none(),
+        queries=Queries([], []),
     )
     decisions = np.array([np.asarray(h.predict(population.X)) for h in pool.classifiers], float)
     return Fit(path, pool, nu, decisions)
