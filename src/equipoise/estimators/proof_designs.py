@@ -21,7 +21,7 @@ from equipoise.game.mixture import Mixture, best_mixture
 from equipoise.game.rounds import Outcome, Pool, Round
 from equipoise.guarantees.needed import check_probability
 from equipoise.guarantees.path import Path
-from equipoise.guarantees.proof import Proof, walk
+from equipoise.guarantees.proof import Decided, Proof, walk
 from equipoise.guarantees.tested_rows import TestedRows
 from equipoise.metrics.audit import Tally
 from equipoise.oracles.cross_fit import make_folds
@@ -39,6 +39,7 @@ from equipoise.estimators.proofs import (
     note_people,
     people_for_proof,
     rows_of_proof,
+    sure_constants,
     walk_people,
 )
 
@@ -73,18 +74,20 @@ def _split(model: FairClassifier, people: People) -> Proven:
     engine = model._open(parts[1])
     rows = rows_of_proof(problem.constraint, engine.cells.table(), problem.cells.table())
     salt, delta = _salt(model, problem.engine), 1 - _confidence(model)
-    walked = walk_people(path.mixtures, problem.pool.classifiers, rows, engine, salt, delta)
+    decided, walked = walk_people(path, problem.pool, rows, engine, salt, delta)
     digest, reused = note_people(engine, parts[1], _statement(model))
     known, ratio = trained.rows, len(test) / len(learn)
     proof = Proof.of_walk(
         rows,
         walked,
-        len(path.mixtures),
+        decided,
         confidence=_confidence(model),
         design="split",
         fingerprint=digest,
         reused=reused,
-        needed=people_for_proof(walked, known, path, problem.pool, ratio, _confidence(model)),
+        needed=people_for_proof(
+            walked, decided, known, path, problem.pool, ratio, _confidence(model)
+        ),
     )
     found = trained.finish(proof, model)
     if (seen := found.result.people) is not None:
@@ -104,19 +107,24 @@ def _margin(model: FairClassifier, people: People) -> Proven:
             f"with oracle='refit' only; got {type(model.estimator).__name__} with "
             f"oracle={model.oracle!r}. Use proof='cross_fit' or 'split'."
         )
-    shares = np.array([mixture.shares(problem.pool.s) for mixture in path.mixtures])
-    p = trained.rows.joint_p_values(shares)
-    walked = walk(len(p), lambda t: p[t], 1 - _confidence(model))
+    decided = Decided(
+        np.array([mixture.shares(problem.pool.s) for mixture in path.mixtures]),
+        np.array([path.reach(mixture) for mixture in path.mixtures]),
+    )
+    test = decided.tests(trained.rows, joint=True)
+    walked = walk(len(path.mixtures), test, 1 - _confidence(model))
     digest, reused = note_people(problem.engine, people, _statement(model))
     proof = Proof.of_walk(
         trained.rows,
         walked,
-        len(p),
+        decided,
         confidence=_confidence(model),
         design="margin",
         fingerprint=digest,
         reused=reused,
-        needed=people_for_proof(walked, trained.rows, path, problem.pool, 1.0, _confidence(model)),
+        needed=people_for_proof(
+            walked, decided, trained.rows, path, problem.pool, 1.0, _confidence(model)
+        ),
     )
     return trained.finish(proof, model)
 
@@ -132,11 +140,13 @@ def _cross_fit(model: FairClassifier, people: People) -> Proven:
     engine = model._open(people)
     cells: Any = engine.cells
     both = [_Trained.of(model, part, np.sqrt(0.5)) for part in parts]
-    most = min(each.path.strictest(each.problem.pool) for each in both)
-    paths = [each.path.again(each.problem.pool, each.problem.nu, most).mixtures for each in both]
+    most = min(each.path.taus[0] for each in both)
+    paths = [each.path.again(each.problem.pool, each.problem.nu, most) for each in both]
+    n_points = min(len(path.mixtures) for path in paths)  # both end at the same, the loosest
     rows = TestedRows.of(model.constraint, cells.table())
-    shares = np.zeros((len(paths[0]), cells.n_cells))
-    for each, mixtures, other in zip(both, paths, halves[::-1], strict=True):
+    shares, reach = np.zeros((n_points, cells.n_cells)), np.zeros((n_points, 2))
+    for each, path, other in zip(both, paths, halves[::-1], strict=True):
+        mixtures = path.mixtures[-n_points:]
         pool, X = each.problem.pool, take_rows(people.X, other)
         s = np.zeros((len(pool), cells.n_cells))
         for number, decided in _decided(pool.classifiers, mixtures, X):
@@ -144,25 +154,26 @@ def _cross_fit(model: FairClassifier, people: People) -> Proven:
             h[other] = decided
             s[number] = cells.sum(h)
         shares += np.array([mixture.shares(s) for mixture in mixtures])
-    p = rows.joint_p_values(shares)
-    walked = walk(len(p), lambda t: p[t], 1 - _confidence(model))
+        reach += np.array([path.reach(mixture) for mixture in mixtures]) / 2
+    decided = Decided(shares, reach)
+    walked = walk(n_points, decided.tests(rows, joint=True), 1 - _confidence(model))
     digest, reused = note_people(engine, people, _statement(model))
     first = both[0]
     proof = Proof.of_walk(
         rows,
         walked,
-        len(p),
+        decided,
         confidence=_confidence(model),
         design="cross_fit",
         fingerprint=digest,
         reused=reused,
         needed=people_for_proof(
-            walked, first.rows, first.path, first.problem.pool, 1.0, _confidence(model)
+            walked, decided, first.rows, first.path, first.problem.pool, 1.0, _confidence(model)
         ),
     )
     pairs = [
-        (each.problem.pool, mixtures[proof.point])
-        for each, mixtures in zip(both, paths, strict=True)
+        (each.problem.pool, path.mixtures[-n_points:][proof.point])
+        for each, path in zip(both, paths, strict=True)
     ]
     return _average(model, people, engine, pairs, both, proof)
 
@@ -237,6 +248,7 @@ class _Trained:
                 nu=problem.nu,
                 limits=limits,
                 queries=queries,
+                constants=sure_constants(problem.pool, rows),
             )
         return cls(replace(problem, lagrangian=game), path, rows, queries)
 
