@@ -132,6 +132,10 @@ class Path:
         first = int(np.argmax(few))
         return replace(self, mixtures=mixtures[first:], taus=taus[first:])
 
+    def last(self, n_points: int) -> Self:
+        """Return the path without all but the loosest ``n_points``."""
+        return replace(self, mixtures=self.mixtures[-n_points:], taus=self.taus[-n_points:])
+
     def reach(self, mixture: Mixture) -> tuple[float, float]:
         """Return the least and the largest chance to be selected that the constants leave."""
         labels = [self.constants.get(int(h)) for h in mixture.indices]
