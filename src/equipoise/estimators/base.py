@@ -110,7 +110,7 @@ class Reduction(SaysNewWords, MetaEstimatorMixin, BaseEstimator):
     constraint_weights: bool = True
     checkpoint: str | Path | None = None
     callback: Callable[[Any], object] | None = None
-    verbose: bool = False
+    verbose: bool | str = False
     _finds_parameters = True
 
     def _state(

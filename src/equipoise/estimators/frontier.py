@@ -33,6 +33,7 @@ from equipoise.estimators.reductions import FairClassifier
 from equipoise.estimators.results import remarks_of_points, unconstrained, verify, warn_of
 from equipoise.estimators.scores import unconstrained_of
 from equipoise.exceptions import DeploymentError
+from equipoise.faces import Records
 from equipoise.game.certificate import Scope
 from equipoise.game.column_generation import Queries, many_bounds
 from equipoise.game.lagrangian import Loss, Objective
@@ -70,13 +71,13 @@ class Frontier(PoolReduction):
     callback : callable, optional
         Called every round with a list, a `Round` for each bound; return True to stop with what
         was found.
-    verbose : bool, default=False
-        Print a line for every round.
+    verbose : bool, "bar" or "lines", default=False
+        Show how far the fit has got: a bar in notebooks and terminals, lines elsewhere.
 
     Attributes
     ----------
     points_ : list of FrontierPoint
-        One for each bound, tightest first.
+        One for each bound, tightest first; ``points_.to_pandas()`` is a table of them.
     unconstrained_ : FrontierPoint
         The learner's answer without constraint.
     pool_ : Pool
@@ -145,7 +146,7 @@ class Frontier(PoolReduction):
             rounds = many_bounds(
                 games, problem.oracle, problem.pool, nu=problem.nu, batch=batch, queries=queries
             )
-            outcome = run(rounds, limits)
+            outcome = run(rounds, limits, problem.nu)
         check_features(self, problem.engine.example(X), reset=True)
         self.classes_, self.nu_, self.n_iter_ = problem.engine.classes, problem.nu, outcome.n_rounds
         self._salt = salt_of(problem.cells, self.classes_) if salt is None else salt
@@ -206,7 +207,8 @@ class Frontier(PoolReduction):
             nu=problem.nu,
             queries=self._queries,
         )
-        self.nu_, self.n_iter_ = problem.nu, self.n_iter_ + run(rounds, limits).n_rounds
+        outcome = run(rounds, limits, problem.nu)
+        self.nu_, self.n_iter_ = problem.nu, self.n_iter_ + outcome.n_rounds
         self.people_ = joined(self.people_, problem.engine, people)
         self._take_over(problem, problem.pool)
         self._trace(point.eps for point in self.points_)
@@ -263,7 +265,7 @@ class Frontier(PoolReduction):
             people_=joined(self.people_, engine, people),
         )
 
-    def evaluate(self, X: Any, y: Any, **metadata: Any) -> list[FrontierPoint]:
+    def evaluate(self, X: Any, y: Any, **metadata: Any) -> Records[FrontierPoint]:
         """Return the points as they are, measured on other data: what happens to new people.
 
         The parameters are those of ``fit``. Certificates stay those of the training data.
@@ -271,9 +273,9 @@ class Frontier(PoolReduction):
         engine = self._open_new(People(X, y, **metadata))
         shares = engine.shares(self.pool_.classifiers)
         stated = self._game(self.constraint, engine.cells)
-        return [
+        return Records(
             measured_on(point, stated, shares) for point in (*self.points_, self.unconstrained_)
-        ]
+        )
 
     def report(
         self, X: Any = None, y: Any = None, *, level: float = 0.95, **metadata: Any

@@ -73,8 +73,8 @@ class GridSearch(ScoredReduction):
     callback : callable, optional
         Called after every fit with the list of `Round` so far, one for each candidate; return True
         to select among these.
-    verbose : bool, default=False
-        Print a line for every fit.
+    verbose : bool, "bar" or "lines", default=False
+        Show how far the fit has got: a bar in notebooks and terminals, lines elsewhere.
 
     Attributes
     ----------

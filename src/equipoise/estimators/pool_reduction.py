@@ -18,6 +18,7 @@ from equipoise.estimators.one_rule import check_data_again, with_one_rule
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
 from equipoise.estimators.reductions import FairClassifier
 from equipoise.estimators.results import result_of, warn
+from equipoise.faces import Records
 from equipoise.game.certificate import Certificate, Scope
 from equipoise.game.column_generation import Queries, over_pool
 from equipoise.game.lagrangian import Lagrangian
@@ -43,7 +44,7 @@ class PoolReduction(Reduction):
     nu_: float
     n_iter_: int
     n_calls_: int
-    points_: list[FrontierPoint]
+    points_: Records[FrontierPoint]
     unconstrained_: FrontierPoint
     _queries: Queries | None
     _free: int
@@ -68,13 +69,13 @@ class PoolReduction(Reduction):
         largest = self.lagrangian_.with_bound(0.0)
         self.unconstrained_ = point_of(np.inf, free, largest, certificate)
 
-    def _points(self, bounds: list[float]) -> list[FrontierPoint]:
+    def _points(self, bounds: list[float]) -> Records[FrontierPoint]:
         games = games_of(self.constraint, self.lagrangian_, bounds)
         found = [found for _, found in self._solved(games)]
-        return [
+        return Records(
             point_of(eps, found, game, self._certificate(found, game))
             for eps, found, game in zip(bounds, found, games, strict=True)
-        ]
+        )
 
     def _solved(self, games: list[Lagrangian]) -> list[tuple[Round, Round]]:
         """Return the best mixture of the pool and the least random one, for each game."""

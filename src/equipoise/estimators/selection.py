@@ -14,7 +14,9 @@ from sklearn.utils import check_random_state
 from equipoise.cells.codes import factorize, number_combinations
 from equipoise.cells.table import Array
 from equipoise.cells.values import GroupRules
+from equipoise.constraints.groups import group_name
 from equipoise.engines import engine_for
+from equipoise.faces import Columns, Face, columns_of, paragraph, table
 from equipoise.rows.groups import read_groups
 from equipoise.rows.hashing import draw_uniform
 from equipoise.rows.probabilities import split_probabilities
@@ -30,7 +32,7 @@ class GroupCount(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Selection:
+class Selection(Face):
     """Who of a batch is selected, and all that is needed to select the same people again.
 
     Attributes
@@ -78,6 +80,16 @@ class Selection:
         if not self.groups:
             lines.append("No groups were given: how many of each are selected is left to chance.")
         return "\n".join(lines)
+
+    def _columns(self) -> Columns:
+        """Return the counts by group."""
+        return {"group": list(map(group_name, self.groups)), **columns_of(self.groups.values())}
+
+    def _repr_html_(self) -> str:
+        first, *others = str(self).splitlines()
+        if not self.groups:
+            return paragraph(first) + paragraph(" ".join(others))
+        return paragraph(first) + table(self._columns())
 
 
 def select(

@@ -36,6 +36,7 @@ from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.estimators.reductions import ExponentiatedGradient, FairClassifier
 from equipoise.estimators.scores import UnconstrainedModel
 from equipoise.exceptions import ModelFileError
+from equipoise.faces import FrozenRecords, Records
 from equipoise.game.certificate import Certificate, Scope
 from equipoise.game.column_generation import Queries
 from equipoise.game.evidence import Evidence
@@ -62,6 +63,9 @@ from equipoise.oracles.decisions import (
 from equipoise.oracles.specs import BestOf, Plugin, Refit
 from equipoise.rows.fingerprint import Fingerprint
 
+_CONTAINERS = {
+    f"${kind.__name__}": kind for kind in (tuple, set, frozenset, Records, FrozenRecords)
+}
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType, partial, np.ufunc)
 #: Attributes that serve a fit and would carry code, paths or threads.
 _LEFT_OUT = ("callback", "checkpoint")
@@ -152,7 +156,7 @@ class Encoder:
     def _container(self, value: Any) -> Any:
         if type(value) is list:
             return [self.encode(entry) for entry in value]
-        if type(value) in (tuple, set, frozenset):
+        if type(value) in _CONTAINERS.values():
             return {f"${type(value).__name__}": [self.encode(entry) for entry in value]}
         if isinstance(value, Mapping):
             if all(type(key) is str and not key.startswith("$") for key in value):
@@ -241,9 +245,8 @@ class Decoder:
             case "$array":
                 array = self._array(content, value["values"], tuple(value["shape"]))
                 return self._seen.setdefault(value.get("number", -1), array)
-            case "$tuple" | "$set" | "$frozenset":
-                maker = {"$tuple": tuple, "$set": set, "$frozenset": frozenset}[tag]
-                return maker(self.decode(content))
+            case tag if tag in _CONTAINERS:
+                return _CONTAINERS[tag](self.decode(content))
             case "$dict":
                 return {self.decode(key): self.decode(entry) for key, entry in content}
             case "$bytes":

@@ -10,9 +10,8 @@ import numpy as np
 from equipoise.constraints.groups import group_name
 from equipoise.constraints.rates import SELECTION
 from equipoise.metrics import GroupTable
-from equipoise.metrics.audit import Audit
+from equipoise.metrics.audit import Audit, group_rows
 from equipoise.metrics.predictive import predictive_values
-from equipoise.metrics.table import group_rows
 from equipoise.report.contents import (
     PREDICTIVE_RATES,
     RATES,
