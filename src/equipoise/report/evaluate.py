@@ -35,7 +35,14 @@ from equipoise.report.contents import (
     PointContents,
     RowContents,
 )
-from equipoise.report.groups import NOT_KNOWN, group_contents, span, with_predictive, without_labels
+from equipoise.report.groups import (
+    NOT_KNOWN,
+    group_contents,
+    span,
+    unknown_remarks,
+    with_predictive,
+    without_labels,
+)
 from equipoise.report.suppression import RowFacts
 from equipoise.rows.fingerprint import Overlap
 from equipoise.rows.people import People
@@ -282,12 +289,11 @@ class _View:
         groups = {data: some.groups(self.level, self.least) for data, some in found.items()}
         for data in self.unlabelled:
             groups[data] = [without_labels(group) for group in groups[data]]
-        return replace(
-            point,
-            measured=[*point.measured, *measured],
-            groups=groups,
-            remarks=[*point.remarks, *dict.fromkeys(text for text in absent if text)],
-        )
+        told = [*point.remarks, *dict.fromkeys(text for text in absent if text)]
+        if found:
+            last = list(found)[-1]
+            told += unknown_remarks(found[last].audit, groups[last])
+        return replace(point, measured=[*point.measured, *measured], groups=groups, remarks=told)
 
 
 def _certificate(certificate: Certificate, hidden: Collection[Row], least: int) -> dict[str, Any]:
