@@ -88,7 +88,10 @@ class Frontier(PoolReduction):
         Shares of all classifiers on "training" data and, where moments were measured so, "out of
         fold": arrays of shape (P, C).
     disagreement_ : array of shape (P, P)
-        The share of the people of the fit on whom each two classifiers decide differently.
+        The share of the people measured on whom each two classifiers decide differently.
+    switches_ : array of shape (P, 2, C)
+        How many people of the fit each classifier selects and the unconstrained one does not, and
+        the reverse, cell by cell.
     lagrangian_ : Lagrangian
         Error and constraints over these cells.
     classes_, people_, nu_, n_iter_, n_calls_
@@ -262,6 +265,7 @@ class Frontier(PoolReduction):
             pool_=Pool.of(self.pool_.classifiers, shares),
             shares_={"recertified": shares},
             disagreement_=disagreement,
+            switches_=engine.switches(self.pool_.classifiers, self.pool_.classifiers[self._free]),
             people_=joined(self.people_, engine, people),
         )
 
@@ -318,6 +322,7 @@ class Frontier(PoolReduction):
         self.lagrangian_, self.n_calls_ = problem.lagrangian, pool.n_calls
         seen, self.disagreement_ = problem.engine.compare(pool.classifiers)
         problem.asked_again.update(enumerate(seen))
+        self.switches_ = problem.engine.switches(pool.classifiers, pool.classifiers[self._free])
         self.shares_ = {"training": pool.s}
         if problem.oracle.out_of_fold:
             self.shares_ = {"training": seen, "out of fold": pool.s}

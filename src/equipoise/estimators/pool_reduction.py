@@ -18,6 +18,7 @@ from equipoise.estimators.one_rule import check_data_again, with_one_rule
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
 from equipoise.estimators.reductions import FairClassifier
 from equipoise.estimators.results import result_of, warn
+from equipoise.estimators.switched import switched_of
 from equipoise.faces import Records
 from equipoise.game.certificate import Certificate, Scope
 from equipoise.game.column_generation import Queries, over_pool
@@ -25,6 +26,7 @@ from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.least_random import Lottery, least_random_round, members_that_matter
 from equipoise.game.mixture import Mixture
 from equipoise.game.rounds import Outcome, Pool, Reason, Round
+from equipoise.game.switched import Switched
 from equipoise.metrics.audit import Tally
 from equipoise.rows.fingerprint import Fingerprint
 from equipoise.rows.people import People
@@ -37,6 +39,7 @@ class PoolReduction(Reduction):
     cells_: CellTable
     shares_: Mapping[str, Array]
     disagreement_: Array
+    switches_: Array
     lagrangian_: Lagrangian
     classes_: NDArray
     people_: Fingerprint | None
@@ -96,9 +99,15 @@ class PoolReduction(Reduction):
         """The shares that are certified; one array for all certificates."""
         return list(self.shares_.values())[-1]
 
-    def _certificate(self, found: Round, game: Lagrangian, s: Array | None = None) -> Certificate:
+    def _certificate(
+        self,
+        found: Round,
+        game: Lagrangian,
+        s: Array | None = None,
+        switched: Switched | None = None,
+    ) -> Certificate:
         """Return the certificate of a round over shares ``s``; by default those of the pool."""
-        return Certificate.of_round(
+        certificate = Certificate.of_round(
             replace(found, n_calls=self.n_calls_),
             game,
             self._shares if s is None else s,
@@ -106,6 +115,10 @@ class PoolReduction(Reduction):
             scope=self._scope,
             mass=self.cells_.mass,
         )
+        if switched is None:
+            known = self.cells_, self.switches_
+            switched = Switched.of_mixture(*known, found.mixture, self.classes_)
+        return replace(certificate, switched=switched)
 
     def _classifier(self, point: FrontierPoint) -> FairClassifier:
         """Return the fitted classifier of a point."""
@@ -151,8 +164,9 @@ class PoolReduction(Reduction):
         found = with_one_rule(problem, last, least_random)
         # As if stopped: a fit that came to its end would ask the learner why bounds conflict.
         outcome = Outcome(replace(found, iteration=self.n_iter_), self.n_iter_, Reason.CALLBACK)
-        certificate = self._certificate(found, game, problem.pool.s)
         found_again = result_of(problem, outcome, self._salt)
+        switched = switched_of(problem.engine, found_again.classifier, self._unconstrained)
+        certificate = self._certificate(found, game, problem.pool.s, switched)
         known = {"example": self, "unconstrained": self._unconstrained}
         result = replace(found_again, certificate=certificate, **known)
         warn(problem, outcome, certificate)

@@ -17,6 +17,7 @@ from equipoise.engines import engine_for
 from equipoise.estimators.base import Reduction, overlap_of, warn_of_absent
 from equipoise.estimators.scores import ScoredReduction, UnconstrainedModel
 from equipoise.game.certificate import Certificate
+from equipoise.game.switched import Switched
 from equipoise.guarantees.proof import Proof
 from equipoise.metrics.audit import Tally
 from equipoise.metrics.violations import ViolationReport, measure
@@ -228,6 +229,9 @@ class RandomizedReduction(ScoredReduction):
 
     def _mixture(self) -> RandomizedClassifier:
         return self.classifier_
+
+    def _switched_in_fit(self) -> Switched | None:
+        return self.certificate_.switched
 
     def predict(self, X: Any, *, key: Any = None, random_state: Any = None) -> NDArray:
         """Decide for each row; the same person always gets the same decision.

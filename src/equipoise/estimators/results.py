@@ -16,6 +16,7 @@ from equipoise.estimators.base import Problem, fingerprint_of
 from equipoise.estimators.frontier_point import FrontierPoint
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
 from equipoise.estimators.scores import unconstrained_of
+from equipoise.estimators.switched import switched_of
 from equipoise.exceptions import (
     ConstantDecisionWarning,
     EquipoiseWarning,
@@ -97,6 +98,8 @@ def result_of(problem: Problem, outcome: Outcome[Round], salt: int | None) -> Fi
     unconstrained_model = unconstrained_of(problem)
     members = [pool.classifiers[h] for h in last.mixture.indices]
     classifier = RandomizedClassifier(members, last.mixture.weights, engine.classes, salt)
+    switched = switched_of(engine, classifier, unconstrained_model)
+    certificate = replace(certificate, switched=switched)
     violations = {"train": certificate.violation}
     if problem.oracle.out_of_fold:
         seen = engine.tally(classifier)

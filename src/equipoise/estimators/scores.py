@@ -14,6 +14,8 @@ from equipoise.engines import engine_for
 from equipoise.estimators.base import BinaryClassifierMixin, Problem, Reduction
 from equipoise.estimators.explanation import Explanation, explain
 from equipoise.estimators.selection import Selection, select
+from equipoise.estimators.switched import switched_of
+from equipoise.game.switched import Switched
 from equipoise.guarantees.proof import check_proven
 from equipoise.oracles.decisions import decisions
 from equipoise.oracles.plugin import PluginClassifier
@@ -26,6 +28,7 @@ from equipoise.oracles.scores import (
     probability,
     score_with_cut,
 )
+from equipoise.rows.people import People
 
 
 class UnconstrainedModel:
@@ -172,7 +175,8 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
         if self.unconstrained_ is None:
             raise AttributeError(
                 "this fit did not ask the learner for its unconstrained answer, which scores come "
-                "from. A grid must contain lambda = 0; ExponentiatedGradient needs polish=True."
+                "from and others are compared with. A grid must contain lambda = 0; "
+                "ExponentiatedGradient needs polish=True."
             )
         return self.unconstrained_
 
@@ -304,6 +308,50 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
             score=self._label_model().order if order == "chance" else None,
             rules=self._group_rules,
         )
+
+    def _switched_in_fit(self) -> Switched | None:
+        """Return the switched decisions about the people of the fit, None if not known."""
+        raise NotImplementedError
+
+    def switched(self, X: Any = None, y: Any = None, **metadata: Any) -> Switched:
+        """Count who is decided on differently than by the unconstrained model, by group and label.
+
+        Parameters
+        ----------
+        X, y, **metadata : optional
+            People, as for ``fit``; by default those of the fit.
+
+        Returns
+        -------
+        Switched
+            Prints as a table: people, how many of them gain and lose the favourable decision. Of a
+            randomized classifier the numbers are expected ones, over its draw.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from equipoise import DemographicParity, FairClassifier
+        >>> rng = np.random.default_rng(0)
+        >>> A = rng.choice(["F", "M"], 2000)
+        >>> X = np.column_stack([(A == "M") + rng.normal(size=2000), rng.normal(size=2000)])
+        >>> y = (X.sum(axis=1) + rng.normal(size=2000) > 0.5).astype(int)
+        >>> model = FairClassifier(LogisticRegression(), DemographicParity(eps=0.02))
+        >>> switched = model.fit(X, y, sensitive_features=A).switched()
+        >>> [(row.label, row.people) for row in switched.rows if row.group == "F"]
+        [(0, 582.0), (1, 375.0)]
+        >>> people, gained, lost = switched.total()
+        >>> people, gained > 0, lost > 0
+        (2000.0, True, True)
+        """
+        known = self._label_model()
+        if X is None:
+            if (found := self._switched_in_fit()) is None:
+                raise AttributeError("this fit counted none; pass people: switched(X, y, ...).")
+            return found
+        self._check_decides(X)
+        found = switched_of(self._open_new(People(X, y, **metadata)), self._mixture(), known)
+        assert found is not None
+        return found
 
     def explain(self, X: Any, *, key: Any = None) -> Explanation:
         """Say for each row what was decided, by which members, and how without constraints.

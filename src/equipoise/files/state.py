@@ -44,6 +44,7 @@ from equipoise.game.lagrangian import BalancedError, Costs, Lagrangian, PersonCo
 from equipoise.game.least_random import Lottery
 from equipoise.game.mixture import Mixture
 from equipoise.game.rounds import Pool
+from equipoise.game.switched import Switched
 from equipoise.guarantees.needed import Needed
 from equipoise.guarantees.proof import Proof
 from equipoise.metrics.audit import Tally
@@ -81,7 +82,7 @@ _OTHERS = (
     *(ThresholdedClassifier, PluginClassifier, CellProbabilities, ClassProbabilities, CellGroups),
     *(OneAgainstRest, LabelAdapter, LinearCut, Tally, TransformedClassifier, Pipeline),
     *(Evidence, Scope, Lottery, Lagrangian, Mixture, Queries, Refit, Plugin, BestOf, Fingerprint),
-    *(Proof, Needed, UnconstrainedModel, GroupRules),
+    *(Proof, Needed, UnconstrainedModel, GroupRules, Switched),
 )
 #: By the names under which files know them. Renaming a class here is a new format version.
 KINDS: dict[str, type[Any]] = {

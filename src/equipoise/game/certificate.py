@@ -18,6 +18,7 @@ from equipoise.game.feasibility import Conflict
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian, is_met
 from equipoise.game.least_random import Lottery
 from equipoise.game.rounds import Round
+from equipoise.game.switched import Switched
 
 #: A classifier whose selection rates differ by no more than this between cells is called constant.
 _NEARLY = 0.01
@@ -103,10 +104,13 @@ class Certificate(Face):
     n_calls : int
         Calls of the learner.
     by_lot : Lottery or None
-        The share of the people of the fit whom Q decides about by lot, since its members divide on
+        The share of the people measured about whom Q decides by lot, since its members divide on
         them; None where that is not known.
     why_by_lot : str
         Where one rule was asked for (``deterministic=True``) and is not the result, the reason.
+    switched : Switched or None
+        Who is decided on differently than by the unconstrained model, by group and label; None
+        where the learner was not asked for its unconstrained answer.
     evidence : Evidence
         What all of this follows from; see `check`.
     """
@@ -136,6 +140,7 @@ class Certificate(Face):
     n_calls: int = 0
     by_lot: Lottery | None = None
     why_by_lot: str = ""
+    switched: Switched | None = field(default=None, repr=False)
 
     @classmethod
     def of_round(
@@ -284,6 +289,7 @@ class Certificate(Face):
             "scope": self.scope.value,
             "status": self.status.value,
             "gap_closed": bool(self.is_optimal()),
+            "switched": None if self.switched is None else self.switched.total()._asdict(),
             "conflict": [row.sentence() for row in self.conflict],
             "text": str(self),
         }
@@ -329,8 +335,10 @@ class Certificate(Face):
         ]
         if self.by_lot is not None:
             most = "" if self.by_lot.exact else "at most "
-            share = f"{most}{self.by_lot.share:.2%} of the people of the fit"
+            share = f"{most}{self.by_lot.share:.2%} of the people measured"
             found.append(("by lot", share, ""))
+        if self.switched is not None:
+            found.append(("switched", self.switched.sentence(), ""))
         if self.worst_rate is not None:
             low, high = self.worst_rate
             found.append(("worst group", f"{high:.4f}", f"it cannot be below {low:.4f}, {scope}"))
