@@ -22,6 +22,7 @@ from equipoise.metrics.intervals import (
     joint_limits,
     normal_quantile,
 )
+from equipoise.metrics.unknown import share_unknown
 from equipoise.rows.fingerprint import Overlap
 
 
@@ -52,6 +53,8 @@ class Measured(Face):
     unshown : str
         A sentence about the difference that so few people say least about, where its bound is
         smaller than its sampling error; else empty.
+    unknown : float
+        The share of the people who lack a sensitive feature: they are in no group that it makes.
     """
 
     data: str
@@ -62,6 +65,7 @@ class Measured(Face):
     rows: tuple[tuple[Row, Interval], ...] = field(repr=False)
     bound: float | None = None
     unshown: str = ""
+    unknown: float = 0.0
 
     @property
     def met(self) -> bool:
@@ -158,6 +162,12 @@ class ViolationReport(Face):
         # On a frontier, of the largest such bound: smaller ones are no better.
         unshown = {entry.data: entry.unshown for entry in self.measured if entry.unshown}
         notes += [f"{data}: {text}" for data, text in unshown.items()]
+        lacking = {entry.data: entry.unknown for entry in self.measured if entry.unknown}
+        notes += [
+            f"{data}: the group of {share:.1%} of the people is unknown; they count in the error, "
+            "and in no group. group_table(..., missing='ignore') bounds what that may hide."
+            for data, share in lacking.items()
+        ]
         if any(entry.data == "test" for entry in self.measured):
             known = self.overlap or "whether they were learned from is not known"
             notes.append(f"test: {known}.")
@@ -259,7 +269,8 @@ class Meter:
         most, worst = largest(rows)
         people = round(float(tally.cells.count.sum()))
         unshown = self._unshown(moments, high - moments.M @ mu)
-        return Measured(data, people, self._error(tally, level), most, worst, rows, bound, unshown)
+        error, unknown = self._error(tally, level), share_unknown(tally.cells)
+        return Measured(data, people, error, most, worst, rows, bound, unshown, unknown)
 
     def _unshown(self, moments: Moments, reach: Array) -> str:
         """Return a sentence about a bound below the reach of its interval, if there is one."""

@@ -37,6 +37,7 @@ from equipoise.report.groups import (
     group_contents,
     span,
     switched_contents,
+    unknown_remarks,
     with_predictive,
     without_labels,
 )
@@ -242,13 +243,17 @@ class _View:
         }
         for data in self.unlabelled:
             groups[data] = [without_labels(group) for group in groups[data]]
+        told = [*point.remarks, *dict.fromkeys(text for text in absent if text)]
+        if found:
+            last = list(found)[-1]
+            told += unknown_remarks(found[last].audit, groups[last])
         return replace(
             point,
             measured=[*point.measured, *measured],
             groups=groups,
             switched=point.switched
             | self._switched({data: some.switched for data, some in found.items()}),
-            remarks=[*point.remarks, *dict.fromkeys(text for text in absent if text)],
+            remarks=told,
         )
 
 
