@@ -12,7 +12,7 @@ so the reduction works on tables of C cells. It meets the n rows in two places o
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from equipoise.cells.codes import add_up, count_selected, look_up, number_cells
+from equipoise.cells.groups import Group, Mask, combinations, known_in, make_groups
+from equipoise.cells.values import GroupRules
 
 Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 Kind = TypeVar("Kind", bound="CellTable")
 
 
@@ -67,6 +68,8 @@ class CellTable:
         Sum of squared weights in each cell, where all weights sum to one.
     total_weight : float
         The weight of all rows together; their number where all weigh the same.
+    rules : GroupRules
+        How groups were made out of values.
 
     Examples
     --------
@@ -86,6 +89,7 @@ class CellTable:
     count: NDArray
     square: Array
     total_weight: float
+    rules: GroupRules = field(default_factory=GroupRules)
 
     @staticmethod
     def from_sums(
@@ -123,7 +127,7 @@ class CellTable:
 
     def as_kind(self, kind: type[Kind], **more: Any) -> Kind:
         """Return the same cells as another kind of table, which may have fields ``more``."""
-        names = (field.name for field in fields(kind))
+        names = (each.name for each in fields(kind))
         return kind(**{name: getattr(self, name) for name in names if name not in more}, **more)
 
     def table(self) -> CellTable:
@@ -210,36 +214,32 @@ class CellTable:
             feature or by the tuple of several. "margins" are the values of each feature by
             itself, called ``"sex=F"`` when there are several. "both" has all of these, and so
             every row is in several groups. "slices" takes each feature as a yes or no, and the
-            rows that have it as a group of that name.
+            rows that have it as a group of that name. Rows whose value of a feature is not known
+            are in no group that it makes.
         """
+        return {name: group.members for name, group in self._groups(on, how).items()}
+
+    def known(
+        self, on: str | Sequence[str] | None = None, how: str = "intersections"
+    ) -> dict[Hashable, Mask]:
+        """Return for each group the cells of those of whom is known whether they are in it."""
+        return {name: group.known for name, group in self._groups(on, how).items()}
+
+    @property
+    def unknown(self) -> Mask:
+        """The cells of rows of which a sensitive feature is not known."""
+        return ~known_in(list(self.sensitive.values()), self.n_cells)
+
+    def _groups(self, on: str | Sequence[str] | None, how: str) -> dict[Hashable, Group]:
         names = list(self.sensitive) if on is None else [on] if isinstance(on, str) else list(on)
-        if missing := [name for name in names if name not in self.sensitive]:
-            raise ValueError(
-                f"no sensitive feature is called {missing[0]!r}; there are "
-                f"{', '.join(map(repr, self.sensitive))}."
-            )
-        columns = {name: self.sensitive[name] for name in names}
-        if how == "slices":
-            return {name: _slice(name, values) for name, values in columns.items()}
-        if how not in ("intersections", "margins", "both"):
-            raise ValueError(
-                f"groups is {how!r}; expected 'intersections', 'margins', 'both' or 'slices'."
-            )
-        intersections = _masks(list(columns.values()), self.n_cells)
-        if how == "intersections" or len(columns) == 1:
-            return intersections
-        margins: dict[Hashable, Mask] = {
-            f"{name}={value}": mask
-            for name, values in columns.items()
-            for value, mask in _masks([values], self.n_cells).items()
-        }
-        return margins if how == "margins" else margins | intersections
+        return make_groups(self.sensitive, names, how, self.n_cells)
 
     def strata(self) -> dict[Hashable, Mask]:
         """Return the strata of the control features; without any, one stratum called None."""
         if not self.control:
             return {None: np.ones(self.n_cells, dtype=bool)}
-        return _masks(list(self.control.values()), self.n_cells)
+        found = combinations(list(self.control.values()), self.n_cells)
+        return {name: stratum.members for name, stratum in found.items()}
 
 
 def _no_utility(g: Array | str) -> Array:
@@ -250,24 +250,6 @@ def _no_utility(g: Array | str) -> Array:
             f"values under prediction 0 and 1: fit(..., utilities=...) with {g}_0 and {g}_1."
         )
     return g
-
-
-def _masks(columns: list[NDArray], n_cells: int) -> dict[Hashable, Mask]:
-    keys = list(columns[0]) if len(columns) == 1 else list(zip(*columns, strict=True))
-    masks: dict[Hashable, Mask] = {}
-    for cell, key in enumerate(keys):
-        masks.setdefault(key, np.zeros(n_cells, dtype=bool))[cell] = True
-    return masks
-
-
-def _slice(name: str, values: NDArray) -> Mask:
-    if not set(values.tolist()) <= {0, 1}:
-        shown = ", ".join(map(repr, sorted(set(map(str, values.tolist())))[:4]))
-        raise ValueError(
-            f"groups='slices' takes every sensitive feature as yes or no, but {name!r} has the "
-            f"values {shown}; expected True and False (or 1 and 0)."
-        )
-    return values.astype(bool)
 
 
 class _LabelCache(dict[bytes, NDArray[np.int64]]):

@@ -168,6 +168,9 @@ class Row(NamedTuple):
         says_more = self.limit and self.bound is not None
         return f"{self}{self.limit} {self.bound:.6g}" if says_more else str(self)
 
+    def _shown(self) -> dict[str, str]:
+        return {"constraint": self.sentence()}
+
 
 @dataclass(frozen=True, eq=False)
 class Moments:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.cells.table import Array, CellTable
+from equipoise.cells.values import GroupRules
 from equipoise.constraints.base import Constraint
 from equipoise.estimators.base import Reduction
 from equipoise.estimators.frontier_point import FrontierPoint, games_of, point_of, with_eps
@@ -18,6 +19,7 @@ from equipoise.estimators.randomized import FitResult, RandomizedClassifier
 from equipoise.estimators.reductions import FairClassifier
 from equipoise.estimators.results import result_of, warn
 from equipoise.estimators.switched import switched_of
+from equipoise.faces import Records
 from equipoise.game.certificate import Certificate, Scope
 from equipoise.game.column_generation import Queries, over_pool
 from equipoise.game.lagrangian import Lagrangian
@@ -45,13 +47,20 @@ class PoolReduction(Reduction):
     nu_: float
     n_iter_: int
     n_calls_: int
-    points_: list[FrontierPoint]
+    points_: Records[FrontierPoint]
     unconstrained_: FrontierPoint
     _queries: Queries | None
     _free: int
     _unconstrained: Any
     _salt: int
     _scope: Scope
+
+    @property
+    def _group_rules(self) -> GroupRules:
+        return self.cells_.rules
+
+    def _deciding(self) -> Sequence[Any]:
+        return self.pool_.classifiers
 
     def _trace(self, bounds: Iterable[float]) -> None:
         self.points_ = self._points([float(eps) for eps in bounds])
@@ -63,13 +72,13 @@ class PoolReduction(Reduction):
         largest = self.lagrangian_.with_bound(0.0)
         self.unconstrained_ = point_of(np.inf, free, largest, certificate)
 
-    def _points(self, bounds: list[float]) -> list[FrontierPoint]:
+    def _points(self, bounds: list[float]) -> Records[FrontierPoint]:
         games = games_of(self.constraint, self.lagrangian_, bounds)
         found = [found for _, found in self._solved(games)]
-        return [
+        return Records(
             point_of(eps, found, game, self._certificate(found, game))
             for eps, found, game in zip(bounds, found, games, strict=True)
-        ]
+        )
 
     def _solved(self, games: list[Lagrangian]) -> list[tuple[Round, Round]]:
         """Return the best mixture of the pool and the least random one, for each game."""

@@ -278,7 +278,7 @@ def _halves(
                 {name: values[code] for name, values in cells.sensitive.items()},
                 {name: values[code] for name, values in cells.control.items()} or None,
                 None if cells.weight is None else cells.weight[rows],
-            )
+            ).by(cells.rules)
         )
     return (first, second), parts
 

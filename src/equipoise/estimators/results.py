@@ -11,6 +11,7 @@ from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 
 from equipoise.cells.table import Array, CellTable, Mask
+from equipoise.constraints.distribution import DistributionParity
 from equipoise.estimators.base import Problem, fingerprint_of
 from equipoise.estimators.frontier_point import FrontierPoint
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
@@ -32,6 +33,9 @@ from equipoise.metrics.audit import Tally
 from equipoise.oracles.agreement import check_shares
 from equipoise.oracles.trainers import is_constant
 from equipoise.rows.hashing import salt_of
+
+#: Below this share of people selected, shares of those selected say next to nothing.
+FEW_SELECTED = 0.01
 
 
 def with_least_random(problem: Problem, found: Round) -> Round:
@@ -201,7 +205,18 @@ def remarks(lagrangian: Lagrangian, cells: CellTable, s: Array) -> list[Remark]:
                 "one label is rare, weigh its errors more (objective=Costs(...)), or use weights.",
             )
         )
-    alone = [name for name, values in cells.sensitive.items() if len(set(values.tolist())) == 1]
+    elif selected < FEW_SELECTED and any(
+        row.constraint == DistributionParity.name for row in lagrangian.rows
+    ):
+        found.append(
+            (
+                ConstantDecisionWarning,
+                f"it selects {selected:.2%} of the people: {DistributionParity.name} is about "
+                "those selected, and asks next to nothing of so few. Add a floor: constraint & "
+                "SelectionRate(at_least=...).",
+            )
+        )
+    alone = [name for name in cells.sensitive if len(cells.groups(name)) == 1]
     if alone:
         named = ", ".join(map(repr, alone))
         found.append(

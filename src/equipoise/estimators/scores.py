@@ -161,11 +161,11 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
     classes_: NDArray
     unconstrained_: UnconstrainedModel | None
 
-    def _check_decides(self, X: Any) -> None:
-        """Raise unless this is fitted, proven where it was to be, and X has its features."""
+    def _decidable(self, X: Any) -> Any:
+        """Return X with the features of the fit; raise unless this may decide."""
         check_is_fitted(self)
         check_proven(self)
-        self._check_features(X)
+        return self._with_features(X)
 
     def _mixture(self) -> Any:
         """Return what decides."""
@@ -196,7 +196,7 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
             Where the learner gives no probabilities, or costs within a label have distorted them.
         """
         check_is_fitted(self)
-        self._check_features(X)
+        X = self._with_features(X)
         return engine_for(X).answer(self._label_model().predict_proba, X, columns=2)
 
     @available_if(_gives_order)
@@ -210,7 +210,7 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
         makes. A learner without probabilities is asked for its own scores instead, brought into
         the range from 0 to 1.
         """
-        self._check_decides(X)
+        X = self._decidable(X)
         engine = engine_for(X)
         rank = engine.answer(self._label_model().order, X)
         selected = engine.predict(self._mixture(), X, key=key) == self.classes_[1]
@@ -227,7 +227,7 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
         ``decision_function``, or its probability. A member without scores counts 1 for each
         person whom it selects, and -1 for the others.
         """
-        self._check_decides(X)
+        X = self._decidable(X)
         mixture = self._mixture()
         return engine_for(X).answer(lambda rows: _mean_margin(mixture, rows), X)
 
@@ -294,7 +294,7 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
         >>> bool((again.selected == chosen.selected).all())
         True
         """
-        self._check_decides(X)
+        X = self._decidable(X)
         if order not in ("hash", "chance"):
             raise ValueError(f"order is {order!r}; expected 'hash' or 'chance'.")
         return select(
@@ -306,6 +306,7 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
             random_state=random_state,
             u=u,
             score=self._label_model().order if order == "chance" else None,
+            rules=self._group_rules,
         )
 
     def _switched_in_fit(self) -> Switched | None:
@@ -347,8 +348,8 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
             if (found := self._switched_in_fit()) is None:
                 raise AttributeError("this fit counted none; pass people: switched(X, y, ...).")
             return found
-        self._check_decides(X)
-        found = switched_of(self._open_new(People(X, y, **metadata)), self._mixture(), known)
+        people = People(self._decidable(X), y, **metadata)
+        found = switched_of(self._open_new(people), self._mixture(), known)
         assert found is not None
         return found
 
@@ -367,7 +368,7 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
         Explanation
             Prints as sentences; ``to_pandas()`` is a table.
         """
-        self._check_decides(X)
+        X = self._decidable(X)
         return explain(self._mixture(), X, self.unconstrained_, key=key)
 
 

@@ -97,6 +97,12 @@ class Costs:
                     f"{name} has no cost for the group {group!r}. Add it, or an entry 'else'."
                 )
             by_cell[members] = cost[group] if group in cost else cost["else"]
+        in_no_group = ~np.logical_or.reduce(list(groups.values()))
+        if in_no_group.any() and "else" not in cost:
+            raise ValueError(
+                f"{name} has no cost for people whose group is unknown. Add an entry 'else'."
+            )
+        by_cell[in_no_group] = cost.get("else", 0.0)
         return by_cell
 
 
@@ -108,7 +114,8 @@ class BalancedError:
     ----------
     over : {"label", "group", "both"}, default="label"
         Average the error rates of the two labels, which is (FPR + FNR) / 2; of the groups, so that
-        a small group counts as much as a large one; or of each label in each group.
+        a small group counts as much as a large one; or of each label in each group. By group,
+        errors on people whose group is unknown count nothing.
     on : str or sequence of str, optional
         The sensitive features that make the groups; all of them by default.
 

@@ -246,9 +246,9 @@ class AuditContents:
     between: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ReportContents:
-    """All that a report page shows.
+    """All that a report page shows; in a notebook, the page itself.
 
     Attributes
     ----------
@@ -305,6 +305,14 @@ class ReportContents:
     seed: int | None = None
     suppress_below: int = SUPPRESS_BELOW
     notes: list[str] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        return f"<ReportContents: {self.title}>"
+
+    def _repr_html_(self) -> str:
+        from equipoise.report.page import inline
+
+        return inline(self)
 
     @property
     def all_points(self) -> list[PointContents]:

@@ -51,6 +51,7 @@ def on_frontier(
     """Yield what each mixture of a frontier's pool does to people."""
     pool, engine, classes = frontier.pool_.classifiers, engine_for(people.X), frontier.classes_
     (free,) = frontier.unconstrained_.mixture.indices
+    people = people.by(frontier.cells_.rules)
     if engine.is_local:
         yield from _on_rows(people, pool, mixtures, classes, free)
         return
@@ -69,6 +70,7 @@ def on_frontier(
 def on_model(model: FairClassifier, people: People) -> Iterator[Evaluation]:
     """Yield what a model does to people, and then what its unconstrained model does, if known."""
     mixed, free, engine = model.classifier_, model.unconstrained_, engine_for(people.X)
+    people = people.by(next(iter(model.tallies_.values())).cells.rules)
     alone = [] if free is None else [RandomizedClassifier([free.classifier], [1.0], free.classes_)]
     if engine.is_local:
         classifiers = [*mixed.members, *(one.members[0] for one in alone)]

@@ -14,9 +14,8 @@ from equipoise.constraints.groups import group_name
 from equipoise.constraints.rates import SELECTION
 from equipoise.game.switched import Switched, SwitchedRow
 from equipoise.metrics import GroupTable
-from equipoise.metrics.audit import Audit
+from equipoise.metrics.audit import Audit, group_rows
 from equipoise.metrics.predictive import predictive_values
-from equipoise.metrics.table import group_rows
 from equipoise.report.contents import (
     PREDICTIVE_RATES,
     RATES,
@@ -56,7 +55,7 @@ def largest_groups(groups: Sequence[Counted], most: int) -> list[Counted]:
 
 def with_predictive(audit: Audit, level: float) -> GroupTable:
     """Return the table of an audit with predictive values too."""
-    table = GroupTable.from_audit(audit, level=level)
+    table = GroupTable.from_audit(audit, level=level, stratified=False)
     masks = np.array([mask for _, _, mask in group_rows(audit, "both")])
     columns = dict(table.columns)
     for name, ends in predictive_values(audit, masks, level).items():

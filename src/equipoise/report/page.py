@@ -7,6 +7,7 @@ from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from html import escape
 from pathlib import Path
 
 from equipoise.atomic_files import new_file
@@ -71,6 +72,15 @@ def render(contents: ReportContents) -> bytes:
         if len(page) < MOST_BYTES:
             break
     return page
+
+
+def inline(contents: ReportContents) -> str:
+    """Return the page as a frame inside of another one, to whose contents it has no access."""
+    page, title = render(contents).decode(), escape(contents.title)
+    return (
+        f'<iframe title="{title}" srcdoc="{escape(page)}" sandbox="allow-scripts allow-downloads" '
+        'style="width:100%;height:48em;border:0"></iframe>'
+    )
 
 
 @dataclass(frozen=True)
