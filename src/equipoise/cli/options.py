@@ -72,6 +72,16 @@ class Format:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Application(Format):
+    """How a model file is applied to a table, and how results are written."""
+
+    eps: FrontierEps = None
+    trust: Trust = None
+    force: Force = False
+    machine: Json = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class LabelledTable(Format):
     """A table, and which of its columns are label, groups and weights."""
 

@@ -53,7 +53,7 @@ class Event(NamedTuple):
 def event_mask(condition: Condition, cells: CellTable, known: CellTable | None = None) -> Mask:
     """Return the cells that meet a condition; see `Constraint.from_moments`.
 
-    Values that only the people of the fit have, whose table is ``known``, may be named as well.
+    Values that only the people learned from have, whose table is ``known``, may be named as well.
     """
     columns = {"label": cells.label, **cells.control, **cells.sensitive}
     if condition is None:

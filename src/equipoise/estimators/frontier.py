@@ -88,7 +88,7 @@ class Frontier(PoolReduction):
         Shares of all classifiers on "training" data and, where moments were measured so, "out of
         fold": arrays of shape (P, C).
     disagreement_ : array of shape (P, P)
-        The share of the people of the fit on whom each two classifiers decide differently.
+        The share of the people measured on whom each two classifiers decide differently.
     switches_ : array of shape (P, 2, C)
         How many people of the fit each classifier selects and the unconstrained one does not, and
         the reverse, cell by cell.

@@ -104,7 +104,7 @@ class Certificate(Face):
     n_calls : int
         Calls of the learner.
     by_lot : Lottery or None
-        The share of the people of the fit whom Q decides about by lot, since its members divide on
+        The share of the people measured about whom Q decides by lot, since its members divide on
         them; None where that is not known.
     why_by_lot : str
         Where one rule was asked for (``deterministic=True``) and is not the result, the reason.
@@ -334,7 +334,7 @@ class Certificate(Face):
         ]
         if self.by_lot is not None:
             most = "" if self.by_lot.exact else "at most "
-            share = f"{most}{self.by_lot.share:.2%} of the people of the fit"
+            share = f"{most}{self.by_lot.share:.2%} of the people measured"
             found.append(("by lot", share, ""))
         if self.switched is not None:
             found.append(("switched", self.switched.sentence(), "against the unconstrained model"))

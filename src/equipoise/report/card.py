@@ -165,7 +165,7 @@ def _results(point: PointContents) -> list[CardSection]:
         told += f"; lower value {decimal(lower)}, {scope} ({point.proof})"
     if (by_lot := point.certificate.get("by_lot")) is not None:
         most = "" if point.certificate.get("by_lot_exact") else "at most "
-        told += f". Decided by lot: {most}{by_lot:.2%} of the people of the fit"
+        told += f". Decided by lot: {most}{by_lot:.2%} of the people measured"
     header = ["data", "people", "error", "excess over the bound", "bound"]
     rows = [
         [

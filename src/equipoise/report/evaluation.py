@@ -50,6 +50,7 @@ def on_frontier(
 ) -> Iterator[Evaluation]:
     """Yield what each mixture of a frontier's pool does to people."""
     pool, engine, classes = frontier.pool_.classifiers, engine_for(people.X), frontier.classes_
+    people = people.by(frontier.cells_.rules)
     (free,) = frontier.unconstrained_.mixture.indices
     people = people.by(frontier.cells_.rules)
     if engine.is_local:

@@ -38,12 +38,8 @@ def select(
     seed: Annotated[
         int | None, opt.option("Draw the number afresh; by default these people have one.")
     ] = None,
-    eps: opt.FrontierEps = None,
     *,
-    format: opt.Format,
-    trust: opt.Trust = None,
-    force: opt.Force = False,
-    machine: opt.Json = False,
+    how: opt.Application,
 ) -> None:
     """Select exactly k people of a table.
 
@@ -59,10 +55,10 @@ def select(
     terminal = Terminal.current()
     if sensitive and without_groups:
         raise ValueError("--sensitive names groups and --without-groups asks for none; drop one.")
-    check_outputs(output, force=force)
-    opened = open_classifier(model, eps, trust)
+    check_outputs(output, force=how.force)
+    opened = open_classifier(model, how.eps, how.trust)
     groups = [] if without_groups else list(sensitive or opened.columns.sensitive)
-    table = _read(opened, data, groups, id_column, format)
+    table = _read(opened, data, groups, id_column, how)
     key = None if id_column is None else keys_of(table.column(id_column), id_column, 0)
     found = opened.model.select(
         table.select(list(opened.columns.features)),
@@ -78,7 +74,7 @@ def select(
     columns: dict[str, Any] = {} if id_column is None else {id_column: key}
     columns["decision"] = np.array(opened.columns.labels, dtype=object)[found.selected.astype(int)]
     columns["probability"] = found.probabilities
-    with TableWriter(output, overwrite=force) as writer:
+    with TableWriter(output, overwrite=how.force) as writer:
         writer.write(columns)
     terminal.say(str(found))
     terminal.say(f"Written: {output} ({len(found.selected):,} rows)")
@@ -88,7 +84,7 @@ def select(
 
 
 def _read(
-    opened: ModelFile, data: Path, groups: list[str], id_column: str | None, format: opt.Format
+    opened: ModelFile, data: Path, groups: list[str], id_column: str | None, how: opt.Format
 ) -> Any:
     """Return all people of a table, with the columns that are needed."""
     import pyarrow as pa
@@ -96,7 +92,7 @@ def _read(
     from equipoise.cli.tables.files import column_names, read_batches
     from equipoise.cli.tables.request import check_columns
 
-    columns, dialect = opened.columns, format.dialect()
+    columns, dialect = opened.columns, how.dialect()
     wanted: dict[str, Kind] = dict(columns.features)
     for name in (*groups, *([] if id_column is None else [id_column])):
         wanted.setdefault(name, "number" if name in columns.bins else "category")
