@@ -359,8 +359,8 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
             if (found := self._switched_in_fit()) is None:
                 raise AttributeError("this fit counted none; pass people: switched(X, y, ...).")
             return found
-        X = self._decidable(X)
-        found = switched_of(self._open_new(People(X, y, **metadata)), self._mixture(), known)
+        people = People(self._decidable(X), y, **metadata)
+        found = switched_of(self._open_new(people), self._mixture(), known)
         assert found is not None
         return found
 

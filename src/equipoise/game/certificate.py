@@ -109,8 +109,7 @@ class Certificate(Face):
     why_by_lot : str
         Where one rule was asked for (``deterministic=True``) and is not the result, the reason.
     switched : Switched or None
-        Who is decided on differently than by the unconstrained model, by group and label; None
-        where the learner was not asked for its unconstrained answer.
+        Who is decided on differently than by the unconstrained model; None if that is not known.
     evidence : Evidence
         What all of this follows from; see `check`.
     """
@@ -330,7 +329,7 @@ class Certificate(Face):
             share = f"{most}{self.by_lot.share:.2%} of the people measured"
             found.append(("by lot", share, ""))
         if self.switched is not None:
-            found.append(("switched", self.switched.sentence(), ""))
+            found.append(("switched", self.switched.sentence(), "against the unconstrained model"))
         if self.worst_rate is not None:
             low, high = self.worst_rate
             found.append(("worst group", f"{high:.4f}", f"it cannot be below {low:.4f}, {scope}"))

@@ -214,6 +214,11 @@ def stratified_rows(audit: Audit, groups: str) -> Iterator[tuple[Hashable, str, 
             yield _plain(stratum), feature, group, mask & inside
 
 
+def unstratified_rows(audit: Audit, groups: str) -> Iterator[tuple[None, str, Hashable, Mask]]:
+    """Yield the same of all strata together."""
+    return ((None, *row) for row in group_rows(audit, groups))
+
+
 def group_rows(audit: Audit, groups: str) -> Iterator[tuple[str, Hashable, Mask]]:
     """Yield the feature, the group and the cells of each row of a table, all known first."""
     if groups not in ("intersections", "margins", "both"):

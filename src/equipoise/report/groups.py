@@ -58,7 +58,7 @@ def largest_groups(groups: Sequence[Counted], most: int) -> list[Counted]:
 
 def with_predictive(audit: Audit, level: float) -> GroupTable:
     """Return the table of an audit with predictive values too."""
-    table = GroupTable.from_audit(audit, level=level)
+    table = GroupTable.from_audit(audit, level=level, stratified=False)
     masks = np.array([mask for _, _, mask in group_rows(audit, "both")])
     columns = dict(table.columns)
     for name, ends in predictive_values(audit, masks, level).items():
