@@ -3,6 +3,7 @@
 UserWarning
 └── EquipoiseWarning
     ├── SmallGroupWarning    a group is too small to be constrained by itself
+    ├── ManyGroupsWarning    there are so many groups that some of them can hardly be meant
     ├── EmptyCellWarning     nobody is in a group or cell, so a constraint on it was left out
     ├── InfeasibleWarning    no classifier that the learner can find meets the constraints
     ├── CheckpointWarning    a file of a checkpoint is damaged or another fit's, and was not used
@@ -41,6 +42,10 @@ class SmallGroupWarning(EquipoiseWarning):
     """A group has fewer examples than asked for, and was merged with others or left out."""
 
 
+class ManyGroupsWarning(EquipoiseWarning):
+    """A constraint compares so many groups that a number was perhaps not put into bins."""
+
+
 class InfeasibleWarning(EquipoiseWarning):
     """The constraints cannot be met with this learner; the least relaxation was used instead."""
 
@@ -71,6 +76,10 @@ class LotteryWarning(EquipoiseWarning):
 
 class NotProvenWarning(EquipoiseWarning):
     """The bounds were put to the proof and are not proven for people who were not seen."""
+
+
+class RegardlessWarning(EquipoiseWarning):
+    """A proof needed decisions that are made by lot, regardless of who it is: too few people."""
 
 
 class ReusedPeopleWarning(EquipoiseWarning):

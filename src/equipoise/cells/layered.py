@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
+from equipoise.cells.codes import count_selected
 from equipoise.cells.table import (
     Array,
     Cells,
@@ -158,6 +159,14 @@ least, most
         h = np.asarray(h)
         return np.concatenate([_into_cells(self, self.place, f * h) for f in self.factors])
 
+    def sums(self, decided: Iterable[ArrayLike]) -> Array:
+        """Return s(h) of several classifiers, of shape (P, layers x C)."""
+        return np.array([self.sum(h) for h in decided])
+
+    def row_weights(self) -> Array:
+        """Return the share of the total weight that each row has in the error."""
+        return self.factors[self.layers.index("error")]
+
     def spread(self, table: ArrayLike) -> NDArray:
         """Return the entry of its cell for every row, or the mean of its cells, as it belongs."""
         table = np.asarray(table)
@@ -206,16 +215,19 @@ def row_gains(cells: AnyCells, costs: Array) -> Array:
     """
     if isinstance(cells, LayeredCells):
         return cells.signed_costs(costs)
-    return cells.spread(costs) * row_weights(cells)
+    return cells.spread(costs) * cells.row_weights()
 
 
-def row_weights(cells: AnyCells) -> Array:
-    """Return the share of the total weight that each row has in the error."""
-    if isinstance(cells, LayeredCells):
-        return cells.factors[cells.layers.index("error")]
-    if cells.weight is None:
-        return np.full(cells.n_examples, 1.0 / cells.n_examples)
-    return cells.weight / cells.total_weight
+def count_rows(cells: AnyCells, selected: NDArray[np.bool_]) -> Array:
+    """Return how many rows of each cell are selected, whatever they weigh; expected where soft.
+
+    >>> cells = Cells.from_columns([0, 1, 1], {"sex": ["F", "F", "M"]}, weight=[1.0, 1.0, 2.0])
+    >>> count_rows(cells, np.array([False, True, True])).tolist()
+    [0.0, 1.0, 1.0]
+    """
+    if cells.code is None:
+        return cells.place @ selected.astype(float)
+    return count_selected(cells.code, cells.n_cells, selected)
 
 
 def layered(

@@ -12,6 +12,7 @@ from equipoise.engines.dask.engine import DaskEngine
 from equipoise.engines.memory import DiskEngine, MemoryEngine
 from equipoise.game.rounds import Oracle
 from equipoise.metrics.audit import Tally
+from equipoise.oracles.agreement import Agreement
 from equipoise.rows.fingerprint import Hashed
 from equipoise.rows.people import People
 
@@ -50,6 +51,10 @@ class Engine(Protocol):
     @staticmethod
     def example(X: Any) -> Any:
         """Return a table with the columns of X, of any rows or none, to check features by."""
+
+    @staticmethod
+    def halves(people: People) -> tuple[People, People]:
+        """Return people in two halves, dealt by lot with a fixed seed."""
 
     @staticmethod
     def hashed(people: People, classes: NDArray) -> Hashed:
@@ -93,12 +98,23 @@ class Engine(Protocol):
     def shares(self, classifiers: Sequence[Any]) -> Array:
         """Return the selected share of each cell for every classifier, of shape (P, C)."""
 
-    def disagreement(self, classifiers: Sequence[Any]) -> Array:
-        """Return the share of the rows on which each two decide differently, of shape (P, P)."""
+    def compare(self, classifiers: Sequence[Any]) -> Agreement:
+        """Return the selected shares of classifiers, and on which share of rows each two differ.
+
+        The rows are met once.
+        """
         ...
 
     def divided(self, classifiers: Sequence[Any], mixtures: Sequence[NDArray]) -> Array:
         """Return for each mixture, numbers of classifiers, the share that its members divide on."""
+        ...
+
+    def switches(self, classifiers: Sequence[Any], reference: Any) -> Array:
+        """Return how many rows of each cell switch from the reference to each classifier.
+
+        The shape is (P, 2, C): rows that only the classifier selects, and that only the reference
+        does. They are counted, whatever they weigh.
+        """
         ...
 
     def tally(self, mixture: Any) -> Tally:

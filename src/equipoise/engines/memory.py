@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -11,20 +12,20 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from equipoise.cells.layered import AnyCells, row_weights
+from equipoise.cells.layered import AnyCells, count_rows
 from equipoise.cells.table import Array
 from equipoise.game.rounds import Oracle
 from equipoise.metrics.audit import Tally
-from equipoise.oracles.agreement import disagreement, divided
+from equipoise.oracles.agreement import Agreement, agreement, divided, switches
 from equipoise.oracles.candidates import candidate_oracle
-from equipoise.oracles.cross_fit import CrossFittedOracle
+from equipoise.oracles.cross_fit import CrossFittedOracle, make_folds
 from equipoise.oracles.decisions import decisions
 from equipoise.oracles.plugin import PluginOracle
 from equipoise.oracles.refit import RefitOracle
 from equipoise.rows.fingerprint import LocalHashes, hash_people
 from equipoise.rows.hashing import hash_uniform
 from equipoise.rows.people import People
-from equipoise.rows.tables import batches, describe_columns
+from equipoise.rows.tables import batches, describe_columns, take_rows
 
 
 @dataclass(eq=False)
@@ -49,6 +50,24 @@ class MemoryEngine:
     def example(X: Any) -> Any:
         """Return a table with the columns of X: X itself."""
         return X
+
+    @staticmethod
+    def halves(people: People) -> tuple[People, People]:
+        """Return people in two halves, dealt evenly from every cell."""
+        cells, classes = people.read_plain()
+        (_, first), (_, second) = make_folds(cells, 2)
+
+        def half(rows: NDArray[np.intp]) -> People:
+            code = cells.code[rows]
+            return People(
+                take_rows(people.X, rows),
+                classes[cells.label[code]],
+                {name: values[code] for name, values in cells.sensitive.items()},
+                {name: values[code] for name, values in cells.control.items()} or None,
+                None if cells.weight is None else cells.weight[rows],
+            ).by(cells.rules)
+
+        return half(first), half(second)
 
     @staticmethod
     def hashed(people: People, classes: NDArray) -> LocalHashes:
@@ -97,15 +116,19 @@ class MemoryEngine:
 
     def shares(self, classifiers: Sequence[Any]) -> Array:
         """Return the selected share of each cell for every classifier, of shape (P, C)."""
-        return np.array([self.cells.sum(h) for h in decisions(classifiers, self.X)])
+        return self.cells.sums(decisions(classifiers, self.X))
 
-    def disagreement(self, classifiers: Sequence[Any]) -> Array:
-        """Return the share of the rows on which each two decide differently, of shape (P, P)."""
-        return disagreement(classifiers, self.X, row_weights(self.cells))
+    def compare(self, classifiers: Sequence[Any]) -> Agreement:
+        """Return the selected shares of classifiers, and on which share each two differ."""
+        return agreement(classifiers, self.X, self.cells.row_weights(), self.cells.sums)
 
     def divided(self, classifiers: Sequence[Any], mixtures: Sequence[NDArray]) -> Array:
         """Return for each mixture, numbers of classifiers, the share that its members divide on."""
-        return divided(classifiers, self.X, row_weights(self.cells), mixtures)
+        return divided(classifiers, self.X, self.cells.row_weights(), mixtures)
+
+    def switches(self, classifiers: Sequence[Any], reference: Any) -> Array:
+        """Return how many rows of each cell switch from the reference to each classifier."""
+        return switches(classifiers, reference, self.X, partial(count_rows, self.cells))
 
     def tally(self, mixture: Any) -> Tally:
         """Return how often a randomized classifier selects, summed by cell."""

@@ -21,6 +21,7 @@ from equipoise.constraints.base import Constraint
 from equipoise.engines import engine_for
 from equipoise.estimators.base import read_nu
 from equipoise.estimators.frontier_point import games_of, read_bounds
+from equipoise.faces import Columns, Face
 from equipoise.game.column_generation import Queries, many_bounds, over_pool
 from equipoise.game.lagrangian import Lagrangian, Loss, Objective
 from equipoise.game.rounds import Limits, Oracle, Pool, Response, run
@@ -33,7 +34,7 @@ _MOST_ROUNDS = 1000
 
 
 @dataclass(frozen=True)
-class PriceOfBlindness:
+class PriceOfBlindness(Face):
     """Errors of blind and aware classifiers within the same bounds; printed, it is a table.
 
     Attributes
@@ -52,9 +53,14 @@ class PriceOfBlindness:
         """Error that looking at the group would save, bound by bound."""
         return self.blind - self.aware
 
+    def _columns(self) -> Columns:
+        names = ("bound", "blind", "aware", "price")
+        arrays = (self.bounds, self.blind, self.aware, self.price)
+        return dict(zip(names, arrays, strict=True))
+
     def __str__(self) -> str:
         lines = ["bound   blind   aware   price"]
-        rows = zip(self.bounds, self.blind, self.aware, self.price, strict=True)
+        rows = zip(*self._columns().values(), strict=True)
         lines += ["  ".join(f"{number + 0.0:.4f}" for number in row) for row in rows]
         return "\n".join(lines)
 
@@ -104,7 +110,7 @@ def price_of_blindness(
     people = People(X, y, sensitive_features, control_features, sample_weight)
     engine = engine_for(X).open(people, estimator=estimator)
     Plugin(cv=cv).check(estimator, weighted=sample_weight is not None)
-    traced, gap = read_bounds(bounds), read_nu(nu, engine.cells)
+    traced, gap = read_bounds(bounds), read_nu(nu, engine.cells.n_effective)
     stated = Lagrangian.from_moments(constraint.moments(engine.cells), engine.cells, objective)
     games = games_of(constraint, stated, traced)
     blind = engine.plugin(estimator, cv, aware=False)

@@ -17,6 +17,7 @@ from equipoise.estimators.monitor_state import read_state, write_state
 from equipoise.estimators.randomized import RandomizedReduction
 from equipoise.estimators.strata import RowStrata
 from equipoise.exceptions import MonitorStateError, RepeatedBatchWarning
+from equipoise.faces import Columns, Face, Records, columns_of, paragraph, table
 from equipoise.guarantees.e_process import EProcess
 from equipoise.rows.validation import read_target, to_array
 
@@ -50,18 +51,22 @@ class MonitoredDay(NamedTuple):
 
     @property
     def e_value(self) -> float:
-        """The mean of the e-values of all rows after this day."""
+        """The weighted mean of the e-values of all rows after this day."""
         return _told(self.log_e_value)
 
+    def _shown(self) -> dict[str, Any]:
+        return {"people": self.people, "e_value": self.e_value, "most_evidence": self.row}
 
-class Monitor:
+
+class Monitor(Face):
     """Watches whether a model keeps its bounds; it may be looked at after every day.
 
     `certify` or a test repeated every day finds an excess sooner or later where there is none.
     Here the chance of an alarm, on whatever day, is at most ``delta`` while all bounds hold,
     however rates move within them. Every bound has an *e-value*, which starts at 1 and is the
-    capital of somebody who bets against it (`equipoise.guarantees.e_process`). Their mean is
-    ``e_value_``, and the alarm is raised once it reaches ``1 / delta``.
+    capital of somebody who bets against it (`equipoise.guarantees.e_process`). Their mean, in
+    which bounds that the fit came near to weigh more, is ``e_value_``, and the alarm is raised once
+    it reaches ``1 / delta``.
 
     Parameters
     ----------
@@ -141,7 +146,7 @@ class Monitor:
                 "the groups of the fit, such as one group alone."
             )
         self._process = self._new_process()
-        self.history_: list[MonitoredDay] = []
+        self.history_: Records[MonitoredDay] = Records()
         self.alarm_day_: int | None = None
         self.alarm_row = ""
 
@@ -165,13 +170,13 @@ class Monitor:
 
     @property
     def e_value_(self) -> float:
-        """The mean of the e-values of all rows."""
+        """The weighted mean of the e-values of all rows."""
         return _told(float(self._process.log_value()))
 
     @property
-    def rows_(self) -> list[MonitoredRow]:
+    def rows_(self) -> Records[MonitoredRow]:
         """Every bound, with the evidence against it."""
-        found, process, strata = [], self._process, self._strata
+        found, process, strata = Records[MonitoredRow](), self._process, self._strata
         for k, log_value in enumerate(process.log_values()):
             used = process.a[k] != 0
             people, value = process.people[k, used], None
@@ -249,7 +254,9 @@ class Monitor:
         if y is not None and self.needs_labels:
             label = two_valued(read_target(y, n), n, "y", self.model.classes_)
         known = self._strata.cells
-        groups = read_like(sensitive, known.sensitive, n, "sensitive_features", "group")
+        groups = read_like(
+            sensitive, known.sensitive, n, "sensitive_features", "group", known.rules
+        )
         strata = read_like(control, known.control, n, "control_features", "stratum")
         return Cells.from_columns(label.astype(np.int8), groups, strata)
 
@@ -281,6 +288,12 @@ class Monitor:
     def __repr__(self) -> str:
         return f"<Monitor: {'alarm' if self.alarm_ else 'no alarm'}, {len(self.history_)} days>"
 
+    def _columns(self) -> Columns:
+        return columns_of(self.rows_)
+
+    def _repr_html_(self) -> str:
+        return paragraph(str(self)) + table(self._columns())
+
     def save(self, path: str | Path) -> None:
         """Write the state to a file, small and without rows; see `load`.
 
@@ -291,8 +304,8 @@ class Monitor:
         rows = [
             {
                 "row": row.sentence(),
-                "bets": int(process.bets[k]),
-                "log_capital": process.log_capital[k].tolist() if process.bets[k] else None,
+                "information": float(process.information[k]),
+                "log_capital": process.log_capital[k].tolist() if process.information[k] else None,
                 "people": process.people[k].tolist(),
                 "successes": process.successes[k].tolist(),
             }
@@ -327,12 +340,12 @@ class Monitor:
                 "that it was made with, or start a new monitor."
             )
         process, rows = monitor._process, state["rows"]
-        process.bets = np.array([row["bets"] for row in rows], dtype=float)
+        process.information = np.array([row["information"] for row in rows], dtype=float)
         for k, row in enumerate(rows):
-            if row["bets"]:
+            if row["information"]:
                 process.log_capital[k] = row["log_capital"]
             process.people[k], process.successes[k] = row["people"], row["successes"]
-        monitor.history_ = [MonitoredDay(*day) for day in state["days"]]
+        monitor.history_ = Records(MonitoredDay(*day) for day in state["days"])
         monitor.alarm_day_, monitor.alarm_row = state["alarm"]
         return monitor
 

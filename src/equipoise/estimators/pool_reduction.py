@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,20 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.cells.table import Array, CellTable
+from equipoise.cells.values import GroupRules
 from equipoise.constraints.base import Constraint
 from equipoise.estimators.base import Reduction
 from equipoise.estimators.frontier_point import FrontierPoint, games_of, point_of, with_eps
-from equipoise.estimators.lottery import least_random_of_pool
 from equipoise.estimators.one_rule import check_data_again, with_one_rule
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
 from equipoise.estimators.reductions import FairClassifier
 from equipoise.estimators.results import result_of, warn
+from equipoise.estimators.switched import switched_of
+from equipoise.faces import Records
 from equipoise.game.certificate import Certificate, Scope
 from equipoise.game.column_generation import Queries, over_pool
 from equipoise.game.lagrangian import Lagrangian
-from equipoise.game.least_random import Lottery
+from equipoise.game.least_random import Lottery, least_random_round, members_that_matter
 from equipoise.game.mixture import Mixture
 from equipoise.game.rounds import Outcome, Pool, Reason, Round
+from equipoise.game.switched import Switched
 from equipoise.metrics.audit import Tally
 from equipoise.rows.fingerprint import Fingerprint
 from equipoise.rows.people import People
@@ -36,6 +39,7 @@ class PoolReduction(Reduction):
     cells_: CellTable
     shares_: Mapping[str, Array]
     disagreement_: Array
+    switches_: Array
     lagrangian_: Lagrangian
     classes_: NDArray
     people_: Fingerprint | None
@@ -43,13 +47,20 @@ class PoolReduction(Reduction):
     nu_: float
     n_iter_: int
     n_calls_: int
-    points_: list[FrontierPoint]
+    points_: Records[FrontierPoint]
     unconstrained_: FrontierPoint
     _queries: Queries | None
     _free: int
     _unconstrained: Any
     _salt: int
     _scope: Scope
+
+    @property
+    def _group_rules(self) -> GroupRules:
+        return self.cells_.rules
+
+    def _deciding(self) -> Sequence[Any]:
+        return self.pool_.classifiers
 
     def _trace(self, bounds: Iterable[float]) -> None:
         self.points_ = self._points([float(eps) for eps in bounds])
@@ -61,31 +72,42 @@ class PoolReduction(Reduction):
         largest = self.lagrangian_.with_bound(0.0)
         self.unconstrained_ = point_of(np.inf, free, largest, certificate)
 
-    def _points(self, bounds: list[float]) -> list[FrontierPoint]:
+    def _points(self, bounds: list[float]) -> Records[FrontierPoint]:
         games = games_of(self.constraint, self.lagrangian_, bounds)
         found = [found for _, found in self._solved(games)]
-        return [
+        return Records(
             point_of(eps, found, game, self._certificate(found, game))
             for eps, found, game in zip(bounds, found, games, strict=True)
-        ]
+        )
 
     def _solved(self, games: list[Lagrangian]) -> list[tuple[Round, Round]]:
         """Return the best mixture of the pool and the least random one, for each game."""
-        known: dict[str, Any] = {"nu": self.nu_, "free": self._free}
         rounds = over_pool(games, self.pool_, self._queries, unconstrained=self._free, nu=self.nu_)
         return [
-            (last, least_random_of_pool(game, self._shares, self.disagreement_, last, **known))
-            for last, game in zip(rounds, games, strict=True)
+            (last, self._least_random(last, game)) for last, game in zip(rounds, games, strict=True)
         ]
+
+    def _least_random(self, found: Round, game: Lagrangian) -> Round:
+        game, s, nu, free = game.relaxed(found.loosening), self._shares, self.nu_, self._free
+        mixture, lam, gap = found.mixture, found.multipliers, max(nu, found.gap)
+        numbers = members_that_matter(game, s, mixture, lam, gap=gap, free=free)
+        among = self.disagreement_[np.ix_(numbers, numbers)]
+        return least_random_round(found, game, s, numbers, among, nu=nu, free=free)
 
     @property
     def _shares(self) -> Array:
         """The shares that are certified; one array for all certificates."""
         return list(self.shares_.values())[-1]
 
-    def _certificate(self, found: Round, game: Lagrangian, s: Array | None = None) -> Certificate:
+    def _certificate(
+        self,
+        found: Round,
+        game: Lagrangian,
+        s: Array | None = None,
+        switched: Switched | None = None,
+    ) -> Certificate:
         """Return the certificate of a round over shares ``s``; by default those of the pool."""
-        return Certificate.of_round(
+        certificate = Certificate.of_round(
             replace(found, n_calls=self.n_calls_),
             game,
             self._shares if s is None else s,
@@ -93,6 +115,10 @@ class PoolReduction(Reduction):
             scope=self._scope,
             mass=self.cells_.mass,
         )
+        if switched is None:
+            known = self.cells_, self.switches_
+            switched = Switched.of_mixture(*known, found.mixture, self.classes_)
+        return replace(certificate, switched=switched)
 
     def _classifier(self, point: FrontierPoint) -> FairClassifier:
         """Return the fitted classifier of a point."""
@@ -138,9 +164,9 @@ class PoolReduction(Reduction):
         found = with_one_rule(problem, last, least_random)
         # As if stopped: a fit that came to its end would ask the learner why bounds conflict.
         outcome = Outcome(replace(found, iteration=self.n_iter_), self.n_iter_, Reason.CALLBACK)
-        certificate = self._certificate(found, game, problem.pool.s)
-        problem.pool.keep(game.costs(np.zeros(game.n_constraints)))
-        found_again = result_of(problem, outcome, self._salt, self.objective)
+        found_again = result_of(problem, outcome, self._salt)
+        switched = switched_of(problem.engine, found_again.classifier, self._unconstrained)
+        certificate = self._certificate(found, game, problem.pool.s, switched)
         known = {"example": self, "unconstrained": self._unconstrained}
         result = replace(found_again, certificate=certificate, **known)
         warn(problem, outcome, certificate)

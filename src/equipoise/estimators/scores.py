@@ -14,7 +14,8 @@ from equipoise.engines import engine_for
 from equipoise.estimators.base import BinaryClassifierMixin, Problem, Reduction
 from equipoise.estimators.explanation import Explanation, explain
 from equipoise.estimators.selection import Selection, select
-from equipoise.game.lagrangian import Loss, Objective, loss_table
+from equipoise.estimators.switched import switched_of
+from equipoise.game.switched import Switched
 from equipoise.guarantees.proof import check_proven
 from equipoise.oracles.decisions import decisions
 from equipoise.oracles.plugin import PluginClassifier
@@ -27,6 +28,7 @@ from equipoise.oracles.scores import (
     probability,
     score_with_cut,
 )
+from equipoise.rows.people import People
 
 
 class UnconstrainedModel:
@@ -94,16 +96,16 @@ class UnconstrainedModel:
         return f"{learner_name(self.classifier)} has neither predict_proba nor decision_function."
 
 
-def unconstrained_of(problem: Problem, objective: Objective | Loss | None) -> Any:
-    """Return the `UnconstrainedModel` of a fit; None if the learner was not asked for it."""
-    costs = problem.lagrangian.costs(np.zeros(problem.lagrangian.n_constraints))
-    if (classifier := problem.pool.answer_to(costs)) is None:
+def unconstrained_of(problem: Problem) -> UnconstrainedModel | None:
+    """Return the unconstrained model of a fit; None if the learner was not asked for it."""
+    if (classifier := problem.pool.free_answer) is None:
         return None
-    odds = 1.0 if problem.oracle.exact else label_odds(objective, problem.cells)
+    slope = problem.lagrangian.error_slope
+    odds = 1.0 if problem.oracle.exact else label_odds(slope, problem.cells)
     return UnconstrainedModel(classifier, problem.engine.classes, odds)
 
 
-def label_odds(objective: Objective | Loss | None, cells: CellTable) -> float | None:
+def label_odds(error_slope: Array, cells: CellTable) -> float | None:
     """Return what undoes an objective in the odds of a learner that was trained for it.
 
     A learner to whom people of label 1 weigh five times as much gives them five times the odds.
@@ -112,16 +114,18 @@ def label_odds(objective: Objective | Loss | None, cells: CellTable) -> float | 
     >>> from equipoise import Costs
     >>> from equipoise.cells import Cells
     >>> cells = Cells.from_columns([0, 1, 1], {"sex": ["F", "F", "M"]})
-    >>> label_odds(Costs(false_negative=5), cells)
+    >>> _, slope = cells.total(Costs(false_negative=5).table(cells))
+    >>> label_odds(slope, cells)
     0.2
-    >>> label_odds(Costs(false_negative={"F": 5, "M": 1}), cells) is None
+    >>> _, slope = cells.total(Costs(false_negative={"F": 5, "M": 1}).table(cells))
+    >>> label_odds(slope, cells) is None
     True
     """
-    table = loss_table(objective, cells)
-    if isinstance(table, str):  # a cost of each person's own
+    of_cells, of_people = np.split(error_slope, [len(cells.label)])
+    if of_people.any():  # a cost of each person's own
         return None
     counted = cells.mass > 0
-    wrong = np.where(cells.label == 1, table[:, 0] - table[:, 1], table[:, 1] - table[:, 0])
+    wrong = np.where(cells.label == 1, -of_cells, of_cells)
     of_one, of_zero = (wrong[counted & (cells.label == label)] for label in (1, 0))
     if min(of_one.min(), of_zero.min()) <= 0:
         return None
@@ -157,11 +161,11 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
     classes_: NDArray
     unconstrained_: UnconstrainedModel | None
 
-    def _check_decides(self, X: Any) -> None:
-        """Raise unless this is fitted, proven where it was to be, and X has its features."""
+    def _decidable(self, X: Any) -> Any:
+        """Return X with the features of the fit; raise unless this may decide."""
         check_is_fitted(self)
         check_proven(self)
-        self._check_features(X)
+        return self._with_features(X)
 
     def _mixture(self) -> Any:
         """Return what decides."""
@@ -171,7 +175,8 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
         if self.unconstrained_ is None:
             raise AttributeError(
                 "this fit did not ask the learner for its unconstrained answer, which scores come "
-                "from. A grid must contain lambda = 0; ExponentiatedGradient needs polish=True."
+                "from and others are compared with. A grid must contain lambda = 0; "
+                "ExponentiatedGradient needs polish=True."
             )
         return self.unconstrained_
 
@@ -191,7 +196,7 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
             Where the learner gives no probabilities, or costs within a label have distorted them.
         """
         check_is_fitted(self)
-        self._check_features(X)
+        X = self._with_features(X)
         return engine_for(X).answer(self._label_model().predict_proba, X, columns=2)
 
     @available_if(_gives_order)
@@ -205,7 +210,7 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
         makes. A learner without probabilities is asked for its own scores instead, brought into
         the range from 0 to 1.
         """
-        self._check_decides(X)
+        X = self._decidable(X)
         engine = engine_for(X)
         rank = engine.answer(self._label_model().order, X)
         selected = engine.predict(self._mixture(), X, key=key) == self.classes_[1]
@@ -222,7 +227,7 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
         ``decision_function``, or its probability. A member without scores counts 1 for each
         person whom it selects, and -1 for the others.
         """
-        self._check_decides(X)
+        X = self._decidable(X)
         mixture = self._mixture()
         return engine_for(X).answer(lambda rows: _mean_margin(mixture, rows), X)
 
@@ -296,7 +301,7 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
         >>> bool((again.selected == chosen.selected).all())
         True
         """
-        self._check_decides(X)
+        X = self._decidable(X)
         if order not in ("hash", "chance"):
             raise ValueError(f"order is {order!r}; expected 'hash' or 'chance'.")
         if by not in ("lot", "rank"):
@@ -312,7 +317,52 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
             u=u,
             score=self._label_model().order if by_chance else None,
             by_rank=by == "rank",
+            rules=self._group_rules,
         )
+
+    def _switched_in_fit(self) -> Switched | None:
+        """Return the switched decisions about the people of the fit, None if not known."""
+        raise NotImplementedError
+
+    def switched(self, X: Any = None, y: Any = None, **metadata: Any) -> Switched:
+        """Count who is decided on differently than by the unconstrained model, by group and label.
+
+        Parameters
+        ----------
+        X, y, **metadata : optional
+            People, as for ``fit``; by default those of the fit.
+
+        Returns
+        -------
+        Switched
+            Prints as a table: people, how many of them gain and lose the favourable decision. Of a
+            randomized classifier the numbers are expected ones, over its draw.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from equipoise import DemographicParity, FairClassifier
+        >>> rng = np.random.default_rng(0)
+        >>> A = rng.choice(["F", "M"], 2000)
+        >>> X = np.column_stack([(A == "M") + rng.normal(size=2000), rng.normal(size=2000)])
+        >>> y = (X.sum(axis=1) + rng.normal(size=2000) > 0.5).astype(int)
+        >>> model = FairClassifier(LogisticRegression(), DemographicParity(eps=0.02))
+        >>> switched = model.fit(X, y, sensitive_features=A).switched()
+        >>> [(row.label, row.people) for row in switched.rows if row.group == "F"]
+        [(0, 582.0), (1, 375.0)]
+        >>> people, gained, lost = switched.total()
+        >>> people, gained > 0, lost > 0
+        (2000.0, True, True)
+        """
+        known = self._label_model()
+        if X is None:
+            if (found := self._switched_in_fit()) is None:
+                raise AttributeError("this fit counted none; pass people: switched(X, y, ...).")
+            return found
+        self._check_decides(X)
+        found = switched_of(self._open_new(People(X, y, **metadata)), self._mixture(), known)
+        assert found is not None
+        return found
 
     def explain(self, X: Any, *, key: Any = None) -> Explanation:
         """Say for each row what was decided, by which members, and how without constraints.
@@ -329,7 +379,7 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
         Explanation
             Prints as sentences; ``to_pandas()`` is a table.
         """
-        self._check_decides(X)
+        X = self._decidable(X)
         return explain(self._mixture(), X, self.unconstrained_, key=key)
 
 

@@ -13,10 +13,14 @@ from sklearn.utils import check_random_state
 
 from equipoise.cells.codes import factorize, number_combinations
 from equipoise.cells.table import Array
+from equipoise.cells.values import GroupRules
+from equipoise.constraints.groups import group_name
 from equipoise.engines import engine_for
+from equipoise.faces import Columns, Face, columns_of, paragraph, table
+from equipoise.rows.groups import read_groups
 from equipoise.rows.hashing import draw_uniform
 from equipoise.rows.probabilities import split_probabilities
-from equipoise.rows.validation import read_columns, read_integer
+from equipoise.rows.validation import read_integer
 
 
 class GroupCount(NamedTuple):
@@ -28,7 +32,7 @@ class GroupCount(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Selection:
+class Selection(Face):
     """Who of a batch is selected, and all that is needed to select the same people again.
 
     Attributes
@@ -80,6 +84,16 @@ class Selection:
             lines.append("No groups were given: how many of each are selected is left to chance.")
         return "\n".join(lines)
 
+    def _columns(self) -> Columns:
+        """Return the counts by group."""
+        return {"group": list(map(group_name, self.groups)), **columns_of(self.groups.values())}
+
+    def _repr_html_(self) -> str:
+        first, *others = str(self).splitlines()
+        if not self.groups:
+            return paragraph(first) + paragraph(" ".join(others))
+        return paragraph(first) + table(self._columns())
+
 
 def select(
     mixture: Any,
@@ -92,18 +106,20 @@ def select(
     u: float | None = None,
     score: Callable[[Any], Array] | None = None,
     by_rank: bool = False,
+    rules: GroupRules | None = None,
 ) -> Selection:
     """Select exactly k rows; see `equipoise.FairClassifier.select`.
 
     ``score`` says in whose order people of a group are laid or, ``by_rank``, are selected; ties
-    are in the order of the hash. Of rows on other machines a few numbers each are fetched.
+    are in the order of the hash. ``rules`` are those of the fit; people whose group is unknown are
+    laid out together. Of rows on other machines a few numbers each are fetched.
     """
     k = read_integer(k, "k", least=0)
     if by_rank and (u is not None or random_state is not None):
         raise ValueError("by='rank' draws nothing; u and random_state are for by='lot'.")
     engine = engine_for(X)
     chance = _fetched(engine.predict_pmf(mixture, X))[:, 1]
-    columns = _read_groups(_fetched(sensitive_features), len(chance))
+    columns = _read_groups(_fetched(sensitive_features), len(chance), rules or GroupRules())
     salt = mixture.random_state
     if key is not None:
         place = draw_uniform(chance[:, None], salt=salt, key=_fetched(key))
@@ -269,7 +285,7 @@ def _whole(probabilities: Array, k: int, unit: int) -> NDArray[np.int64]:
     return units
 
 
-def _read_groups(sensitive_features: Any, n: int) -> list[NDArray]:
+def _read_groups(sensitive_features: Any, n: int, rules: GroupRules) -> list[NDArray]:
     if sensitive_features is None:
         return []
     known, uncertain = split_probabilities(sensitive_features)
@@ -278,7 +294,7 @@ def _read_groups(sensitive_features: Any, n: int) -> list[NDArray]:
             "sensitive_features are Probabilities; expected the groups themselves, which people "
             "are laid out by. Leave them out to select without balance."
         )
-    return list(read_columns(known, n, "sensitive_features", "group").values())
+    return list(read_groups(known, n, rules.missing, rules.bins)[0].values())
 
 
 def _read_u(u: float | None, random_state: Any, place: Array) -> float:

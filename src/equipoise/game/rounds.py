@@ -6,7 +6,7 @@ player can gain more than ``nu``. Progress, early stopping and interruption are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
@@ -17,6 +17,7 @@ from equipoise.cells.table import Array
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.least_random import Lottery
 from equipoise.game.mixture import Mixture
+from equipoise.progress import Tell, check_verbose, telling
 
 
 class Response(NamedTuple):
@@ -70,7 +71,10 @@ class Pool:
     n_calls: int = 0
     _shares: list[Array] = field(default_factory=list)
     _asked: dict[bytes, int] = field(default_factory=dict)
-    _kept: dict[bytes, Any] = field(default_factory=dict)
+    _free: bytes | None = None
+    #: The oracle's own answer to the costs of `keep`, for which the pool may have another
+    #: classifier with the same shares; None if it was not asked.
+    free_answer: Any = None
 
     @classmethod
     def of(cls, classifiers: Iterable[Any], s: Array) -> Pool:
@@ -97,8 +101,8 @@ class Pool:
         for key, response in zip(new, answers, strict=True):
             self.n_calls += 1
             self._asked[key] = self.add(*response)
-            if key in self._kept:
-                self._kept[key] = response.classifier
+            if key == self._free:
+                self.free_answer = response.classifier
         return [self._asked[key] for key in keys]
 
     def _nearest(self, key: bytes) -> Any:
@@ -114,15 +118,13 @@ class Pool:
         return pool
 
     def keep(self, costs: Array) -> None:
-        """Keep the oracle's answer to these costs as it came, see `answer_to`."""
-        self._kept[key_of(costs)] = None
+        """Keep the answer to these costs, those without constraints, as it comes."""
+        self._free = key_of(costs)
 
-    def answer_to(self, costs: Array) -> Any:
-        """Return the oracle's own classifier for costs to be kept; None if it was not asked.
-
-        The pool itself may have another one that selects the same shares in its place.
-        """
-        return self._kept[key_of(costs)]
+    @property
+    def free_number(self) -> int | None:
+        """The number of the answer to the costs of `keep`; None if these were not asked."""
+        return None if self._free is None else self._asked.get(self._free)
 
     def knows(self, costs: Array) -> bool:
         """Whether the oracle was asked for these costs already."""
@@ -274,13 +276,17 @@ class Limits:
         The most rounds to run.
     callback : callable, optional
         Called with what each round yields; True stops the solver.
-    verbose : bool
-        Whether to print a line for each round.
+    verbose : bool, "bar" or "lines"
+        Whether to show progress, and how; see `equipoise.progress`.
     """
 
     max_iter: int
     callback: Callable[[Any], object] | None = None
-    verbose: bool | int = False
+    verbose: bool | int | str | None = False
+
+    def __post_init__(self) -> None:
+        if self.verbose:
+            check_verbose(self.verbose)
 
 
 T = TypeVar("T", Round, list[Round])
@@ -295,18 +301,20 @@ class Outcome(Generic[T]):
     reason: Reason
 
 
-def run(rounds: Iterable[T], limits: Limits) -> Outcome[T]:
+def run(rounds: Iterable[T], limits: Limits, nu: float = 0.0) -> Outcome[T]:
     """Run a solver to its end or to the limits; an interrupt keeps the rounds that are complete.
 
-    A solver yields a Round, or a list of them with one for each bound.
+    A solver yields a Round, or a list of them with one for each bound. How far it has got is told
+    by the gap ``nu`` that it is to reach.
     """
+    if limits.verbose:
+        with telling(limits.verbose) as tell:
+            return run(_told(rounds, nu, tell), replace(limits, verbose=False))
     complete: list[T] = []
     n_rounds, reason = 0, Reason.FINISHED
     try:
         for n_rounds, found in enumerate(rounds, 1):
             complete[:] = [found]
-            if limits.verbose:
-                print(progress(found), flush=True)
             answer = limits.callback(found) if limits.callback is not None else None
             if isinstance(answer, (bool, np.bool_)) and answer:
                 reason = Reason.CALLBACK
@@ -319,6 +327,22 @@ def run(rounds: Iterable[T], limits: Limits) -> Outcome[T]:
             raise
         reason = Reason.INTERRUPT
     return Outcome(complete[0], n_rounds, reason)
+
+
+def _told(rounds: Iterable[T], nu: float, tell: Tell) -> Iterator[T]:
+    """Yield the rounds and tell of each; a bar never goes back."""
+    furthest = 0.0
+    for found in rounds:
+        furthest = max(furthest, nearness(found, nu))
+        words = progress(found).partition(": ")[2]
+        tell(furthest if nu > 0 else None, words, progress(found))
+        yield found
+
+
+def nearness(found: Round | list[Round], nu: float) -> float:
+    """Return how near the gaps are to ``nu``, from 0 to 1 once all have reached it."""
+    gaps = [each.gap for each in ([found] if isinstance(found, Round) else found)]
+    return float(np.mean([1.0 if gap <= nu else nu / gap for gap in gaps]))
 
 
 def progress(found: Round | list[Round]) -> str:

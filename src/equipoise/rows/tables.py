@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 import narwhals.stable.v1 as nw
 import numpy as np
@@ -23,17 +23,18 @@ class Batched(Protocol):
         """Yield tables of rows, from the first to the last row."""
         ...
 
+    def take(self, rows: NDArray[np.intp]) -> Self:
+        """Return the rows with these numbers, which rise."""
+        ...
+
 
 def batches(X: Any) -> Iterator[Any]:
-    """Yield tables in memory that hold the rows of X one after the other: X itself if it is one.
+    """Return tables in memory that hold the rows of X one after the other: X itself if it is one.
 
     >>> list(batches([[0.0], [1.0]]))
     [[[0.0], [1.0]]]
     """
-    if isinstance(X, Batched):
-        yield from X.batches()
-    else:
-        yield X
+    return X.batches() if isinstance(X, Batched) else iter([X])
 
 
 def describe_columns(X: Any) -> list[str]:
@@ -60,12 +61,35 @@ def describe_columns(X: Any) -> list[str]:
 
 
 def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
-    """Return some rows of an array, sparse matrix or data frame, as the same kind of thing.
+    """Return some rows of a table, as the same kind of table; of batches, in rising order.
 
     >>> take_rows(np.array([[0.0], [1.0], [2.0]]), np.array([2, 0])).tolist()
     [[2.0], [0.0]]
     """
+    if isinstance(X, Batched):
+        return X.take(rows)
     native = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(native, nw.DataFrame):
         return native[rows].to_native()
     return X.tocsr()[rows].asformat(X.format) if issparse(X) else np.asarray(X)[rows]
+
+
+def other_columns(estimator: Any, X: Any) -> list[str]:
+    """Return the features of a fit, where X has all of them and more, or in another order.
+
+    Empty where X has just these, or lacks one: that is for scikit-learn's own check.
+    """
+    fitted = list(getattr(estimator, "feature_names_in_", ()))
+    native = nw.from_native(X, eager_only=True, pass_through=True)
+    given = native.columns if isinstance(native, nw.DataFrame) else []
+    return fitted if given != fitted and set(fitted) <= set(given) else []
+
+
+def columns_of(X: Any, names: list[str]) -> Any:
+    """Return some columns of a data frame, in this order.
+
+    >>> import pandas as pd
+    >>> columns_of(pd.DataFrame({"a": [1], "b": [2], "c": [3]}), ["c", "a"]).columns.tolist()
+    ['c', 'a']
+    """
+    return nw.from_native(X).select(names).to_native()

@@ -12,23 +12,24 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from equipoise.cells.table import Array, CellTable
-from equipoise.engines.dask.collections import computed, example_of, lazily, split
+from equipoise.engines.dask.collections import computed, example_of, halves, lazily, split
 from equipoise.engines.dask.oracles import ShardOracle, ShardPluginOracle, TransformedOracle
 from equipoise.engines.dask.shard import (
+    compared_by,
     digest_of,
-    disagreement_of,
     divided_of,
     expected_of,
     selected_by,
+    switches_of,
     tally_of,
 )
 from equipoise.engines.dask.shards import DaskHashes, Shards
 from equipoise.engines.dask.trainers import trainer_kind
 from equipoise.game.rounds import Oracle
 from equipoise.metrics.audit import Tally
+from equipoise.oracles.agreement import Agreement
 from equipoise.oracles.candidates import candidate_oracle
-from equipoise.oracles.decisions import decisions
-from equipoise.oracles.thresholds import Guard
+from equipoise.oracles.decisions import Guard, decisions
 from equipoise.rows.people import People
 from equipoise.rows.tables import describe_columns
 from equipoise.rows.validation import read_integer
@@ -77,6 +78,18 @@ class DaskEngine:
     def example(X: Any) -> Any:
         """Return a table with the columns of X and no rows."""
         return example_of(X)
+
+    @staticmethod
+    def halves(people: People) -> tuple[People, People]:
+        """Return people in two halves, dealt by lot within each partition; nothing is computed."""
+        people.check()
+        rules = ("missing", "bins")
+        given = {name: v for name, v in vars(people).items() if v is not None and name not in rules}
+        first, second = (
+            replace(people, **dict(zip(given, half, strict=True)))
+            for half in halves(*given.values(), names=tuple(given))
+        )
+        return first, second
 
     @staticmethod
     def hashed(people: People, classes: NDArray) -> DaskHashes:
@@ -167,14 +180,19 @@ class DaskEngine:
         """Return the selected share of each cell for every classifier, of shape (P, C)."""
         return self._total(selected_by, list(classifiers)) / self.cells.total_weight
 
-    def disagreement(self, classifiers: Sequence[Any]) -> Array:
-        """Return the share of the rows on which each two decide differently, of shape (P, P)."""
-        return self._total(disagreement_of, list(classifiers)) / self.cells.total_weight
+    def compare(self, classifiers: Sequence[Any]) -> Agreement:
+        """Return the selected shares of classifiers, and on which share each two differ."""
+        found = self._total(compared_by, list(classifiers)) / self.cells.total_weight
+        return Agreement(*np.hsplit(found, [found.shape[1] - len(classifiers)]))
 
     def divided(self, classifiers: Sequence[Any], mixtures: Sequence[NDArray]) -> Array:
         """Return for each mixture, numbers of classifiers, the share that its members divide on."""
         both = list(classifiers), list(mixtures)
         return self._total(divided_of, both) / self.cells.total_weight
+
+    def switches(self, classifiers: Sequence[Any], reference: Any) -> Array:
+        """Return how many rows of each cell switch from the reference to each classifier."""
+        return self._total(switches_of, (reference, list(classifiers)))
 
     def tally(self, mixture: Any) -> Tally:
         """Return how often a randomized classifier selects, summed by cell."""
