@@ -68,6 +68,9 @@ class CellTable:
         Sum of squared weights in each cell, where all weights sum to one.
     total_weight : float
         The weight of all rows together; their number where all weigh the same.
+    together : mask of shape (C,), or None
+        Cells of small groups in a model file: their numbers are equal parts of what they have
+        together, label by label.
     rules : GroupRules
         How groups were made out of values.
 
@@ -89,6 +92,7 @@ class CellTable:
     count: NDArray
     square: Array
     total_weight: float
+    together: Mask | None = None
     rules: GroupRules = field(default_factory=GroupRules)
 
     @staticmethod
@@ -107,7 +111,7 @@ class CellTable:
         Parameters
         ----------
         label, sensitive, control
-            As for `equipoise.cells.table.Cells.from_columns`, one entry for each combination.
+            As for `Cells.from_columns`, one entry for each combination.
         count, weight, square : array
             Rows of a combination, the sum of their weights, and that of the squared weights;
             without ``weight``, all rows weigh one.

@@ -95,6 +95,7 @@ def prove(
     0.06, 1,967 people.
     """
     check_is_fitted(self)
+    self._check_all_known()
     check_probability(confidence, "confidence")
     read_fallback(fallback)
     people = People(X, y, sensitive_features, control_features, sample_weight)

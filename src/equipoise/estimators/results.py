@@ -10,7 +10,7 @@ import numpy as np
 from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 
-from equipoise.cells.table import Array, CellTable, Mask
+from equipoise.cells.table import CellTable, Mask
 from equipoise.constraints.distribution import DistributionParity
 from equipoise.estimators.base import Problem, fingerprint_of
 from equipoise.estimators.frontier_point import FrontierPoint
@@ -78,7 +78,7 @@ def result_of(problem: Problem, outcome: Outcome[Round], salt: int | None) -> Fi
 
     It is checked against the classifiers that are deployed, see `verify`.
     """
-    last, game, pool, conflict = outcome.last, problem.lagrangian, problem.pool, None
+    last, game, pool, conflict = as_settled(outcome), problem.lagrangian, problem.pool, None
     engine, cells = problem.engine, problem.cells
     verify(problem, last.mixture.indices)
     if last.least_slack > 0 and outcome.reason is Reason.FINISHED:
@@ -124,6 +124,16 @@ def result_of(problem: Problem, outcome: Outcome[Round], salt: int | None) -> Fi
     )
 
 
+def as_settled(outcome: Outcome[Round]) -> Round:
+    """Return the last round; that of a search that was stopped proves nothing impossible.
+
+    Where the oracle is a learner, it may still find what none of its answers so far allows.
+    """
+    if outcome.reason is Reason.FINISHED:
+        return outcome.last
+    return replace(outcome.last, proven_slack=0.0)
+
+
 def verify(problem: Problem, members: Iterable[int]) -> None:
     """Raise unless these classifiers of the pool decide about the rows of the fit as recorded.
 
@@ -150,7 +160,8 @@ def warn(
     """Warn of remarks, of a fit that ended early, of impossible bounds, and of no one rule."""
     if certificate.why_by_lot:
         warnings.warn(certificate.why_by_lot, LotteryWarning, stacklevel=3)
-    warn_of(remarks(problem.lagrangian, problem.cells, outcome.last.s))
+    selected = float(outcome.last.s[: len(problem.cells.mass)].sum())
+    warn_of(remarks(problem.lagrangian, problem.cells, selected))
     if outcome.reason.is_early and not certificate.is_optimal():
         warnings.warn(
             f"{outcome.reason.value} after {outcome.n_rounds} rounds: the bounds are "
@@ -192,10 +203,12 @@ def warn(
 Remark = tuple[type[EquipoiseWarning], str]
 
 
-def remarks(lagrangian: Lagrangian, cells: CellTable, s: Array) -> list[Remark]:
-    """Return what to know of decisions ``s``: that they are all alike, that bounds ask nothing."""
+def remarks(lagrangian: Lagrangian | None, cells: CellTable, selected: float) -> list[Remark]:
+    """Return what is easily overlooked: that decisions are all alike, that bounds ask nothing.
+
+    ``selected`` is the share of people who are. Without a game, nothing is said of its bounds.
+    """
     found: list[Remark] = []
-    selected = float(s[: len(cells.mass)].sum())
     if selected <= TOLERANCE or selected >= 1 - TOLERANCE:
         whom = "nobody" if selected <= TOLERANCE else "everybody"
         found.append(
@@ -222,6 +235,8 @@ def remarks(lagrangian: Lagrangian, cells: CellTable, s: Array) -> list[Remark]:
         found.append(
             (NothingComparedWarning, f"everybody has the same value of {named}: no groups differ.")
         )
+    elif lagrangian is None:
+        return found
     elif not len(lagrangian.c):
         found.append((NothingComparedWarning, "no inequality is left: nothing is compared."))
     elif cannot_bind(lagrangian, cells).all():
@@ -235,10 +250,19 @@ def remarks(lagrangian: Lagrangian, cells: CellTable, s: Array) -> list[Remark]:
     return found
 
 
+def remarks_of(certificate: Certificate, cells: CellTable) -> list[Remark]:
+    """Return the remarks on what a certificate speaks of; some need its evidence."""
+    if (evidence := certificate.evidence) is None:
+        return remarks(
+            None, cells, np.nan if certificate.constant is None else certificate.constant
+        )
+    selected = float(evidence.mean_shares()[: cells.n_cells].sum())
+    return remarks(evidence.lagrangian, cells, selected)
+
+
 def remarks_of_points(points: Sequence[FrontierPoint], cells: CellTable) -> list[Remark]:
     """Return the remarks that are true of every point of a frontier."""
-    evidence = [point.certificate.evidence for point in points]
-    found = [remarks(some.lagrangian, cells, some.mean_shares()) for some in evidence]
+    found = [remarks_of(point.certificate, cells) for point in points]
     return [remark for remark in found[0] if all(remark in others for others in found)]
 
 

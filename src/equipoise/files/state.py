@@ -132,6 +132,11 @@ class Encoder:
         self._seen: dict[int, int] = {}
         self._kept_alive: list[Any] = []  # so that no id is given out twice
 
+    @property
+    def plugins(self) -> list[PluginClassifier]:
+        """The plug-in classifiers met, which keep costs of cells."""
+        return [value for value in self._kept_alive if isinstance(value, PluginClassifier)]
+
     def encode(self, value: Any) -> Any:
         """Return the value as JSON can hold it."""
         kind = type(value)

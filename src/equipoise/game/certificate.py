@@ -110,8 +110,10 @@ class Certificate(Face):
         Where one rule was asked for (``deterministic=True``) and is not the result, the reason.
     switched : Switched or None
         Who is decided on differently than by the unconstrained model; None if that is not known.
-    evidence : Evidence
-        What all of this follows from; see `check`.
+    evidence : Evidence or None
+        What all of this follows from; see `check`. None where a model file does not keep it.
+    suppressed : bool
+        Whether a model file has left inequalities on small groups out of ``rows``.
     """
 
     error: float
@@ -126,7 +128,7 @@ class Certificate(Face):
     bound: Array = field(repr=False)
     multipliers: Array = field(repr=False)
     rows: tuple[Row, ...] = field(repr=False)
-    evidence: Evidence = field(repr=False)
+    evidence: Evidence | None = field(repr=False)
     least_slack: float = 0.0
     proven_slack: float = 0.0
     total_slack: float = 0.0
@@ -139,6 +141,7 @@ class Certificate(Face):
     n_calls: int = 0
     by_lot: Lottery | None = None
     why_by_lot: str = ""
+    suppressed: bool = False
     switched: Switched | None = field(default=None, repr=False)
 
     @classmethod
@@ -216,8 +219,14 @@ class Certificate(Face):
         Raises
         ------
         ValueError
-            If they are not the values that this certificate states.
+            If they are not the values that this certificate states, or if there is no evidence.
         """
+        if self.evidence is None:
+            raise ValueError(
+                "this certificate has no evidence to check: it is from a model file, which does "
+                "not tell small groups apart. Save the model with suppress_below=0 where it was "
+                "fitted, and check the certificate in that file."
+            )
         recomputed = self.evidence.numbers()
         found_gap = min(self.evidence.gaps(), key=lambda found: abs(self.gap - found))
         for name, found in {**recomputed, "gap": found_gap}.items():
@@ -235,6 +244,12 @@ class Certificate(Face):
         if self.least_slack == 0 and is_met(self.violation):
             return Status.MET
         return Status.IMPOSSIBLE if self.proven_slack > TOLERANCE else Status.NOT_YET
+
+    @property
+    def verdict(self) -> str:
+        """The status in words, with what a proof of impossibility is relative to."""
+        is_proven = self.status is Status.IMPOSSIBLE
+        return f"{self.status.value} {self.scope.value}" if is_proven else self.status.value
 
     @property
     def feasible(self) -> bool:
@@ -317,7 +332,7 @@ class Certificate(Face):
         closed = name + ("closed" if self.is_optimal() else "NOT closed")
         calls = f"{self.n_calls} calls of the learner"
         found = [
-            ("bounds", self.status.value, ""),
+            ("bounds", self.verdict, ""),
             ("error", f"{self.error:.4f}", ""),
             ("violation", f"{self.violation:.4f}", "largest excess over a bound"),
             ("lower value", f"{self.lower:.4f}", scope),
@@ -341,6 +356,9 @@ class Certificate(Face):
                 what = "limits the result" if self.binding else "is dearest"
                 of += f"; {group_name(group)} {what}"
             found.append(("binding", f"{len(self.binding) or 'none'} {of}", ""))
+        if self.suppressed:
+            hidden = "constraints on small groups, and what would tell of them"
+            found.append(("suppressed", hidden, ""))
         return found
 
     def _sentences(self) -> list[str]:
@@ -368,13 +386,14 @@ class Certificate(Face):
             else "No decisions whatsoever can meet them, not even with every label known."
         )
         rows = "; ".join(row.sentence() for row in self.conflict)
+        conflict = f"In conflict: {rows}. " if rows else ""
         in_all = ""
         if self.total_slack > 0:
             in_all = f", or {self.total_slack:.4f} in all, spread over the bounds that need it"
         return (
             f"impossible {self.scope.value}: the bounds were loosened. Every bound by "
             f"{self.least_slack:.4f} suffices{in_all}; less than {self.proven_slack:.4f} does not. "
-            f"In conflict: {rows}. {reason}"
+            f"{conflict}{reason}"
         )
 
     def _is_trivial(self) -> str:

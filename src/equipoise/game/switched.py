@@ -88,13 +88,23 @@ class Switched(Face):
 
     @property
     def rows(self) -> Records[SwitchedRow]:
-        """A row for everybody and for every group, by label."""
+        """A row for everybody and for every group, by label.
+
+        Groups that a model file does not tell apart have none.
+        """
         labels = np.asarray(self.classes).tolist()
         return Records(
             SwitchedRow(feature, group, label, *self.total(mask & (self.cells.label == number)))
             for feature, group, mask in _groups(self.cells)
+            if self._is_told(mask)
             for number, label in enumerate(labels)
         )
+
+    def _is_told(self, mask: Mask) -> bool:
+        """Whether sums over these cells are known, and not only those of more groups together."""
+        together = np.zeros(1, dtype=bool) if self.cells.together is None else self.cells.together
+        inside = mask & together
+        return not inside.any() or bool((inside == together).all())
 
     def total(self, mask: Mask | None = None) -> Total:
         """Return the sums over some cells; by default over all."""

@@ -81,7 +81,13 @@ class CrossFittedOracle:
         """Return the shares of decisions that models make on the folds they have not seen."""
         h = np.zeros(self.cells.n_examples, dtype=bool)
         for model, (_, test) in zip(models, self.folds, strict=True):
-            h[test] = binary_predictions(model, take_rows(self.X, test))
+            decided = binary_predictions(model, take_rows(self.X, test))
+            if len(decided) != len(test):  # a single one would be given to everybody
+                raise ValueError(
+                    f"{type(model).__name__}.predict returned {len(decided)} predictions for "
+                    f"{len(test)} rows; expected one for each row."
+                )
+            h[test] = decided
         return self.cells.sum(h)
 
     def start_from(self, classifier: Any) -> None:

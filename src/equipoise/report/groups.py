@@ -16,16 +16,15 @@ from equipoise.game.switched import Switched, SwitchedRow
 from equipoise.metrics import GroupTable
 from equipoise.metrics.audit import Audit, group_rows
 from equipoise.metrics.predictive import predictive_values
+from equipoise.metrics.small_groups import SUPPRESS_BELOW, small_groups
 from equipoise.metrics.unknown import Bounds, UnknownGroup, UnknownPeople
 from equipoise.report.contents import (
     PREDICTIVE_RATES,
     RATES,
-    SUPPRESS_BELOW,
     GroupContents,
     Range,
     SwitchedContents,
 )
-from equipoise.report.suppression import small_groups
 from equipoise.report.switched import SwitchedGroup
 
 _ENDS = ("", "_low", "_high")
