@@ -25,6 +25,7 @@ from equipoise.rows.fingerprint import LocalHashes, hash_people
 from equipoise.rows.hashing import hash_uniform
 from equipoise.rows.people import People
 from equipoise.rows.tables import batches, describe_columns
+from equipoise.rows.validation import check_two_labels
 
 
 @dataclass(eq=False)
@@ -53,7 +54,7 @@ class MemoryEngine:
     @staticmethod
     def hashed(people: People, classes: NDArray) -> LocalHashes:
         """Return the hashes of the rows with their labels."""
-        return LocalHashes(hash_people(people.X, people.y, classes[1]))
+        return LocalHashes(hash_people(people.X, people.y, *classes[1:]))
 
     @staticmethod
     def predict(mixture: Any, X: Any, *, key: Any = None, random_state: Any = None) -> NDArray:
@@ -62,7 +63,7 @@ class MemoryEngine:
 
     @staticmethod
     def predict_pmf(mixture: Any, X: Any) -> Array:
-        """Return the probabilities of its decisions, of shape (n, 2)."""
+        """Return the probabilities of its decisions, of shape (n, V)."""
         return mixture.predict_pmf(X)
 
     @staticmethod
@@ -73,8 +74,8 @@ class MemoryEngine:
     @staticmethod
     def decide(classifier: Any, X: Any, classes: NDArray) -> NDArray:
         """Return the decisions of one classifier, as labels."""
-        (selected,) = decisions([classifier], X)
-        return classes[selected.astype(np.intp)]
+        (decided,) = decisions([classifier], X, len(classes))
+        return classes[decided.astype(np.intp)]
 
     @staticmethod
     def answer(function: Callable[[Any], Array], X: Any, columns: int | None = None) -> Array:
@@ -83,6 +84,11 @@ class MemoryEngine:
 
     def refit(self, learner: Any, threshold: str = "learner", cv: Any = None) -> Oracle:
         """Return the oracle that trains the learner for every query, out of fold given ``cv``."""
+        if threshold == "tuned" and self.cells.n_decisions > 2:
+            raise ValueError(
+                f"threshold='tuned' moves the one cut of two labels, but y has "
+                f"{self.cells.n_decisions}; expected 'auto' or 'learner'."
+            )
         if cv is None:
             return RefitOracle(learner, self.X, self.cells, threshold)
         return CrossFittedOracle(learner, self.X, self.cells, threshold, cv)
@@ -97,19 +103,23 @@ class MemoryEngine:
 
     def shares(self, classifiers: Sequence[Any]) -> Array:
         """Return the selected share of each cell for every classifier, of shape (P, C)."""
-        return np.array([self.cells.sum(h) for h in decisions(classifiers, self.X)])
+        each = decisions(classifiers, self.X, self.cells.n_decisions)
+        return np.array([self.cells.sum(h) for h in each])
 
     def disagreement(self, classifiers: Sequence[Any]) -> Array:
         """Return the share of the rows on which each two decide differently, of shape (P, P)."""
-        return disagreement(classifiers, self.X, row_weights(self.cells))
+        weight, V = row_weights(self.cells), self.cells.n_decisions
+        return disagreement(classifiers, self.X, weight, V)
 
     def divided(self, classifiers: Sequence[Any], mixtures: Sequence[NDArray]) -> Array:
         """Return for each mixture, numbers of classifiers, the share that its members divide on."""
-        return divided(classifiers, self.X, row_weights(self.cells), mixtures)
+        weight, V = row_weights(self.cells), self.cells.n_decisions
+        return divided(classifiers, self.X, weight, mixtures, V)
 
     def tally(self, mixture: Any) -> Tally:
         """Return how often a randomized classifier selects, summed by cell."""
-        return Tally.of_people(self.cells, mixture.predict_pmf(self.X)[:, 1])
+        pmf = mixture.predict_pmf(self.X)
+        return Tally.of_people(self.cells, pmf[:, 1] if pmf.shape[1] == 2 else pmf)
 
     def columns(self) -> list[str]:
         """Return the kind of table, and the names and types of its columns."""
@@ -135,6 +145,7 @@ class DiskEngine(MemoryEngine):
 
     def refit(self, learner: Any, threshold: str = "learner", cv: Any = None) -> Oracle:
         """Return the oracle that trains the learner for every query."""
+        check_two_labels(self.classes, "rows on disk are trained on by XGBoost, which")
         if cv is not None:
             _refuse(f"cv={cv!r}")
         return super().refit(learner, threshold)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import ClassifierTags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -85,15 +85,6 @@ class Problem:
             return None
 
 
-class BinaryClassifierMixin(ClassifierMixin):
-    """A classifier of two labels."""
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
-
-
 @dataclass(eq=False, repr=False)
 class Reduction(MetaEstimatorMixin, BaseEstimator):
     """Base of the estimators: reads the rows, states the problem, knows features and tags.
@@ -165,9 +156,9 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
             pool.keep(lagrangian.costs(np.zeros(lagrangian.n_constraints)))
         oracle = spec.over(engine, self.estimator, at_a_time)
         if not oracle.exact:  # a list of candidates is the whole class
-            everybody = engine.cells.everybody
-            pool.add(constant_classifier(0), np.zeros_like(everybody))
-            pool.add(constant_classifier(1), everybody)
+            V = engine.cells.n_decisions
+            for decision in range(V):
+                pool.add(constant_classifier(decision, V), engine.cells.constant(decision))
         return Problem(engine, lagrangian, oracle, pool, opened, at_a_time, nu, constraint, people)
 
     @property
@@ -231,8 +222,8 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # Also of a frontier, which is no classifier: its y has two labels.
-        tags.classifier_tags = ClassifierTags(multi_class=False)
+        # Also of a frontier, which is no classifier: its y has labels.
+        tags.classifier_tags = ClassifierTags()
         tags.target_tags.required = True
         if not isinstance(self.estimator, (list, tuple)):
             # A learner of the user's own need not know scikit-learn's tags.

@@ -33,12 +33,20 @@ def with_least_random(problem: Problem, found: Round) -> Round:
     numbers = _considered(game, pool.s, found, problem.nu, free)
     with config_context(assume_finite=True):  # they have seen these rows before
         among = problem.engine.disagreement([pool.classifiers[h] for h in numbers])
-    chosen = _chosen(game, pool.s, numbers, among, found, problem.nu, free)
+    V = problem.cells.n_decisions
+    chosen = _chosen(game, pool.s, numbers, among, found, problem.nu, free, V)
     return chosen if chosen.by_lot and chosen.by_lot.exact else measured(problem, chosen)
 
 
 def least_random_of_pool(
-    game: Lagrangian, s: Array, disagreement: Array, found: Round, *, nu: float, free: int
+    game: Lagrangian,
+    s: Array,
+    disagreement: Array,
+    found: Round,
+    *,
+    nu: float,
+    free: int,
+    n_decisions: int,
 ) -> Round:
     """Return a round with the least random mixture within ``nu`` of the best, without any rows.
 
@@ -50,10 +58,12 @@ def least_random_of_pool(
         Of the whole pool.
     free : int
         The number of the unconstrained classifier.
+    n_decisions : int
     """
     game = game.relaxed(found.loosening)
     numbers = _considered(game, s, found, nu, free)
-    return _chosen(game, s, numbers, disagreement[np.ix_(numbers, numbers)], found, nu, free)
+    among = disagreement[np.ix_(numbers, numbers)]
+    return _chosen(game, s, numbers, among, found, nu, free, n_decisions)
 
 
 def _considered(game: Lagrangian, s: Array, found: Round, nu: float, free: int) -> NDArray[np.intp]:
@@ -69,6 +79,7 @@ def _chosen(
     found: Round,
     nu: float,
     free: int,
+    n_decisions: int,
 ) -> Round:
     """Return the round with the least random mixture of some classifiers, its own first."""
     own = replace(found.mixture, indices=np.arange(len(found.mixture.indices)))
@@ -81,7 +92,7 @@ def _chosen(
         free=int(np.flatnonzero(numbers == free)[0]),
     )
     mixture = replace(chosen, indices=numbers[chosen.indices])
-    return found.mixing(game, s, mixture, by_lot=lottery(among, chosen.indices))
+    return found.mixing(game, s, mixture, by_lot=lottery(among, chosen.indices, n_decisions))
 
 
 def measured(problem: Problem, found: Round) -> Round:

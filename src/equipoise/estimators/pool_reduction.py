@@ -72,6 +72,7 @@ class PoolReduction(Reduction):
     def _solved(self, games: list[Lagrangian]) -> list[tuple[Round, Round]]:
         """Return the best mixture of the pool and the least random one, for each game."""
         known: dict[str, Any] = {"nu": self.nu_, "free": self._free}
+        known["n_decisions"] = self.cells_.n_decisions
         rounds = over_pool(games, self.pool_, self._queries, unconstrained=self._free, nu=self.nu_)
         return [
             (last, least_random_of_pool(game, self._shares, self.disagreement_, last, **known))
@@ -91,7 +92,7 @@ class PoolReduction(Reduction):
             self._shares if s is None else s,
             nu=self.nu_,
             scope=self._scope,
-            mass=self.cells_.mass,
+            cells=self.cells_,
         )
 
     def _classifier(self, point: FrontierPoint) -> FairClassifier:

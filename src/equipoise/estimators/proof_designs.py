@@ -187,7 +187,7 @@ def _average(
     proving = best_mixture(replace(game, B=64.0), s).multipliers
     found = Round.of_mixture(game, pool, mixture, n_rounds, [proving])
     nu = both[0].problem.nu
-    certificate = Certificate.of_round(found, game, s, nu=nu, scope=Scope.POOL, mass=table.mass)
+    certificate = Certificate.of_round(found, game, s, nu=nu, scope=Scope.POOL, cells=table)
     problem = replace(both[0].problem, engine=engine, people=people, lagrangian=game, pool=pool)
     tallies = {"training": Tally.of_shares(table, mixture.shares(s))}
     salt = _salt(model, engine)

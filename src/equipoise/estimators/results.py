@@ -53,7 +53,7 @@ def result_of(
         pool.s,
         nu=problem.nu,
         scope=Scope.WHOLE_CLASS if problem.oracle.exact else Scope.ORACLE,
-        mass=cells.mass,
+        cells=cells,
         conflict=conflict,
     )
     salt = salt_of(cells, engine.classes) if salt is None else salt
@@ -152,13 +152,16 @@ Remark = tuple[type[EquipoiseWarning], str]
 def remarks(lagrangian: Lagrangian, cells: CellTable, s: Array) -> list[Remark]:
     """Return what to know of decisions ``s``: that they are all alike, that bounds ask nothing."""
     found: list[Remark] = []
-    selected = float(s[: cells.n_cells].sum())
-    if selected <= TOLERANCE or selected >= 1 - TOLERANCE:
-        whom = "nobody" if selected <= TOLERANCE else "everybody"
+    shares = cells.shares(s)
+    if shares.max() >= 1 - TOLERANCE:
+        only = int(shares.argmax())
+        does = f"selects {'everybody' if only else 'nobody'}"
+        if len(shares) > 2:
+            does = f"decides {cells.decisions[only]} for everybody"
         found.append(
             (
                 ConstantDecisionWarning,
-                f"it selects {whom}: every group is treated alike, and nothing is decided. Where "
+                f"it {does}: every group is treated alike, and nothing is decided. Where "
                 "one label is rare, weigh its errors more (objective=Costs(...)), or use weights.",
             )
         )
@@ -191,9 +194,10 @@ def remarks_of_points(points: Sequence[FrontierPoint], cells: CellTable) -> list
 def cannot_bind(lagrangian: Lagrangian, cells: CellTable) -> Mask:
     """Return which inequalities hold whatever is decided, so that they compare nothing."""
     free = lagrangian.elastic if lagrangian.elastic is not None else np.zeros(1, dtype=bool)
-    if lagrangian.gamma_slope.shape[1] != cells.n_cells:  # rows that count in several ways
+    if not cells.is_plain:
         return np.zeros(len(lagrangian.c), dtype=bool)
-    most = lagrangian.gamma_offset + np.maximum(lagrangian.gamma_slope, 0.0) @ cells.mass
+    slopes = np.reshape(lagrangian.gamma_slope, (len(lagrangian.c), cells.n_cells, -1))
+    most = lagrangian.gamma_offset + slopes.max(axis=2, initial=0.0) @ cells.mass
     return (most <= lagrangian.c + TOLERANCE) & ~free
 
 

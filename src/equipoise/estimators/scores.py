@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from equipoise.cells.table import Array, CellTable
 from equipoise.engines import engine_for
-from equipoise.estimators.base import BinaryClassifierMixin, Problem, Reduction
+from equipoise.estimators.base import Problem, Reduction
 from equipoise.estimators.explanation import Explanation, explain
 from equipoise.estimators.selection import Selection, select
 from equipoise.game.lagrangian import Loss, Objective, loss_table
@@ -26,6 +27,13 @@ from equipoise.oracles.scores import (
     order,
     probability,
     score_with_cut,
+)
+from equipoise.rows.validation import check_two_labels
+
+#: What is for two labels, and how many there are.
+_FOR_TWO = (
+    "{} of a fair model are for two labels, and this one has {}. Its decisions are in predict, "
+    "their probabilities over the draw in predict_pmf."
 )
 
 
@@ -51,8 +59,8 @@ class UnconstrainedModel:
 
     def predict(self, X: Any) -> NDArray:
         """Decide for each row, in memory, as without constraints."""
-        (selected,) = decisions([self.classifier], X)
-        return self.classes_[selected.astype(np.intp)]
+        (decided,) = decisions([self.classifier], X, len(self.classes_))
+        return self.classes_[decided.astype(np.intp)]
 
     def predict_proba(self, X: Any) -> Array:
         """Return the chance of either label for each row, in memory: shape (n, 2)."""
@@ -73,6 +81,8 @@ class UnconstrainedModel:
 
     def why_no_probabilities(self) -> str:
         """Return why there is no chance of the label; empty if there is one."""
+        if len(self.classes_) > 2:
+            return _FOR_TWO.format("scores and probabilities", len(self.classes_))
         if not has_probabilities(self.classifier):
             name = learner_name(self.classifier)
             return (
@@ -89,6 +99,8 @@ class UnconstrainedModel:
 
     def why_no_order(self) -> str:
         """Return why people cannot be ranked; empty if they can."""
+        if len(self.classes_) > 2:
+            return _FOR_TWO.format("scores", len(self.classes_))
         if has_order(self.classifier):
             return ""
         return f"{learner_name(self.classifier)} has neither predict_proba nor decision_function."
@@ -99,7 +111,8 @@ def unconstrained_of(problem: Problem, objective: Objective | Loss | None) -> An
     costs = problem.lagrangian.costs(np.zeros(problem.lagrangian.n_constraints))
     if (classifier := problem.pool.answer_to(costs)) is None:
         return None
-    odds = 1.0 if problem.oracle.exact else label_odds(objective, problem.cells)
+    many = problem.cells.n_decisions > 2
+    odds = 1.0 if problem.oracle.exact or many else label_odds(objective, problem.cells)
     return UnconstrainedModel(classifier, problem.engine.classes, odds)
 
 
@@ -151,7 +164,7 @@ def _available(model: Any, *methods: str) -> bool:
     return True
 
 
-class ScoredReduction(BinaryClassifierMixin, Reduction):
+class ScoredReduction(ClassifierMixin, Reduction):
     """A fitted reduction that decides: its scores, selections of exactly k, and explanations."""
 
     classes_: NDArray
@@ -223,6 +236,7 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
         person whom it selects, and -1 for the others.
         """
         self._check_decides(X)
+        check_two_labels(self.classes_, "margin")
         mixture = self._mixture()
         return engine_for(X).answer(lambda rows: _mean_margin(mixture, rows), X)
 
@@ -290,6 +304,7 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
         True
         """
         self._check_decides(X)
+        check_two_labels(self.classes_, "select")
         if order not in ("hash", "chance"):
             raise ValueError(f"order is {order!r}; expected 'hash' or 'chance'.")
         return select(
@@ -319,6 +334,7 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
             Prints as sentences; ``to_pandas()`` is a table.
         """
         self._check_decides(X)
+        check_two_labels(self.classes_, "explain")
         return explain(self._mixture(), X, self.unconstrained_, key=key)
 
 

@@ -42,7 +42,8 @@ class Tally(NamedTuple):
         The selected shares.
     squares : three arrays of shape (C,), or None
         Sums over cells of w^2, w^2 h and w^2 h^2, where the weights w sum to one. None where people
-        count in more than one way (`equipoise.cells.layered`): then there are no intervals.
+        count in more than one way (`equipoise.cells.layered`), or where there are more than two
+        decisions: then there are no intervals.
     """
 
     cells: CellTable
@@ -53,7 +54,7 @@ class Tally(NamedTuple):
     def of_people(cls, cells: AnyCells, h: Array) -> Tally:
         """Add up decisions, or the probabilities of them, person by person."""
         table, s = cells.table(), cells.sum(h)
-        if not isinstance(cells, Cells):
+        if not isinstance(cells, Cells) or cells.n_decisions > 2:
             return cls(table, s, None)
         square = np.full(len(h), len(h) ** -2.0)
         if cells.weight is not None:
@@ -68,7 +69,7 @@ class Tally(NamedTuple):
         Decisions count as drawn, which makes intervals of a mixture a little wider, and weights
         as unrelated to decisions within a cell.
         """
-        if not table.is_plain:
+        if not table.is_plain or table.n_decisions > 2:
             return cls(table, s, None)
         drawn = table.square * np.clip(s / np.maximum(table.mass, 1e-300), 0.0, 1.0)
         return cls(table, s, (table.square, drawn, drawn))

@@ -172,10 +172,13 @@ class Fingerprint:
         return Overlap(people, middle, least, most, apart)
 
 
-def hash_people(X: Any, y: Any, favourable: Any) -> Bits:
-    """Return 64 bits for each row and its label, which is the favourable one or not."""
+def hash_people(X: Any, y: Any, *others: Any) -> Bits:
+    """Return 64 bits for each row and its label: one of ``others``, or the first of all."""
     y = y if type(y) is np.ndarray else to_array(y, "y")
-    return _salted(hash_bits(X), (y.reshape(-1) == favourable).astype(np.uint64))
+    label = np.zeros(y.size, dtype=np.uint64)
+    for number, other in enumerate(others, 1):
+        label[y.reshape(-1) == other] = number
+    return _salted(hash_bits(X), label)
 
 
 def add_hashes(hashes: Bits) -> tuple[int, int, int]:
