@@ -57,9 +57,10 @@ class Problem:
     def differences(self, h: np.ndarray) -> list[float]:
         """Every difference that the notion bounds, in both directions."""
         everybody = np.ones(len(h), dtype=bool)
+        favourable = range(self.V) if self.V > 2 else [1]
         kinds: dict[Any, list[tuple[np.ndarray, np.ndarray]]] = {
             DemographicParity: [(everybody, h == v) for v in range(self.V)],
-            EqualOpportunity: [(self.label == v, h == v) for v in range(self.V)],
+            EqualOpportunity: [(self.label == v, h == v) for v in favourable],
             EqualizedOdds: [
                 (self.label == y, h == v) for y in range(self.V) for v in range(self.V)
             ],
@@ -103,7 +104,7 @@ class Problem:
             Costs(matrix=matrix),
         )
         oracle = ExactOracle.from_predictions([order[h] for h in self.H], cells)
-        *_, last = column_generation(game, oracle, Pool(), nu=1e-9)
+        *_, last = column_generation(game, oracle, Pool(), nu=1e-7)
         return last
 
 
@@ -112,10 +113,10 @@ def test_the_game_ends_at_the_optimum_of_the_whole_program(seed):
     problem = Problem(seed)
     best, slack = problem.optimum()
     last = problem.solved()
-    assert last.least_slack == pytest.approx(max(slack, 0.0), abs=1e-7)
+    assert last.least_slack == pytest.approx(max(slack, 0.0), abs=2e-7)
     if best is not None:
-        assert last.error == pytest.approx(best, abs=1e-7)
-        assert last.lower == pytest.approx(best, abs=1e-7)
+        assert last.error == pytest.approx(best, abs=2e-7)
+        assert last.lower == pytest.approx(best, abs=2e-7)
         assert last.violation <= 1e-7
 
 
@@ -126,9 +127,9 @@ def test_other_names_of_the_labels_change_nothing(seed):
     plain, renamed = problem.solved(), problem.solved(order)
     if problem.V == 2 and problem.notion is EqualOpportunity and order[0] == 1:
         return  # of two labels it is about the second one
-    assert renamed.least_slack == pytest.approx(plain.least_slack, abs=1e-7)
-    assert renamed.lower == pytest.approx(plain.lower, abs=1e-7)
-    assert renamed.upper == pytest.approx(plain.upper, abs=1e-7)
+    assert renamed.least_slack == pytest.approx(plain.least_slack, abs=2e-7)
+    assert renamed.lower == pytest.approx(plain.lower, abs=2e-7)
+    assert renamed.upper == pytest.approx(plain.upper, abs=2e-7)
 
 
 def three(seed: int = 0) -> tuple[Cells, np.ndarray, np.ndarray, np.ndarray]:
