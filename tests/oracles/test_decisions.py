@@ -18,9 +18,9 @@ from equipoise.game.rounds import Pool, Response
 from equipoise.oracles import BestOf, Plugin, Refit, RefitOracle
 from equipoise.oracles.decisions import (
     TransformedClassifier,
-    predictions,
     check_shares,
     decisions,
+    predictions,
 )
 from equipoise.oracles.thresholds import ThresholdedClassifier
 

@@ -30,12 +30,6 @@ from equipoise.oracles.scores import (
 )
 from equipoise.rows.validation import check_two_labels
 
-#: What is for two labels, and how many there are.
-_FOR_TWO = (
-    "{} of a fair model are for two labels, and this one has {}. Its decisions are in predict, "
-    "their probabilities over the draw in predict_pmf."
-)
-
 
 class UnconstrainedModel:
     """The learner's answer without constraints, and how likely it takes the label to be.
@@ -63,9 +57,11 @@ class UnconstrainedModel:
         return self.classes_[decided.astype(np.intp)]
 
     def predict_proba(self, X: Any) -> Array:
-        """Return the chance of either label for each row, in memory: shape (n, 2)."""
+        """Return the chance of each label for each row, in memory: shape (n, V)."""
         if why := self.why_no_probabilities():
             raise AttributeError(why)
+        if (V := len(self.classes_)) > 2:
+            return np.column_stack([probability(self.classifier, X, label) for label in range(V)])
         one = np.clip(probability(self.classifier, X), 0.0, 1.0)
         if self.odds is not None and not isinstance(self.classifier, PluginClassifier):
             one = self.odds * one / (self.odds * one + (1.0 - one))
@@ -81,8 +77,6 @@ class UnconstrainedModel:
 
     def why_no_probabilities(self) -> str:
         """Return why there is no chance of the label; empty if there is one."""
-        if len(self.classes_) > 2:
-            return _FOR_TWO.format("scores and probabilities", len(self.classes_))
         if not has_probabilities(self.classifier):
             name = learner_name(self.classifier)
             return (
@@ -91,16 +85,16 @@ class UnconstrainedModel:
             )
         if self.odds is None and not isinstance(self.classifier, PluginClassifier):
             return (
-                "the objective weighs people of the same label differently, so the learner's "
-                "probabilities are not those of the label. Use oracle='plugin', which learns them "
-                "apart from the costs."
+                "the objective weighs people of the same label differently, or kinds of errors, so "
+                "the learner's probabilities are not those of the label. Use oracle='plugin', "
+                "which learns them apart from the costs."
             )
         return ""
 
     def why_no_order(self) -> str:
         """Return why people cannot be ranked; empty if they can."""
         if len(self.classes_) > 2:
-            return _FOR_TWO.format("scores", len(self.classes_))
+            return self.why_no_probabilities()
         if has_order(self.classifier):
             return ""
         return f"{learner_name(self.classifier)} has neither predict_proba nor decision_function."
@@ -111,8 +105,7 @@ def unconstrained_of(problem: Problem, objective: Objective | Loss | None) -> An
     costs = problem.lagrangian.costs(np.zeros(problem.lagrangian.n_constraints))
     if (classifier := problem.pool.answer_to(costs)) is None:
         return None
-    many = problem.cells.n_decisions > 2
-    odds = 1.0 if problem.oracle.exact or many else label_odds(objective, problem.cells)
+    odds = 1.0 if problem.oracle.exact else label_odds(objective, problem.cells)
     return UnconstrainedModel(classifier, problem.engine.classes, odds)
 
 
@@ -133,6 +126,9 @@ def label_odds(objective: Objective | Loss | None, cells: CellTable) -> float | 
     table = loss_table(objective, cells)
     if isinstance(table, str):  # a cost of each person's own
         return None
+    if cells.n_decisions > 2:  # no one number undoes anything but errors that cost the same
+        error = loss_table(None, cells)
+        return 1.0 if np.allclose(table, error * table.max(), rtol=1e-9, atol=0.0) else None
     counted = cells.mass > 0
     wrong = np.where(cells.label == 1, table[:, 0] - table[:, 1], table[:, 1] - table[:, 0])
     of_one, of_zero = (wrong[counted & (cells.label == label)] for label in (1, 0))
@@ -190,7 +186,7 @@ class ScoredReduction(ClassifierMixin, Reduction):
 
     @available_if(_gives_probabilities)
     def predict_proba(self, X: Any) -> Array:
-        """Return the chance of either LABEL for each row, not of the decision: shape (n, 2).
+        """Return the chance of each LABEL for each row, not of the decision: shape (n, V).
 
         It is the estimate of the learner without constraints, calibrated as far as that learner
         is: of the plug-in oracle its P(Y | X); of the others the probabilities of the
@@ -205,7 +201,9 @@ class ScoredReduction(ClassifierMixin, Reduction):
         """
         check_is_fitted(self)
         self._check_features(X)
-        return engine_for(X).answer(self._label_model().predict_proba, X, columns=2)
+        return engine_for(X).answer(
+            self._label_model().predict_proba, X, columns=len(self.classes_)
+        )
 
     @available_if(_gives_order)
     def decision_function(self, X: Any, *, key: Any = None) -> Array:
@@ -216,10 +214,15 @@ class ScoredReduction(ClassifierMixin, Reduction):
         `predict_proba`. So roc_auc and average precision measure the decisions first and then the
         order. Where somebody is drawn, the sign is that of the draw that ``predict(X, key=key)``
         makes. A learner without probabilities is asked for its own scores instead, brought into
-        the range from 0 to 1.
+        the range from 0 to 1. Of more than two labels there is such a score for each, of shape
+        (n, V), from probabilities only.
         """
         self._check_decides(X)
         engine = engine_for(X)
+        if len(self.classes_) > 2:
+            chance = self._label_model().predict_proba(X)
+            decided = engine.predict(self._mixture(), X, key=key)[:, None] == self.classes_
+            return np.where(decided, np.maximum(chance, LEAST), np.minimum(chance - 1.0, -LEAST))
         rank = engine.answer(self._label_model().order, X)
         selected = engine.predict(self._mixture(), X, key=key) == self.classes_[1]
         # A chance of exactly 0 or 1 must not lose the sign.

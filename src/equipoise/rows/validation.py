@@ -19,8 +19,8 @@ from equipoise.cells.codes import factorize
 from equipoise.cells.table import Array
 from equipoise.exceptions import EmptyCellWarning
 
-#: The most labels: numbers of them are kept in a byte.
-MOST_LABELS = 100
+#: The most labels: with more than this, y is a number and not a kind of decision.
+MOST_LABELS = 50
 #: The least weight, as a share of all, that sums of weights still tell from zero.
 LEAST_SHARE = 1e-14
 #: Weights whose squares are far from the ends of all numbers.
