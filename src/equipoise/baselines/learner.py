@@ -15,7 +15,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from equipoise.cells.table import Array, Cells
 from equipoise.oracles.decisions import predictions
-from equipoise.oracles.learners import weight_parameter
+from equipoise.oracles.trainers import weight_parameter
 from equipoise.rows.people import People
 from equipoise.rows.validation import (
     check_features,

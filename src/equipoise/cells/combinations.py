@@ -1,43 +1,33 @@
-"""Combinations of label, sensitive and control values: numbers of cells, and masks over them."""
+"""Combinations of values: groups and strata as masks over cells."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import TypedDict
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from equipoise.cells.codes import factorize, number_combinations
-
+Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 
-class Names(TypedDict):
-    """Label and features of each cell."""
-
-    label: NDArray[np.int8]
-    sensitive: dict[str, NDArray]
-    control: dict[str, NDArray]
-
-
-def number_cells(
-    label: ArrayLike,
-    sensitive: Mapping[str, ArrayLike],
-    control: Mapping[str, ArrayLike],
-    n_labels: int = 2,
-) -> tuple[NDArray[np.integer], Names]:
-    """Return the number of each row's cell, and label and features of each cell that occurs."""
-    columns = [factorize(values) for values in (*control.values(), *sensitive.values())]
-    codes = (*(codes for codes, _ in columns), np.asarray(label, dtype=np.int8))
-    sizes = (*(len(values) for _, values in columns), n_labels)
-    code, combinations = number_combinations(codes, sizes)
-    table = [values[at] for (_, values), at in zip(columns, combinations, strict=False)]
-    return code, Names(
-        label=combinations[-1].astype(np.int8),
-        sensitive=dict(zip(sensitive, table[len(control) :], strict=True)),
-        control=dict(zip(control, table, strict=False)),
-    )
+def groups_of(columns: Mapping[str, NDArray], how: str, n_cells: int) -> dict[Hashable, Mask]:
+    """Return the groups that sensitive features (C,) make; see `CellTable.groups`."""
+    if how == "slices":
+        return {name: _yes_or_no(name, values) for name, values in columns.items()}
+    if how not in ("intersections", "margins", "both"):
+        raise ValueError(
+            f"groups is {how!r}; expected 'intersections', 'margins', 'both' or 'slices'."
+        )
+    intersections = masks_of(list(columns.values()), n_cells)
+    if how == "intersections" or len(columns) == 1:
+        return intersections
+    margins: dict[Hashable, Mask] = {
+        f"{name}={value}": mask
+        for name, values in columns.items()
+        for value, mask in masks_of([values], n_cells).items()
+    }
+    return margins if how == "margins" else margins | intersections
 
 
 def masks_of(columns: list[NDArray], n_cells: int) -> dict[Hashable, Mask]:
@@ -49,7 +39,7 @@ def masks_of(columns: list[NDArray], n_cells: int) -> dict[Hashable, Mask]:
     return masks
 
 
-def yes_or_no(name: str, values: NDArray) -> Mask:
+def _yes_or_no(name: str, values: NDArray) -> Mask:
     """Return the cells where a feature is true; raise if it is no yes or no."""
     if not set(values.tolist()) <= {0, 1}:
         shown = ", ".join(map(repr, sorted(set(map(str, values.tolist())))[:4]))

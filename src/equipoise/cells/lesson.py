@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from equipoise.cells.combinations import Array
+
 #: Savings this small, relative to the largest, are rounding.
 _ROUNDING = 1e-12
 

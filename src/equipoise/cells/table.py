@@ -15,7 +15,7 @@ what a decision costs more than decision 0. With two decisions that is one numbe
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, TypeVar
@@ -23,16 +23,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from equipoise.cells.codes import add_up, count_selected, look_up
-from equipoise.cells.combinations import Mask, masks_of, number_cells, yes_or_no
-from equipoise.cells.lesson import (
-    Array,
-    LabelCache,
-    Lesson,
-    WeightedLabels,
-    savings,
-    weighted_labels,
-)
+from equipoise.cells.codes import add_up, count_selected, look_up, number_cells
+from equipoise.cells.combinations import Array, Mask, groups_of, masks_of
+from equipoise.cells.lesson import LabelCache, Lesson, WeightedLabels, savings, weighted_labels
 
 Kind = TypeVar("Kind", bound="CellTable")
 
@@ -235,21 +228,7 @@ class CellTable:
                 f"{', '.join(map(repr, self.sensitive))}."
             )
         columns = {name: self.sensitive[name] for name in names}
-        if how == "slices":
-            return {name: yes_or_no(name, values) for name, values in columns.items()}
-        if how not in ("intersections", "margins", "both"):
-            raise ValueError(
-                f"groups is {how!r}; expected 'intersections', 'margins', 'both' or 'slices'."
-            )
-        intersections = masks_of(list(columns.values()), self.n_cells)
-        if how == "intersections" or len(columns) == 1:
-            return intersections
-        margins: dict[Hashable, Mask] = {
-            f"{name}={value}": mask
-            for name, values in columns.items()
-            for value, mask in masks_of([values], self.n_cells).items()
-        }
-        return margins if how == "margins" else margins | intersections
+        return groups_of(columns, how, self.n_cells)
 
     def strata(self) -> dict[Hashable, Mask]:
         """Return the strata of the control features; without any, one stratum called None."""
@@ -334,18 +313,31 @@ class Cells(CellTable):
             The decisions 0 to V - 1, or the probability of each. Of two decisions, both are the
             probability of decision 1.
         """
-        h = np.asarray(h)
-        if h.shape[:1] != self.code.shape or h.ndim > min(self.n_decisions - 1, 2):
-            raise ValueError(
-                f"got predictions of shape {h.shape} for {len(self.code)} examples; expected one "
-                "for each example."
-            )
-        if self.n_decisions > 2:
-            return self._sum_by_decision(h) / self.total_weight
-        if self.weight is not None:
-            return add_up(self.code, self.n_cells, self.weight * h) / self.total_weight
-        total = count_selected if h.dtype == bool else add_up
-        return total(self.code, self.n_cells, h) / len(h)
+        return self.sums([h])[0]
+
+    def sums(self, decided: Iterable[ArrayLike]) -> Array:
+        """Return s(h) of several classifiers, of shape (P, C (V - 1))."""
+        found, n_cells = [], self.n_cells
+        for h in map(np.asarray, decided):
+            if h.shape[:1] != self.code.shape or h.ndim > min(self.n_decisions - 1, 2):
+                raise ValueError(
+                    f"got predictions of shape {h.shape} for {len(self.code)} examples; expected "
+                    "one for each example."
+                )
+            if self.n_decisions > 2:
+                found.append(self._sum_by_decision(h) / self.total_weight)
+            elif self.weight is not None:
+                found.append(add_up(self.code, n_cells, self.weight * h) / self.total_weight)
+            else:
+                total = count_selected if h.dtype == bool else add_up
+                found.append(total(self.code, n_cells, h) / len(h))
+        return np.array(found)
+
+    def row_weights(self) -> Array:
+        """Return the share of the total weight that each row has."""
+        if self.weight is None:
+            return np.full(len(self.code), 1.0 / len(self.code))
+        return self.weight / self.total_weight
 
     def _sum_by_decision(self, h: NDArray) -> Array:
         V = self.n_decisions

@@ -72,7 +72,8 @@ class Parity(GroupConstraint):
             g = compared[event.label, event.decision][1]
             numbers = {group: builder.moment(inside, g) for group, inside in members.items()}
             overall, compares_all = builder.moment(mask, g), self.reference == "overall"
-            for a, b in self._pairs(list(members), builder):
+            pairs: list[tuple[Hashable, Hashable]] = [(group, "overall") for group in members]
+            for a, b in pairs if compares_all else self._pairs(list(members), builder):
                 j, r = numbers[a], overall if compares_all else numbers[b]
                 first, second = group_name(a), group_name(b)
                 for low, high, side, word in ((r, j, 1, "above"), (j, r, -1, "below")):
@@ -141,11 +142,9 @@ class Parity(GroupConstraint):
     def _pairs(
         self, groups: list[Hashable], builder: MomentsBuilder
     ) -> list[tuple[Hashable, Hashable]]:
-        """Return which groups are compared with which, or with "overall"."""
+        """Return which groups are compared with which."""
         if self.reference == "pairwise":
             return list(combinations(groups, 2))
-        if self.reference == "overall":
-            return [(group, "overall") for group in groups]
         if self.reference in groups:
             return [(group, self.reference) for group in groups if group != self.reference]
         if builder.known is None or self.reference not in self.all_groups(builder):

@@ -11,11 +11,11 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from equipoise.cells.layered import AnyCells, row_weights
+from equipoise.cells.layered import AnyCells
 from equipoise.cells.table import Array
 from equipoise.game.rounds import Oracle
 from equipoise.metrics.audit import Tally
-from equipoise.oracles.agreement import disagreement, divided
+from equipoise.oracles.agreement import Agreement, agreement, divided
 from equipoise.oracles.candidates import candidate_oracle
 from equipoise.oracles.cross_fit import CrossFittedOracle
 from equipoise.oracles.decisions import decisions
@@ -103,17 +103,16 @@ class MemoryEngine:
 
     def shares(self, classifiers: Sequence[Any]) -> Array:
         """Return the selected share of each cell for every classifier, of shape (P, C)."""
-        each = decisions(classifiers, self.X, self.cells.n_decisions)
-        return np.array([self.cells.sum(h) for h in each])
+        return self.cells.sums(decisions(classifiers, self.X, self.cells.n_decisions))
 
-    def disagreement(self, classifiers: Sequence[Any]) -> Array:
-        """Return the share of the rows on which each two decide differently, of shape (P, P)."""
-        weight, V = row_weights(self.cells), self.cells.n_decisions
-        return disagreement(classifiers, self.X, weight, V)
+    def compare(self, classifiers: Sequence[Any]) -> Agreement:
+        """Return the selected shares of classifiers, and on which share each two differ."""
+        weight, V = self.cells.row_weights(), self.cells.n_decisions
+        return agreement(classifiers, self.X, weight, self.cells.sums, V)
 
     def divided(self, classifiers: Sequence[Any], mixtures: Sequence[NDArray]) -> Array:
         """Return for each mixture, numbers of classifiers, the share that its members divide on."""
-        weight, V = row_weights(self.cells), self.cells.n_decisions
+        weight, V = self.cells.row_weights(), self.cells.n_decisions
         return divided(classifiers, self.X, weight, mixtures, V)
 
     def tally(self, mixture: Any) -> Tally:

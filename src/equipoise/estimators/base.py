@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import ClassifierTags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from equipoise.cells.table import CellTable
+from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.groups import group_name
 from equipoise.engines import engine_for
@@ -45,6 +45,8 @@ class Problem:
     ----------
     engine : Engine
         Holds the rows.
+    cells : CellTable
+        Those of the engine.
     lagrangian : Lagrangian
         Error and constraints over the cells of the engine.
     oracle : Oracle
@@ -59,9 +61,12 @@ class Problem:
         The constraint, without open parameters.
     people : People
         As they were passed.
+    asked_again : dict from int to array of shape (C,)
+        What classifiers of the pool select when they are asked once more, after they were found.
     """
 
     engine: Engine
+    cells: CellTable
     lagrangian: Lagrangian
     oracle: Oracle
     pool: Pool
@@ -70,19 +75,7 @@ class Problem:
     nu: float
     constraint: Constraint
     people: People
-
-    @property
-    def cells(self) -> CellTable:
-        """The cells of the engine."""
-        return self.engine.cells
-
-    @property
-    def fingerprint(self) -> Fingerprint | None:
-        """The fingerprint of the people; None where rows cannot be hashed."""
-        try:
-            return Fingerprint.of(self.engine.hashed(self.people, self.engine.classes))
-        except TypeError:
-            return None
+    asked_again: dict[int, Array] = field(default_factory=dict)
 
 
 @dataclass(eq=False, repr=False)
@@ -134,12 +127,12 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
         spec.check(self.estimator, weighted=people.sample_weight is not None)
         engine = self._open(people)
         # Compiled before any work, so that its errors come first; see `_with_parameters`.
-        constraint = self.constraint
+        constraint, cells = self.constraint, engine.cells
         if self._finds_parameters and constraint.n_open:
             constraint = constraint.closed(np.ones(constraint.n_open))
-        nu = read_nu(self.nu, engine.cells)
-        B = np.sqrt(engine.cells.n_effective) if B is None else B
-        lagrangian = self._game(constraint, engine.cells, B)
+        n = cells.n_effective
+        nu, B = read_nu(self.nu, n), np.sqrt(n) if B is None else B
+        lagrangian = self._game(constraint, cells, B)
         if lagrangian.elastic is not None and not finds_worst_rate:
             raise TypeError(
                 f"{type(self).__name__} cannot make a worst group's error least: "
@@ -153,13 +146,16 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
             if self.checkpoint is not None or engine.keeps_answers or at_a_time > 1:
                 how = self.estimator, spec
                 pool, opened = open_pool(engine, how, self.checkpoint, at_a_time)
-            pool.keep(lagrangian.costs(np.zeros(lagrangian.n_constraints)))
+        unconstrained = lagrangian.costs(np.zeros(lagrangian.n_constraints))
         oracle = spec.over(engine, self.estimator, at_a_time)
         if not oracle.exact:  # a list of candidates is the whole class
-            V = engine.cells.n_decisions
-            for decision in range(V):
-                pool.add(constant_classifier(decision, V), engine.cells.constant(decision))
-        return Problem(engine, lagrangian, oracle, pool, opened, at_a_time, nu, constraint, people)
+            for decision in range(cells.n_decisions):
+                constant = constant_classifier(decision, cells.n_decisions)
+                pool.add(constant, cells.constant(decision))
+        pool.keep(unconstrained)
+        return Problem(
+            engine, cells, lagrangian, oracle, pool, opened, at_a_time, nu, constraint, people
+        )
 
     @property
     def _oracle_spec(self) -> OracleSpec:
@@ -232,6 +228,14 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
+def fingerprint_of(engine: Engine, people: People) -> Fingerprint | None:
+    """Return the fingerprint of people; None where rows cannot be hashed."""
+    try:
+        return Fingerprint.of(engine.hashed(people, engine.classes))
+    except TypeError:
+        return None
+
+
 def joined(known: Fingerprint | None, engine: Engine, people: People) -> Fingerprint | None:
     """Return the fingerprint of people learned from and further ones; None if one is not known."""
     try:
@@ -272,9 +276,9 @@ def warn_of_absent(fit: CellTable, measured: CellTable) -> None:
         warnings.warn(text, AbsentGroupWarning, stacklevel=4)
 
 
-def read_nu(nu: float | None, cells: CellTable) -> float:
-    """Return the gap at which to stop; None is a default for so many rows."""
-    return NU_SCALE / np.sqrt(cells.n_effective) if nu is None else read_positive(nu, "nu")
+def read_nu(nu: float | None, n: float) -> float:
+    """Return the gap at which to stop; None is a default for ``n`` rows of equal weight."""
+    return NU_SCALE / np.sqrt(n) if nu is None else read_positive(nu, "nu")
 
 
 def read_jobs(n_jobs: Any) -> int | None:
@@ -285,6 +289,13 @@ def read_jobs(n_jobs: Any) -> int | None:
             "core, or None."
         )
     return None if n_jobs is None else int(n_jobs)
+
+
+def read_fallback(fallback: str | None) -> str | None:
+    """Return the parameter that says what decides where nothing is proven; raise if unknown."""
+    if fallback not in (None, "fairest"):
+        raise ValueError(f"fallback is {fallback!r}; expected None or 'fairest'.")
+    return fallback
 
 
 def read_limits(estimator: Any) -> tuple[Limits, int | None]:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from equipoise.cells.table import Array
 from equipoise.engines import engine_for
-from equipoise.estimators.base import Problem
+from equipoise.estimators.base import Problem, fingerprint_of
 from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.estimators.results import verify
 from equipoise.estimators.scores import ScoredReduction, unconstrained_of
@@ -128,7 +128,7 @@ class GridSearch(ScoredReduction):
         people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
         problem = self._state(people, n_jobs=self.n_jobs)
         with problem.opened:
-            if self.constraint.n_open:
+            if problem.constraint is not self.constraint:  # it has parameters to be found first
                 problem = self._with_parameters(problem)
             if isinstance(self.grid, str):
                 candidates = self._from_saddle_point(problem)
@@ -138,8 +138,8 @@ class GridSearch(ScoredReduction):
             verify(problem, range(len(problem.pool)))  # `use` may choose any of them
         check_features(self, problem.engine.example(X), reset=True)
         self.candidates_ = candidates
-        self.classes_, self.people_ = problem.engine.classes, problem.fingerprint
-        self.unconstrained_ = unconstrained_of(problem, self.objective)
+        self.classes_, self.people_ = problem.engine.classes, fingerprint_of(problem.engine, people)
+        self.unconstrained_ = unconstrained_of(problem)
         return self.use(best)
 
     def use(self, index: int) -> Self:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from equipoise.cells.table import Cells
 from equipoise.engines.base import Engine
-from equipoise.estimators.base import Problem, Reduction, read_limits
+from equipoise.estimators.base import Problem, Reduction, fingerprint_of, read_limits
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
 from equipoise.estimators.results import result_of
 from equipoise.estimators.scores import unconstrained_of
@@ -25,8 +25,8 @@ from equipoise.guarantees.proof import Proof, walk
 from equipoise.guarantees.tested_rows import TestedRows
 from equipoise.metrics.audit import Tally
 from equipoise.oracles.cross_fit import make_folds
-from equipoise.oracles.decisions import decisions
-from equipoise.oracles.thresholds import is_linear, learner_of
+from equipoise.oracles.decisions import decisions, learner_of
+from equipoise.oracles.thresholds import is_linear
 from equipoise.rows.hashing import salt_of
 from equipoise.rows.people import People
 from equipoise.rows.tables import Batched, take_rows
@@ -188,7 +188,6 @@ def _average(
     found = Round.of_mixture(game, pool, mixture, n_rounds, [proving])
     nu = both[0].problem.nu
     certificate = Certificate.of_round(found, game, s, nu=nu, scope=Scope.POOL, cells=table)
-    problem = replace(both[0].problem, engine=engine, people=people, lagrangian=game, pool=pool)
     tallies = {"training": Tally.of_shares(table, mixture.shares(s))}
     salt = _salt(model, engine)
     result = FitResult(
@@ -201,9 +200,9 @@ def _average(
         np.inf,
         n_rounds,
         pool.n_calls,
-        problem.fingerprint,
+        fingerprint_of(engine, people),
         engine.example(people.X),
-        unconstrained_of(both[0].problem, model.objective),
+        unconstrained_of(both[0].problem),
     )
     return Proven(result, proof, Outcome(found, n_rounds, both[0].path.reason))
 
@@ -224,7 +223,7 @@ class _Trained:
         problem = model._state(people)
         TestedRows.of(problem.constraint, problem.cells.table())  # refuses before any work
         with problem.opened:
-            if problem.constraint.n_open:
+            if problem.constraint is not model.constraint:  # it has parameters to be found first
                 problem = model._with_parameters(problem)
             game, queries = as_written(problem.lagrangian), Queries([], [])
             rows = TestedRows.of(problem.constraint, problem.cells.table())
@@ -247,7 +246,7 @@ class _Trained:
         asked = self.queries.optimality
         found = Round.of_mixture(game, problem.pool, mixture, path.n_rounds, asked)
         outcome = Outcome(found, path.n_rounds, path.reason)
-        result = result_of(problem, outcome, read_limits(model)[1], model.objective)
+        result = result_of(problem, outcome, read_limits(model)[1])
         return Proven(result, proof, outcome)
 
 

@@ -8,13 +8,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from equipoise.estimators.base import Problem, read_limits
-from equipoise.estimators.lottery import measured, with_least_random
+from equipoise.estimators.base import Problem, read_fallback, read_limits
 from equipoise.estimators.one_rule import check_one_rule, with_one_rule
 from equipoise.estimators.proof_designs import fit_with_proof
-from equipoise.estimators.proofs import read_fallback, warn_of_proof
+from equipoise.estimators.proofs import warn_of_proof
 from equipoise.estimators.randomized import RandomizedReduction
-from equipoise.estimators.results import result_of, warn
+from equipoise.estimators.results import measured, result_of, warn, with_least_random
 from equipoise.game import theory
 from equipoise.game.column_generation import column_generation
 from equipoise.game.exponentiated_gradient import exponentiated_gradient, polished
@@ -185,9 +184,10 @@ class FairClassifier(RandomizedReduction):
             raise ValueError(f"relax is {self.relax!r}; expected 'uniform' or 'total'.")
         B = np.inf if self.B in (None, np.inf) else read_positive(self.B, "B")
         limits, salt = read_limits(self)
-        people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
-        check_one_rule(self.deterministic, people, self._oracle_spec)
         read_fallback(self.fallback)
+        people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
+        if self.deterministic is not False:
+            check_one_rule(self.deterministic, people, self._oracle_spec)
         if self.confidence is not None and self.deterministic:
             raise ValueError(
                 f"confidence={self.confidence!r} and deterministic=True: a proof chooses among "
@@ -198,7 +198,7 @@ class FairClassifier(RandomizedReduction):
         self.__dict__.pop("proof_", None)
         problem = self._state(people, B=B, finds_worst_rate=True)
         with problem.opened:
-            if self.constraint.n_open:
+            if problem.constraint is not self.constraint:  # it has parameters to be found first
                 problem = self._with_parameters(problem)
             game, oracle, pool, nu = problem.lagrangian, problem.oracle, problem.pool, problem.nu
             outcome = run(column_generation(game, oracle, pool, nu=nu, relax=self.relax), limits)
@@ -206,7 +206,7 @@ class FairClassifier(RandomizedReduction):
             if self.deterministic:
                 found = with_one_rule(problem, outcome.last, found)
             outcome = replace(outcome, last=found)
-            result = result_of(problem, outcome, salt, self.objective)
+            result = result_of(problem, outcome, salt)
         self._finish(result)
         warn(problem, outcome, result.certificate, self.relax)
         return self
@@ -289,12 +289,12 @@ class ExponentiatedGradient(RandomizedReduction):
         people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
         problem = self._state(people, B=B)
         with problem.opened:
-            if self.constraint.n_open:
+            if problem.constraint is not self.constraint:  # it has parameters to be found first
                 problem = self._with_parameters(problem)
             eta = self._resolve_eta(problem)
             outcome = run(self._rounds(problem, eta), limits)
             outcome = replace(outcome, last=measured(problem, outcome.last))
-            result = result_of(problem, outcome, salt, self.objective)
+            result = result_of(problem, outcome, salt)
         self._finish(result)
         self.eta_ = eta
         warn(problem, outcome, result.certificate)

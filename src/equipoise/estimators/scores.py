@@ -11,11 +11,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from equipoise.cells.table import Array, CellTable
+from equipoise.constraints.rates import ERROR
 from equipoise.engines import engine_for
 from equipoise.estimators.base import Problem, Reduction
 from equipoise.estimators.explanation import Explanation, explain
 from equipoise.estimators.selection import Selection, select
-from equipoise.game.lagrangian import Loss, Objective, loss_table
 from equipoise.guarantees.proof import check_proven
 from equipoise.oracles.decisions import decisions
 from equipoise.oracles.plugin import PluginClassifier
@@ -100,16 +100,16 @@ class UnconstrainedModel:
         return f"{learner_name(self.classifier)} has neither predict_proba nor decision_function."
 
 
-def unconstrained_of(problem: Problem, objective: Objective | Loss | None) -> Any:
-    """Return the `UnconstrainedModel` of a fit; None if the learner was not asked for it."""
-    costs = problem.lagrangian.costs(np.zeros(problem.lagrangian.n_constraints))
-    if (classifier := problem.pool.answer_to(costs)) is None:
+def unconstrained_of(problem: Problem) -> UnconstrainedModel | None:
+    """Return the unconstrained model of a fit; None if the learner was not asked for it."""
+    if (classifier := problem.pool.free_answer) is None:
         return None
-    odds = 1.0 if problem.oracle.exact else label_odds(objective, problem.cells)
+    slope = problem.lagrangian.error_slope
+    odds = 1.0 if problem.oracle.exact else label_odds(slope, problem.cells)
     return UnconstrainedModel(classifier, problem.engine.classes, odds)
 
 
-def label_odds(objective: Objective | Loss | None, cells: CellTable) -> float | None:
+def label_odds(error_slope: Array, cells: CellTable) -> float | None:
     """Return what undoes an objective in the odds of a learner that was trained for it.
 
     A learner to whom people of label 1 weigh five times as much gives them five times the odds.
@@ -118,19 +118,22 @@ def label_odds(objective: Objective | Loss | None, cells: CellTable) -> float | 
     >>> from equipoise import Costs
     >>> from equipoise.cells import Cells
     >>> cells = Cells.from_columns([0, 1, 1], {"sex": ["F", "F", "M"]})
-    >>> label_odds(Costs(false_negative=5), cells)
+    >>> _, slope = cells.total(Costs(false_negative=5).table(cells))
+    >>> label_odds(slope, cells)
     0.2
-    >>> label_odds(Costs(false_negative={"F": 5, "M": 1}), cells) is None
+    >>> _, slope = cells.total(Costs(false_negative={"F": 5, "M": 1}).table(cells))
+    >>> label_odds(slope, cells) is None
     True
     """
-    table = loss_table(objective, cells)
-    if isinstance(table, str):  # a cost of each person's own
+    if cells.n_decisions > 2:  # nothing undoes other costs than those of all errors alike
+        _, error = cells.total(ERROR.table(cells))
+        largest = np.abs(error_slope).max()
+        return 1.0 if np.abs(error_slope - largest * error).max() <= 1e-9 * largest else None
+    of_cells, of_people = np.split(error_slope, [len(cells.label)])
+    if of_people.any():  # a cost of each person's own
         return None
-    if cells.n_decisions > 2:  # no one number undoes anything but errors that cost the same
-        error = loss_table(None, cells)
-        return 1.0 if np.allclose(table, error * table.max(), rtol=1e-9, atol=0.0) else None
     counted = cells.mass > 0
-    wrong = np.where(cells.label == 1, table[:, 0] - table[:, 1], table[:, 1] - table[:, 0])
+    wrong = np.where(cells.label == 1, -of_cells, of_cells)
     of_one, of_zero = (wrong[counted & (cells.label == label)] for label in (1, 0))
     if min(of_one.min(), of_zero.min()) <= 0:
         return None

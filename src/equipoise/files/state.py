@@ -53,9 +53,12 @@ from equipoise.oracles.cell_probabilities import (
     OneAgainstRest,
 )
 from equipoise.oracles.cut import LinearCut
-from equipoise.oracles.decisions import PluginClassifier, TransformedClassifier
+from equipoise.oracles.decisions import (
+    PluginClassifier,
+    ThresholdedClassifier,
+    TransformedClassifier,
+)
 from equipoise.oracles.specs import BestOf, Plugin, Refit
-from equipoise.oracles.thresholds import ThresholdedClassifier
 from equipoise.rows.fingerprint import Fingerprint
 
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType, partial, np.ufunc)

@@ -109,10 +109,9 @@ class Costs:
                     "Costs(matrix=...)."
                 )
             return ERROR.table(cells)
-        table = np.zeros((cells.n_cells, 2))
-        table[:, 1] = np.where(cells.label == 0, self._by_cell("false_positive", cells), 0.0)
-        table[:, 0] = np.where(cells.label == 1, self._by_cell("false_negative", cells), 0.0)
-        return table
+        negative = np.where(cells.label == 1, self._by_cell("false_negative", cells), 0.0)
+        positive = np.where(cells.label == 0, self._by_cell("false_positive", cells), 0.0)
+        return np.column_stack([negative, positive])
 
     def _by_label(self, matrix: Array, cells: CellTable) -> Array:
         if len(matrix) != cells.n_decisions:

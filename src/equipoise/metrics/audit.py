@@ -63,12 +63,13 @@ class Tally(NamedTuple):
         return cls(table, s, (table.square, w2h, w2hh))
 
     @classmethod
-    def of_shares(cls, table: CellTable, s: Array) -> Tally:
+    def of_shares(cls, cells: CellTable, s: Array) -> Tally:
         """Make a tally from selected shares alone, as a pool of classifiers knows them.
 
         Decisions count as drawn, which makes intervals of a mixture a little wider, and weights
         as unrelated to decisions within a cell.
         """
+        table = cells.table()
         if not table.is_plain or table.n_decisions > 2:
             return cls(table, s, None)
         drawn = table.square * np.clip(s / np.maximum(table.mass, 1e-300), 0.0, 1.0)

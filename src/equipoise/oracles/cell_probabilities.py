@@ -13,8 +13,8 @@ from sklearn.base import clone
 from sklearn.utils.validation import _num_samples
 
 from equipoise.cells.table import Array, Cells, CellTable
-from equipoise.oracles.learners import weight_parameter
-from equipoise.oracles.thresholds import Guard
+from equipoise.oracles.decisions import Guard
+from equipoise.oracles.trainers import weight_parameter
 from equipoise.rows.tables import take_rows
 from equipoise.rows.validation import read_columns
 

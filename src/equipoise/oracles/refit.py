@@ -16,13 +16,8 @@ from equipoise.cells.layered import AnyCells
 from equipoise.cells.lesson import Lesson
 from equipoise.cells.table import Array
 from equipoise.game.rounds import Response
-from equipoise.oracles.decisions import predictions
-from equipoise.oracles.learners import weight_parameter
-from equipoise.oracles.thresholds import (
-    ThresholdedClassifier,
-    is_tuned,
-    tuned,
-)
+from equipoise.oracles.decisions import ThresholdedClassifier, predictions
+from equipoise.oracles.thresholds import is_tuned, tuned
 from equipoise.oracles.trainers import (
     PlainTrainer,
     Trained,
@@ -44,7 +39,7 @@ class RefitOracle:
     ----------
     estimator : classifier
         Takes ``fit(X, y, sample_weight)`` with labels 0 and 1; see
-        `equipoise.oracles.learners.weight_parameter`.
+        `equipoise.oracles.trainers.weight_parameter`.
     X : table of n rows
         Handed to the learner as it is, read-only.
     cells : Cells
@@ -91,7 +86,7 @@ class Refitter:
         self, estimator: Any, X: Any, n_decisions: int = 2, threshold: str = "learner"
     ) -> None:
         self.X, self.n_decisions, self.threshold = X, n_decisions, threshold
-        self._trainer = choose_trainer(estimator, X, weight_parameter(estimator))
+        self._trainer = choose_trainer(estimator, X)
 
     @property
     def caches(self) -> bool:
@@ -117,9 +112,8 @@ class Refitter:
 
     def _train_on_copies(self, label: NDArray, weight: Array, rows: NDArray[np.intp]) -> Trained:
         """Return the learner trained on rows that stand several times, once for each label."""
-        trainer, X = self._trainer, take_rows(self.X, rows)
-        classifier = PlainTrainer(trainer.estimator, X, trainer.weight_parameter)
-        trained = classifier.fit(label, weight).classifier
+        trainer = PlainTrainer(self._trainer.estimator, take_rows(self.X, rows))
+        trained = trainer.fit(label, weight).classifier
         return Trained(trained, trained, self.X)
 
     def start_from(self, classifier: Any) -> None:

@@ -25,15 +25,12 @@ class Batched(Protocol):
 
 
 def batches(X: Any) -> Iterator[Any]:
-    """Yield tables in memory that hold the rows of X one after the other: X itself if it is one.
+    """Return tables in memory that hold the rows of X one after the other: X itself if it is one.
 
     >>> list(batches([[0.0], [1.0]]))
     [[[0.0], [1.0]]]
     """
-    if isinstance(X, Batched):
-        yield from X.batches()
-    else:
-        yield X
+    return X.batches() if isinstance(X, Batched) else iter([X])
 
 
 def describe_columns(X: Any) -> list[str]:

@@ -7,7 +7,7 @@ return tables; no rows leave.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ from equipoise.cells.layered import LayerSums, layer_sums
 from equipoise.cells.lesson import weighted_labels
 from equipoise.cells.table import Array, Cells, CellTable
 from equipoise.exceptions import EmptyCellWarning
-from equipoise.oracles.agreement import disagreement, divided
+from equipoise.oracles.agreement import agreement, divided
 from equipoise.oracles.decisions import decisions
 from equipoise.rows.hashing import hash_uniform
 from equipoise.rows.people import read_utilities
@@ -231,11 +231,17 @@ def selected_by(shard: Shard, classifiers: Sequence[Any], X: Any = None) -> Arra
     return np.array([shard.count(h) for h in decisions(classifiers, rows)])
 
 
-def disagreement_of(shard: Shard, classifiers: Sequence[Any], X: Any = None) -> Array:
-    """Return the weight of the rows on which each two classifiers decide differently, (P, P)."""
+def compared_by(shard: Shard, classifiers: Sequence[Any], X: Any = None) -> Array:
+    """Return `selected_by` and, beside it, the weight on which each two differ: (P, C + P)."""
     if not len(shard):
-        return np.zeros((len(classifiers), len(classifiers)))
-    return disagreement(classifiers, shard.X if X is None else X, shard.row_weights())
+        nowhere = np.zeros((len(classifiers), len(classifiers)))
+        return np.hstack([selected_by(shard, classifiers), nowhere])
+
+    def sums(decided: Iterable[NDArray[np.bool_]]) -> Array:
+        return np.array([shard.count(h) for h in decided])
+
+    rows = shard.X if X is None else X
+    return np.hstack(agreement(classifiers, rows, shard.row_weights(), sums))
 
 
 def divided_of(shard: Shard, both: tuple[list[Any], list[NDArray]], X: Any = None) -> Array:
