@@ -60,15 +60,6 @@ FRAGILE = 0.02
 LEARNER = LogisticRegression(max_iter=300)
 
 
-class Halves(NamedTuple):
-    X: NDArray
-    X_test: NDArray
-    y: NDArray
-    y_test: NDArray
-    A: NDArray
-    A_test: NDArray
-
-
 class Case(NamedTuple):
     data: str
     oracle: str
@@ -77,7 +68,7 @@ class Case(NamedTuple):
     split: int
 
 
-def halves(data: str, split: int) -> Halves:
+def halves(data: str, split: int) -> _raw.Halves:
     """Return the halves of a data set, scaled, without the columns of the sensitive feature."""
     load, sensitive = DATA[data]
     found = load()
@@ -85,7 +76,7 @@ def halves(data: str, split: int) -> Halves:
     X = np.asarray(found.data, dtype=float)[:, kept]
     X = (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-9)
     columns = X, np.asarray(found.target), np.asarray(found.sensitive[sensitive])
-    return Halves(*train_test_split(*columns, train_size=0.5, random_state=split))
+    return _raw.Halves(*train_test_split(*columns, train_size=0.5, random_state=split))
 
 
 def gap(expected: NDArray, y: NDArray, group: NDArray, notion: str) -> float:
@@ -95,13 +86,13 @@ def gap(expected: NDArray, y: NDArray, group: NDArray, notion: str) -> float:
     return max(float(np.ptp(each)) for each in rates)
 
 
-def on_test(part: Halves, case: Case, expected: NDArray) -> dict[str, float]:
+def on_test(part: _raw.Halves, case: Case, expected: NDArray) -> dict[str, float]:
     """Return error and excess of decisions, or their probabilities, on the test half."""
     excess = gap(expected, part.y_test, part.A_test, case.notion) - case.eps
     return {"test_error": _raw.error(expected, part.y_test), "test_excess": excess}
 
 
-def stated(case: Case, part: Halves, known: Problem | None) -> Problem:
+def stated(case: Case, part: _raw.Halves, known: Problem | None) -> Problem:
     """Return the problem of a case; a known one's probabilities serve again."""
     constraint = NOTIONS[case.notion](case.eps, reference="pairwise")
     model = FairClassifier(LEARNER, constraint, oracle=case.oracle)
@@ -112,7 +103,7 @@ def stated(case: Case, part: Halves, known: Problem | None) -> Problem:
     return replace(known, lagrangian=game, pool=pool, constraint=constraint)
 
 
-def run_case(case: Case, problem: Problem, part: Halves) -> dict[str, Any]:
+def run_case(case: Case, problem: Problem, part: _raw.Halves) -> dict[str, Any]:
     """Return what mixture, cut at one half, least random mixture and one rule do."""
     start = time.perf_counter()
     game, oracle, pool = problem.lagrangian, problem.oracle, problem.pool
@@ -145,7 +136,7 @@ def run_case(case: Case, problem: Problem, part: Halves) -> dict[str, Any]:
     return result
 
 
-def _expected(each: Round, problem: Problem, part: Halves) -> NDArray:
+def _expected(each: Round, problem: Problem, part: _raw.Halves) -> NDArray:
     """Return how often a mixture selects each person of the test half."""
     members = each.mixture.members(problem.pool.classifiers)
     weighted = list(zip(each.mixture.weights.tolist(), members, strict=True))
@@ -176,7 +167,7 @@ def is_fragile(result: dict[str, Any]) -> bool:
     return bool(result["one rule"]["by_lot"] == 0.0 and worse > most)
 
 
-def standard_error(difference: NDArray, part: Halves, notion: str) -> float:
+def standard_error(difference: NDArray, part: _raw.Halves, notion: str) -> float:
     """Return that of a difference between groups of decisions on the test half, the largest."""
     y, A = part.y_test, part.A_test
     events = [np.ones(len(y), bool)] if notion == "DP" else [y == 0, y == 1]
@@ -224,7 +215,7 @@ def _mean(values: Iterator[float]) -> float:
     return float(np.mean(list(values)))
 
 
-def others(case: Case, part: Halves) -> Iterator[list[object]]:
+def others(case: Case, part: _raw.Halves) -> Iterator[list[object]]:
     """Yield what other libraries do in one case on the test half, drawn with ten seeds."""
     import fairlearn.reductions as fairlearn
 

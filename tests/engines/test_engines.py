@@ -203,3 +203,27 @@ def test_an_engine_counts_whom_classifiers_divide_on(opened, people, weighted):
     sets = [np.array([1]), np.array([0, 2]), np.arange(3), np.arange(5)]
     counted = [share[(H[some].mean(0) > 0) & (H[some].mean(0) < 1)].sum() for some in sets]
     np.testing.assert_allclose(engine.divided(members, sets), counted, atol=1e-9)
+
+
+@pytest.mark.parametrize("constraint_weights", [None, True, False])
+def test_an_engine_counts_switched_decisions(opened, people, constraint_weights):
+    """People are counted one by one, whatever they weigh."""
+    X, y, A = people
+    engine = opened()
+    if constraint_weights is not None:
+        rng = np.random.default_rng(3)
+        w, g = rng.integers(1, 4, N).astype(float), rng.random((N, 2))
+        engine = opened(g, w, constraint_weights=constraint_weights)
+    reference = trees().fit(X, y)
+    other = trees().fit(X, (X[:, 0] - A > 0).astype(int))
+    found = engine.switches([other, reference, constant_classifier(1)], reference)
+    assert found.shape == (3, 2, 6)
+    before = reference.predict(X)
+    decisions = (other.predict(X), before, np.ones(N))
+    for classifier, after in zip(found, decisions, strict=True):
+        for cell, counted in enumerate(classifier.T.tolist()):
+            here = (engine.cells.sensitive["group"][cell] == A) & (y == engine.cells.label[cell])
+            assert counted == [
+                ((after == 1) & (before == 0) & here).sum(),
+                ((after == 0) & (before == 1) & here).sum(),
+            ]

@@ -66,7 +66,7 @@ def test_share_decided_by_lot_is_counted(people):
     chance = fair.predict_pmf(people.X)[:, 1]
     drawn = ((chance > 1e-12) & (chance < 1 - 1e-12)).mean()
     assert 0 < drawn == pytest.approx(fair.certificate_.by_lot.share)
-    assert f"{drawn:.2%} of the people of the fit" in str(fair.certificate_)
+    assert f"{drawn:.2%} of the people measured" in str(fair.certificate_)
     assert fair.certificate_.to_dict()["by_lot"] == pytest.approx(drawn)
 
 

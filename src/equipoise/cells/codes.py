@@ -149,6 +149,24 @@ def add_up(
     return total
 
 
+def add_up_decisions(
+    code: NDArray[np.integer], shape: tuple[int, int], h: NDArray, weights: NDArray | None
+) -> NDArray[np.float64]:
+    """Add up the weights of the rows of each code and decision, (C, V).
+
+    ``h`` has the decision 0 to V - 1 of each row, or the probability of each, of shape (n, V).
+
+    >>> add_up_decisions(np.array([0, 1, 1]), (2, 3), np.array([2, 0, 2]), None).tolist()
+    [[0.0, 0.0, 1.0], [1.0, 0.0, 1.0]]
+    """
+    if h.ndim == 2:
+        own = 1.0 if weights is None else weights
+        return np.column_stack([add_up(code, shape[0], own * column) for column in h.T])
+    both = code.astype(np.intp) * shape[1]
+    both += h
+    return add_up(both, shape[0] * shape[1], weights).reshape(shape)
+
+
 def count_selected(
     code: NDArray[np.integer], size: int, selected: NDArray[np.bool_]
 ) -> NDArray[np.float64]:

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
+from equipoise.cells.codes import count_selected
 from equipoise.cells.lesson import Lesson, weighted_labels
 from equipoise.cells.table import Array, Cells, CellTable, Mask
 
@@ -216,6 +217,18 @@ def row_gains(cells: AnyCells, costs: Array) -> Array:
     if isinstance(cells, LayeredCells):
         return cells.signed_costs(costs)
     return cells.spread(costs) * cells.row_weights()
+
+
+def count_rows(cells: AnyCells, selected: NDArray[np.bool_]) -> Array:
+    """Return how many rows of each cell are selected, whatever they weigh; expected where soft.
+
+    >>> cells = Cells.from_columns([0, 1, 1], {"sex": ["F", "F", "M"]}, weight=[1.0, 1.0, 2.0])
+    >>> count_rows(cells, np.array([False, True, True])).tolist()
+    [0.0, 1.0, 1.0]
+    """
+    if cells.code is None:
+        return cells.place @ selected.astype(float)
+    return count_selected(cells.code, cells.n_cells, selected)
 
 
 def layered(

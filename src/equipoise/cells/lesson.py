@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.cells.combinations import Array
+from equipoise.cells.codes import look_up
 
+Array = NDArray[np.float64]
 #: Savings this small, relative to the largest, are rounding.
 _ROUNDING = 1e-12
 
@@ -94,6 +95,28 @@ class Lesson(NamedTuple):
         found = number[self.rows]
         kept = found >= 0
         return Lesson(self.label[kept], self.weight[kept], found[kept])
+
+
+def copies(code: NDArray[np.integer], saved: Array, weight: Array | None) -> Lesson:
+    """Return each row once for every label that saves something, weighted by what it saves.
+
+    Parameters
+    ----------
+    code : array of shape (n,)
+        The cell of each row.
+    saved : array of shape (C, V)
+        See `savings`.
+    weight : array of shape (n,), or None
+        The rows' own weights.
+    """
+    each = [look_up(code, np.ascontiguousarray(column)) for column in saved.T]
+    found = [np.flatnonzero(column) for column in each]
+    weights = np.concatenate([column[some] for column, some in zip(each, found, strict=True)])
+    rows = np.concatenate(found)
+    if weight is not None:
+        weights *= weight[rows]
+    labels = np.repeat(np.arange(len(each)), [len(some) for some in found])
+    return Lesson(labels, weights, rows)
 
 
 class LabelCache(dict[bytes, NDArray[np.int64]]):

@@ -16,16 +16,25 @@ what a decision costs more than decision 0. With two decisions that is one numbe
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from equipoise.cells.codes import add_up, count_selected, look_up, number_cells
-from equipoise.cells.combinations import Array, Mask, groups_of, masks_of
-from equipoise.cells.lesson import LabelCache, Lesson, WeightedLabels, savings, weighted_labels
+from equipoise.cells.codes import add_up, add_up_decisions, count_selected, look_up, number_cells
+from equipoise.cells.groups import Group, Mask, combinations, known_in, make_groups
+from equipoise.cells.lesson import (
+    Array,
+    LabelCache,
+    Lesson,
+    WeightedLabels,
+    copies,
+    savings,
+    weighted_labels,
+)
+from equipoise.cells.values import GroupRules
 
 Kind = TypeVar("Kind", bound="CellTable")
 
@@ -50,6 +59,8 @@ class CellTable:
         The weight of all rows together; their number where all weigh the same.
     decisions : tuple of V values, default=(0, 1)
         What labels and decisions are called.
+    rules : GroupRules
+        How groups were made out of values.
 
     Examples
     --------
@@ -70,6 +81,7 @@ class CellTable:
     square: Array
     total_weight: float
     decisions: tuple[Hashable, ...] = (0, 1)
+    rules: GroupRules = field(default_factory=GroupRules)
 
     @staticmethod
     def from_sums(
@@ -109,7 +121,7 @@ class CellTable:
 
     def as_kind(self, kind: type[Kind], **more: Any) -> Kind:
         """Return the same cells as another kind of table, which may have fields ``more``."""
-        names = (field.name for field in fields(kind))
+        names = (each.name for each in fields(kind))
         return kind(**{name: getattr(self, name) for name in names if name not in more}, **more)
 
     def table(self) -> CellTable:
@@ -219,22 +231,32 @@ class CellTable:
             feature or by the tuple of several. "margins" are the values of each feature by
             itself, called ``"sex=F"`` when there are several. "both" has all of these, and so
             every row is in several groups. "slices" takes each feature as a yes or no, and the
-            rows that have it as a group of that name.
+            rows that have it as a group of that name. Rows whose value of a feature is not known
+            are in no group that it makes.
         """
+        return {name: group.members for name, group in self._groups(on, how).items()}
+
+    def known(
+        self, on: str | Sequence[str] | None = None, how: str = "intersections"
+    ) -> dict[Hashable, Mask]:
+        """Return for each group the cells of those of whom is known whether they are in it."""
+        return {name: group.known for name, group in self._groups(on, how).items()}
+
+    @property
+    def unknown(self) -> Mask:
+        """The cells of rows of which a sensitive feature is not known."""
+        return ~known_in(list(self.sensitive.values()), self.n_cells)
+
+    def _groups(self, on: str | Sequence[str] | None, how: str) -> dict[Hashable, Group]:
         names = list(self.sensitive) if on is None else [on] if isinstance(on, str) else list(on)
-        if missing := [name for name in names if name not in self.sensitive]:
-            raise ValueError(
-                f"no sensitive feature is called {missing[0]!r}; there are "
-                f"{', '.join(map(repr, self.sensitive))}."
-            )
-        columns = {name: self.sensitive[name] for name in names}
-        return groups_of(columns, how, self.n_cells)
+        return make_groups(self.sensitive, names, how, self.n_cells)
 
     def strata(self) -> dict[Hashable, Mask]:
         """Return the strata of the control features; without any, one stratum called None."""
         if not self.control:
             return {None: np.ones(self.n_cells, dtype=bool)}
-        return masks_of(list(self.control.values()), self.n_cells)
+        found = combinations(list(self.control.values()), self.n_cells)
+        return {name: stratum.members for name, stratum in found.items()}
 
 
 def _no_utility(g: Array | str) -> Array:
@@ -325,7 +347,8 @@ class Cells(CellTable):
                     "one for each example."
                 )
             if self.n_decisions > 2:
-                found.append(self._sum_by_decision(h) / self.total_weight)
+                sums = add_up_decisions(self.code, (n_cells, self.n_decisions), h, self.weight)
+                found.append(sums[:, 1:].ravel() / self.total_weight)
             elif self.weight is not None:
                 found.append(add_up(self.code, n_cells, self.weight * h) / self.total_weight)
             else:
@@ -338,16 +361,6 @@ class Cells(CellTable):
         if self.weight is None:
             return np.full(len(self.code), 1.0 / len(self.code))
         return self.weight / self.total_weight
-
-    def _sum_by_decision(self, h: NDArray) -> Array:
-        V = self.n_decisions
-        if h.ndim == 2:
-            own = 1.0 if self.weight is None else self.weight
-            sums = [add_up(self.code, self.n_cells, own * h[:, v]) for v in range(1, V)]
-            return np.column_stack(sums).ravel()
-        both = self.code.astype(np.intp) * V
-        both += h
-        return add_up(both, self.n_cells * V, self.weight).reshape(-1, V)[:, 1:].ravel()
 
     def spread(self, table: ArrayLike) -> NDArray:
         """Return the entry of its cell for every row: the adjoint of `sum`."""
@@ -365,7 +378,8 @@ class Cells(CellTable):
     def lesson(self, costs: Array) -> Lesson:
         """Return what a learner is trained on for these costs; see `CellTable.relabel`."""
         if self.n_decisions > 2:
-            return self._copies(savings(self.by_decision(costs), self.mass))
+            saved = savings(self.by_decision(costs), self.mass)
+            return copies(self.code, saved, self.weight)
         label, weight = self.relabel(costs)
         labels = self._labels.get(key := label.tobytes())
         if labels is None:
@@ -375,17 +389,6 @@ class Cells(CellTable):
         if self.weight is not None:
             weights *= self.weight
         return Lesson(labels, weights)
-
-    def _copies(self, saved: Array) -> Lesson:
-        """Return each row once for every label that saves something, with what it saves (C, V)."""
-        each = [look_up(self.code, np.ascontiguousarray(column)) for column in saved.T]
-        rows = [np.flatnonzero(column) for column in each]
-        weights = np.concatenate([column[some] for column, some in zip(each, rows, strict=True)])
-        numbers = np.concatenate(rows)
-        if self.weight is not None:
-            weights *= self.weight[numbers]
-        labels = np.repeat(np.arange(self.n_decisions), [len(some) for some in rows])
-        return Lesson(labels, weights, numbers)
 
     def row_arrays(self) -> Iterator[NDArray]:
         """Yield what is held of each row."""

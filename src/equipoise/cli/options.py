@@ -72,6 +72,16 @@ class Format:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Application(Format):
+    """How a model file is applied to a table, and how results are written."""
+
+    eps: FrontierEps = None
+    trust: Trust = None
+    force: Force = False
+    machine: Json = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class LabelledTable(Format):
     """A table, and which of its columns are label, groups and weights."""
 
@@ -86,6 +96,13 @@ class LabelledTable(Format):
         list[str] | None, option("What else stands for a missing value in a CSV file, such as '?'.")
     ] = None
     drop_missing: DropMissing = False
+    missing_groups: Annotated[
+        str,
+        option(
+            "People whose group is missing: error, or ignore, and count them in the error and in "
+            "no group."
+        ),
+    ] = "error"
     bins: Annotated[
         list[str] | None,
         option(

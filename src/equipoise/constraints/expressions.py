@@ -267,7 +267,7 @@ class Inequality(Constraint):
             builder.row(row, coefficients)
 
     def _event(self, term: Term, builder: MomentsBuilder) -> Mask:
-        """Return the cells of a rate; none where only people of the fit are of this kind."""
+        """Return the cells of a rate; none where only people learned from are of this kind."""
         cells = builder.cells
         try:
             positive = term.positive(cells)

@@ -60,7 +60,7 @@ class Event(NamedTuple):
 def event_mask(condition: Condition, cells: CellTable, known: CellTable | None = None) -> Mask:
     """Return the cells that meet a condition; see `Constraint.from_moments`.
 
-    Values that only the people of the fit have, whose table is ``known``, may be named as well.
+    Values that only the people learned from have, whose table is ``known``, may be named as well.
     """
     columns = {"label": _labels(cells), **cells.control, **cells.sensitive}
     if condition is None:
@@ -182,6 +182,9 @@ class Row(NamedTuple):
         """Return the inequality in words with its bound, which tells it from all others."""
         says_more = self.limit and self.bound is not None
         return f"{self}{self.limit} {self.bound:.6g}" if says_more else str(self)
+
+    def _shown(self) -> dict[str, str]:
+        return {"constraint": self.sentence()}
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -11,11 +12,11 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from equipoise.cells.layered import AnyCells
+from equipoise.cells.layered import AnyCells, count_rows
 from equipoise.cells.table import Array
 from equipoise.game.rounds import Oracle
 from equipoise.metrics.audit import Tally
-from equipoise.oracles.agreement import Agreement, agreement, divided
+from equipoise.oracles.agreement import Agreement, agreement, divided, switches
 from equipoise.oracles.candidates import candidate_oracle
 from equipoise.oracles.cross_fit import CrossFittedOracle
 from equipoise.oracles.decisions import decisions
@@ -114,6 +115,10 @@ class MemoryEngine:
         """Return for each mixture, numbers of classifiers, the share that its members divide on."""
         weight, V = self.cells.row_weights(), self.cells.n_decisions
         return divided(classifiers, self.X, weight, mixtures, V)
+
+    def switches(self, classifiers: Sequence[Any], reference: Any) -> Array:
+        """Return how many rows of each cell switch from the reference to each classifier."""
+        return switches(classifiers, reference, self.X, partial(count_rows, self.cells))
 
     def tally(self, mixture: Any) -> Tally:
         """Return how often a randomized classifier selects, summed by cell."""

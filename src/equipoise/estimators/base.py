@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
@@ -15,24 +15,30 @@ from sklearn.utils import ClassifierTags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from equipoise.cells.table import Array, CellTable
+from equipoise.cells.values import GroupRules
 from equipoise.constraints.base import Constraint
+from equipoise.constraints.fairlearn_words import SaysNewWords
 from equipoise.constraints.groups import group_name
 from equipoise.engines import engine_for
 from equipoise.engines.base import Engine
 from equipoise.estimators.pools import open_pool
-from equipoise.exceptions import AbsentGroupWarning
+from equipoise.exceptions import AbsentGroupWarning, ManyGroupsWarning
 from equipoise.game import theory
 from equipoise.game.lagrangian import Lagrangian, Loss, Objective
 from equipoise.game.parameters import find_parameters
 from equipoise.game.rounds import Limits, Oracle, Pool
+from equipoise.oracles.decisions import decisions
 from equipoise.oracles.specs import OracleSpec, Refit, read_oracle
 from equipoise.oracles.trainers import constant_classifier
 from equipoise.rows.fingerprint import Fingerprint, Overlap
 from equipoise.rows.people import People
-from equipoise.rows.validation import check_features, read_integer, read_positive
+from equipoise.rows.tables import columns_of, other_columns, take_rows
+from equipoise.rows.validation import check_features, check_two_labels, read_integer, read_positive
 
 #: Groups that are named; the rest are counted.
 _MOST_NAMES = 5
+#: More groups than these get a hint.
+MANY_GROUPS = 20
 #: Default gap, as a multiple of n^(-1/2): well below the sampling error of the error rate.
 NU_SCALE = 0.1
 
@@ -79,7 +85,7 @@ class Problem:
 
 
 @dataclass(eq=False, repr=False)
-class Reduction(MetaEstimatorMixin, BaseEstimator):
+class Reduction(SaysNewWords, MetaEstimatorMixin, BaseEstimator):
     """Base of the estimators: reads the rows, states the problem, knows features and tags.
 
     Parameters are fields, which scikit-learn reads from the constructor that they make.
@@ -95,7 +101,7 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
     constraint_weights: bool = True
     checkpoint: str | Path | None = None
     callback: Callable[[Any], object] | None = None
-    verbose: bool = False
+    verbose: bool | str = False
     _finds_parameters = True
 
     def _state(
@@ -133,6 +139,7 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
         n = cells.n_effective
         nu, B = read_nu(self.nu, n), np.sqrt(n) if B is None else B
         lagrangian = self._game(constraint, cells, B)
+        warn_of_many(lagrangian)
         if lagrangian.elastic is not None and not finds_worst_rate:
             raise TypeError(
                 f"{type(self).__name__} cannot make a worst group's error least: "
@@ -170,19 +177,26 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
                 "enter the error and the constraints) or False (the error only)."
             )
         kind, weigh = engine_for(people.X), bool(self.constraint_weights)
-        return kind.open(people, constraint_weights=weigh, estimator=self.estimator)
+        engine = kind.open(people, constraint_weights=weigh, estimator=self.estimator)
+        for name in ("deterministic", "confidence"):
+            if asked := getattr(self, name, None):
+                check_two_labels(engine.classes, f"{name}={asked!r}")
+        return engine
 
     def _open_new(self, people: People) -> Engine:
         """Return the engine of other rows than those of the fit, with the same classes."""
-        check_is_fitted(self)
-        self._check_features(people.X)
-        engine = self._open(people)
+        engine = self._open(self._like_fit(people))
         if engine.classes.tolist() != self.classes_.tolist():
             raise ValueError(
                 f"y has the classes {engine.classes.tolist()}; expected {self.classes_.tolist()}, "
                 "as in the fit."
             )
         return engine
+
+    @property
+    def _group_rules(self) -> GroupRules:
+        """How the fit made groups out of values, and so reports on other people do."""
+        raise NotImplementedError
 
     def _game(self, constraint: Constraint, cells: CellTable, B: float = np.inf) -> Lagrangian:
         """Return the Lagrangian of a constraint without open parameters."""
@@ -207,8 +221,34 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
         )
         return replace(problem, constraint=found, lagrangian=self._game(found, problem.cells, B))
 
-    def _check_features(self, X: Any) -> None:
-        check_features(self, engine_for(X).example(X), reset=False)
+    def _with_features(self, X: Any) -> Any:
+        """Return X with the features of the fit; raise if it lacks one.
+
+        Columns in another order, or more of them, are for those learners that take them.
+        """
+        example = engine_for(X).example(X)
+        if (names := other_columns(self, example)) and self._take(example):
+            return columns_of(X, names)
+        check_features(self, example, reset=False)
+        return X
+
+    def _take(self, X: Any) -> bool:
+        """Return whether all classifiers decide about a row of X as it is."""
+        try:
+            some = take_rows(X, np.arange(1))
+            V = len(self.classes_)
+            return all(len(h) == 1 for h in decisions(self._deciding(), some, V))
+        except Exception:
+            return False
+
+    def _deciding(self) -> Sequence[Any]:
+        """Return the classifiers that decide."""
+        raise NotImplementedError
+
+    def _like_fit(self, people: People) -> People:
+        """Return other people with the features of the fit, and groups made by its rules."""
+        check_is_fitted(self)
+        return replace(people.by(self._group_rules), X=self._with_features(people.X))
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; ``oracle__cv`` and the like also where ``oracle`` is a string."""
@@ -274,6 +314,19 @@ def warn_of_absent(fit: CellTable, measured: CellTable) -> None:
     """Warn where a group of the fit is absent from the people measured."""
     if text := absent_groups(fit, measured):
         warnings.warn(text, AbsentGroupWarning, stacklevel=4)
+
+
+def warn_of_many(lagrangian: Lagrangian) -> None:
+    """Warn where more groups are compared than can be meant."""
+    found = len({row.group for row in lagrangian.rows})
+    if found > MANY_GROUPS:
+        warnings.warn(
+            f"the constraint compares {found} groups, some of them perhaps of few people, whose "
+            "rates are noise. Put numbers into bins with fit(..., bins={'age': 4}), leave small "
+            "groups out with min_size, or use DistributionParity for a number.",
+            ManyGroupsWarning,
+            stacklevel=4,
+        )
 
 
 def read_nu(nu: float | None, n: float) -> float:

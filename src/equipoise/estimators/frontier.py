@@ -9,6 +9,7 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from equipoise.cells.values import Missing
 from equipoise.constraints.base import Constraint
 from equipoise.estimators.base import (
     Problem,
@@ -32,6 +33,7 @@ from equipoise.estimators.reductions import FairClassifier
 from equipoise.estimators.results import remarks_of_points, unconstrained, verify, warn_of
 from equipoise.estimators.scores import unconstrained_of
 from equipoise.exceptions import DeploymentError
+from equipoise.faces import Records
 from equipoise.game.certificate import Scope
 from equipoise.game.column_generation import Queries, many_bounds
 from equipoise.game.lagrangian import Loss, Objective
@@ -69,13 +71,13 @@ class Frontier(PoolReduction):
     callback : callable, optional
         Called every round with a list, a `Round` for each bound; return True to stop with what
         was found.
-    verbose : bool, default=False
-        Print a line for every round.
+    verbose : bool, "bar" or "lines", default=False
+        Show how far the fit has got: a bar in notebooks and terminals, lines elsewhere.
 
     Attributes
     ----------
     points_ : list of FrontierPoint
-        One for each bound, tightest first.
+        One for each bound, tightest first; ``points_.to_pandas()`` is a table of them.
     unconstrained_ : FrontierPoint
         The learner's answer without constraint.
     pool_ : Pool
@@ -86,7 +88,10 @@ class Frontier(PoolReduction):
         Shares of all classifiers on "training" data and, where moments were measured so, "out of
         fold": arrays of shape (P, C).
     disagreement_ : array of shape (P, P)
-        The share of the people of the fit on whom each two classifiers decide differently.
+        The share of the people measured on whom each two classifiers decide differently.
+    switches_ : array of shape (P, 2, C)
+        How many people of the fit each classifier selects and the unconstrained one does not, and
+        the reverse, cell by cell.
     lagrangian_ : Lagrangian
         Error and constraints over these cells.
     classes_, people_, nu_, n_iter_, n_calls_
@@ -125,6 +130,8 @@ class Frontier(PoolReduction):
         control_features: Any = None,
         sample_weight: Any = None,
         utilities: Any = None,
+        missing: Missing = "error",
+        bins: Any = None,
     ) -> Self:
         """Trace the frontier. The parameters are those of `FairClassifier.fit`.
 
@@ -133,7 +140,8 @@ class Frontier(PoolReduction):
         """
         bounds = read_bounds(self.bounds)
         limits, salt = read_limits(self)
-        people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
+        groups = sensitive_features, control_features
+        people = People(X, y, *groups, sample_weight, utilities, missing, bins)
         problem, queries = self._state(people, n_jobs=self.n_jobs), Queries([], [])
         games = games_of(self.constraint, problem.lagrangian, bounds)
         batch = problem.at_a_time
@@ -141,7 +149,7 @@ class Frontier(PoolReduction):
             rounds = many_bounds(
                 games, problem.oracle, problem.pool, nu=problem.nu, batch=batch, queries=queries
             )
-            outcome = run(rounds, limits)
+            outcome = run(rounds, limits, problem.nu)
         check_features(self, problem.engine.example(X), reset=True)
         self.classes_, self.nu_, self.n_iter_ = problem.engine.classes, problem.nu, outcome.n_rounds
         self._salt = salt_of(problem.cells, self.classes_) if salt is None else salt
@@ -181,7 +189,8 @@ class Frontier(PoolReduction):
         """
         check_is_fitted(self)
         if deterministic or X is not None:
-            return self._one_rule(float(eps), deterministic, People(X, y, **metadata))
+            people = People(X, y, **metadata).by(self.cells_.rules)
+            return self._one_rule(float(eps), deterministic, people)
         traced = next((point for point in self.points_ if point.eps == eps), None)
         return self._classifier(traced or self._points([float(eps)])[0])
 
@@ -192,7 +201,7 @@ class Frontier(PoolReduction):
         all bounds: ``points_`` are traced anew.
         """
         check_is_fitted(self)
-        people, (limits, _) = People(X, y, **metadata), read_limits(self)
+        people, (limits, _) = People(X, y, **metadata).by(self.cells_.rules), read_limits(self)
         problem = self._state(people, pool=self.pool_, n_jobs=self.n_jobs)
         rounds = many_bounds(
             games_of(self.constraint, problem.lagrangian, [eps]),
@@ -201,7 +210,8 @@ class Frontier(PoolReduction):
             nu=problem.nu,
             queries=self._queries,
         )
-        self.nu_, self.n_iter_ = problem.nu, self.n_iter_ + run(rounds, limits).n_rounds
+        outcome = run(rounds, limits, problem.nu)
+        self.nu_, self.n_iter_ = problem.nu, self.n_iter_ + outcome.n_rounds
         self.people_ = joined(self.people_, problem.engine, people)
         self._take_over(problem, problem.pool)
         self._trace(point.eps for point in self.points_)
@@ -247,7 +257,7 @@ class Frontier(PoolReduction):
         The parameters are those of ``fit``. Lower values hold for mixtures of the classifiers known
         only.
         """
-        people = People(X, y, **metadata)
+        people = self._like_fit(People(X, y, **metadata))
         engine = self._open_new(people)
         shares, disagreement = engine.compare(self.pool_.classifiers)
         return self._over_same_pool(
@@ -255,10 +265,11 @@ class Frontier(PoolReduction):
             pool_=Pool.of(self.pool_.classifiers, shares),
             shares_={"recertified": shares},
             disagreement_=disagreement,
+            switches_=engine.switches(self.pool_.classifiers, self.pool_.classifiers[self._free]),
             people_=joined(self.people_, engine, people),
         )
 
-    def evaluate(self, X: Any, y: Any, **metadata: Any) -> list[FrontierPoint]:
+    def evaluate(self, X: Any, y: Any, **metadata: Any) -> Records[FrontierPoint]:
         """Return the points as they are, measured on other data: what happens to new people.
 
         The parameters are those of ``fit``. Certificates stay those of the training data.
@@ -266,9 +277,9 @@ class Frontier(PoolReduction):
         engine = self._open_new(People(X, y, **metadata))
         shares = engine.shares(self.pool_.classifiers)
         stated = self._game(self.constraint, engine.cells)
-        return [
+        return Records(
             measured_on(point, stated, shares) for point in (*self.points_, self.unconstrained_)
-        ]
+        )
 
     def report(
         self, X: Any = None, y: Any = None, *, level: float = 0.95, **metadata: Any
@@ -292,7 +303,7 @@ class Frontier(PoolReduction):
         check_is_fitted(self)
         known, overlap = {data: (self.cells_, s) for data, s in self.shares_.items()}, None
         if X is not None:
-            people = People(X, y, **metadata)
+            people = self._like_fit(People(X, y, **metadata))
             engine = self._open_new(people)
             warn_of_absent(self.cells_, engine.cells)
             known["test"] = engine.cells.table(), engine.shares(self.pool_.classifiers)
@@ -311,6 +322,7 @@ class Frontier(PoolReduction):
         self.lagrangian_, self.n_calls_ = problem.lagrangian, pool.n_calls
         seen, self.disagreement_ = problem.engine.compare(pool.classifiers)
         problem.asked_again.update(enumerate(seen))
+        self.switches_ = problem.engine.switches(pool.classifiers, pool.classifiers[self._free])
         self.shares_ = {"training": pool.s}
         if problem.oracle.out_of_fold:
             self.shares_ = {"training": seen, "out of fold": pool.s}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from equipoise.cells.table import Array
+from equipoise.cells.values import GroupRules, Missing
 from equipoise.engines import engine_for
 from equipoise.estimators.base import Problem, fingerprint_of
 from equipoise.estimators.randomized import RandomizedClassifier
@@ -22,6 +24,7 @@ from equipoise.game.column_generation import column_generation
 from equipoise.game.grid import delta_grid, grid_rounds
 from equipoise.game.lagrangian import TOLERANCE
 from equipoise.game.rounds import Limits, Reason, Round, run
+from equipoise.game.switched import Switched
 from equipoise.rows.people import People
 from equipoise.rows.validation import check_features, read_integer, read_positive
 
@@ -31,12 +34,16 @@ _MOST_ROUNDS = 100
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A best response: the multipliers asked, the classifier, its error and its violation."""
+    """A best response: the multipliers asked, the classifier, its error and its violation.
+
+    ``switched`` are the decisions that differ from the unconstrained model's, None if not known.
+    """
 
     lam: Array = field(repr=False)
     classifier: Any = field(repr=False)
     error: float
     violation: float
+    switched: Switched | None = field(default=None, repr=False)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -71,8 +78,8 @@ class GridSearch(ScoredReduction):
     callback : callable, optional
         Called after every fit with the list of `Round` so far, one for each candidate; return True
         to select among these.
-    verbose : bool, default=False
-        Print a line for every fit.
+    verbose : bool, "bar" or "lines", default=False
+        Show how far the fit has got: a bar in notebooks and terminals, lines elsewhere.
 
     Attributes
     ----------
@@ -115,6 +122,8 @@ class GridSearch(ScoredReduction):
         control_features: Any = None,
         sample_weight: Any = None,
         utilities: Any = None,
+        missing: Missing = "error",
+        bins: Any = None,
     ) -> Self:
         """Fit the learner for every point of the grid and select one classifier.
 
@@ -125,7 +134,8 @@ class GridSearch(ScoredReduction):
             isinstance(tradeoff, (int, float, np.number)) and 0 <= tradeoff <= 1
         ):
             raise ValueError(f"tradeoff is {tradeoff!r}; expected a number from 0 to 1, or None.")
-        people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
+        groups = sensitive_features, control_features
+        people = People(X, y, *groups, sample_weight, utilities, missing, bins)
         problem = self._state(people, n_jobs=self.n_jobs)
         with problem.opened:
             if problem.constraint is not self.constraint:  # it has parameters to be found first
@@ -137,10 +147,26 @@ class GridSearch(ScoredReduction):
             best = self._select(candidates)
             verify(problem, range(len(problem.pool)))  # `use` may choose any of them
         check_features(self, problem.engine.example(X), reset=True)
-        self.candidates_ = candidates
         self.classes_, self.people_ = problem.engine.classes, fingerprint_of(problem.engine, people)
+        self._rules = problem.cells.rules
         self.unconstrained_ = unconstrained_of(problem)
+        self.candidates_ = self._compared(candidates, problem)
         return self.use(best)
+
+    def _compared(self, candidates: list[Candidate], problem: Problem) -> list[Candidate]:
+        """Return the candidates with their decisions compared to the unconstrained model's."""
+        if self.unconstrained_ is None:
+            return candidates
+        classifiers = [candidate.classifier for candidate in candidates]
+        switches = problem.engine.switches(classifiers, self.unconstrained_.classifier)
+        cells = problem.cells.table()
+        return [
+            replace(candidate, switched=Switched(cells, *each, self.classes_))
+            for candidate, each in zip(candidates, switches, strict=True)
+        ]
+
+    def _switched_in_fit(self) -> Switched | None:
+        return self.candidates_[self.best_index_].switched
 
     def use(self, index: int) -> Self:
         """Make the candidate of this number the one that predicts."""
@@ -152,8 +178,15 @@ class GridSearch(ScoredReduction):
     def predict(self, X: Any) -> NDArray:
         """Decide for each row."""
         check_is_fitted(self)
-        self._check_features(X)
+        X = self._with_features(X)
         return engine_for(X).decide(self.best_estimator_, X, self.classes_)
+
+    @property
+    def _group_rules(self) -> GroupRules:
+        return self._rules
+
+    def _deciding(self) -> Sequence[Any]:
+        return [self.best_estimator_]
 
     def _mixture(self) -> RandomizedClassifier:
         return RandomizedClassifier([self.best_estimator_], [1.0], self.classes_)

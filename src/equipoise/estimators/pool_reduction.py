@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.cells.table import Array, CellTable
+from equipoise.cells.values import GroupRules
 from equipoise.constraints.base import Constraint
 from equipoise.estimators.base import Reduction
 from equipoise.estimators.frontier_point import FrontierPoint, games_of, point_of, with_eps
@@ -17,12 +18,15 @@ from equipoise.estimators.one_rule import check_data_again, with_one_rule
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
 from equipoise.estimators.reductions import FairClassifier
 from equipoise.estimators.results import result_of, warn
+from equipoise.estimators.switched import switched_of
+from equipoise.faces import Records
 from equipoise.game.certificate import Certificate, Scope
 from equipoise.game.column_generation import Queries, over_pool
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.least_random import Lottery, least_random_round, members_that_matter
 from equipoise.game.mixture import Mixture
 from equipoise.game.rounds import Outcome, Pool, Reason, Round
+from equipoise.game.switched import Switched
 from equipoise.metrics.audit import Tally
 from equipoise.rows.fingerprint import Fingerprint
 from equipoise.rows.people import People
@@ -35,6 +39,7 @@ class PoolReduction(Reduction):
     cells_: CellTable
     shares_: Mapping[str, Array]
     disagreement_: Array
+    switches_: Array
     lagrangian_: Lagrangian
     classes_: NDArray
     people_: Fingerprint | None
@@ -42,13 +47,20 @@ class PoolReduction(Reduction):
     nu_: float
     n_iter_: int
     n_calls_: int
-    points_: list[FrontierPoint]
+    points_: Records[FrontierPoint]
     unconstrained_: FrontierPoint
     _queries: Queries | None
     _free: int
     _unconstrained: Any
     _salt: int
     _scope: Scope
+
+    @property
+    def _group_rules(self) -> GroupRules:
+        return self.cells_.rules
+
+    def _deciding(self) -> Sequence[Any]:
+        return self.pool_.classifiers
 
     def _trace(self, bounds: Iterable[float]) -> None:
         self.points_ = self._points([float(eps) for eps in bounds])
@@ -60,13 +72,13 @@ class PoolReduction(Reduction):
         largest = self.lagrangian_.with_bound(0.0)
         self.unconstrained_ = point_of(np.inf, free, largest, certificate)
 
-    def _points(self, bounds: list[float]) -> list[FrontierPoint]:
+    def _points(self, bounds: list[float]) -> Records[FrontierPoint]:
         games = games_of(self.constraint, self.lagrangian_, bounds)
         found = [found for _, found in self._solved(games)]
-        return [
+        return Records(
             point_of(eps, found, game, self._certificate(found, game))
             for eps, found, game in zip(bounds, found, games, strict=True)
-        ]
+        )
 
     def _solved(self, games: list[Lagrangian]) -> list[tuple[Round, Round]]:
         """Return the best mixture of the pool and the least random one, for each game."""
@@ -88,9 +100,15 @@ class PoolReduction(Reduction):
         """The shares that are certified; one array for all certificates."""
         return list(self.shares_.values())[-1]
 
-    def _certificate(self, found: Round, game: Lagrangian, s: Array | None = None) -> Certificate:
+    def _certificate(
+        self,
+        found: Round,
+        game: Lagrangian,
+        s: Array | None = None,
+        switched: Switched | None = None,
+    ) -> Certificate:
         """Return the certificate of a round over shares ``s``; by default those of the pool."""
-        return Certificate.of_round(
+        certificate = Certificate.of_round(
             replace(found, n_calls=self.n_calls_),
             game,
             self._shares if s is None else s,
@@ -98,6 +116,10 @@ class PoolReduction(Reduction):
             scope=self._scope,
             cells=self.cells_,
         )
+        if switched is None:
+            known = self.cells_, self.switches_
+            switched = Switched.of_mixture(*known, found.mixture, self.classes_)
+        return replace(certificate, switched=switched)
 
     def _classifier(self, point: FrontierPoint) -> FairClassifier:
         """Return the fitted classifier of a point."""
@@ -143,8 +165,9 @@ class PoolReduction(Reduction):
         found = with_one_rule(problem, last, least_random)
         # As if stopped: a fit that came to its end would ask the learner why bounds conflict.
         outcome = Outcome(replace(found, iteration=self.n_iter_), self.n_iter_, Reason.CALLBACK)
-        certificate = self._certificate(found, game, problem.pool.s)
         found_again = result_of(problem, outcome, self._salt)
+        switched = switched_of(problem.engine, found_again.classifier, self._unconstrained)
+        certificate = self._certificate(found, game, problem.pool.s, switched)
         known = {"example": self, "unconstrained": self._unconstrained}
         result = replace(found_again, certificate=certificate, **known)
         warn(problem, outcome, certificate)

@@ -15,6 +15,7 @@ from equipoise.estimators.base import Problem, Reduction, fingerprint_of, read_l
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
 from equipoise.estimators.results import result_of
 from equipoise.estimators.scores import unconstrained_of
+from equipoise.estimators.switched import switched_of
 from equipoise.game.certificate import Certificate, Scope
 from equipoise.game.column_generation import Queries
 from equipoise.game.mixture import Mixture, best_mixture
@@ -189,9 +190,11 @@ def _average(
     nu = both[0].problem.nu
     certificate = Certificate.of_round(found, game, s, nu=nu, scope=Scope.POOL, cells=table)
     tallies = {"training": Tally.of_shares(table, mixture.shares(s))}
-    salt = _salt(model, engine)
+    mixed = RandomizedClassifier(members, weights, engine.classes, _salt(model, engine))
+    unconstrained = unconstrained_of(both[0].problem)
+    certificate = replace(certificate, switched=switched_of(engine, mixed, unconstrained))
     result = FitResult(
-        RandomizedClassifier(members, weights, engine.classes, salt),
+        mixed,
         certificate,
         model.constraint,
         tallies,
@@ -202,7 +205,7 @@ def _average(
         pool.n_calls,
         fingerprint_of(engine, people),
         engine.example(people.X),
-        unconstrained_of(both[0].problem),
+        unconstrained,
     )
     return Proven(result, proof, Outcome(found, n_rounds, both[0].path.reason))
 
@@ -275,7 +278,7 @@ def _halves(
                 {name: values[code] for name, values in cells.sensitive.items()},
                 {name: values[code] for name, values in cells.control.items()} or None,
                 None if cells.weight is None else cells.weight[rows],
-            )
+            ).by(cells.rules)
         )
     return (first, second), parts
 

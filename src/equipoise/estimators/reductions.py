@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from equipoise.cells.values import Missing
 from equipoise.estimators.base import Problem, read_fallback, read_limits
 from equipoise.estimators.one_rule import check_one_rule, with_one_rule
 from equipoise.estimators.proof_designs import fit_with_proof
@@ -80,8 +81,8 @@ class FairClassifier(RandomizedReduction):
         Salt of the draws in ``predict``. By default it follows from the labels, the groups and the
         number of people in each, so that fits to the same people share it and models of other
         problems do not. Pass a number to keep everybody's luck when the people change.
-    verbose : bool, default=False
-        Print a line for every round.
+    verbose : bool, "bar" or "lines", default=False
+        Show how far the fit has got: a bar in notebooks and terminals, lines elsewhere.
     confidence : float, optional
         Prove that the bounds hold for people who were not seen, with this probability, such as
         0.95. The fit then looks for the most accurate classifier that is proven, see ``proof_``;
@@ -155,6 +156,8 @@ class FairClassifier(RandomizedReduction):
         control_features: Any = None,
         sample_weight: Any = None,
         utilities: Any = None,
+        missing: Missing = "error",
+        bins: Any = None,
     ) -> Self:
         """Find the randomized classifier of least error within the constraints.
 
@@ -179,13 +182,22 @@ class FairClassifier(RandomizedReduction):
             utility or as costs to minimise: two columns, the values under prediction 0 and 1. In a
             frame with columns ``profit_0`` and ``profit_1`` the utility is called "profit"; in an
             array, "utility".
+        missing : {"error", "ignore"}, default="error"
+            Whether there may be people whose group is unknown: values of a sensitive feature that
+            are None, NaN, NaT or NA. With "ignore" they count in the error and in no group that
+            this feature makes, and "overall" is everybody whose group is known.
+        bins : int, sequence of numbers, or mapping from column name to these, optional
+            Put a numeric sensitive feature into so many groups of about equal size, or between
+            edges: ``bins={"age": 4}``, ``bins={"age": [25, 40, 60]}``, or without the name if it
+            is the only column. Edges are kept, and other people are put into the same groups.
         """
         if self.relax not in ("uniform", "total"):
             raise ValueError(f"relax is {self.relax!r}; expected 'uniform' or 'total'.")
         B = np.inf if self.B in (None, np.inf) else read_positive(self.B, "B")
         limits, salt = read_limits(self)
         read_fallback(self.fallback)
-        people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
+        groups = sensitive_features, control_features
+        people = People(X, y, *groups, sample_weight, utilities, missing, bins)
         if self.deterministic is not False:
             check_one_rule(self.deterministic, people, self._oracle_spec)
         if self.confidence is not None and self.deterministic:
@@ -201,7 +213,8 @@ class FairClassifier(RandomizedReduction):
             if problem.constraint is not self.constraint:  # it has parameters to be found first
                 problem = self._with_parameters(problem)
             game, oracle, pool, nu = problem.lagrangian, problem.oracle, problem.pool, problem.nu
-            outcome = run(column_generation(game, oracle, pool, nu=nu, relax=self.relax), limits)
+            rounds = column_generation(game, oracle, pool, nu=nu, relax=self.relax)
+            outcome = run(rounds, limits, nu)
             found = with_least_random(problem, outcome.last)
             if self.deterministic:
                 found = with_one_rule(problem, outcome.last, found)
@@ -281,18 +294,21 @@ class ExponentiatedGradient(RandomizedReduction):
         control_features: Any = None,
         sample_weight: Any = None,
         utilities: Any = None,
+        missing: Missing = "error",
+        bins: Any = None,
     ) -> Self:
         """Run Algorithm 1. The parameters are those of `FairClassifier.fit`."""
         B = None if self.B is None else read_positive(self.B, "B")
         limits, salt = read_limits(self)
         self._check_eta()
-        people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
+        groups = sensitive_features, control_features
+        people = People(X, y, *groups, sample_weight, utilities, missing, bins)
         problem = self._state(people, B=B)
         with problem.opened:
             if problem.constraint is not self.constraint:  # it has parameters to be found first
                 problem = self._with_parameters(problem)
             eta = self._resolve_eta(problem)
-            outcome = run(self._rounds(problem, eta), limits)
+            outcome = run(self._rounds(problem, eta), limits, problem.nu)
             outcome = replace(outcome, last=measured(problem, outcome.last))
             result = result_of(problem, outcome, salt)
         self._finish(result)

@@ -11,10 +11,12 @@ from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 
 from equipoise.cells.table import Array, CellTable, Mask
+from equipoise.constraints.distribution import DistributionParity
 from equipoise.estimators.base import Problem, fingerprint_of
 from equipoise.estimators.frontier_point import FrontierPoint
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
 from equipoise.estimators.scores import unconstrained_of
+from equipoise.estimators.switched import switched_of
 from equipoise.exceptions import (
     ConstantDecisionWarning,
     EquipoiseWarning,
@@ -31,6 +33,9 @@ from equipoise.metrics.audit import Tally
 from equipoise.oracles.agreement import check_shares
 from equipoise.oracles.trainers import is_constant
 from equipoise.rows.hashing import salt_of
+
+#: Below this share of people selected, shares of those selected say next to nothing.
+FEW_SELECTED = 0.01
 
 
 def with_least_random(problem: Problem, found: Round) -> Round:
@@ -94,6 +99,8 @@ def result_of(problem: Problem, outcome: Outcome[Round], salt: int | None) -> Fi
     unconstrained_model = unconstrained_of(problem)
     members = [pool.classifiers[h] for h in last.mixture.indices]
     classifier = RandomizedClassifier(members, last.mixture.weights, engine.classes, salt)
+    switched = switched_of(engine, classifier, unconstrained_model)
+    certificate = replace(certificate, switched=switched)
     violations = {"train": certificate.violation}
     if problem.oracle.out_of_fold:
         seen = engine.tally(classifier)
@@ -190,6 +197,7 @@ def remarks(lagrangian: Lagrangian, cells: CellTable, s: Array) -> list[Remark]:
     """Return what to know of decisions ``s``: that they are all alike, that bounds ask nothing."""
     found: list[Remark] = []
     shares = cells.shares(s)
+    selected = float(shares[1:].sum())
     if shares.max() >= 1 - TOLERANCE:
         only = int(shares.argmax())
         does = f"selects {'everybody' if only else 'nobody'}"
@@ -202,7 +210,18 @@ def remarks(lagrangian: Lagrangian, cells: CellTable, s: Array) -> list[Remark]:
                 "one label is rare, weigh its errors more (objective=Costs(...)), or use weights.",
             )
         )
-    alone = [name for name, values in cells.sensitive.items() if len(set(values.tolist())) == 1]
+    elif selected < FEW_SELECTED and any(
+        row.constraint == DistributionParity.name for row in lagrangian.rows
+    ):
+        found.append(
+            (
+                ConstantDecisionWarning,
+                f"it selects {selected:.2%} of the people: {DistributionParity.name} is about "
+                "those selected, and asks next to nothing of so few. Add a floor: constraint & "
+                "SelectionRate(at_least=...).",
+            )
+        )
+    alone = [name for name in cells.sensitive if len(cells.groups(name)) == 1]
     if alone:
         named = ", ".join(map(repr, alone))
         found.append(

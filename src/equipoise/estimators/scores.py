@@ -16,6 +16,8 @@ from equipoise.engines import engine_for
 from equipoise.estimators.base import Problem, Reduction
 from equipoise.estimators.explanation import Explanation, explain
 from equipoise.estimators.selection import Selection, select
+from equipoise.estimators.switched import switched_of
+from equipoise.game.switched import Switched
 from equipoise.guarantees.proof import check_proven
 from equipoise.oracles.decisions import decisions
 from equipoise.oracles.plugin import PluginClassifier
@@ -28,6 +30,7 @@ from equipoise.oracles.scores import (
     probability,
     score_with_cut,
 )
+from equipoise.rows.people import People
 from equipoise.rows.validation import check_two_labels
 
 
@@ -93,10 +96,8 @@ class UnconstrainedModel:
 
     def why_no_order(self) -> str:
         """Return why people cannot be ranked; empty if they can."""
-        if len(self.classes_) > 2:
-            return self.why_no_probabilities()
-        if has_order(self.classifier):
-            return ""
+        if has_order(self.classifier) or len(self.classes_) > 2:
+            return self.why_no_probabilities() if len(self.classes_) > 2 else ""
         return f"{learner_name(self.classifier)} has neither predict_proba nor decision_function."
 
 
@@ -169,11 +170,11 @@ class ScoredReduction(ClassifierMixin, Reduction):
     classes_: NDArray
     unconstrained_: UnconstrainedModel | None
 
-    def _check_decides(self, X: Any) -> None:
-        """Raise unless this is fitted, proven where it was to be, and X has its features."""
+    def _decidable(self, X: Any) -> Any:
+        """Return X with the features of the fit; raise unless this may decide."""
         check_is_fitted(self)
         check_proven(self)
-        self._check_features(X)
+        return self._with_features(X)
 
     def _mixture(self) -> Any:
         """Return what decides."""
@@ -183,7 +184,8 @@ class ScoredReduction(ClassifierMixin, Reduction):
         if self.unconstrained_ is None:
             raise AttributeError(
                 "this fit did not ask the learner for its unconstrained answer, which scores come "
-                "from. A grid must contain lambda = 0; ExponentiatedGradient needs polish=True."
+                "from and others are compared with. A grid must contain lambda = 0; "
+                "ExponentiatedGradient needs polish=True."
             )
         return self.unconstrained_
 
@@ -203,10 +205,9 @@ class ScoredReduction(ClassifierMixin, Reduction):
             Where the learner gives no probabilities, or costs within a label have distorted them.
         """
         check_is_fitted(self)
-        self._check_features(X)
-        return engine_for(X).answer(
-            self._label_model().predict_proba, X, columns=len(self.classes_)
-        )
+        X = self._with_features(X)
+        chances, V = self._label_model().predict_proba, len(self.classes_)
+        return engine_for(X).answer(chances, X, columns=V)
 
     @available_if(_gives_order)
     def decision_function(self, X: Any, *, key: Any = None) -> Array:
@@ -217,10 +218,9 @@ class ScoredReduction(ClassifierMixin, Reduction):
         `predict_proba`. So roc_auc and average precision measure the decisions first and then the
         order. Where somebody is drawn, the sign is that of the draw that ``predict(X, key=key)``
         makes. A learner without probabilities is asked for its own scores instead, brought into
-        the range from 0 to 1. Of more than two labels there is such a score for each, of shape
-        (n, V), from probabilities only.
+        the range from 0 to 1. Of V > 2 labels there is such a score for each: (n, V).
         """
-        self._check_decides(X)
+        X = self._decidable(X)
         engine = engine_for(X)
         if len(self.classes_) > 2:
             chance = self._label_model().predict_proba(X)
@@ -241,7 +241,7 @@ class ScoredReduction(ClassifierMixin, Reduction):
         ``decision_function``, or its probability. A member without scores counts 1 for each
         person whom it selects, and -1 for the others.
         """
-        self._check_decides(X)
+        X = self._decidable(X)
         check_two_labels(self.classes_, "margin")
         mixture = self._mixture()
         return engine_for(X).answer(lambda rows: _mean_margin(mixture, rows), X)
@@ -309,7 +309,7 @@ class ScoredReduction(ClassifierMixin, Reduction):
         >>> bool((again.selected == chosen.selected).all())
         True
         """
-        self._check_decides(X)
+        X = self._decidable(X)
         check_two_labels(self.classes_, "select")
         if order not in ("hash", "chance"):
             raise ValueError(f"order is {order!r}; expected 'hash' or 'chance'.")
@@ -322,7 +322,52 @@ class ScoredReduction(ClassifierMixin, Reduction):
             random_state=random_state,
             u=u,
             score=self._label_model().order if order == "chance" else None,
+            rules=self._group_rules,
         )
+
+    def _switched_in_fit(self) -> Switched | None:
+        """Return the switched decisions about the people of the fit, None if not known."""
+        raise NotImplementedError
+
+    def switched(self, X: Any = None, y: Any = None, **metadata: Any) -> Switched:
+        """Count who is decided on differently than by the unconstrained model, by group and label.
+
+        Parameters
+        ----------
+        X, y, **metadata : optional
+            People, as for ``fit``; by default those of the fit.
+
+        Returns
+        -------
+        Switched
+            Prints as a table: people, how many of them gain and lose the favourable decision. Of a
+            randomized classifier the numbers are expected ones, over its draw.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from equipoise import DemographicParity, FairClassifier
+        >>> rng = np.random.default_rng(0)
+        >>> A = rng.choice(["F", "M"], 2000)
+        >>> X = np.column_stack([(A == "M") + rng.normal(size=2000), rng.normal(size=2000)])
+        >>> y = (X.sum(axis=1) + rng.normal(size=2000) > 0.5).astype(int)
+        >>> model = FairClassifier(LogisticRegression(), DemographicParity(eps=0.02))
+        >>> switched = model.fit(X, y, sensitive_features=A).switched()
+        >>> [(row.label, row.people) for row in switched.rows if row.group == "F"]
+        [(0, 582.0), (1, 375.0)]
+        >>> people, gained, lost = switched.total()
+        >>> people, gained > 0, lost > 0
+        (2000.0, True, True)
+        """
+        known = self._label_model()
+        if X is None:
+            if (found := self._switched_in_fit()) is None:
+                raise AttributeError("this fit counted none; pass people: switched(X, y, ...).")
+            return found
+        self._check_decides(X)
+        found = switched_of(self._open_new(People(X, y, **metadata)), self._mixture(), known)
+        assert found is not None
+        return found
 
     def explain(self, X: Any, *, key: Any = None) -> Explanation:
         """Say for each row what was decided, by which members, and how without constraints.
@@ -339,7 +384,7 @@ class ScoredReduction(ClassifierMixin, Reduction):
         Explanation
             Prints as sentences; ``to_pandas()`` is a table.
         """
-        self._check_decides(X)
+        X = self._decidable(X)
         check_two_labels(self.classes_, "explain")
         return explain(self._mixture(), X, self.unconstrained_, key=key)
 

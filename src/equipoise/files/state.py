@@ -25,6 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from equipoise.cells.layered import LayeredTable
 from equipoise.cells.table import CellTable
+from equipoise.cells.values import UNKNOWN, GroupRules, Level
 from equipoise.constraints import CATALOGUE, All, Inequality, Linear, Row
 from equipoise.constraints.expressions import Expression, Term
 from equipoise.constraints.moments import Event
@@ -35,6 +36,7 @@ from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.estimators.reductions import ExponentiatedGradient, FairClassifier
 from equipoise.estimators.scores import UnconstrainedModel
 from equipoise.exceptions import ModelFileError
+from equipoise.faces import FrozenRecords, Records
 from equipoise.game.certificate import Certificate, Scope
 from equipoise.game.column_generation import Queries
 from equipoise.game.evidence import Evidence
@@ -42,6 +44,7 @@ from equipoise.game.lagrangian import BalancedError, Costs, Lagrangian, PersonCo
 from equipoise.game.least_random import Lottery
 from equipoise.game.mixture import Mixture
 from equipoise.game.rounds import Pool
+from equipoise.game.switched import Switched
 from equipoise.guarantees.needed import Needed
 from equipoise.guarantees.proof import Proof
 from equipoise.metrics.audit import Tally
@@ -61,6 +64,9 @@ from equipoise.oracles.decisions import (
 from equipoise.oracles.specs import BestOf, Plugin, Refit
 from equipoise.rows.fingerprint import Fingerprint
 
+_CONTAINERS = {
+    f"${kind.__name__}": kind for kind in (tuple, set, frozenset, Records, FrozenRecords)
+}
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType, partial, np.ufunc)
 #: Attributes that serve a fit and would carry code, paths or threads.
 _LEFT_OUT = ("callback", "checkpoint")
@@ -76,7 +82,7 @@ _OTHERS = (
     *(ThresholdedClassifier, PluginClassifier, CellProbabilities, ClassProbabilities, CellGroups),
     *(OneAgainstRest, LabelAdapter, LinearCut, Tally, TransformedClassifier, Pipeline),
     *(Evidence, Scope, Lottery, Lagrangian, Mixture, Queries, Refit, Plugin, BestOf, Fingerprint),
-    *(Proof, Needed, UnconstrainedModel),
+    *(Proof, Needed, UnconstrainedModel, GroupRules, Switched),
 )
 #: By the names under which files know them. Renaming a class here is a new format version.
 KINDS: dict[str, type[Any]] = {
@@ -133,6 +139,10 @@ class Encoder:
             return value
         if kind is float:
             return _float(value)
+        if kind is Level:
+            return {"$level": str(value), "place": value.place}
+        if value is UNKNOWN:
+            return {"$unknown": True}
         if isinstance(value, np.generic):
             return {"$scalar": value.dtype.str, "value": _flat(np.array([value]), self)[0]}
         if kind in NAMES and isinstance(value, Enum):
@@ -147,7 +157,7 @@ class Encoder:
     def _container(self, value: Any) -> Any:
         if type(value) is list:
             return [self.encode(entry) for entry in value]
-        if type(value) in (tuple, set, frozenset):
+        if type(value) in _CONTAINERS.values():
             return {f"${type(value).__name__}": [self.encode(entry) for entry in value]}
         if isinstance(value, Mapping):
             if all(type(key) is str and not key.startswith("$") for key in value):
@@ -236,9 +246,8 @@ class Decoder:
             case "$array":
                 array = self._array(content, value["values"], tuple(value["shape"]))
                 return self._seen.setdefault(value.get("number", -1), array)
-            case "$tuple" | "$set" | "$frozenset":
-                maker = {"$tuple": tuple, "$set": set, "$frozenset": frozenset}[tag]
-                return maker(self.decode(content))
+            case tag if tag in _CONTAINERS:
+                return _CONTAINERS[tag](self.decode(content))
             case "$dict":
                 return {self.decode(key): self.decode(entry) for key, entry in content}
             case "$bytes":
@@ -253,6 +262,10 @@ class Decoder:
                 return self.objects[content]
             case "$same":
                 return self._seen[content]
+            case "$level":
+                return Level(content, int(value["place"]))
+            case "$unknown":
+                return UNKNOWN
         raise ModelFileError(f"the model file holds {tag!r}, which this version does not know.")
 
     def _array(self, dtype: str, values: list[Any], shape: tuple[int, ...]) -> NDArray:

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.groups import group_name
 from equipoise.constraints.moments import Row
+from equipoise.faces import Columns, Face, FrozenRecords, Records, facts, folded, paragraph, table
 from equipoise.game.evidence import Evidence
 from equipoise.game.feasibility import Conflict
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian, is_met
 from equipoise.game.least_random import Lottery
 from equipoise.game.rounds import Round
+from equipoise.game.switched import Switched
 
 #: A classifier whose selection rates differ by no more than this between cells is called constant.
 _NEARLY = 0.01
@@ -45,8 +47,18 @@ class Scope(Enum):
     POOL = "over mixtures of the classifiers known"
 
 
+class Price(NamedTuple):
+    """A constraint, and the most error that loosening it could save."""
+
+    row: Row
+    saves_at_most: float
+
+    def _shown(self) -> dict[str, Any]:
+        return {"loosened": self.row.sentence(), "saves_at_most": self.saves_at_most}
+
+
 @dataclass(frozen=True, eq=False)
-class Certificate:
+class Certificate(Face):
     """Proof of how close a randomized classifier Q is to the best one, on the data of the fit.
 
     Attributes
@@ -93,10 +105,13 @@ class Certificate:
     n_calls : int
         Calls of the learner.
     by_lot : Lottery or None
-        The share of the people of the fit whom Q decides about by lot, since its members divide on
+        The share of the people measured about whom Q decides by lot, since its members divide on
         them; None where that is not known.
     why_by_lot : str
         Where one rule was asked for (``deterministic=True``) and is not the result, the reason.
+    switched : Switched or None
+        Who is decided on differently than by the unconstrained model, by group and label; None
+        where the learner was not asked for its unconstrained answer.
     evidence : Evidence
         What all of this follows from; see `check`.
     """
@@ -126,6 +141,7 @@ class Certificate:
     n_calls: int = 0
     by_lot: Lottery | None = None
     why_by_lot: str = ""
+    switched: Switched | None = field(default=None, repr=False)
 
     @classmethod
     def of_round(
@@ -172,7 +188,7 @@ class Certificate:
             proven_slack=found.proven_slack,
             total_slack=0.0 if conflict is None else conflict.total_slack,
             slacks=0.0 if conflict is None else conflict.slacks,
-            conflict=tuple(lagrangian.rows[k] for k in rows),
+            conflict=FrozenRecords(lagrangian.rows[k] for k in rows),
             possible=conflict is None or conflict.possible,
             worst_rate=found.worst_rate,
             constant=constant,
@@ -231,7 +247,7 @@ class Certificate:
     def binding(self) -> tuple[Row, ...]:
         """The constraints that are used up to their bounds."""
         at_bound = self.gamma >= self.bound - 1e-7
-        return tuple(row for row, tight in zip(self.rows, at_bound, strict=True) if tight)
+        return FrozenRecords(row for row, tight in zip(self.rows, at_bound, strict=True) if tight)
 
     @property
     def limiting_group(self) -> Hashable:
@@ -248,7 +264,7 @@ class Certificate:
         """Whether the gap is proven to be no more than ``tolerance`` (by default ``nu``)."""
         return self.gap <= (self.nu if tolerance is None else tolerance)
 
-    def shadow_prices(self, loosening: float = 0.01) -> list[tuple[Row, float]]:
+    def shadow_prices(self, loosening: float = 0.01) -> Records[Price]:
         """Return the most error that loosening each bound by this much could save, dearest first.
 
         Loosening row k by d saves no more than ``lambda_k d + gap``, since lambda proves a lower
@@ -257,11 +273,11 @@ class Certificate:
         """
         most = max(self.error - self.free_error, 0.0)
         order = np.argsort(-self.multipliers, kind="stable")
-        return [
-            (self.rows[k], min(float(self.multipliers[k] * loosening) + self.gap, most))
+        return Records(
+            Price(self.rows[k], min(float(self.multipliers[k] * loosening) + self.gap, most))
             for k in order
             if self.multipliers[k] > TOLERANCE
-        ]
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the certificate says as plain data for JSON, where infinity becomes None."""
@@ -274,31 +290,78 @@ class Certificate:
             "scope": self.scope.value,
             "status": self.status.value,
             "gap_closed": bool(self.is_optimal()),
+            "switched": None if self.switched is None else self.switched.total()._asdict(),
             "conflict": [row.sentence() for row in self.conflict],
             "text": str(self),
         }
 
     def __str__(self) -> str:
+        lines = [
+            f"{name:<11} {value}" + (f"  ({remark})" if remark else "")
+            for name, value, remark in self._facts()
+        ]
+        return "\n".join([*lines, *self._sentences()])
+
+    def _columns(self) -> Columns:
+        binding = set(self.binding)
+        return {
+            "constraint": [row.sentence() for row in self.rows],
+            "value": self.gamma,
+            "bound": self.bound,
+            "multiplier": self.multipliers,
+            "binding": [row in binding for row in self.rows],
+        }
+
+    def _repr_html_(self) -> str:
+        sentences = "".join(map(paragraph, self._sentences()))
+        rows = folded(f"{len(self.rows)} constraints", table(self._columns()))
+        return facts(self._facts()) + sentences + rows
+
+    def _facts(self) -> list[tuple[str, str, str]]:
+        """Return the numbers: name, value and remark."""
         scope = self.scope.value
         name = "" if self.scope is Scope.WHOLE_CLASS else "search gap "
         closed = name + ("closed" if self.is_optimal() else "NOT closed")
-        lines = [
-            f"bounds      {self.status.value}",
-            f"error       {self.error:.4f}",
-            f"violation   {self.violation:.4f}  (largest excess over a bound)",
-            f"lower value {self.lower:.4f}  ({scope})",
-            f"upper value {self.upper:.4f}",
-            f"gap         {self.gap:.6f}  ({closed} at nu = {self.nu:.6f}, {scope}; "
-            f"{self.n_calls} calls of the learner)",
+        found = [
+            ("bounds", self.status.value, ""),
+            ("error", f"{self.error:.4f}", ""),
+            ("violation", f"{self.violation:.4f}", "largest excess over a bound"),
+            ("lower value", f"{self.lower:.4f}", scope),
+            ("upper value", f"{self.upper:.4f}", ""),
+            (
+                "gap",
+                f"{self.gap:.6f}",
+                f"{closed} at nu = {self.nu:.6f}, {scope}; {self.n_calls} calls of the learner",
+            ),
         ]
         if self.by_lot is not None:
             most = "" if self.by_lot.exact else "at most "
-            lines.append(f"by lot      {most}{self.by_lot.share:.2%} of the people of the fit")
+            share = f"{most}{self.by_lot.share:.2%} of the people measured"
+            found.append(("by lot", share, ""))
+        if self.switched is not None:
+            found.append(("switched", self.switched.sentence(), ""))
         if self.worst_rate is not None:
             low, high = self.worst_rate
-            lines.append(f"worst group {high:.4f}  (it cannot be below {low:.4f}, {scope})")
-        lines += [text for text in (self.why_by_lot, self._unmet(), self._is_trivial()) if text]
-        return "\n".join(lines + self._prices())
+            found.append(("worst group", f"{high:.4f}", f"it cannot be below {low:.4f}, {scope}"))
+        if self._prices():
+            price, free = self.error - self.free_error, self.free_error
+            found.append(("price", f"{price:.4f}", f"error {free:.4f} without the constraints"))
+            found.append(("binding", self._binding_text(), ""))
+        return found
+
+    def _binding_text(self) -> str:
+        group = self.limiting_group
+        what = "limits the result" if self.binding else "is dearest"
+        limits = "" if group is None else f"; {group_name(group)} {what}"
+        return f"{len(self.binding) or 'none'} of {len(self.rows)} constraints{limits}"
+
+    def _sentences(self) -> list[str]:
+        """Return what is easily overlooked, and what loosening a bound is worth."""
+        remarks = [text for text in (self.why_by_lot, self._unmet(), self._is_trivial()) if text]
+        return remarks + [
+            f'loosening "{row.sentence()}" by 0.01 saves at most {price:.4f} of error'
+            for row, price in self._prices()
+        ]
 
     def _unmet(self) -> str:
         if self.status is Status.MET:
@@ -343,23 +406,8 @@ class Certificate:
             "group and label."
         )
 
-    def _prices(self) -> list[str]:
-        prices = self.shadow_prices() if np.isfinite(self.gap) else []
-        if not prices:
-            return []
-        group = self.limiting_group
-        what = "limits the result" if self.binding else "is dearest"
-        limits = "" if group is None else f"; {group_name(group)} {what}"
-        lines = [
-            f"price       {self.error - self.free_error:.4f}  (error {self.free_error:.4f} without "
-            "the constraints)",
-            f"binding     {len(self.binding) or 'none'} of {len(self.rows)} constraints{limits}",
-        ]
-        lines += [
-            f'loosening "{row.sentence()}" by 0.01 saves at most {price:.4f} of error'
-            for row, price in prices
-        ]
-        return lines
+    def _prices(self) -> list[Price]:
+        return self.shadow_prices() if np.isfinite(self.gap) else []
 
 
 def _constant_rate(s: Array, cells: CellTable) -> float | tuple[float, ...] | None:

@@ -77,8 +77,8 @@ class Costs:
             raise ValueError("both costs are 0: every classifier would be optimal.")
 
     def _check_matrix(self, matrix: Array) -> None:
-        is_square = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1] >= 2
-        if not is_square or not (np.isfinite(matrix) & (matrix >= 0)).all():
+        square = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1] >= 2
+        if not square or not (np.isfinite(matrix) & (matrix >= 0)).all():
             raise ValueError(
                 f"matrix of costs has shape {matrix.shape}; expected finite numbers >= 0, a row "
                 "for each label and a column for each decision."
@@ -102,13 +102,12 @@ class Costs:
         if self.matrix is not None:
             return self._by_label(np.asarray(self.matrix, dtype=float), cells)
         if cells.n_decisions > 2:
-            if (self.false_positive, self.false_negative) != (1.0, 1.0):
-                raise ValueError(
-                    f"{self!r} is about two labels, but there are {cells.n_decisions}: "
-                    f"{shown(cells.decisions)}. Give a cost to each pair of label and decision: "
-                    "Costs(matrix=...)."
-                )
-            return ERROR.table(cells)
+            if (self.false_positive, self.false_negative) == (1.0, 1.0):
+                return ERROR.table(cells)
+            raise ValueError(
+                f"{self!r} is about two labels, but there are {cells.n_decisions}: "
+                f"{shown(cells.decisions)}. Give each pair its cost: Costs(matrix=...)."
+            )
         negative = np.where(cells.label == 1, self._by_cell("false_negative", cells), 0.0)
         positive = np.where(cells.label == 0, self._by_cell("false_positive", cells), 0.0)
         return np.column_stack([negative, positive])
@@ -138,6 +137,12 @@ class Costs:
                     f"{name} has no cost for the group {group!r}. Add it, or an entry 'else'."
                 )
             by_cell[members] = cost[group] if group in cost else cost["else"]
+        in_no_group = ~np.logical_or.reduce(list(groups.values()))
+        if in_no_group.any() and "else" not in cost:
+            raise ValueError(
+                f"{name} has no cost for people whose group is unknown. Add an entry 'else'."
+            )
+        by_cell[in_no_group] = cost.get("else", 0.0)
         return by_cell
 
 
@@ -149,7 +154,8 @@ class BalancedError:
     ----------
     over : {"label", "group", "both"}, default="label"
         Average the error rates of the labels, which of two is (FPR + FNR) / 2; of the groups, so
-        that a small group counts as much as a large one; or of each label in each group.
+        that a small group counts as much as a large one; or of each label in each group. By group,
+        errors on people whose group is unknown count nothing.
     on : str or sequence of str, optional
         The sensitive features that make the groups; all of them by default.
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
-from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from equipoise.cells.table import Array
 from equipoise.exceptions import NotProvenError
+from equipoise.faces import facts, paragraph
 from equipoise.guarantees.needed import Needed
 from equipoise.guarantees.tested_rows import TestedRows
 
@@ -201,11 +201,13 @@ class Proof:
         return {**asdict(self), "needed": needed, "text": self.sentence}
 
     def _repr_html_(self) -> str:
-        verdict = "Proven" if self.holds else "Not proven"
-        return (
-            f"<p><strong>{verdict}</strong> ({escape(self.method)} test). "
-            f"{escape(self.sentence)}</p>"
-        )
+        verdict = "Proven." if self.holds else "Not proven."
+        numbers = [
+            ("largest p-value", f"{self.p_value:.3g}", f"of {self.n_rows:,} bounds"),
+            ("test", self.method, self.design.replace("_", "-")),
+            ("people of the proof", f"{self.people:,}", "effective" if self.weighted else ""),
+        ]
+        return paragraph(self.sentence, strong=verdict) + facts(numbers)
 
 
 def check_proven(model: Any) -> None:

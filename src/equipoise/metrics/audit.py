@@ -7,8 +7,10 @@ one for each draw of a bootstrap.
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +20,7 @@ from sklearn.utils.validation import column_or_1d
 from equipoise.cells.codes import add_up, factorize
 from equipoise.cells.layered import AnyCells
 from equipoise.cells.table import Array, Cells, CellTable, Mask
+from equipoise.cells.values import Missing
 from equipoise.constraints.rates import Rate
 from equipoise.rows.validation import read_columns, read_weights
 
@@ -99,12 +102,13 @@ class Audit:
         control_features: Any = None,
         sample_weight: Any = None,
         pos_label: Any = None,
+        missing: Missing | None = None,
     ) -> Audit:
-        """Check what a metric was called with."""
+        """Check what a metric was called with; ``missing`` as for `FairClassifier.fit`."""
         label, prediction = read_predictions(y_true, y_pred, pos_label)
         n, sensitive, control = len(label), {}, {}
         if sensitive_features is not None:
-            sensitive = read_columns(sensitive_features, n, "sensitive_features", "group")
+            sensitive = read_columns(sensitive_features, n, "sensitive_features", "group", missing)
         if control_features is not None:
             control = read_columns(control_features, n, "control_features", "stratum")
         weight = read_weights(sample_weight, n)
@@ -118,7 +122,7 @@ class Audit:
         return audit
 
     @property
-    def _rows(self) -> Cells:
+    def rows(self) -> Cells:
         """The cells with their rows; people who are elsewhere have none."""
         assert isinstance(self.cells, Cells)
         return self.cells
@@ -142,10 +146,10 @@ class Audit:
 
     @cached_property
     def _weight(self) -> Array:
-        return np.ones(len(self.prediction)) if self._rows.weight is None else self._rows.weight
+        return np.ones(len(self.prediction)) if self.rows.weight is None else self.rows.weight
 
     def _sum(self, values: Array) -> Array:
-        return np.bincount(self._rows.code, values, minlength=self.cells.n_cells).astype(float)
+        return np.bincount(self.rows.code, values, minlength=self.cells.n_cells).astype(float)
 
     def rate(self, rate: Rate, masks: Mask, draws: Draws | None = None) -> Array:
         """Return a rate in each of the masks (G, C): shape (G,), NaN where nobody is.
@@ -164,9 +168,9 @@ class Audit:
         The nonparametric bootstrap, exactly. Rows that agree in cell, prediction and weight are
         exchangeable, so where there are few distinct ones their counts are drawn, not the rows.
         """
-        n, C, code, weight = len(self.prediction), self.cells.n_cells, self._rows.code, self._weight
+        n, C, code, weight = len(self.prediction), self.cells.n_cells, self.rows.code, self._weight
         selected = weight * self.prediction
-        atom, first = _distinct_rows(code, self.prediction, self._rows.weight)
+        atom, first = _distinct_rows(code, self.prediction, self.rows.weight)
         if len(first) * _ROWS_PER_ATOM <= n:
             count = rng.multinomial(n, np.bincount(atom) / n, size=n_draws)
             member = (code[first][:, None] == np.arange(C)).astype(float)
@@ -202,6 +206,33 @@ def _draw_rows(
             out[0, b] = np.bincount(cell, None if uniform else mass[drawn], minlength=C)
             out[1, b] = np.bincount(cell, selected[drawn], minlength=C)
     return out[0], out[1]
+
+
+def stratified_rows(audit: Audit, groups: str) -> Iterator[tuple[Hashable, str, Hashable, Mask]]:
+    """Yield the stratum, the feature, the group and the cells of each row of a table."""
+    for stratum, inside in audit.cells.strata().items():
+        for feature, group, mask in group_rows(audit, groups):
+            yield _plain(stratum), feature, group, mask & inside
+
+
+def group_rows(audit: Audit, groups: str) -> Iterator[tuple[str, Hashable, Mask]]:
+    """Yield the feature, the group and the cells of each row of a table, everybody first."""
+    if groups not in ("intersections", "margins", "both"):
+        raise ValueError(f"groups is {groups!r}; expected 'intersections', 'margins' or 'both'.")
+    yield "", "overall", np.ones(audit.cells.n_cells, dtype=bool)
+    names = tuple(audit.cells.sensitive)
+    sizes = {"intersections": [len(names)], "margins": [1]}.get(groups, [1, len(names)])
+    for size in dict.fromkeys(sizes):
+        for on in combinations(names, size):
+            for group, mask in audit.cells.groups(on).items():
+                yield " x ".join(on), _plain(group), mask
+
+
+def _plain(group: Any) -> Hashable:
+    """Return Python's own values, which compare without surprises."""
+    if isinstance(group, tuple):
+        return tuple(map(_plain, group))
+    return group.item() if isinstance(group, np.generic) else group
 
 
 def read_predictions(

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.moments import DIFFERENCE, Moments, MomentsBuilder, Row
+from equipoise.faces import Columns, Face, columns_of, paragraph, table
 from equipoise.game.lagrangian import TOLERANCE, Loss, Objective, is_met, loss_table
 from equipoise.metrics.audit import Tally
 from equipoise.metrics.intervals import (
@@ -25,7 +26,7 @@ from equipoise.rows.fingerprint import Overlap
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measured(Face):
     """Error and violations of one classifier on one set of people.
 
     Attributes
@@ -72,6 +73,19 @@ class Measured:
         """By how much the worst bound is exceeded; zero where it is met."""
         return Interval(*(max(end, 0.0) for end in self.excess))
 
+    def _shown(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"data": self.data, "people": self.people}
+        if self.bound is None:
+            of = {"of": str(self.worst or "")}
+            return found | _ends("error", self.error) | _ends("excess", self.excess) | of
+        found["bound"] = self.bound
+        return found | _ends("error", self.error) | _ends("largest_difference", self.disparity)
+
+    def _columns(self) -> Columns:
+        names = [row.sentence() for row, _ in self.rows]
+        ends = np.array([interval for _, interval in self.rows]).reshape(-1, 3).T
+        return {"constraint": names, **_ends("excess", ends)}
+
     @property
     def disparity(self) -> Interval:
         """On a frontier: the largest difference, which is bound plus excess."""
@@ -80,7 +94,7 @@ class Measured:
         return Interval(*(max(self.bound + end, 0.0) for end in self.excess))
 
 
-class ViolationReport:
+class ViolationReport(Face):
     """What was measured on training, out-of-fold and test data, with confidence intervals.
 
     Printed, it is a table. See `Measured` for its entries.
@@ -130,14 +144,29 @@ class ViolationReport:
             lines.append(line)
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         told = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
-        told.append(f"[...]: {self.level:.0%} confidence intervals")
+        return "\n".join(told + self._notes())
+
+    def _columns(self) -> Columns:
+        return columns_of(self.measured)
+
+    def _repr_html_(self) -> str:
+        return table(self._columns()) + "".join(map(paragraph, self._notes()))
+
+    def _notes(self) -> list[str]:
+        """Return what the numbers do not say by themselves."""
+        notes = [f"[...]: {self.level:.0%} confidence intervals"]
         # On a frontier, of the largest such bound: smaller ones are no better.
         unshown = {entry.data: entry.unshown for entry in self.measured if entry.unshown}
-        told += [f"{data}: {text}" for data, text in unshown.items()]
+        notes += [f"{data}: {text}" for data, text in unshown.items()]
         if any(entry.data == "test" for entry in self.measured):
             known = self.overlap or "whether they were learned from is not known"
-            told.append(f"test: {known}.")
-        return "\n".join(told)
+            notes.append(f"test: {known}.")
+        return notes
+
+
+def _ends(name: str, ends: Iterable[Any]) -> dict[str, Any]:
+    """Return an estimate and the ends of its interval by the names of their columns."""
+    return dict(zip((name, f"{name}_low", f"{name}_high"), ends, strict=True))
 
 
 def _shown(interval: Interval, sign: str = "") -> str:

@@ -104,6 +104,21 @@ def divided(
     return found
 
 
+def switches(
+    classifiers: Sequence[Any],
+    reference: Any,
+    X: Any,
+    count: Callable[[NDArray[np.bool_]], Array],
+) -> Array:
+    """Return how many rows each classifier selects and the reference does not, or the reverse.
+
+    ``count`` adds up selected rows by cell; the shape is (P, 2, C).
+    """
+    decided = decisions([reference, *classifiers], X)
+    before = next(decided)
+    return np.array([[count(after & ~before), count(before & ~after)] for after in decided])
+
+
 def _blocks(
     classifiers: Sequence[Any], X: Any, weight: Array, n_decisions: int
 ) -> Iterator[tuple[NDArray, Array]]:

@@ -3,28 +3,54 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
+from equipoise.cells.table import Array, Mask
 from equipoise.constraints.groups import group_name
 from equipoise.constraints.rates import SELECTION
+from equipoise.game.switched import Switched, SwitchedRow
 from equipoise.metrics import GroupTable
-from equipoise.metrics.audit import Audit
+from equipoise.metrics.audit import Audit, group_rows
 from equipoise.metrics.predictive import predictive_values
-from equipoise.metrics.table import group_rows
 from equipoise.report.contents import (
     PREDICTIVE_RATES,
     RATES,
     SUPPRESS_BELOW,
     GroupContents,
     Range,
+    SwitchedContents,
 )
 from equipoise.report.suppression import small_groups
+from equipoise.report.switched import SwitchedGroup
 
 _ENDS = ("", "_low", "_high")
 #: A number that is not known.
 NOT_KNOWN = Range(None, None, None)
+
+
+Counted = TypeVar("Counted", GroupContents, SwitchedGroup)
+
+
+def largest_groups(groups: Sequence[Counted], most: int) -> list[Counted]:
+    """Return the groups to show, in their order: all, or the largest; everybody always.
+
+    Size decides, and not a rate, so that every classifier shows the same groups.
+
+    >>> groups = [GroupContents("", "all", 9, {}), *(GroupContents("a", str(n), n, {})
+    ...           for n in (2, 3, 4))]
+    >>> [group.group for group in largest_groups(groups, 2)]
+    ['all', '3', '4']
+    """
+    order = sorted(
+        (at for at, group in enumerate(groups) if group.feature),
+        key=lambda at: -(groups[at].count or 0),
+    )
+    left_out = set(order[most:])
+    return [group for at, group in enumerate(groups) if at not in left_out]
 
 
 def with_predictive(audit: Audit, level: float) -> GroupTable:
@@ -53,6 +79,39 @@ def group_contents(table: GroupTable, suppress_below: int = SUPPRESS_BELOW) -> l
         )
         for at, (group, feature) in enumerate(zip(table.groups, table.features, strict=True))
     ]
+
+
+def switched_contents(
+    switched: Switched, suppress_below: int, *, labelled: bool
+) -> list[SwitchedContents]:
+    """Return switched decisions as plain data.
+
+    Of a small group there are no numbers; of one with few people of a label, those of both labels
+    together.
+    """
+    rows = switched.rows
+    by_label = [rows[number::2] for number in range(2)]
+    names = tuple(row.group for row in by_label[0]), tuple(row.feature for row in by_label[0])
+
+    def hidden(count: Array) -> Mask:
+        return small_groups(GroupTable(*names, {"count": count}), suppress_below)
+
+    people = np.array([[row.people for row in some] for some in by_label])
+    small, together = hidden(people.sum(axis=0)), np.full(len(names[0]), not labelled)
+    for count in people[people.sum(axis=1) > 0]:
+        together |= hidden(count)
+    found = []
+    for at, of_group in enumerate(zip(*by_label, strict=True)):
+        parts = [(None, of_group)] if together[at] or small[at] else enumerate(zip(of_group))
+        found += [_switched(label, some, hide=small[at]) for label, some in parts]
+    return found
+
+
+def _switched(label: int | None, rows: Sequence[SwitchedRow], *, hide: bool) -> SwitchedContents:
+    """Return rows of a group added up."""
+    sums = [sum(getattr(row, name) for row in rows) for name in ("people", "gained", "lost")]
+    names = rows[0].feature, group_name(rows[0].group)
+    return SwitchedContents(*names, label, *([None] * 3 if hide else [round(sums[0]), *sums[1:]]))
 
 
 def without_labels(group: GroupContents) -> GroupContents:

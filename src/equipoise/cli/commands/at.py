@@ -26,21 +26,25 @@ def at(
     from equipoise.cli.model_files import check_outputs, made, open_file, write_model
     from equipoise.cli.result_tables import show_classifier
     from equipoise.estimators.frontier import Frontier
-    from equipoise.report.evaluate import model_point
+    from equipoise.report.evaluate import model_points
 
     terminal = Terminal.current()
     check_outputs(output, force=results.force)
     opened = open_file(file, trust)
     if not isinstance(opened.model, Frontier):
-        raise ValueError(f"{file} holds a {type(opened.model).__name__}; expected a frontier.")
+        raise ValueError(
+            f"{file} holds a {type(opened.model).__name__}; expected a frontier, which the command "
+            "frontier writes."
+        )
     model = opened.model.at(eps)
     if model.certificate_.least_slack > 0:
         terminal.note(
             f"the bound {eps:g} cannot be met with this learner; the classifier exceeds it by "
             f"{model.certificate_.least_slack:.4g}, the least that it can."
         )
-    point = model_point(model, {}, **results.of_file(output))
-    show_classifier(terminal, point, results.level, model.objective)
+    point, _ = model_points(model, {}, **results.of_file(output))
+    favourable = opened.columns.labels[1]
+    show_classifier(terminal, point, results.level, favourable, model.objective)
     metadata = {k: v for k, v in opened.metadata.items() if k != "report"}
     if "report" in opened.metadata:
         metadata["data"] = opened.metadata["report"]["data"]

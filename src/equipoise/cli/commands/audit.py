@@ -45,7 +45,7 @@ def audit(
     with naming(table.data):
         people, labels = _read(table, reader)
     data = _data_contents(table, people, labels, reader.format)
-    tables.show_columns(terminal, data.columns, data.format)
+    tables.show_columns(terminal, data.columns, labels, data.format)
     decided: Array = people.y.astype(float)
     if prediction is not None:
         check_columns(people.X.column_names, [prediction], table.data)
@@ -114,7 +114,14 @@ def _read(table: opt.LabelledTable, reader: Reader) -> tuple[People, tuple[str, 
     for name, values in groups.items():
         check_groups(values, name, reader.note)
     favourable = y == (1 if recoded else np.unique(y)[1])
-    return People(rows, favourable.astype(np.int64), groups, sample_weight=weight), labels
+    people = People(
+        rows,
+        favourable.astype(np.int64),
+        groups,
+        sample_weight=weight,
+        missing=columns.missing_groups,
+    )
+    return people, labels
 
 
 def _data_contents(

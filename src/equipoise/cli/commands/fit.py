@@ -45,7 +45,8 @@ def fit(
         contents = _contents(prepared, model, data, results.of_file(output))
         data.write_held_out(training.held_out, force=force, terminal=terminal)
     (point,) = contents.points
-    show_classifier(terminal, point, results.level, model.objective)
+    favourable = data.columns.labels[1]
+    show_classifier(terminal, point, results.level, favourable, model.objective)
     note_few(terminal, point.groups["training"], training.min_size)
     metadata = {
         "columns": data.columns.to_dict(),
@@ -73,16 +74,11 @@ def fit(
 def _contents(
     prepared: Training, model: Any, data: TrainingData, options: dict[str, Any]
 ) -> ReportContents:
-    """Return what a page shows about the model, and about the same learner unconstrained."""
-    from equipoise.report.evaluate import without_constraint
+    """Return what a page shows about the model."""
     from equipoise.report.summary import summarize
 
     terminal, seed = Terminal.current(), prepared.options.seed
     contents = summarize(model, data.people, data.contents(model), seed=seed, **options)
-    free = prepared.fit_unconstrained(data, terminal)
-    if free is not None:
-        unconstrained = without_constraint(free, model.constraint_, data.people, **options)
-        contents = replace(contents, unconstrained=unconstrained)
     return replace(
         contents.in_order(data.columns.order),
         learner=repr(prepared.learner),

@@ -1,0 +1,25 @@
+"""Switched decisions of a fitted mixture, counted where the rows are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn import config_context
+
+from equipoise.engines.base import Engine
+from equipoise.game.switched import Switched
+
+
+def switched_of(engine: Engine, mixture: Any, unconstrained: Any) -> Switched | None:
+    """Return whom a `equipoise.RandomizedClassifier` decides on differently, in one pass.
+
+    ``unconstrained`` is an `UnconstrainedModel`, or None, to which nothing is compared. Nor is
+    anything of more than two labels, where a decision that differs is neither gain nor loss.
+    """
+    if unconstrained is None or len(engine.classes) > 2:
+        return None
+    with config_context(assume_finite=True):  # the mixture has decided on these rows before
+        switches = engine.switches(mixture.members, unconstrained.classifier)
+    gained, lost = np.tensordot(mixture.weights, switches, 1)
+    return Switched(engine.cells.table(), gained, lost, engine.classes)
