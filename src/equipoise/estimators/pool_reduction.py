@@ -39,7 +39,7 @@ class PoolReduction(Reduction):
     cells_: CellTable
     shares_: Mapping[str, Array]
     disagreement_: Array
-    switches_: Array
+    switches_: Array | None
     lagrangian_: Lagrangian
     classes_: NDArray
     people_: Fingerprint | None
@@ -116,7 +116,7 @@ class PoolReduction(Reduction):
             scope=self._scope,
             cells=self.cells_,
         )
-        if switched is None:
+        if switched is None and self.switches_ is not None:
             known = self.cells_, self.switches_
             switched = Switched.of_mixture(*known, found.mixture, self.classes_)
         return replace(certificate, switched=switched)

@@ -360,6 +360,7 @@ class ScoredReduction(ClassifierMixin, Reduction):
         (2000.0, True, True)
         """
         known = self._label_model()
+        check_two_labels(self.classes_, "switched")
         if X is None:
             if (found := self._switched_in_fit()) is None:
                 raise AttributeError("this fit counted none; pass people: switched(X, y, ...).")
