@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equipoise.cells.table import Array
+from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.groups import group_name
 from equipoise.constraints.moments import Row
 from equipoise.faces import Columns, Face, FrozenRecords, Records, facts, folded, paragraph, table
@@ -96,8 +96,9 @@ class Certificate(Face):
         included. If so, it is the learner that does not find them.
     worst_rate : pair of float, or None
         With `MinimaxGroupError`: the largest group error, and a lower value for it, lower first.
-    constant : float or None
-        The share selected, when it is (nearly) the same for everybody, whatever group and label.
+    constant : float, tuple of V floats or None
+        The share selected, when it is (nearly) the same for everybody, whatever group and label;
+        of more than two decisions, the share of each.
     free_error : float
         The least error found without regard to the constraints: what they cost is ``error`` minus
         this.
@@ -136,7 +137,7 @@ class Certificate(Face):
     conflict: tuple[Row, ...] = field(default=(), repr=False)
     possible: bool = True
     worst_rate: tuple[float, float] | None = None
-    constant: float | None = None
+    constant: float | tuple[float, ...] | None = None
     free_error: float = 0.0
     n_calls: int = 0
     by_lot: Lottery | None = None
@@ -153,7 +154,7 @@ class Certificate(Face):
         *,
         nu: float,
         scope: Scope,
-        mass: Array,
+        cells: CellTable,
         conflict: Conflict | None = None,
     ) -> Certificate:
         """Return what a Round has proven.
@@ -164,13 +165,13 @@ class Certificate(Face):
             The game as it was stated.
         s : array of shape (P, C)
             The shares of the pool.
-        mass : array of shape (C,)
-            Share of each cell; tells whether the classifier is constant.
+        cells : CellTable
+            Tells whether the classifier is constant.
         conflict : Conflict, optional
             Why the constraints cannot be met, if they cannot.
         """
         rows = found.conflict if conflict is None else conflict.rows
-        constant = _constant_rate(found.s, mass)
+        constant = _constant_rate(found.s, cells)
         loosened = lagrangian.relaxed(found.loosening)
         return cls(
             error=found.error,
@@ -399,18 +400,29 @@ class Certificate(Face):
     def _is_trivial(self) -> str:
         if self.constant is None or not (self.multipliers > TOLERANCE).any():
             return ""
+        how = (
+            f"It decides for everybody with the same probabilities, {_listed(self.constant)}"
+            if isinstance(self.constant, tuple)
+            else f"It selects everybody with the same probability, {self.constant:.3f}"
+        )
         return (
-            "trivial: the constraints leave only a constant classifier. It selects everybody with "
-            f"the same probability, {self.constant:.3f}, whatever their group and label."
+            f"trivial: the constraints leave only a constant classifier. {how}, whatever their "
+            "group and label."
         )
 
     def _prices(self) -> list[Price]:
         return self.shadow_prices() if np.isfinite(self.gap) else []
 
 
-def _constant_rate(s: Array, mass: Array) -> float | None:
-    rates = s[: len(mass)][mass > 0] / mass[mass > 0]
-    return float(s[: len(mass)].sum()) if np.ptp(rates) <= _NEARLY else None
+def _constant_rate(s: Array, cells: CellTable) -> float | tuple[float, ...] | None:
+    if np.ptp(cells.rates(s)[:, 1:], axis=0).max() > _NEARLY:
+        return None
+    shares = cells.shares(s)
+    return float(shares[1]) if len(shares) == 2 else tuple(shares.tolist())
+
+
+def _listed(shares: tuple[float, ...]) -> str:
+    return ", ".join(f"{share:.3f}" for share in shares)
 
 
 def _finite(value: float) -> float | None:

@@ -312,8 +312,7 @@ class Meter:
         if not len(mu):
             return np.zeros(0), np.zeros(0)
         events = np.array([event for event, _ in self._averaged], dtype=float)
-        low, high = np.moveaxis(np.array([g for _, g in self._averaged], dtype=float), 2, 0)
-        means = Means.of_cells(events, low, high, tally.cells.mass, mu, tally.squares)
+        means = _means(tally, events, np.array([g for _, g in self._averaged], dtype=float), mu)
         return joint_limits([(means, self._contrasts)], level)[0]
 
     def _error(self, tally: Tally, level: float) -> Interval:
@@ -321,10 +320,8 @@ class Meter:
         value = float(offset + tally.s @ slope) if self._error_known else np.nan
         if tally.squares is None or isinstance(self._loss, str):
             return Interval(value, float("nan"), float("nan"))
-        everybody, mass = np.ones((1, len(self._loss))), tally.cells.mass
-        mean = np.array([value])
-        low, high = self._loss.T
-        means = Means.of_cells(everybody, low, high, mass, mean, tally.squares)
+        everybody, mean = np.ones((1, len(self._loss))), np.array([value])
+        means = _means(tally, everybody, self._loss[None], mean)
         ends = means.limits(normal_quantile(level))
         return Interval(value, *(float(end[0]) for end in ends))
 
@@ -332,7 +329,7 @@ class Meter:
 def _tells_apart(cells: CellTable, event: Mask, g: Array | str) -> bool:
     """Whether E[g | event] needs cells one by one whose numbers are known together only."""
     assert cells.together is not None
-    by_label = [cells.together & (cells.label == label) for label in (0, 1)]
+    by_label = [cells.together & (cells.label == label) for label in range(cells.n_decisions)]
     parts = [mask for mask in by_label if mask.any()]
     if isinstance(g, str):  # a utility of each person's own is added up as decisions are
         return any(event[part].any() != event[part].all() for part in parts)
@@ -340,6 +337,24 @@ def _tells_apart(cells: CellTable, event: Mask, g: Array | str) -> bool:
         event[part].any() != event[part].all() or (event[part] & (g[part] != g[part][:1]).T).any()
         for part in parts
     )
+
+
+def _means(tally: Tally, events: Array, g: Array, value: Array) -> Means:
+    """Return the means of utilities g (J, C, V) over events (J, C), with their covariance."""
+    cells, squares = tally.cells, tally.squares
+    assert squares is not None
+    if cells.n_decisions == 2:
+        return Means.of_cells(events, g[:, :, 0], g[:, :, 1], cells.mass, value, squares)
+
+    # Decisions count as drawn: those of a cell who get the same one are a cell of their own.
+    def by_decision(every: Array, others: Array) -> Array:
+        known = cells.by_decision(others)
+        return np.column_stack([np.maximum(every - known.sum(axis=1), 0.0), known]).ravel()
+
+    mass, square = by_decision(cells.mass, tally.s), by_decision(*squares[:2])
+    each, none = g.reshape(len(g), -1), np.zeros_like(square)
+    events = np.repeat(events, cells.n_decisions, axis=1)
+    return Means.of_cells(events, each, each, mass, value, (square, none, none))
 
 
 def largest(rows: Iterable[tuple[Row, Interval]]) -> tuple[Interval, Row | None]:

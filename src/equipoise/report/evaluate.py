@@ -44,6 +44,7 @@ from equipoise.report.groups import (
 from equipoise.report.suppression import RowFacts
 from equipoise.rows.fingerprint import Overlap
 from equipoise.rows.people import People
+from equipoise.rows.validation import check_two_labels
 
 _SIX_DIGITS = Context(prec=6, rounding=ROUND_FLOOR)
 
@@ -57,6 +58,7 @@ def frontier_points(
     suppress_below: int = SUPPRESS_BELOW,
 ) -> tuple[list[PointContents], PointContents]:
     """Return the points of a frontier and the unconstrained one, measured on these people."""
+    check_two_labels(frontier.classes_, "a report")
     traced = [*frontier.points_, frontier.unconstrained_]
     mixtures = [point.mixture for point in traced]
     evaluated = {data: on_frontier(frontier, data, some, mixtures) for data, some in people.items()}
@@ -95,6 +97,7 @@ def model_points(
     suppress_below: int = SUPPRESS_BELOW,
 ) -> tuple[PointContents, PointContents | None]:
     """Return a single model and its unconstrained one, if known, measured on these people."""
+    check_two_labels(model.classes_, "a report")
     certificate, mixed = model.certificate_, model.classifier_
     cells = model.tallies_["training" if "training" in model.tallies_ else "recertified"].cells
     view = _View(model, model.constraint_, people, cells, level, suppress_below)
