@@ -248,3 +248,13 @@ def test_groups_are_named_in_the_first_lines(made):
     assert f"Selected most often: {most} (" in line
     assert f"least often: {least} (" in line
     assert point.on("test").worst in line
+
+
+def test_in_a_notebook_the_page_is_in_a_frame_of_its_own(made):
+    contents = replace(made.contents, title='"><script>alert(1)</script>')
+    (frame,) = Page(contents._repr_html_()).elements
+    assert frame["tag"] == "iframe"
+    assert frame["attrs"]["title"] == contents.title
+    assert "allow-same-origin" not in frame["attrs"]["sandbox"]
+    assert frame["attrs"]["srcdoc"].encode() == render(contents)
+    assert repr(contents) == f"<ReportContents: {contents.title}>"

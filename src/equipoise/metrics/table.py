@@ -14,7 +14,7 @@ from equipoise.cells.values import Missing
 from equipoise.constraints.groups import group_name
 from equipoise.constraints.rates import GROUP_RATES, Rate
 from equipoise.faces import Columns, Face, table
-from equipoise.metrics.audit import Audit, Draws, stratified_rows
+from equipoise.metrics.audit import Audit, Draws, stratified_rows, unstratified_rows
 from equipoise.metrics.disparities import Method
 from equipoise.metrics.functions import Functions, read_metrics
 from equipoise.metrics.intervals import (
@@ -83,9 +83,11 @@ class GroupTable(Face):
         interval: Kind | None = "analytic",
         level: float = 0.95,
         draws: Draws | None = None,
+        stratified: bool = True,
     ) -> GroupTable:
-        """Return the table of an audit; see `group_table`."""
-        rows = list(stratified_rows(audit, groups))
+        """Return the table of an audit, see `group_table`; all strata together if it says so."""
+        within = stratified_rows if stratified else unstratified_rows
+        rows = list(within(audit, groups))
         strata, features, names, masks = zip(*rows, strict=True)
         inside, drawn = np.array(masks), {}
         columns: dict[str, NDArray[Any]] = {"count": inside @ audit.cells.count}

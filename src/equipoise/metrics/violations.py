@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from equipoise.cells.table import Array, CellTable
+from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.moments import DIFFERENCE, Moments, MomentsBuilder, Row
 from equipoise.faces import Columns, Face, columns_of, paragraph, table
@@ -241,6 +241,23 @@ class Meter:
         slope = self.moments.M @ self.moments.U
         self._compared = np.abs(slope).max(axis=1, initial=0.0) > TOLERANCE
         self._loss = loss_table(objective, cells)
+        self._error_known = True
+        if cells.together is not None:
+            unknown = np.array([_tells_apart(cells, *average) for average in self._averaged])
+            self._compared &= ~((self.moments.M != 0) & unknown).any(axis=1)
+            everybody = np.ones(cells.n_cells, dtype=bool)
+            self._error_known = not _tells_apart(cells, everybody, self._loss)
+
+    @property
+    def compared(self) -> set[str]:
+        """The inequalities that can be measured on these cells, without their bounds."""
+        rows = zip(self.moments.rows, self._compared, strict=True)
+        return {str(row) for row, known in rows if known}
+
+    def excess(self, s: Array) -> Array:
+        """Return by how much shares exceed the bounds that can be measured."""
+        moments = self.moments
+        return (moments.M @ moments.mu(s) - moments.c)[self._compared]
 
     def measure(
         self,
@@ -276,7 +293,9 @@ class Meter:
         """Return a sentence about a bound below the reach of its interval, if there is one."""
         is_difference = [row.limit == DIFFERENCE and row.bound is not None for row in moments.rows]
         with np.errstate(divide="ignore", invalid="ignore"):
-            times = np.where(is_difference, reach / moments.c, 0.0)
+            times = np.where(
+                self._compared & np.array(is_difference, dtype=bool), reach / moments.c, 0.0
+            )
         if not len(times) or not times.max() > 1:
             return ""
         k = int(times.argmax())
@@ -293,21 +312,49 @@ class Meter:
         if not len(mu):
             return np.zeros(0), np.zeros(0)
         events = np.array([event for event, _ in self._averaged], dtype=float)
-        low, high = np.moveaxis(np.array([g for _, g in self._averaged], dtype=float), 2, 0)
-        means = Means.of_cells(events, low, high, tally.cells.mass, mu, tally.squares)
+        means = _means(tally, events, np.array([g for _, g in self._averaged], dtype=float), mu)
         return joint_limits([(means, self._contrasts)], level)[0]
 
     def _error(self, tally: Tally, level: float) -> Interval:
         offset, slope = tally.cells.total(self._loss)
-        value = float(offset + tally.s @ slope)
+        value = float(offset + tally.s @ slope) if self._error_known else np.nan
         if tally.squares is None or isinstance(self._loss, str):
             return Interval(value, float("nan"), float("nan"))
-        everybody, mass = np.ones((1, len(self._loss))), tally.cells.mass
-        mean = np.array([value])
-        low, high = self._loss.T
-        means = Means.of_cells(everybody, low, high, mass, mean, tally.squares)
+        everybody, mean = np.ones((1, len(self._loss))), np.array([value])
+        means = _means(tally, everybody, self._loss[None], mean)
         ends = means.limits(normal_quantile(level))
         return Interval(value, *(float(end[0]) for end in ends))
+
+
+def _tells_apart(cells: CellTable, event: Mask, g: Array | str) -> bool:
+    """Whether E[g | event] needs cells one by one whose numbers are known together only."""
+    assert cells.together is not None
+    by_label = [cells.together & (cells.label == label) for label in range(cells.n_decisions)]
+    parts = [mask for mask in by_label if mask.any()]
+    if isinstance(g, str):  # a utility of each person's own is added up as decisions are
+        return any(event[part].any() != event[part].all() for part in parts)
+    return any(
+        event[part].any() != event[part].all() or (event[part] & (g[part] != g[part][:1]).T).any()
+        for part in parts
+    )
+
+
+def _means(tally: Tally, events: Array, g: Array, value: Array) -> Means:
+    """Return the means of utilities g (J, C, V) over events (J, C), with their covariance."""
+    cells, squares = tally.cells, tally.squares
+    assert squares is not None
+    if cells.n_decisions == 2:
+        return Means.of_cells(events, g[:, :, 0], g[:, :, 1], cells.mass, value, squares)
+
+    # Decisions count as drawn: those of a cell who get the same one are a cell of their own.
+    def by_decision(every: Array, others: Array) -> Array:
+        known = cells.by_decision(others)
+        return np.column_stack([np.maximum(every - known.sum(axis=1), 0.0), known]).ravel()
+
+    mass, square = by_decision(cells.mass, tally.s), by_decision(*squares[:2])
+    each, none = g.reshape(len(g), -1), np.zeros_like(square)
+    events = np.repeat(events, cells.n_decisions, axis=1)
+    return Means.of_cells(events, each, each, mass, value, (square, none, none))
 
 
 def largest(rows: Iterable[tuple[Row, Interval]]) -> tuple[Interval, Row | None]:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
 
 from equipoise.game.certificate import Status
 from equipoise.metrics.predictive import PREDICTIVE
+from equipoise.metrics.small_groups import SUPPRESS_BELOW
 from equipoise.metrics.unknown import Bounds
 from equipoise.rows.fingerprint import Overlap
 
@@ -19,9 +20,6 @@ from equipoise.rows.fingerprint import Overlap
 RATES = ("base_rate", "selection_rate", "true_positive_rate", "false_positive_rate", "error_rate")
 #: Rates of labels given the decision.
 PREDICTIVE_RATES = tuple(PREDICTIVE)
-
-#: Groups of fewer people are suppressed, by default.
-SUPPRESS_BELOW = 10
 
 
 class Range(NamedTuple):

@@ -16,16 +16,15 @@ from equipoise.game.switched import Switched, SwitchedRow
 from equipoise.metrics import GroupTable
 from equipoise.metrics.audit import Audit, group_rows
 from equipoise.metrics.predictive import predictive_values
+from equipoise.metrics.small_groups import SUPPRESS_BELOW, small_groups
 from equipoise.metrics.unknown import Bounds, UnknownGroup, UnknownPeople
 from equipoise.report.contents import (
     PREDICTIVE_RATES,
     RATES,
-    SUPPRESS_BELOW,
     GroupContents,
     Range,
     SwitchedContents,
 )
-from equipoise.report.suppression import small_groups
 from equipoise.report.switched import SwitchedGroup
 
 _ENDS = ("", "_low", "_high")
@@ -58,7 +57,7 @@ def largest_groups(groups: Sequence[Counted], most: int) -> list[Counted]:
 
 def with_predictive(audit: Audit, level: float) -> GroupTable:
     """Return the table of an audit with predictive values too."""
-    table = GroupTable.from_audit(audit, level=level)
+    table = GroupTable.from_audit(audit, level=level, stratified=False)
     masks = np.array([mask for _, _, mask in group_rows(audit, "both")])
     columns = dict(table.columns)
     for name, ends in predictive_values(audit, masks, level).items():
