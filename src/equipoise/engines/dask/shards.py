@@ -136,16 +136,17 @@ def _rules_of(client: Any, people: People, parts: list[tuple[Any, ...]]) -> Grou
     check_missing_choice(people.missing)
     example = example_of(people.sensitive_features)
     columns = groups_in(example, 0, GroupRules(people.missing))
-    bins = read_bins(people.bins, list(columns))
-    names = [name for name, spec in bins.items() if isinstance(spec, int)]
-    if names:
+    asked = read_bins(people.bins, list(columns))
+    sizes = {name: spec for name, spec in asked.items() if isinstance(spec, int)}
+    bins = {name: spec for name, spec in asked.items() if not isinstance(spec, int)}
+    if names := list(sizes):
         each = [(part[2], names, people.missing) for part in parts]
         counted = _computed(client, "counting values", numbers_in, each)
         for name in names:
             values = np.concatenate([part[name][0] for part in counted])
             count = np.concatenate([part[name][1] for part in counted])
             distinct, at = np.unique(values, return_inverse=True)
-            bins[name] = quantile_edges(distinct, np.bincount(at, count), int(bins[name]))
+            bins[name] = quantile_edges(distinct, np.bincount(at, count), sizes[name])
     return GroupRules(people.missing, bins)
 
 
