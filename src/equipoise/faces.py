@@ -171,7 +171,8 @@ def _is_end(columns: Columns, name: str) -> bool:
 
 
 def _is_text(values: Sequence[Any] | NDArray[Any]) -> bool:
-    return any(isinstance(value, str) for value in values[:MOST_ROWS])
+    texts = (value for value in values[:MOST_ROWS] if isinstance(value, str))
+    return any(text[:1] not in "+-0123456789" for text in texts)
 
 
 def _texts(columns: Columns, name: str) -> list[str]:
