@@ -61,6 +61,10 @@ class GroupTable(Face):
     level: float = 0.95
     draws: dict[str, Array] = field(default_factory=dict, repr=False)
 
+    def __post_init__(self) -> None:
+        if not self.strata:
+            object.__setattr__(self, "strata", (None,) * len(self.groups))
+
     @classmethod
     def from_audit(
         cls,
