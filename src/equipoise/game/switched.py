@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.groups import group_name
-from equipoise.faces import Columns, Face, table
+from equipoise.faces import Columns, Face, Records, table
 from equipoise.game.mixture import Mixture
 
 
@@ -30,6 +30,9 @@ class SwitchedRow:
     people: float
     gained: float
     lost: float
+
+    def _shown(self) -> dict[str, Any]:
+        return {**vars(self), "group": group_name(self.group)}
 
 
 class Total(NamedTuple):
@@ -84,14 +87,24 @@ class Switched(Face):
         return cls(cells, gained, lost, classes)
 
     @property
-    def rows(self) -> list[SwitchedRow]:
-        """A row for everybody and for every group, by label; pandas.DataFrame takes them."""
+    def rows(self) -> Records[SwitchedRow]:
+        """A row for everybody and for every group, by label.
+
+        Groups that a model file does not tell apart have none.
+        """
         labels = np.asarray(self.classes).tolist()
-        return [
+        return Records(
             SwitchedRow(feature, group, label, *self.total(mask & (self.cells.label == number)))
             for feature, group, mask in _groups(self.cells)
+            if self._is_told(mask)
             for number, label in enumerate(labels)
-        ]
+        )
+
+    def _is_told(self, mask: Mask) -> bool:
+        """Whether sums over these cells are known, and not only those of more groups together."""
+        together = np.zeros(1, dtype=bool) if self.cells.together is None else self.cells.together
+        inside = mask & together
+        return not inside.any() or bool((inside == together).all())
 
     def total(self, mask: Mask | None = None) -> Total:
         """Return the sums over some cells; by default over all."""
@@ -102,8 +115,7 @@ class Switched(Face):
     def sentence(self) -> str:
         """Return the totals in words."""
         people, gained, lost = map(number, self.total())
-        told = f"{gained} of {people} people gain the favourable decision, {lost} lose it"
-        return f"{told} (against the unconstrained model)"
+        return f"{gained} of {people} people gain the favourable decision, {lost} lose it"
 
     def _lines(self) -> list[tuple[str, ...]]:
         header = ("group", "label", "people", "gained", "lost")
