@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.groups import group_name
-from equipoise.faces import Columns, Face, Records, columns_of
+from equipoise.faces import Columns, Face, Records, table
 from equipoise.game.mixture import Mixture
 
 
@@ -88,13 +88,23 @@ class Switched(Face):
 
     @property
     def rows(self) -> Records[SwitchedRow]:
-        """A row for everybody and for every group, by label."""
+        """A row for everybody and for every group, by label.
+
+        Groups that a model file does not tell apart have none.
+        """
         labels = np.asarray(self.classes).tolist()
         return Records(
             SwitchedRow(feature, group, label, *self.total(mask & (self.cells.label == number)))
             for feature, group, mask in _groups(self.cells)
+            if self._is_told(mask)
             for number, label in enumerate(labels)
         )
+
+    def _is_told(self, mask: Mask) -> bool:
+        """Whether sums over these cells are known, and not only those of more groups together."""
+        together = np.zeros(1, dtype=bool) if self.cells.together is None else self.cells.together
+        inside = mask & together
+        return not inside.any() or bool((inside == together).all())
 
     def total(self, mask: Mask | None = None) -> Total:
         """Return the sums over some cells; by default over all."""
@@ -128,7 +138,15 @@ class Switched(Face):
         )
 
     def _columns(self) -> Columns:
-        return columns_of(self.rows)
+        named = {"feature": [row.feature for row in self.rows]}
+        named["group"] = [group_name(row.group) for row in self.rows]
+        named["label"] = [str(row.label) for row in self.rows]
+        counts = ("people", "gained", "lost")
+        return {**named, **{name: [getattr(row, name) for row in self.rows] for name in counts}}
+
+    def _repr_html_(self) -> str:
+        header, *lines = self._lines()
+        return table(dict(zip(header, zip(*lines, strict=True), strict=True)))
 
 
 def number(people: float) -> str:
