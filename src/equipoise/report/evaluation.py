@@ -105,6 +105,6 @@ def _on_rows(
         if free is not None:
             before = decided[free]
             each = np.where(before, 0.0, selected), np.where(before, 1.0 - selected, 0.0)
-            sums = (add_up(cells.code, cells.n_cells, values) for values in each)
-            switched = Switched(table, *sums, classes)
+            gained, lost = (add_up(cells.code, cells.n_cells, values) for values in each)
+            switched = Switched(table, gained, lost, classes)
         yield Evaluation(Tally.of_people(cells, selected), Audit(cells, selected), switched)
