@@ -216,7 +216,10 @@ def test_a_learner_without_scores_is_left_to_the_lot(people):
         ({"deterministic": "yes"}, "deterministic is 'yes'"),
         ({"deterministic": True, "oracle": Refit(cv=3)}, "models that are not kept"),
         ({"deterministic": True, "oracle": BestOf()}, "models that are not kept"),
-        ({"deterministic": True, "confidence": 0.95}, "Use one of the two"),
+        (
+            {"deterministic": True, "confidence": 0.95, "proof": "margin"},
+            "one rule is proven on people apart",
+        ),
     ],
 )
 def test_refused_before_any_work(people, params, match):
