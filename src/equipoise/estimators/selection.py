@@ -152,7 +152,7 @@ def select_by_rank(
         raise ValueError(f"k is {k:,} but there are {len(chance):,} people; expected at most them.")
     group, names = _number_groups(columns, len(chance))
     people = np.bincount(group, minlength=max(len(names), 1))
-    usual: Array = np.bincount(group, weights=chance, minlength=len(people))
+    usual = np.bincount(group, weights=chance, minlength=len(people)).astype(float)
     expected = _dealt(usual, people, k)
     numbers = np.floor(expected + 1e-9).astype(np.int64)
     by_rest = np.argsort(numbers - expected, kind="stable")
