@@ -34,8 +34,8 @@ from equipoise.estimators.results import remarks_of_points, unconstrained, verif
 from equipoise.estimators.scores import unconstrained_of
 from equipoise.exceptions import DeploymentError
 from equipoise.faces import Records
-from equipoise.game.certificate import Scope
 from equipoise.game.column_generation import Queries, many_bounds
+from equipoise.game.evidence import Scope
 from equipoise.game.lagrangian import Loss, Objective
 from equipoise.game.rounds import Pool, run
 from equipoise.metrics.audit import Tally
