@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import equipoise
-from equipoise import DemographicParity, EqualizedOdds, FairClassifier, Frontier
+from equipoise import DemographicParity, EqualizedOdds, FairClassifier, Frontier, Monitor
 from equipoise.estimators import one_rule
 from equipoise.exceptions import LotteryWarning
 from equipoise.oracles.specs import BestOf, Plugin, Refit
@@ -66,7 +66,8 @@ def curved(people, monkeypatch):
     """A rule whose prices change with the chance of the label: straight ones are not tried."""
     both = one_rule._of_probabilities
     monkeypatch.setattr(one_rule, "_of_probabilities", lambda *given: both(*given)[1:])
-    rule = fitted(people, "plugin", EqualizedOdds(0.02), nu=4e-3, deterministic=True)
+    constraint = EqualizedOdds(0.02, reference="pairwise")
+    rule = fitted(people, "plugin", constraint, nu=4e-3, deterministic=True)
     (member,) = rule.classifier_.members
     assert member.slopes.any()
     return rule
@@ -84,6 +85,18 @@ def test_prices_may_change_with_the_chance_of_the_label(people, curved, tmp_path
     found = curved.explain(people.X[:50])
     np.testing.assert_array_equal(found.scores[:, 0] > found.cuts[0], score[:50] > 0)
     check_exported(curved, people, tmp_path)
+
+
+def test_one_rule_is_monitored_and_reported_by_its_decisions(people, curved):
+    new = make_people(1500, seed=5)
+    decided = curved.predict(new.X)
+    monitor = Monitor(curved).update(new.X, y=new.y, sensitive_features=new.A)
+    rates = [[decided[(new.y == label) & (a == new.A)].mean() for a in (0, 1)] for label in (0, 1)]
+    differences = np.array([first - second for first, second in rates])
+    values = sorted([*differences, *-differences])
+    assert sorted(row.value for row in monitor.rows_) == pytest.approx(values, abs=1e-12)
+    report = curved.report(new.X, new.y, sensitive_features=new.A)
+    assert f"{(decided != new.y).mean():.4f}" in str(report)
 
 
 def check_exported(rule, people, tmp_path):

@@ -155,7 +155,7 @@ class GridSearch(ScoredReduction):
 
     def _compared(self, candidates: list[Candidate], problem: Problem) -> list[Candidate]:
         """Return the candidates with their decisions compared to the unconstrained model's."""
-        if self.unconstrained_ is None:
+        if self.unconstrained_ is None or len(self.classes_) > 2:
             return candidates
         classifiers = [candidate.classifier for candidate in candidates]
         switches = problem.engine.switches(classifiers, self.unconstrained_.classifier)

@@ -19,7 +19,7 @@ from equipoise.estimators.strata import RowStrata
 from equipoise.exceptions import MonitorStateError, RepeatedBatchWarning
 from equipoise.faces import Columns, Face, Records, columns_of, paragraph, table
 from equipoise.guarantees.e_process import EProcess
-from equipoise.rows.validation import read_target, to_array
+from equipoise.rows.validation import check_two_labels, read_target, to_array
 
 #: The excess that is looked for by default: the bound itself, but within these limits.
 LEAST_DETECT, MOST_DETECT = 0.01, 0.05
@@ -132,6 +132,7 @@ class Monitor(Face):
                 "frontier.at(eps)."
             )
         check_is_fitted(model)
+        check_two_labels(model.classes_, "Monitor")
         self.model, self.delta, self.detect = model, _share(delta, "delta"), detect
         if detect is not None:
             self.detect = _share(detect, "detect")

@@ -208,7 +208,7 @@ def _average(
     proving = best_mixture(replace(game, B=64.0), s).multipliers
     found = Round.of_mixture(game, pool, mixture, n_rounds, [proving])
     nu = both[0].problem.nu
-    certificate = Certificate.of_round(found, game, s, nu=nu, scope=Scope.POOL, mass=table.mass)
+    certificate = Certificate.of_round(found, game, s, nu=nu, scope=Scope.POOL, cells=table)
     tallies = {"training": Tally.of_shares(table, mixture.shares(s))}
     mixed = RandomizedClassifier(members, weights, engine.classes, _salt(model, engine))
     unconstrained = unconstrained_of(both[0].problem)

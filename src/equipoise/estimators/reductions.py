@@ -14,7 +14,14 @@ from equipoise.estimators.one_rule import check_one_rule, with_one_rule
 from equipoise.estimators.proof_designs import fit_with_proof
 from equipoise.estimators.proofs import warn_of_proof
 from equipoise.estimators.randomized import RandomizedReduction
-from equipoise.estimators.results import measured, result_of, warn, with_least_random
+from equipoise.estimators.results import (
+    measured,
+    remarks_of,
+    result_of,
+    warn,
+    warn_of,
+    with_least_random,
+)
 from equipoise.game import theory
 from equipoise.game.column_generation import column_generation
 from equipoise.game.exponentiated_gradient import exponentiated_gradient, polished
@@ -225,6 +232,8 @@ class FairClassifier(RandomizedReduction):
         proven = fit_with_proof(self, people)
         self._finish(proven.result)
         self.proof_ = proven.proof
+        cells = next(iter(self.tallies_.values())).cells
+        warn_of(remarks_of(self.certificate_, cells))
         warn_of_proof(proven.proof)
         return self
 

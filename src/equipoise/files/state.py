@@ -132,6 +132,11 @@ class Encoder:
         self._seen: dict[int, int] = {}
         self._kept_alive: list[Any] = []  # so that no id is given out twice
 
+    @property
+    def plugins(self) -> list[PluginClassifier]:
+        """The plug-in classifiers met, which keep costs of cells."""
+        return [value for value in self._kept_alive if isinstance(value, PluginClassifier)]
+
     def encode(self, value: Any) -> Any:
         """Return the value as JSON can hold it."""
         kind = type(value)
@@ -311,8 +316,10 @@ def check_model(model: Any, parts: Iterable[Any]) -> None:
         if isinstance(part, RandomizedClassifier):
             if not all(hasattr(member, "predict") for member in part.members):
                 raise ModelFileError("a member of a mixture does not predict.")
-            if np.shape(part.classes_) != (2,):
-                raise ModelFileError(f"a mixture has the classes {part.classes_!r}; expected two.")
+            if np.ndim(part.classes_) != 1 or len(part.classes_) < 2:
+                raise ModelFileError(
+                    f"a mixture has the classes {part.classes_!r}; expected two or more."
+                )
             _check_weights(part.weights, len(part.members))
         elif isinstance(part, Mixture):
             _check_weights(part.weights, len(part.indices))

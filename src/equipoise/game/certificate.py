@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equipoise.cells.table import Array
+from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.groups import group_name
 from equipoise.constraints.moments import Row
 from equipoise.faces import Columns, Face, FrozenRecords, Records, facts, folded, paragraph, table
@@ -79,8 +79,9 @@ class Certificate(Face):
         included. If so, it is the learner that does not find them.
     worst_rate : pair of float, or None
         With `MinimaxGroupError`: the largest group error, and a lower value for it, lower first.
-    constant : float or None
-        The share selected, when it is (nearly) the same for everybody, whatever group and label.
+    constant : float, tuple of V floats or None
+        The share selected, when it is (nearly) the same for everybody, whatever group and label;
+        of more than two decisions, the share of each.
     free_error : float
         The least error found without regard to the constraints: what they cost is ``error`` minus
         this.
@@ -92,10 +93,11 @@ class Certificate(Face):
     why_by_lot : str
         Where one rule was asked for (``deterministic=True``) and is not the result, the reason.
     switched : Switched or None
-        Who is decided on differently than by the unconstrained model, by group and label; None
-        where the learner was not asked for its unconstrained answer.
-    evidence : Evidence
-        What all of this follows from; see `check`.
+        Who is decided on differently than by the unconstrained model; None if that is not known.
+    evidence : Evidence or None
+        What all of this follows from; see `check`. None where a model file does not keep it.
+    suppressed : bool
+        Whether a model file has left inequalities on small groups out of ``rows``.
     """
 
     error: float
@@ -110,7 +112,7 @@ class Certificate(Face):
     bound: Array = field(repr=False)
     multipliers: Array = field(repr=False)
     rows: tuple[Row, ...] = field(repr=False)
-    evidence: Evidence = field(repr=False)
+    evidence: Evidence | None = field(repr=False)
     least_slack: float = 0.0
     proven_slack: float = 0.0
     total_slack: float = 0.0
@@ -118,11 +120,12 @@ class Certificate(Face):
     conflict: tuple[Row, ...] = field(default=(), repr=False)
     possible: bool = True
     worst_rate: tuple[float, float] | None = None
-    constant: float | None = None
+    constant: float | tuple[float, ...] | None = None
     free_error: float = 0.0
     n_calls: int = 0
     by_lot: Lottery | None = None
     why_by_lot: str = ""
+    suppressed: bool = False
     switched: Switched | None = field(default=None, repr=False)
 
     @classmethod
@@ -134,7 +137,7 @@ class Certificate(Face):
         *,
         nu: float,
         scope: Scope,
-        mass: Array,
+        cells: CellTable,
         conflict: Conflict | None = None,
     ) -> Certificate:
         """Return what a Round has proven.
@@ -145,13 +148,13 @@ class Certificate(Face):
             The game as it was stated.
         s : array of shape (P, C)
             The shares of the pool.
-        mass : array of shape (C,)
-            Share of each cell; tells whether the classifier is constant.
+        cells : CellTable
+            Tells whether the classifier is constant.
         conflict : Conflict, optional
             Why the constraints cannot be met, if they cannot.
         """
         rows = found.conflict if conflict is None else conflict.rows
-        constant = _constant_rate(found.s, mass)
+        constant = _constant_rate(found.s, cells)
         loosened = lagrangian.relaxed(found.loosening)
         return cls(
             error=found.error,
@@ -200,8 +203,14 @@ class Certificate(Face):
         Raises
         ------
         ValueError
-            If they are not the values that this certificate states.
+            If they are not the values that this certificate states, or if there is no evidence.
         """
+        if self.evidence is None:
+            raise ValueError(
+                "this certificate has no evidence to check: it is from a model file, which does "
+                "not tell small groups apart. Save the model with suppress_below=0 where it was "
+                "fitted, and check the certificate in that file."
+            )
         recomputed = self.evidence.numbers()
         found_gap = min(self.evidence.gaps(), key=lambda found: abs(self.gap - found))
         for name, found in {**recomputed, "gap": found_gap}.items():
@@ -219,6 +228,12 @@ class Certificate(Face):
         if self.least_slack == 0 and is_met(self.violation):
             return Status.MET
         return Status.IMPOSSIBLE if self.proven_slack > TOLERANCE else Status.NOT_YET
+
+    @property
+    def verdict(self) -> str:
+        """The status in words, with what a proof of impossibility is relative to."""
+        is_proven = self.status is Status.IMPOSSIBLE
+        return f"{self.status.value} {self.scope.value}" if is_proven else self.status.value
 
     @property
     def feasible(self) -> bool:
@@ -285,14 +300,9 @@ class Certificate(Face):
         return "\n".join([*lines, *self._sentences()])
 
     def _columns(self) -> Columns:
-        binding = set(self.binding)
-        return {
-            "constraint": [row.sentence() for row in self.rows],
-            "value": self.gamma,
-            "bound": self.bound,
-            "multiplier": self.multipliers,
-            "binding": [row in binding for row in self.rows],
-        }
+        names, tight = [row.sentence() for row in self.rows], set(self.binding)
+        numbers = {"value": self.gamma, "bound": self.bound, "multiplier": self.multipliers}
+        return {"constraint": names, **numbers, "binding": [row in tight for row in self.rows]}
 
     def _repr_html_(self) -> str:
         sentences = "".join(map(paragraph, self._sentences()))
@@ -304,38 +314,36 @@ class Certificate(Face):
         scope = self.scope.value
         name = "" if self.scope is Scope.WHOLE_CLASS else "search gap "
         closed = name + ("closed" if self.is_optimal() else "NOT closed")
+        calls = f"{self.n_calls} calls of the learner"
         found = [
-            ("bounds", self.status.value, ""),
+            ("bounds", self.verdict, ""),
             ("error", f"{self.error:.4f}", ""),
             ("violation", f"{self.violation:.4f}", "largest excess over a bound"),
             ("lower value", f"{self.lower:.4f}", scope),
             ("upper value", f"{self.upper:.4f}", ""),
-            (
-                "gap",
-                f"{self.gap:.6f}",
-                f"{closed} at nu = {self.nu:.6f}, {scope}; {self.n_calls} calls of the learner",
-            ),
+            ("gap", f"{self.gap:.6f}", f"{closed} at nu = {self.nu:.6f}, {scope}; {calls}"),
         ]
         if self.by_lot is not None:
             most = "" if self.by_lot.exact else "at most "
             share = f"{most}{self.by_lot.share:.2%} of the people measured"
             found.append(("by lot", share, ""))
         if self.switched is not None:
-            found.append(("switched", self.switched.sentence(), ""))
+            found.append(("switched", self.switched.sentence(), "against the unconstrained model"))
         if self.worst_rate is not None:
             low, high = self.worst_rate
             found.append(("worst group", f"{high:.4f}", f"it cannot be below {low:.4f}, {scope}"))
         if self._prices():
             price, free = self.error - self.free_error, self.free_error
             found.append(("price", f"{price:.4f}", f"error {free:.4f} without the constraints"))
-            found.append(("binding", self._binding_text(), ""))
+            of, group = f"of {len(self.rows)} constraints", self.limiting_group
+            if group is not None:
+                what = "limits the result" if self.binding else "is dearest"
+                of += f"; {group_name(group)} {what}"
+            found.append(("binding", f"{len(self.binding) or 'none'} {of}", ""))
+        if self.suppressed:
+            hidden = "constraints on small groups, and what would tell of them"
+            found.append(("suppressed", hidden, ""))
         return found
-
-    def _binding_text(self) -> str:
-        group = self.limiting_group
-        what = "limits the result" if self.binding else "is dearest"
-        limits = "" if group is None else f"; {group_name(group)} {what}"
-        return f"{len(self.binding) or 'none'} of {len(self.rows)} constraints{limits}"
 
     def _sentences(self) -> list[str]:
         """Return what is easily overlooked, and what loosening a bound is worth."""
@@ -349,47 +357,55 @@ class Certificate(Face):
         if self.status is Status.MET:
             return ""
         if self.status is Status.NOT_YET:
-            loosened = (
-                f" With every bound loosened by {self.least_slack:.4f} they are met."
-                if self.least_slack > 0
-                else ""
-            )
-            return (
+            told = (
                 "not met yet: whether these bounds can be met is not known; the search ended "
-                f"before that was settled.{loosened}"
+                "before that was settled."
             )
+            if self.least_slack > 0:
+                told += f" With every bound loosened by {self.least_slack:.4f} they are met."
+            return told
         reason = (
             "Other decisions could meet them, so a more flexible learner may."
             if self.possible
             else "No decisions whatsoever can meet them, not even with every label known."
         )
         rows = "; ".join(row.sentence() for row in self.conflict)
-        in_all = (
-            f", or {self.total_slack:.4f} in all, spread over the bounds that need it"
-            if self.total_slack > 0
-            else ""
-        )
+        conflict = f"In conflict: {rows}. " if rows else ""
+        in_all = ""
+        if self.total_slack > 0:
+            in_all = f", or {self.total_slack:.4f} in all, spread over the bounds that need it"
         return (
             f"impossible {self.scope.value}: the bounds were loosened. Every bound by "
             f"{self.least_slack:.4f} suffices{in_all}; less than {self.proven_slack:.4f} does not. "
-            f"In conflict: {rows}. {reason}"
+            f"{conflict}{reason}"
         )
 
     def _is_trivial(self) -> str:
         if self.constant is None or not (self.multipliers > TOLERANCE).any():
             return ""
+        how = (
+            f"It decides for everybody with the same probabilities, {_listed(self.constant)}"
+            if isinstance(self.constant, tuple)
+            else f"It selects everybody with the same probability, {self.constant:.3f}"
+        )
         return (
-            "trivial: the constraints leave only a constant classifier. It selects everybody with "
-            f"the same probability, {self.constant:.3f}, whatever their group and label."
+            f"trivial: the constraints leave only a constant classifier. {how}, whatever their "
+            "group and label."
         )
 
     def _prices(self) -> list[Price]:
         return self.shadow_prices() if np.isfinite(self.gap) else []
 
 
-def _constant_rate(s: Array, mass: Array) -> float | None:
-    rates = s[: len(mass)][mass > 0] / mass[mass > 0]
-    return float(s[: len(mass)].sum()) if np.ptp(rates) <= _NEARLY else None
+def _constant_rate(s: Array, cells: CellTable) -> float | tuple[float, ...] | None:
+    if np.ptp(cells.rates(s)[:, 1:], axis=0).max() > _NEARLY:
+        return None
+    shares = cells.shares(s)
+    return float(shares[1]) if len(shares) == 2 else tuple(shares.tolist())
+
+
+def _listed(shares: tuple[float, ...]) -> str:
+    return ", ".join(f"{share:.3f}" for share in shares)
 
 
 def _finite(value: float) -> float | None:

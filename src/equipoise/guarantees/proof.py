@@ -250,10 +250,16 @@ class Proof:
             )
         return " ".join(told)
 
+    def without_few(self, people: int) -> Proof:
+        """Return the proof without its limiting row, where that is about fewer people."""
+        if self.limiting_people >= people:
+            return self
+        return replace(self, limiting="", limiting_people=0, needed=None)
+
     def to_dict(self, suppress_below: int = 0) -> dict[str, Any]:
         """Return it as plain data for JSON, without a row that is about fewer people than this."""
         if self.limiting_people < suppress_below:
-            return replace(self, limiting="", limiting_people=0, needed=None).to_dict()
+            return self.without_few(suppress_below).to_dict()
         needed = None if self.needed is None else self.needed.to_dict()
         return {**asdict(self), "needed": needed, "text": self.sentence}
 

@@ -154,7 +154,7 @@ def _reach(table: GroupTable, column: str, rows: list[int]) -> Any:
 
 
 class SwitchedDisplay:
-    """Who is decided differently than by another model: gained and lost, by group and label.
+    """Who is decided differently than by another model: gained and lost; see `from_estimator`.
 
     Parameters
     ----------
@@ -177,6 +177,23 @@ class SwitchedDisplay:
 
     def __init__(self, rows: Iterable[Any]) -> None:
         self.rows = list(rows)
+
+    @classmethod
+    def from_estimator(
+        cls, model: Any, X: Any = None, y: Any = None, *, ax: Any = None, **metadata: Any
+    ) -> Self:
+        """Draw whom a fitted model decides on differently than the unconstrained one.
+
+        Parameters
+        ----------
+        model : FairClassifier, ExponentiatedGradient or GridSearch
+            Fitted.
+        X, y, **metadata : optional
+            People, as for ``fit``; by default those of the fit.
+        ax : matplotlib Axes, optional
+            By default those of a new figure.
+        """
+        return cls(model.switched(X, y, **metadata).rows).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw on ``ax``, or on a new figure of pyplot's; shares of people, and their numbers."""

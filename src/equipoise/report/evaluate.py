@@ -19,13 +19,13 @@ from equipoise.engines import engine_for
 from equipoise.estimators.base import absent_groups, overlap_of
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.reductions import FairClassifier
-from equipoise.estimators.results import remarks
+from equipoise.estimators.results import remarks_of
 from equipoise.game.certificate import Certificate
 from equipoise.game.lagrangian import TOLERANCE
 from equipoise.game.switched import Switched
+from equipoise.metrics.small_groups import SUPPRESS_BELOW
 from equipoise.metrics.violations import Measured, largest, measure
 from equipoise.report.contents import (
-    SUPPRESS_BELOW,
     MeasuredContents,
     PointContents,
     RowContents,
@@ -37,12 +37,14 @@ from equipoise.report.groups import (
     group_contents,
     span,
     switched_contents,
+    unknown_remarks,
     with_predictive,
     without_labels,
 )
 from equipoise.report.suppression import RowFacts
 from equipoise.rows.fingerprint import Overlap
 from equipoise.rows.people import People
+from equipoise.rows.validation import check_two_labels
 
 _SIX_DIGITS = Context(prec=6, rounding=ROUND_FLOOR)
 
@@ -56,6 +58,7 @@ def frontier_points(
     suppress_below: int = SUPPRESS_BELOW,
 ) -> tuple[list[PointContents], PointContents]:
     """Return the points of a frontier and the unconstrained one, measured on these people."""
+    check_two_labels(frontier.classes_, "a report")
     traced = [*frontier.points_, frontier.unconstrained_]
     mixtures = [point.mixture for point in traced]
     evaluated = {data: on_frontier(frontier, data, some, mixtures) for data, some in people.items()}
@@ -94,6 +97,7 @@ def model_points(
     suppress_below: int = SUPPRESS_BELOW,
 ) -> tuple[PointContents, PointContents | None]:
     """Return a single model and its unconstrained one, if known, measured on these people."""
+    check_two_labels(model.classes_, "a report")
     certificate, mixed = model.certificate_, model.classifier_
     cells = model.tallies_["training" if "training" in model.tallies_ else "recertified"].cells
     view = _View(model, model.constraint_, people, cells, level, suppress_below)
@@ -180,10 +184,8 @@ class _View:
     ) -> PointContents:
         """Return a classifier with what its certificate says, and what is known from the fit."""
         facts = self.facts(self.cells)
-        # The unconstrained classifier's certificate has no rows.
-        rows = {row for row, hide in zip(certificate.rows, facts.hidden, strict=False) if hide}
-        evidence = certificate.evidence
-        told = remarks(evidence.lagrangian, self.cells, evidence.mean_shares())
+        rows = {row for row in certificate.rows if str(row) in facts.names}
+        told = remarks_of(certificate, self.cells)
         return PointContents(
             error=float(certificate.error),
             disparity=None,
@@ -242,13 +244,17 @@ class _View:
         }
         for data in self.unlabelled:
             groups[data] = [without_labels(group) for group in groups[data]]
+        told = [*point.remarks, *dict.fromkeys(text for text in absent if text)]
+        if found:
+            last = list(found)[-1]
+            told += unknown_remarks(found[last].audit, groups[last])
         return replace(
             point,
             measured=[*point.measured, *measured],
             groups=groups,
             switched=point.switched
             | self._switched({data: some.switched for data, some in found.items()}),
-            remarks=[*point.remarks, *dict.fromkeys(text for text in absent if text)],
+            remarks=told,
         )
 
 

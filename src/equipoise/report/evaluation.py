@@ -52,6 +52,7 @@ def on_frontier(
     pool, engine, classes = frontier.pool_.classifiers, engine_for(people.X), frontier.classes_
     people = people.by(frontier.cells_.rules)
     (free,) = frontier.unconstrained_.mixture.indices
+    people = people.by(frontier.cells_.rules)
     if engine.is_local:
         yield from _on_rows(people, pool, mixtures, classes, free)
         return

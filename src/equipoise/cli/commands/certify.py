@@ -100,7 +100,7 @@ def _show(
     show_rows(terminal, rows, measured.people, level)
     if measured.hidden:
         few = f"{measured.hidden} inequalities about few people are suppressed"
-        terminal.say(f"{few}; {measured.hidden_exceeded} of them are exceeded.\n")
+        terminal.say(f"{few}; exceeded among them: {measured.hidden_exceeded}.\n")
     show_groups(terminal, point)
     show_switched(terminal, point, favourable)
 

@@ -68,7 +68,8 @@ def fit(
     proven = found is None or found.holds
     written = proven or proof.fallback is not None
     if written:
-        write_model(model, output, metadata, force=force, terminal=terminal)
+        few = results.suppress_below
+        write_model(model, output, metadata, force=force, suppress_below=few, terminal=terminal)
     else:
         terminal.say("No model file is written: not proven is not a model (see --fallback).")
     told = {"file": str(output) if written else None, "constraint": repr(model.constraint_)}

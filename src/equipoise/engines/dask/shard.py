@@ -18,7 +18,8 @@ from scipy.sparse import issparse
 
 from equipoise.cells.codes import add_up, count_selected, look_up
 from equipoise.cells.layered import LayerSums, layer_sums
-from equipoise.cells.table import Array, Cells, CellTable, weighted_labels
+from equipoise.cells.lesson import weighted_labels
+from equipoise.cells.table import Array, Cells, CellTable
 from equipoise.cells.values import GroupRules, Missing
 from equipoise.exceptions import EmptyCellWarning
 from equipoise.oracles.agreement import agreement, divided, switches
