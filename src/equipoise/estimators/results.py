@@ -24,7 +24,8 @@ from equipoise.exceptions import (
     LotteryWarning,
     NothingComparedWarning,
 )
-from equipoise.game.certificate import Certificate, Scope, Status
+from equipoise.game.certificate import Certificate
+from equipoise.game.evidence import Scope, Status
 from equipoise.game.feasibility import explain
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian
 from equipoise.game.least_random import Lottery, least_random_round, members_that_matter
