@@ -105,7 +105,7 @@ class GroupConstraint(Constraint):
         """Return for each of some groups "overall" within an event: all whose group is known."""
         known = builder.cells.known(self.on, self.groups)
         everybody: Mask = np.logical_or.reduce(list(known.values()))
-        return {group: mask & (known[group] if group in known else everybody) for group in members}
+        return {group: mask & known.get(group, everybody) for group in members}
 
     def add_bounded(
         self,

@@ -165,7 +165,7 @@ def _merge(tables: Sequence[Combinations]) -> tuple[CellTable, NDArray, list[NDA
         labels,
         {name: _joined(name, [t.sensitive for t in tables]) for name in names[0][0]},
         {name: _joined(name, [t.control for t in tables]) for name in names[0][1]},
-        *(np.concatenate([getattr(table, of) for table in tables]) for of in sums),
+        **{of: np.concatenate([getattr(table, of) for table in tables]) for of in sums},
     )
     for name in cells.sensitive:
         if not cells.groups(name):
