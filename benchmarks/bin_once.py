@@ -35,7 +35,7 @@ from xgboost import XGBClassifier
 
 from equipoise import DemographicParity, EqualizedOdds, Frontier
 from equipoise.datasets import load_adult
-from equipoise.oracles.thresholds import scores
+from equipoise.oracles.decisions import scores
 from equipoise.oracles.trainers import PlainTrainer, Trainer, choose_trainer
 
 
@@ -67,7 +67,7 @@ def compare(learner: Any, table: Any, n: int, features: int, calls: int) -> list
     X, questions = asked(n, features, calls)
     X = table(X)
     once, plain = (
-        choose_trainer(learner, X, "sample_weight"),
+        choose_trainer(learner, X),
         PlainTrainer(learner, X, "sample_weight"),
     )
     assert type(once) is not PlainTrainer

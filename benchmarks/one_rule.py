@@ -36,8 +36,8 @@ from sklearn.model_selection import train_test_split
 from equipoise import DemographicParity, EqualizedOdds, FairClassifier
 from equipoise.datasets import load_adult, load_compas, load_dutch_census, load_law_school
 from equipoise.estimators.base import Problem
-from equipoise.estimators.lottery import measured, with_least_random
 from equipoise.estimators.one_rule import with_one_rule
+from equipoise.estimators.results import measured, with_least_random
 from equipoise.game.column_generation import column_generation
 from equipoise.game.rounds import Limits, Pool, Round, run
 from equipoise.rows.people import People

@@ -7,8 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
-from equipoise.oracles.learners import weight_parameter
-from equipoise.oracles.trainers import choose_trainer
+from equipoise.oracles.trainers import choose_trainer, weight_parameter
 
 N = 2000
 rng = np.random.default_rng(0)
@@ -34,7 +33,7 @@ def xgboost(**kwargs):
 
 
 def trainer_of(estimator, rows=X):
-    return choose_trainer(estimator, rows, weight_parameter(estimator))
+    return choose_trainer(estimator, rows)
 
 
 def kind(estimator, rows=X):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         AccuracyEquality,
         BoundedGroupError,
         DemographicParity,
+        DistributionParity,
         EqualizedOdds,
         EqualOpportunity,
         FalsePositiveRateParity,
@@ -63,6 +64,7 @@ __all__ = [
     "BoundedGroupError",
     "MinimaxGroupError",
     "SelectionRate",
+    "DistributionParity",
     "rate",
     "Costs",
     "BalancedError",
@@ -78,7 +80,7 @@ _PLACES = {
     "constraints": (
         *("AccuracyEquality", "BoundedGroupError", "DemographicParity", "EqualizedOdds"),
         *("EqualOpportunity", "FalsePositiveRateParity", "FourFifthsRule", "MinimaxGroupError"),
-        *("SelectionRate", "rate"),
+        *("DistributionParity", "SelectionRate", "rate"),
     ),
     "estimators": (
         *("ExponentiatedGradient", "FairClassifier", "Frontier", "FrontierPoint", "GridSearch"),

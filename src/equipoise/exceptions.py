@@ -3,6 +3,7 @@
 UserWarning
 └── EquipoiseWarning
     ├── SmallGroupWarning    a group is too small to be constrained by itself
+    ├── ManyGroupsWarning    there are so many groups that some of them can hardly be meant
     ├── EmptyCellWarning     nobody is in a group or cell, so a constraint on it was left out
     ├── InfeasibleWarning    no classifier that the learner can find meets the constraints
     ├── CheckpointWarning    a file of a checkpoint is damaged or another fit's, and was not used
@@ -39,6 +40,10 @@ class EmptyCellWarning(EquipoiseWarning):
 
 class SmallGroupWarning(EquipoiseWarning):
     """A group has fewer examples than asked for, and was merged with others or left out."""
+
+
+class ManyGroupsWarning(EquipoiseWarning):
+    """A constraint compares so many groups that a number was perhaps not put into bins."""
 
 
 class InfeasibleWarning(EquipoiseWarning):

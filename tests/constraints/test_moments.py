@@ -31,7 +31,9 @@ from equipoise.constraints import (
 from equipoise.constraints.moments import Event, event_mask, tabulate, utility_table
 from equipoise.exceptions import SmallGroupWarning
 
-WITH_EPS = [kind for kind in CATALOGUE if "eps" in {field.name for field in fields(kind)}]
+WITH_EPS = [
+    kind for kind in CATALOGUE if "eps" in {field.name for field in fields(kind)} and kind.traceable
+]
 
 
 def made(kind: type[Constraint], eps: float, form: dict) -> Constraint:

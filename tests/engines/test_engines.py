@@ -77,7 +77,8 @@ def test_an_engine_asks_again_what_is_deployed(engine):
     classifier, s = oracle.best_response(np.where(engine.cells.label == 1, -1.0, 1.0))
 
     def problem(recorded):
-        return SimpleNamespace(engine=engine, oracle=oracle, pool=Pool.of([classifier], [recorded]))
+        pool = Pool.of([classifier], [recorded])
+        return SimpleNamespace(engine=engine, oracle=oracle, pool=pool, asked_again={})
 
     verify(problem(s), [0])
     s = s.copy()
@@ -196,7 +197,9 @@ def test_an_engine_counts_whom_classifiers_divide_on(opened, people, weighted):
     members += [constant_classifier(0), constant_classifier(1)]
     H, share = np.array([member.predict(X) for member in members]), weight / weight.sum()
     expected = [[share[a != b].sum() for b in H] for a in H]
-    np.testing.assert_allclose(engine.disagreement(members), expected, atol=1e-9)
+    shares, disagreement = engine.compare(members)
+    np.testing.assert_allclose(disagreement, expected, atol=1e-9)
+    np.testing.assert_array_equal(shares, engine.shares(members))
     sets = [np.array([1]), np.array([0, 2]), np.arange(3), np.arange(5)]
     counted = [share[(H[some].mean(0) > 0) & (H[some].mean(0) < 1)].sum() for some in sets]
     np.testing.assert_allclose(engine.divided(members, sets), counted, atol=1e-9)

@@ -13,12 +13,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from people import make_people
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from equipoise import DemographicParity, FairClassifier, Frontier
+from equipoise import DemographicParity, ExponentiatedGradient, FairClassifier, Frontier, GridSearch
 from equipoise.exceptions import CheckpointWarning
 
 PEOPLE = make_people(400)
@@ -221,3 +222,36 @@ def test_processes_share_a_folder(tmp_path):
     assert [process.returncode for process in running] == [0, 0, 0], printed
     assert len({out for out, _ in printed}) == 1
     assert not list(tmp_path.glob(".*partial"))
+
+
+def test_checkpoint_of_a_grid_is_read_again(people, tmp_path):
+    tree = Counted(max_depth=2, random_state=0)
+    plain = GridSearch(tree, DemographicParity(eps=0.3), grid_size=5)
+    kept = clone(plain).set_params(checkpoint=tmp_path)
+    for grid in (plain, kept):
+        grid.fit(people.X, people.y, sensitive_features=people.A)
+    fits = Counted.fits
+    again = clone(kept).fit(people.X, people.y, sensitive_features=people.A)
+    assert Counted.fits == fits
+    assert [c.error for c in again.candidates_] == [c.error for c in plain.candidates_]
+    assert again.predict(people.X).tolist() == plain.predict(people.X).tolist()
+
+
+@pytest.mark.parametrize("kind", [FairClassifier, ExponentiatedGradient])
+def test_checkpoint_keeps_what_was_trained(people, tmp_path, kind):
+    def fitted(**more):
+        tree = Counted(max_depth=2, random_state=0)
+        clf = kind(tree, DemographicParity(eps=0.02), max_iter=8, **more)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return clf.fit(people.X, people.y, sensitive_features=people.A)
+
+    plain = fitted()
+    fitted(checkpoint=tmp_path, callback=lambda play: play.iteration == 2)
+    kept, fits = len(list(tmp_path.glob("answer-*.joblib"))), Counted.fits
+    assert kept > 0
+    again = fitted(checkpoint=tmp_path)
+    written = len(list(tmp_path.glob("answer-*.joblib")))
+    assert Counted.fits - fits <= written - kept  # what is there is not trained again
+    assert again.certificate_.error == plain.certificate_.error
+    assert again.predict(people.X).tolist() == plain.predict(people.X).tolist()

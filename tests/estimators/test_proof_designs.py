@@ -10,6 +10,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 from equipoise import BoundedGroupError, DemographicParity, FairClassifier, MinimaxGroupError
+from equipoise.constraints import TreatmentEquality
 from equipoise.estimators.proofs import _PROVEN
 from equipoise.exceptions import (
     LotteryWarning,
@@ -85,6 +86,16 @@ def test_group_errors_are_proven_without_a_frontier():
     X, y, A = make_people(3000)
     model = FairClassifier(LogisticRegression(), BoundedGroupError(0.4), confidence=0.95)
     assert model.fit(X, y, sensitive_features=A).proof_.holds
+
+
+@pytest.mark.filterwarnings("ignore::equipoise.exceptions.NotProvenWarning")
+def test_parameters_of_the_constraint_are_found_first():
+    X, y, A = make_people(600)
+    ratio = TreatmentEquality(0.05)
+    plain = FairClassifier(LogisticRegression(), ratio).fit(X, y, sensitive_features=A)
+    model = FairClassifier(LogisticRegression(), ratio, confidence=0.9, proof="margin")
+    model.fit(X, y, sensitive_features=A)
+    assert model.constraint_.tau == plain.constraint_.tau != 1.0
 
 
 def test_nothing_proven():

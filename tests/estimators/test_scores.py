@@ -204,11 +204,13 @@ def test_an_answer_that_another_stands_for():
     pool, costs = Pool(), np.array([1.0, -1.0])
     pool.add("constant", np.array([0.0, 0.5]))
     pool.keep(costs)
-    assert pool.answer_to(costs) is None
+    assert pool.free_answer is None
+    assert pool.free_number is None
     oracle = ExactOracle(["learner", "other"], [[0.0, 0.5], [0.5, 0.0]])
     (number,) = pool.ask(oracle, 2 * costs)  # the same to a learner
     assert pool.classifiers[number] == "constant"
-    assert pool.answer_to(costs) == "learner"
+    assert pool.free_answer == "learner"
+    assert pool.free_number == number
 
 
 def test_rows_in_batches():

@@ -1,13 +1,21 @@
-"""Agreement of classifiers, against decisions compared one pair at a time."""
+"""Agreement of classifiers with each other, pair by pair, and with what was recorded of them."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from people import make_people
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
-from equipoise.oracles import agreement
-from equipoise.oracles.agreement import disagreement, divided
+from equipoise import DemographicParity, ExponentiatedGradient, FairClassifier, Frontier, GridSearch
+from equipoise.exceptions import DeploymentError
+from equipoise.game.rounds import Pool, Response
+from equipoise.oracles import BestOf, Plugin, Refit, RefitOracle, agreement
+from equipoise.oracles.agreement import check_shares, divided
 
 
 @pytest.fixture(scope="module")
@@ -22,11 +30,120 @@ def some():
 def test_weight_of_rows_decided_differently(some, block, monkeypatch):
     X, members, weight = some
     monkeypatch.setattr(agreement, "_BLOCK", block)
-    found = disagreement(members, X, weight)
+    cell = np.arange(501) % 4
+    shares, found = agreement.agreement(
+        members, X, weight, lambda H: [np.bincount(cell, weights=weight * h) for h in H]
+    )
     H = [member.predict(X) for member in members]
     expected = [[weight[a != b].sum() for b in H] for a in H]
     np.testing.assert_allclose(found, expected, atol=1e-9)
+    selected = [[weight[(h == 1) & (cell == c)].sum() for c in range(4)] for h in H]
+    np.testing.assert_allclose(shares, selected, atol=1e-9)
     sets = [np.array([0]), np.array([1, 3]), np.array([0, 2, 4]), np.arange(5)]
     for members_of, share in zip(sets, divided(members, X, weight, sets), strict=True):
         mean = np.mean([H[h] for h in members_of], axis=0)
         assert share == pytest.approx(weight[(mean > 0) & (mean < 1)].sum())
+
+
+X, Y, A = make_people(400, seed=5)
+BOUND = DemographicParity(eps=0.05)
+REDUCTIONS = [FairClassifier, ExponentiatedGradient, Frontier, GridSearch]
+ORACLES = [Refit(), Refit(threshold="learner"), Refit(cv=3), Plugin(cv=3), BestOf()]
+
+
+class Noisy(ClassifierMixin, BaseEstimator):
+    """Logistic regression whose predictions are drawn: those of two calls differ."""
+
+    draws = np.random.default_rng(0)
+
+    def fit(self, X, y, sample_weight=None):
+        self.inner_ = LogisticRegression().fit(X, y, sample_weight=sample_weight)
+        self.classes_ = self.inner_.classes_
+        return self
+
+    def predict_proba(self, X):
+        p = self.inner_.predict_proba(X)[:, 1] + self.draws.normal(size=len(X)) * 0.2
+        p = np.clip(p, 0, 1)
+        return np.column_stack([1 - p, p])
+
+    def predict(self, X):
+        return (self.predict_proba(X)[:, 1] > 0.5).astype(int)
+
+
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+def test_predictions_that_differ_from_call_to_call(reduction):
+    fitted = reduction(Noisy(), BOUND)
+    with pytest.raises(DeploymentError, match=r"Noisy does not decide as recorded.*random_state"):
+        fitted.fit(X, Y, sensitive_features=A)
+    with pytest.raises(NotFittedError):
+        fitted.at(0.05) if reduction is Frontier else fitted.predict(X)
+
+
+@pytest.mark.parametrize("oracle", ORACLES, ids=str)
+def test_every_oracle_asks_twice(oracle):
+    with pytest.raises(DeploymentError, match="Noisy does not"):
+        FairClassifier(Noisy(), BOUND, oracle=oracle).fit(X, Y, sensitive_features=A)
+    fine = FairClassifier(LogisticRegression(), BOUND, oracle=oracle)
+    fine.fit(X, Y, sensitive_features=A)
+
+
+def test_a_transformer_that_draws():
+    draws = np.random.default_rng(0)
+    noise = FunctionTransformer(lambda X: X + draws.normal(size=X.shape))
+    clf = FairClassifier(make_pipeline(noise, LogisticRegression()), BOUND)
+    with pytest.raises(DeploymentError, match="Pipeline with LogisticRegression does not decide"):
+        clf.fit(X, Y, sensitive_features=A)
+
+
+def test_a_list_of_candidates_is_asked_again():
+    candidates = [LogisticRegression().fit(X, Y), Noisy().fit(X, 1 - Y), Noisy().fit(X, Y)]
+    with pytest.raises(DeploymentError, match="does not decide as recorded"):
+        FairClassifier(candidates[1:], BOUND).fit(X, Y, sensitive_features=A)
+    FairClassifier(candidates[:1], DemographicParity(eps=1.0)).fit(X, Y, sensitive_features=A)
+
+
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+@pytest.mark.filterwarnings("ignore")
+def test_recorded_shares_of_another_classifier(reduction, monkeypatch):
+    """As from a damaged checkpoint: half of what is recorded of every answer is made up."""
+    honest = RefitOracle.best_response
+
+    def lie(oracle, costs):
+        classifier, s = honest(oracle, costs)
+        return Response(classifier, 0.5 * s + 0.1 * oracle.cells.mass)
+
+    monkeypatch.setattr(RefitOracle, "best_response", lie)
+    with pytest.raises(DeploymentError, match="checkpoint that was damaged"):
+        reduction(LogisticRegression(), BOUND).fit(X, Y, sensitive_features=A)
+
+
+@pytest.mark.parametrize("kind", [Frontier, GridSearch])
+def test_classifiers_that_may_be_chosen_later_are_asked_too(kind, monkeypatch):
+    """The last answer alone is recorded wrongly; `at` and `use` could choose it."""
+    honest, fitted = Pool.add, kind(LogisticRegression(), BOUND)
+    fitted.fit(X, Y, sensitive_features=A)
+    last = len(fitted.pool_) - 1 if kind is Frontier else 2
+    damaged = []
+
+    def add(pool, classifier, s):
+        if len(pool) == last:
+            s = s + 1e-3 * (s < 0.1)
+            damaged.append(s)
+        return honest(pool, classifier, s)
+
+    monkeypatch.setattr(Pool, "add", add)
+    with pytest.raises(DeploymentError, match="does not decide as recorded"):
+        kind(LogisticRegression(), BOUND).fit(X, Y, sensitive_features=A)
+    assert damaged
+
+
+def test_one_person_is_enough():
+    s = np.full((2, 4), 0.1)
+    check_shares(s, s + 1e-13, ["a", "b"])
+    other = s.copy()
+    other[1, 2] += 1e-6
+    with pytest.raises(DeploymentError, match=r"40\.0000%.*40\.0001%"):
+        check_shares(s, other, ["a", "b"])
+    other[1, 2] = np.nan
+    with pytest.raises(DeploymentError):
+        check_shares(s, other, ["a", "b"])

@@ -14,12 +14,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from equipoise.oracles.learners import (
-    ResampledClassifier,
-    weight_parameter,
-    with_cores,
-)
-from equipoise.oracles.trainers import constant_classifier
+from equipoise.oracles.learners import ResampledClassifier, with_cores
+from equipoise.oracles.trainers import constant_classifier, weight_parameter
 
 X, Y, A = make_people(300, seed=2)
 

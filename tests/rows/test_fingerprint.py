@@ -9,6 +9,7 @@ from equipoise.rows.fingerprint import (
     LocalHashes,
     Overlap,
     hash_people,
+    least_hashes,
 )
 
 
@@ -112,3 +113,12 @@ def test_kinds_of_tables_do_not_matter():
     frame = pandas.DataFrame(X, columns=list("abc"))
     fit = Fingerprint.of(LocalHashes(hash_people(frame, np.where(y, "yes", "no"), "yes")))
     assert fit.overlap(hashed(X, y)).estimate == 300
+
+
+@pytest.mark.parametrize("distinct", [10, 5_000, 40_000])
+def test_the_sketch_has_the_least_hashes_however_often_rows_repeat(distinct):
+    hashes = np.random.default_rng(0).integers(0, 2**64, distinct, dtype=np.uint64)
+    repeated = np.repeat(hashes, 60_000 // distinct)
+    sketch = least_hashes(repeated, salt=7)
+    one_by_one = sorted({float(least_hashes(np.array([h]), 7)[0]) for h in hashes})
+    assert sketch.tolist() == one_by_one[:SKETCH_SIZE]

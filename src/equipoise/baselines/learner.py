@@ -14,8 +14,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from equipoise.cells.table import Array, Cells
+from equipoise.constraints.fairlearn_words import SaysNewWords
 from equipoise.oracles.decisions import binary_predictions
-from equipoise.oracles.learners import weight_parameter
+from equipoise.oracles.trainers import weight_parameter
 from equipoise.rows.people import People
 from equipoise.rows.validation import check_features, read_labels, read_weights
 
@@ -24,7 +25,7 @@ def _has_probabilities(baseline: Any) -> bool:
     return hasattr(getattr(baseline, "estimator_", baseline.estimator), "predict_proba")
 
 
-class Baseline(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class Baseline(SaysNewWords, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """A classifier that ends as one fitted learner, ``estimator_``.
 
     Subclasses check their parameters in ``_check``, before the data are read, and train in

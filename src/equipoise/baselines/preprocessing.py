@@ -13,7 +13,7 @@ from equipoise.baselines.learner import Baseline, fit_learner, read_scores
 from equipoise.cells.table import Array, Cells
 from equipoise.constraints.groups import group_name
 from equipoise.exceptions import EmptyCellWarning
-from equipoise.oracles.learners import weight_parameter
+from equipoise.oracles.trainers import weight_parameter
 
 
 class Reweighting(Baseline):

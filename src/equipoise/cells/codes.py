@@ -8,8 +8,9 @@ however many rows there are.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from itertools import count
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -67,6 +68,27 @@ def _factorize_objects(values: NDArray) -> tuple[NDArray, NDArray]:
     distinct = np.empty(len(ordered), dtype=object)
     distinct[:] = ordered
     return look_up(first_seen, rank), distinct
+
+
+class _Names(TypedDict):
+    label: NDArray[np.int8]
+    sensitive: dict[str, NDArray]
+    control: dict[str, NDArray]
+
+
+def number_cells(
+    label: ArrayLike, sensitive: Mapping[str, ArrayLike], control: Mapping[str, ArrayLike]
+) -> tuple[NDArray[np.integer], _Names]:
+    """Return the number of each row's cell, and label and features of each cell that occurs."""
+    columns = [factorize(values) for values in (*control.values(), *sensitive.values())]
+    codes = (*(codes for codes, _ in columns), np.asarray(label, dtype=np.int8))
+    code, combinations = number_combinations(codes, (*(len(values) for _, values in columns), 2))
+    table = [values[at] for (_, values), at in zip(columns, combinations, strict=False)]
+    return code, _Names(
+        label=combinations[-1].astype(np.int8),
+        sensitive=dict(zip(sensitive, table[len(control) :], strict=True)),
+        control=dict(zip(control, table, strict=False)),
+    )
 
 
 def number_combinations(

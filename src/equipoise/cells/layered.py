@@ -158,6 +158,14 @@ least, most
         h = np.asarray(h)
         return np.concatenate([_into_cells(self, self.place, f * h) for f in self.factors])
 
+    def sums(self, decided: Iterable[ArrayLike]) -> Array:
+        """Return s(h) of several classifiers, of shape (P, layers x C)."""
+        return np.array([self.sum(h) for h in decided])
+
+    def row_weights(self) -> Array:
+        """Return the share of the total weight that each row has in the error."""
+        return self.factors[self.layers.index("error")]
+
     def spread(self, table: ArrayLike) -> NDArray:
         """Return the entry of its cell for every row, or the mean of its cells, as it belongs."""
         table = np.asarray(table)
@@ -206,16 +214,7 @@ def row_gains(cells: AnyCells, costs: Array) -> Array:
     """
     if isinstance(cells, LayeredCells):
         return cells.signed_costs(costs)
-    return cells.spread(costs) * row_weights(cells)
-
-
-def row_weights(cells: AnyCells) -> Array:
-    """Return the share of the total weight that each row has in the error."""
-    if isinstance(cells, LayeredCells):
-        return cells.factors[cells.layers.index("error")]
-    if cells.weight is None:
-        return np.full(cells.n_examples, 1.0 / cells.n_examples)
-    return cells.weight / cells.total_weight
+    return cells.spread(costs) * cells.row_weights()
 
 
 def layered(

@@ -11,18 +11,19 @@ so the reduction works on tables of C cells. It meets the n rows in two places o
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, NamedTuple, TypedDict, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from equipoise.cells.codes import add_up, count_selected, factorize, look_up, number_combinations
+from equipoise.cells.codes import add_up, count_selected, look_up, number_cells
+from equipoise.cells.groups import Group, Mask, combinations, known_in, make_groups
+from equipoise.cells.values import GroupRules
 
 Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 Kind = TypeVar("Kind", bound="CellTable")
 
 
@@ -67,6 +68,8 @@ class CellTable:
         Sum of squared weights in each cell, where all weights sum to one.
     total_weight : float
         The weight of all rows together; their number where all weigh the same.
+    rules : GroupRules
+        How groups were made out of values.
 
     Examples
     --------
@@ -86,6 +89,7 @@ class CellTable:
     count: NDArray
     square: Array
     total_weight: float
+    rules: GroupRules = field(default_factory=GroupRules)
 
     @staticmethod
     def from_sums(
@@ -123,7 +127,7 @@ class CellTable:
 
     def as_kind(self, kind: type[Kind], **more: Any) -> Kind:
         """Return the same cells as another kind of table, which may have fields ``more``."""
-        names = (field.name for field in fields(kind))
+        names = (each.name for each in fields(kind))
         return kind(**{name: getattr(self, name) for name in names if name not in more}, **more)
 
     def table(self) -> CellTable:
@@ -210,57 +214,32 @@ class CellTable:
             feature or by the tuple of several. "margins" are the values of each feature by
             itself, called ``"sex=F"`` when there are several. "both" has all of these, and so
             every row is in several groups. "slices" takes each feature as a yes or no, and the
-            rows that have it as a group of that name.
+            rows that have it as a group of that name. Rows whose value of a feature is not known
+            are in no group that it makes.
         """
+        return {name: group.members for name, group in self._groups(on, how).items()}
+
+    def known(
+        self, on: str | Sequence[str] | None = None, how: str = "intersections"
+    ) -> dict[Hashable, Mask]:
+        """Return for each group the cells of those of whom is known whether they are in it."""
+        return {name: group.known for name, group in self._groups(on, how).items()}
+
+    @property
+    def unknown(self) -> Mask:
+        """The cells of rows of which a sensitive feature is not known."""
+        return ~known_in(list(self.sensitive.values()), self.n_cells)
+
+    def _groups(self, on: str | Sequence[str] | None, how: str) -> dict[Hashable, Group]:
         names = list(self.sensitive) if on is None else [on] if isinstance(on, str) else list(on)
-        if missing := [name for name in names if name not in self.sensitive]:
-            raise ValueError(
-                f"no sensitive feature is called {missing[0]!r}; there are "
-                f"{', '.join(map(repr, self.sensitive))}."
-            )
-        columns = {name: self.sensitive[name] for name in names}
-        if how == "slices":
-            return {name: _slice(name, values) for name, values in columns.items()}
-        if how not in ("intersections", "margins", "both"):
-            raise ValueError(
-                f"groups is {how!r}; expected 'intersections', 'margins', 'both' or 'slices'."
-            )
-        intersections = _masks(list(columns.values()), self.n_cells)
-        if how == "intersections" or len(columns) == 1:
-            return intersections
-        margins: dict[Hashable, Mask] = {
-            f"{name}={value}": mask
-            for name, values in columns.items()
-            for value, mask in _masks([values], self.n_cells).items()
-        }
-        return margins if how == "margins" else margins | intersections
+        return make_groups(self.sensitive, names, how, self.n_cells)
 
     def strata(self) -> dict[Hashable, Mask]:
         """Return the strata of the control features; without any, one stratum called None."""
         if not self.control:
             return {None: np.ones(self.n_cells, dtype=bool)}
-        return _masks(list(self.control.values()), self.n_cells)
-
-
-class _Names(TypedDict):
-    label: NDArray[np.int8]
-    sensitive: dict[str, NDArray]
-    control: dict[str, NDArray]
-
-
-def number_cells(
-    label: ArrayLike, sensitive: Mapping[str, ArrayLike], control: Mapping[str, ArrayLike]
-) -> tuple[NDArray[np.integer], _Names]:
-    """Return the number of each row's cell, and label and features of each cell that occurs."""
-    columns = [factorize(values) for values in (*control.values(), *sensitive.values())]
-    codes = (*(codes for codes, _ in columns), np.asarray(label, dtype=np.int8))
-    code, combinations = number_combinations(codes, (*(len(values) for _, values in columns), 2))
-    table = [values[at] for (_, values), at in zip(columns, combinations, strict=False)]
-    return code, _Names(
-        label=combinations[-1].astype(np.int8),
-        sensitive=dict(zip(sensitive, table[len(control) :], strict=True)),
-        control=dict(zip(control, table, strict=False)),
-    )
+        found = combinations(list(self.control.values()), self.n_cells)
+        return {name: stratum.members for name, stratum in found.items()}
 
 
 def _no_utility(g: Array | str) -> Array:
@@ -271,24 +250,6 @@ def _no_utility(g: Array | str) -> Array:
             f"values under prediction 0 and 1: fit(..., utilities=...) with {g}_0 and {g}_1."
         )
     return g
-
-
-def _masks(columns: list[NDArray], n_cells: int) -> dict[Hashable, Mask]:
-    keys = list(columns[0]) if len(columns) == 1 else list(zip(*columns, strict=True))
-    masks: dict[Hashable, Mask] = {}
-    for cell, key in enumerate(keys):
-        masks.setdefault(key, np.zeros(n_cells, dtype=bool))[cell] = True
-    return masks
-
-
-def _slice(name: str, values: NDArray) -> Mask:
-    if not set(values.tolist()) <= {0, 1}:
-        shown = ", ".join(map(repr, sorted(set(map(str, values.tolist())))[:4]))
-        raise ValueError(
-            f"groups='slices' takes every sensitive feature as yes or no, but {name!r} has the "
-            f"values {shown}; expected True and False (or 1 and 0)."
-        )
-    return values.astype(bool)
 
 
 class _LabelCache(dict[bytes, NDArray[np.int64]]):
@@ -355,16 +316,29 @@ class Cells(CellTable):
 
     def sum(self, h: ArrayLike) -> Array:
         """Return s(h), the share of the total weight that ``h`` selects in each cell: (C,)."""
-        h = np.asarray(h)
-        if h.shape != self.code.shape:
-            raise ValueError(
-                f"got predictions of shape {h.shape} for {len(self.code)} examples; expected one "
-                "for each example."
-            )
-        if self.weight is not None:
-            return add_up(self.code, self.n_cells, self.weight * h) / self.total_weight
-        total = count_selected if h.dtype == bool else add_up
-        return total(self.code, self.n_cells, h) / len(h)
+        return self.sums([h])[0]
+
+    def sums(self, decided: Iterable[ArrayLike]) -> Array:
+        """Return s(h) of several classifiers, of shape (P, C)."""
+        found, n_cells = [], self.n_cells
+        for h in map(np.asarray, decided):
+            if h.shape != self.code.shape:
+                raise ValueError(
+                    f"got predictions of shape {h.shape} for {len(self.code)} examples; expected "
+                    "one for each example."
+                )
+            if self.weight is not None:
+                found.append(add_up(self.code, n_cells, self.weight * h) / self.total_weight)
+            else:
+                total = count_selected if h.dtype == bool else add_up
+                found.append(total(self.code, n_cells, h) / len(h))
+        return np.array(found)
+
+    def row_weights(self) -> Array:
+        """Return the share of the total weight that each row has."""
+        if self.weight is None:
+            return np.full(len(self.code), 1.0 / len(self.code))
+        return self.weight / self.total_weight
 
     def spread(self, table: ArrayLike) -> NDArray:
         """Return the entry of its cell for every row: the adjoint of `sum`."""

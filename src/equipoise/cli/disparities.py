@@ -48,7 +48,7 @@ def audit_contents(
         "level": results.level,
     }
     given = (people.y, decided, people.sensitive_features)
-    audited = Audit.read(*given, sample_weight=people.sample_weight)
+    audited = Audit.read(*given, sample_weight=people.sample_weight, missing=people.missing)
     table = with_predictive(audited, results.level)
     groups = group_contents(table, results.suppress_below)
     large = _in_large_groups(people, min_size)
@@ -67,7 +67,9 @@ def audit_contents(
 
 def _in_large_groups(people: People, min_size: int) -> NDArray[np.intp]:
     """Return the rows of people in groups of this size; refuse where fewer than two are left."""
-    columns = [factorize(values)[0] for values in people.sensitive_features.values()]
+    groups = people.sensitive_features.values()
+    known = np.flatnonzero(np.all([[v is not None for v in each] for each in groups], axis=0))
+    columns = [factorize(values[known])[0] for values in groups]
     _, code, count = np.unique(
         np.column_stack(columns), axis=0, return_inverse=True, return_counts=True
     )
@@ -76,7 +78,7 @@ def _in_large_groups(people: People, min_size: int) -> NDArray[np.intp]:
             f"--min-size is {min_size}, and fewer than two groups have that many people; nothing "
             "is left to compare."
         )
-    return np.flatnonzero((count >= min_size)[code.ravel()])
+    return known[(count >= min_size)[code.ravel()]]
 
 
 def _between(name: str, table: GroupTable, shown: Sequence[GroupContents]) -> str:

@@ -39,6 +39,7 @@ CONSTRAINTS = {
     "treatment": "TreatmentEquality",
     "group-error": "BoundedGroupError",
     "minimax": "MinimaxGroupError",
+    "distribution": "DistributionParity",
 }
 
 
@@ -123,8 +124,12 @@ def find_constraint(
     if name not in CONSTRAINTS:
         raise ValueError(_unknown("constraint", name, list(CONSTRAINTS)))
     kind = getattr(import_module("equipoise.constraints"), CONSTRAINTS[name])
+    takes = set(kind().get_params())
     given: dict[str, Any] = {"min_size": min_size, "groups": groups}
-    takes = {"eps", "reference", "bound"} & set(kind().get_params())
+    for option, default in {"min_size": 1, "groups": "intersections"}.items():
+        if option not in takes and given.pop(option) != default:
+            flag = option.replace("_", "-")
+            raise ValueError(f"constraint {name!r} has no groups; leave --{flag} out.")
     if eps is not None:
         if not takes & {"eps", "bound"}:
             raise ValueError(f"constraint {name!r} has no bound; leave --eps out.")

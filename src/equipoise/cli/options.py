@@ -86,6 +86,13 @@ class LabelledTable(Format):
         list[str] | None, option("What else stands for a missing value in a CSV file, such as '?'.")
     ] = None
     drop_missing: DropMissing = False
+    missing_groups: Annotated[
+        str,
+        option(
+            "People whose group is missing: error, or ignore, and count them in the error and in "
+            "no group."
+        ),
+    ] = "error"
     bins: Annotated[
         list[str] | None,
         option(

@@ -5,6 +5,7 @@ added here, and then model files and the command line know it.
 """
 
 from equipoise.constraints.base import All, Calibration, Constraint, Linear, PredictiveParity
+from equipoise.constraints.distribution import DistributionParity
 from equipoise.constraints.expressions import Inequality, rate
 from equipoise.constraints.group_bounds import (
     BoundedGroupError,
@@ -47,6 +48,7 @@ CATALOGUE: tuple[type[Constraint], ...] = (
     BoundedGroupError,
     MinimaxGroupError,
     SelectionRate,
+    DistributionParity,
 )
 
 __all__ = [
@@ -58,6 +60,7 @@ __all__ = [
     "Calibration",
     "Constraint",
     "DemographicParity",
+    "DistributionParity",
     "EqualOpportunity",
     "EqualizedOdds",
     "ErrorRateBalance",

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from equipoise.cells.table import CellTable
+from equipoise.constraints.fairlearn_words import SaysNewWords
 from equipoise.constraints.moments import (
     Condition,
     Moments,
@@ -29,7 +30,7 @@ from equipoise.constraints.moments import (
 )
 
 
-class Constraint:
+class Constraint(SaysNewWords):
     """The parent of all constraints; `equipoise.constraints` has those to use.
 
     A constraint is a plain description: its parameters can be read and set the scikit-learn way
@@ -48,6 +49,8 @@ class Constraint:
         What it does not promise, and where it does not fit.
     short_name : str
         What the command line calls it; empty where it takes more than a bound and groups.
+    traceable : bool
+        Whether a frontier can trace its ``eps``: the bounds c are, and M does not change with it.
     """
 
     name: ClassVar[str] = "constraint"
@@ -55,6 +58,7 @@ class Constraint:
     formula: ClassVar[str] = ""
     misleads: ClassVar[str] = ""
     short_name: ClassVar[str] = ""
+    traceable: ClassVar[bool] = True
 
     def __init_subclass__(cls) -> None:
         """Put what a constraint asks, its formula and what it does not promise into its help."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,7 +39,8 @@ class GroupConstraint(Constraint):
     groups : {"intersections", "margins", "both", "slices"}, default="intersections"
         How several features make groups: by every combination of values, by each feature for
         itself, by both (a person then is in several groups), or each feature being a yes or no
-        that marks one group.
+        that marks one group. People whose value of a feature is not known are in no group that it
+        makes, see ``missing`` of ``fit``.
     min_size : int, default=1
         A rate measured on fewer examples is not constrained as it is. What happens to the group
         instead is up to ``small``, and a warning names it.
@@ -60,7 +61,7 @@ class GroupConstraint(Constraint):
         ``labels`` has the labels to condition on, one event each; None is no condition.
         """
         found = []
-        for event, mask in _all_events(builder, labels):
+        for event, mask in all_events(builder, labels):
             if builder.cells.population[mask].sum() > 0:
                 found.append((event, mask))
             else:
@@ -95,6 +96,14 @@ class GroupConstraint(Constraint):
         """Return all groups as masks over cells, those of the fit included."""
         return _with_absent(builder, lambda cells: cells.groups(self.on, self.groups))
 
+    def overall(
+        self, builder: MomentsBuilder, mask: Mask, members: Iterable[Hashable]
+    ) -> dict[Hashable, Mask]:
+        """Return for each of some groups "overall" within an event: all whose group is known."""
+        known = builder.cells.known(self.on, self.groups)
+        everybody = np.logical_or.reduce(list(known.values()))
+        return {group: mask & known.get(group, everybody) for group in members}
+
     def add_bounded(
         self,
         builder: MomentsBuilder,
@@ -120,7 +129,7 @@ class GroupConstraint(Constraint):
         if isinstance(bounds, Mapping):
             merged = [MERGED] if self.small == "merge" else []
             groups = [*self.all_groups(builder), *merged]
-            events = [event for event, _ in _all_events(builder, labels)]
+            events = [event for event, _ in all_events(builder, labels)]
         table = BoundTable(
             bounds, type(self).__name__, parameter, groups=groups, events=events, fitted=fitted
         )
@@ -170,7 +179,7 @@ class GroupConstraint(Constraint):
         )
 
 
-def _all_events(
+def all_events(
     builder: MomentsBuilder, labels: Sequence[int | None]
 ) -> Iterator[tuple[Event, Mask]]:
     """Yield every event, those without people included."""

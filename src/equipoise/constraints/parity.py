@@ -41,8 +41,8 @@ class Parity(GroupConstraint):
         Bound on the difference. A mapping gives each group (``{"F": 0.01, "M": 0.02}``) or each
         event (``{"label=1": 0.01, "label=0": 0.05}``) its own, a sequence each row.
     reference : "overall", "pairwise" or a group, default="overall"
-        What a group's rate is compared with: the rate of everybody (the paper), that of every
-        other group (the gap that people report), or that of one named group.
+        What a group's rate is compared with: the rate of everybody whose group is known (the
+        paper), that of every other group (the gap that people report), or that of one named group.
     ratio : float in (0, 1], default=1
         Below one the comparison is a ratio: with ``eps=0`` every rate is at least ``ratio`` times
         its reference and at most ``1 / ratio`` times.
@@ -69,9 +69,12 @@ class Parity(GroupConstraint):
             members = self.members(builder, event, mask)
             g = tables[event.label]
             numbers = {group: builder.moment(inside, g) for group, inside in members.items()}
-            overall, compares_all = builder.moment(mask, g), self.reference == "overall"
-            for a, b in self._pairs(list(members), builder):
-                j, r = numbers[a], overall if compares_all else numbers[b]
+            everybody = self.overall(builder, mask, members)
+            overall = {group: builder.moment(known, g) for group, known in everybody.items()}
+            compares_all = self.reference == "overall"
+            pairs: list[tuple[Hashable, Hashable]] = [(group, "overall") for group in members]
+            for a, b in pairs if compares_all else self._pairs(list(members), builder):
+                j, r = numbers[a], overall[a] if compares_all else numbers[b]
                 first, second = group_name(a), group_name(b)
                 for low, high, side, word in ((r, j, 1, "above"), (j, r, -1, "below")):
                     limit = DIFFERENCE
@@ -92,11 +95,9 @@ class Parity(GroupConstraint):
     def _pairs(
         self, groups: list[Hashable], builder: MomentsBuilder
     ) -> list[tuple[Hashable, Hashable]]:
-        """Return which groups are compared with which, or with "overall"."""
+        """Return which groups are compared with which."""
         if self.reference == "pairwise":
             return list(combinations(groups, 2))
-        if self.reference == "overall":
-            return [(group, "overall") for group in groups]
         if self.reference in groups:
             return [(group, self.reference) for group in groups if group != self.reference]
         if builder.known is None or self.reference not in self.all_groups(builder):

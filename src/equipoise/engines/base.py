@@ -12,6 +12,7 @@ from equipoise.engines.dask.engine import DaskEngine
 from equipoise.engines.memory import DiskEngine, MemoryEngine
 from equipoise.game.rounds import Oracle
 from equipoise.metrics.audit import Tally
+from equipoise.oracles.agreement import Agreement
 from equipoise.rows.fingerprint import Hashed
 from equipoise.rows.people import People
 
@@ -97,8 +98,11 @@ class Engine(Protocol):
     def shares(self, classifiers: Sequence[Any]) -> Array:
         """Return the selected share of each cell for every classifier, of shape (P, C)."""
 
-    def disagreement(self, classifiers: Sequence[Any]) -> Array:
-        """Return the share of the rows on which each two decide differently, of shape (P, P)."""
+    def compare(self, classifiers: Sequence[Any]) -> Agreement:
+        """Return the selected shares of classifiers, and on which share of rows each two differ.
+
+        The rows are met once.
+        """
         ...
 
     def divided(self, classifiers: Sequence[Any], mixtures: Sequence[NDArray]) -> Array:

@@ -11,11 +11,11 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from equipoise.cells.layered import AnyCells, row_weights
+from equipoise.cells.layered import AnyCells
 from equipoise.cells.table import Array
 from equipoise.game.rounds import Oracle
 from equipoise.metrics.audit import Tally
-from equipoise.oracles.agreement import disagreement, divided
+from equipoise.oracles.agreement import Agreement, agreement, divided
 from equipoise.oracles.candidates import candidate_oracle
 from equipoise.oracles.cross_fit import CrossFittedOracle, make_folds
 from equipoise.oracles.decisions import decisions
@@ -64,7 +64,7 @@ class MemoryEngine:
                 {name: values[code] for name, values in cells.sensitive.items()},
                 {name: values[code] for name, values in cells.control.items()} or None,
                 None if cells.weight is None else cells.weight[rows],
-            )
+            ).by(cells.rules)
 
         return half(first), half(second)
 
@@ -115,15 +115,15 @@ class MemoryEngine:
 
     def shares(self, classifiers: Sequence[Any]) -> Array:
         """Return the selected share of each cell for every classifier, of shape (P, C)."""
-        return np.array([self.cells.sum(h) for h in decisions(classifiers, self.X)])
+        return self.cells.sums(decisions(classifiers, self.X))
 
-    def disagreement(self, classifiers: Sequence[Any]) -> Array:
-        """Return the share of the rows on which each two decide differently, of shape (P, P)."""
-        return disagreement(classifiers, self.X, row_weights(self.cells))
+    def compare(self, classifiers: Sequence[Any]) -> Agreement:
+        """Return the selected shares of classifiers, and on which share each two differ."""
+        return agreement(classifiers, self.X, self.cells.row_weights(), self.cells.sums)
 
     def divided(self, classifiers: Sequence[Any], mixtures: Sequence[NDArray]) -> Array:
         """Return for each mixture, numbers of classifiers, the share that its members divide on."""
-        return divided(classifiers, self.X, row_weights(self.cells), mixtures)
+        return divided(classifiers, self.X, self.cells.row_weights(), mixtures)
 
     def tally(self, mixture: Any) -> Tally:
         """Return how often a randomized classifier selects, summed by cell."""

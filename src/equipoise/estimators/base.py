@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,25 +14,31 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.utils import ClassifierTags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from equipoise.cells.table import CellTable
+from equipoise.cells.table import Array, CellTable
+from equipoise.cells.values import GroupRules
 from equipoise.constraints.base import Constraint
+from equipoise.constraints.fairlearn_words import SaysNewWords
 from equipoise.constraints.groups import group_name
 from equipoise.engines import engine_for
 from equipoise.engines.base import Engine
 from equipoise.estimators.pools import open_pool
-from equipoise.exceptions import AbsentGroupWarning
+from equipoise.exceptions import AbsentGroupWarning, ManyGroupsWarning
 from equipoise.game import theory
 from equipoise.game.lagrangian import Lagrangian, Loss, Objective
 from equipoise.game.parameters import find_parameters
 from equipoise.game.rounds import Limits, Oracle, Pool
+from equipoise.oracles.decisions import decisions
 from equipoise.oracles.specs import OracleSpec, Refit, read_oracle
 from equipoise.oracles.trainers import constant_classifier
 from equipoise.rows.fingerprint import Fingerprint, Overlap
 from equipoise.rows.people import People
+from equipoise.rows.tables import columns_of, other_columns, take_rows
 from equipoise.rows.validation import check_features, read_integer, read_positive
 
 #: Groups that are named; the rest are counted.
 _MOST_NAMES = 5
+#: More groups than these get a hint.
+MANY_GROUPS = 20
 #: Default gap, as a multiple of n^(-1/2): well below the sampling error of the error rate.
 NU_SCALE = 0.1
 
@@ -45,6 +51,8 @@ class Problem:
     ----------
     engine : Engine
         Holds the rows.
+    cells : CellTable
+        Those of the engine.
     lagrangian : Lagrangian
         Error and constraints over the cells of the engine.
     oracle : Oracle
@@ -59,9 +67,12 @@ class Problem:
         The constraint, without open parameters.
     people : People
         As they were passed.
+    asked_again : dict from int to array of shape (C,)
+        What classifiers of the pool select when they are asked once more, after they were found.
     """
 
     engine: Engine
+    cells: CellTable
     lagrangian: Lagrangian
     oracle: Oracle
     pool: Pool
@@ -70,19 +81,7 @@ class Problem:
     nu: float
     constraint: Constraint
     people: People
-
-    @property
-    def cells(self) -> CellTable:
-        """The cells of the engine."""
-        return self.engine.cells
-
-    @property
-    def fingerprint(self) -> Fingerprint | None:
-        """The fingerprint of the people; None where rows cannot be hashed."""
-        try:
-            return Fingerprint.of(self.engine.hashed(self.people, self.engine.classes))
-        except TypeError:
-            return None
+    asked_again: dict[int, Array] = field(default_factory=dict)
 
 
 class BinaryClassifierMixin(ClassifierMixin):
@@ -95,7 +94,7 @@ class BinaryClassifierMixin(ClassifierMixin):
 
 
 @dataclass(eq=False, repr=False)
-class Reduction(MetaEstimatorMixin, BaseEstimator):
+class Reduction(SaysNewWords, MetaEstimatorMixin, BaseEstimator):
     """Base of the estimators: reads the rows, states the problem, knows features and tags.
 
     Parameters are fields, which scikit-learn reads from the constructor that they make.
@@ -143,12 +142,13 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
         spec.check(self.estimator, weighted=people.sample_weight is not None)
         engine = self._open(people)
         # Compiled before any work, so that its errors come first; see `_with_parameters`.
-        constraint = self.constraint
+        constraint, cells = self.constraint, engine.cells
         if self._finds_parameters and constraint.n_open:
             constraint = constraint.closed(np.ones(constraint.n_open))
-        nu = read_nu(self.nu, engine.cells)
-        B = np.sqrt(engine.cells.n_effective) if B is None else B
-        lagrangian = self._game(constraint, engine.cells, B)
+        n, everybody = cells.n_effective, cells.everybody
+        nu, B = read_nu(self.nu, n), np.sqrt(n) if B is None else B
+        lagrangian = self._game(constraint, cells, B)
+        warn_of_many(lagrangian)
         if lagrangian.elastic is not None and not finds_worst_rate:
             raise TypeError(
                 f"{type(self).__name__} cannot make a worst group's error least: "
@@ -162,13 +162,16 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
             if self.checkpoint is not None or engine.keeps_answers or at_a_time > 1:
                 how = self.estimator, spec
                 pool, opened = open_pool(engine, how, self.checkpoint, at_a_time)
-            pool.keep(lagrangian.costs(np.zeros(lagrangian.n_constraints)))
+        unconstrained = lagrangian.costs(np.zeros(lagrangian.n_constraints))
         oracle = spec.over(engine, self.estimator, at_a_time)
         if not oracle.exact:  # a list of candidates is the whole class
-            everybody = engine.cells.everybody
-            pool.add(constant_classifier(0), np.zeros_like(everybody))
-            pool.add(constant_classifier(1), everybody)
-        return Problem(engine, lagrangian, oracle, pool, opened, at_a_time, nu, constraint, people)
+            no, yes = constant_classifier(0), constant_classifier(1)
+            pool.add(no, np.zeros_like(everybody))
+            pool.add(yes, everybody)
+        pool.keep(unconstrained)
+        return Problem(
+            engine, cells, lagrangian, oracle, pool, opened, at_a_time, nu, constraint, people
+        )
 
     @property
     def _oracle_spec(self) -> OracleSpec:
@@ -187,15 +190,18 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
 
     def _open_new(self, people: People) -> Engine:
         """Return the engine of other rows than those of the fit, with the same classes."""
-        check_is_fitted(self)
-        self._check_features(people.X)
-        engine = self._open(people)
+        engine = self._open(self._like_fit(people))
         if engine.classes.tolist() != self.classes_.tolist():
             raise ValueError(
                 f"y has the classes {engine.classes.tolist()}; expected {self.classes_.tolist()}, "
                 "as in the fit."
             )
         return engine
+
+    @property
+    def _group_rules(self) -> GroupRules:
+        """How the fit made groups out of values, and so reports on other people do."""
+        raise NotImplementedError
 
     def _game(self, constraint: Constraint, cells: CellTable, B: float = np.inf) -> Lagrangian:
         """Return the Lagrangian of a constraint without open parameters."""
@@ -220,8 +226,33 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
         )
         return replace(problem, constraint=found, lagrangian=self._game(found, problem.cells, B))
 
-    def _check_features(self, X: Any) -> None:
-        check_features(self, engine_for(X).example(X), reset=False)
+    def _with_features(self, X: Any) -> Any:
+        """Return X with the features of the fit; raise if it lacks one.
+
+        Columns in another order, or more of them, are for those learners that take them.
+        """
+        example = engine_for(X).example(X)
+        if (names := other_columns(self, example)) and self._take(example):
+            return columns_of(X, names)
+        check_features(self, example, reset=False)
+        return X
+
+    def _take(self, X: Any) -> bool:
+        """Return whether all classifiers decide about a row of X as it is."""
+        try:
+            some = take_rows(X, np.arange(1))
+            return all(len(h) == 1 for h in decisions(self._deciding(), some))
+        except Exception:
+            return False
+
+    def _deciding(self) -> Sequence[Any]:
+        """Return the classifiers that decide."""
+        raise NotImplementedError
+
+    def _like_fit(self, people: People) -> People:
+        """Return other people with the features of the fit, and groups made by its rules."""
+        check_is_fitted(self)
+        return replace(people.by(self._group_rules), X=self._with_features(people.X))
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; ``oracle__cv`` and the like also where ``oracle`` is a string."""
@@ -239,6 +270,14 @@ class Reduction(MetaEstimatorMixin, BaseEstimator):
             with suppress(AttributeError):
                 tags.input_tags = get_tags(self.estimator).input_tags
         return tags
+
+
+def fingerprint_of(engine: Engine, people: People) -> Fingerprint | None:
+    """Return the fingerprint of people; None where rows cannot be hashed."""
+    try:
+        return Fingerprint.of(engine.hashed(people, engine.classes))
+    except TypeError:
+        return None
 
 
 def joined(known: Fingerprint | None, engine: Engine, people: People) -> Fingerprint | None:
@@ -281,9 +320,22 @@ def warn_of_absent(fit: CellTable, measured: CellTable) -> None:
         warnings.warn(text, AbsentGroupWarning, stacklevel=4)
 
 
-def read_nu(nu: float | None, cells: CellTable) -> float:
-    """Return the gap at which to stop; None is a default for so many rows."""
-    return NU_SCALE / np.sqrt(cells.n_effective) if nu is None else read_positive(nu, "nu")
+def warn_of_many(lagrangian: Lagrangian) -> None:
+    """Warn where more groups are compared than can be meant."""
+    found = len({row.group for row in lagrangian.rows})
+    if found > MANY_GROUPS:
+        warnings.warn(
+            f"the constraint compares {found} groups, some of them perhaps of few people, whose "
+            "rates are noise. Put numbers into bins with fit(..., bins={'age': 4}), leave small "
+            "groups out with min_size, or use DistributionParity for a number.",
+            ManyGroupsWarning,
+            stacklevel=4,
+        )
+
+
+def read_nu(nu: float | None, n: float) -> float:
+    """Return the gap at which to stop; None is a default for ``n`` rows of equal weight."""
+    return NU_SCALE / np.sqrt(n) if nu is None else read_positive(nu, "nu")
 
 
 def read_jobs(n_jobs: Any) -> int | None:
@@ -294,6 +346,13 @@ def read_jobs(n_jobs: Any) -> int | None:
             "core, or None."
         )
     return None if n_jobs is None else int(n_jobs)
+
+
+def read_fallback(fallback: str | None) -> str | None:
+    """Return the parameter that says what decides where nothing is proven; raise if unknown."""
+    if fallback not in (None, "fairest"):
+        raise ValueError(f"fallback is {fallback!r}; expected None or 'fairest'.")
+    return fallback
 
 
 def read_limits(estimator: Any) -> tuple[Limits, int | None]:

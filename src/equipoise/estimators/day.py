@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
 from equipoise.cells.table import Array
+from equipoise.cells.values import GroupRules
 from equipoise.rows.fingerprint import add_hashes, hash_people
+from equipoise.rows.groups import read_groups
 from equipoise.rows.hashing import hash_bits
 from equipoise.rows.validation import check_length, read_columns
 
@@ -29,12 +31,17 @@ def two_valued(values: NDArray, n: int, name: str, classes: NDArray) -> Array:
 
 
 def read_like(
-    given: Any, known: Mapping[str, NDArray], n: int, name: str, default: str
+    given: Any,
+    known: Mapping[str, NDArray],
+    n: int,
+    name: str,
+    default: str,
+    rules: GroupRules | None = None,
 ) -> dict[str, NDArray]:
-    """Return columns by the names that they had in the fit, in its order."""
+    """Return columns by the names that they had in the fit, in its order; groups by its rules."""
     if given is None and not known:
         return {}
-    found = {} if given is None else read_columns(given, n, name, default)
+    found = {} if given is None else _read(given, n, name, default, rules)
     if len(found) == len(known) == 1:
         return dict(zip(known, found.values(), strict=True))
     if set(found) != set(known):
@@ -43,6 +50,14 @@ def read_like(
             f"{', '.join(map(repr, known)) or 'none'}, as in the fit."
         )
     return {column: found[column] for column in known}
+
+
+def _read(
+    given: Any, n: int, name: str, default: str, rules: GroupRules | None
+) -> dict[str, NDArray]:
+    if rules is None:
+        return read_columns(given, n, name, default)
+    return read_groups(given, n, rules.missing, rules.bins)[0]
 
 
 def batch_digest(X: Any, y: Any, favourable: Any) -> str | None:

@@ -6,13 +6,14 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from equipoise.cells.values import Missing
 from equipoise.constraints.base import Constraint
 from equipoise.estimators.base import (
     Problem,
+    fingerprint_of,
     joined,
     overlap_of,
     read_limits,
@@ -29,7 +30,7 @@ from equipoise.estimators.frontier_point import (
 from equipoise.estimators.pool_reduction import PoolReduction
 from equipoise.estimators.proofs import prove
 from equipoise.estimators.reductions import FairClassifier
-from equipoise.estimators.results import remarks_of_points, verify, warn_of
+from equipoise.estimators.results import remarks_of_points, unconstrained, verify, warn_of
 from equipoise.estimators.scores import unconstrained_of
 from equipoise.exceptions import DeploymentError
 from equipoise.game.certificate import Scope
@@ -125,6 +126,8 @@ class Frontier(PoolReduction):
         control_features: Any = None,
         sample_weight: Any = None,
         utilities: Any = None,
+        missing: Missing = "error",
+        bins: Any = None,
     ) -> Self:
         """Trace the frontier. The parameters are those of `FairClassifier.fit`.
 
@@ -133,7 +136,8 @@ class Frontier(PoolReduction):
         """
         bounds = read_bounds(self.bounds)
         limits, salt = read_limits(self)
-        people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
+        groups = sensitive_features, control_features
+        people = People(X, y, *groups, sample_weight, utilities, missing, bins)
         problem, queries = self._state(people, n_jobs=self.n_jobs), Queries([], [])
         games = games_of(self.constraint, problem.lagrangian, bounds)
         batch = problem.at_a_time
@@ -142,17 +146,14 @@ class Frontier(PoolReduction):
                 games, problem.oracle, problem.pool, nu=problem.nu, batch=batch, queries=queries
             )
             outcome = run(rounds, limits)
-            no_multipliers = np.zeros(problem.lagrangian.n_constraints)
-            # Known since the first round: nothing is trained.
-            (free,) = problem.pool.ask(problem.oracle, problem.lagrangian.costs(no_multipliers))
         check_features(self, problem.engine.example(X), reset=True)
         self.classes_, self.nu_, self.n_iter_ = problem.engine.classes, problem.nu, outcome.n_rounds
         self._salt = salt_of(problem.cells, self.classes_) if salt is None else salt
-        self._free, exact = free, problem.oracle.exact
+        self._free, exact = unconstrained(problem), problem.oracle.exact
         self._scope = Scope.WHOLE_CLASS if exact else Scope.ORACLE
         self._queries: Queries | None = queries
-        self.people_ = problem.fingerprint
-        self._unconstrained = unconstrained_of(problem, self.objective)
+        self.people_ = fingerprint_of(problem.engine, people)
+        self._unconstrained = unconstrained_of(problem)
         self._take_over(problem, problem.pool.detached())
         self._trace(bounds)
         self._verify(problem)
@@ -184,7 +185,8 @@ class Frontier(PoolReduction):
         """
         check_is_fitted(self)
         if deterministic or X is not None:
-            return self._one_rule(float(eps), deterministic, People(X, y, **metadata))
+            people = People(X, y, **metadata).by(self.cells_.rules)
+            return self._one_rule(float(eps), deterministic, people)
         traced = next((point for point in self.points_ if point.eps == eps), None)
         return self._classifier(traced or self._points([float(eps)])[0])
 
@@ -195,7 +197,7 @@ class Frontier(PoolReduction):
         all bounds: ``points_`` are traced anew.
         """
         check_is_fitted(self)
-        people, (limits, _) = People(X, y, **metadata), read_limits(self)
+        people, (limits, _) = People(X, y, **metadata).by(self.cells_.rules), read_limits(self)
         problem = self._state(people, pool=self.pool_, n_jobs=self.n_jobs)
         rounds = many_bounds(
             games_of(self.constraint, problem.lagrangian, [eps]),
@@ -250,14 +252,14 @@ class Frontier(PoolReduction):
         The parameters are those of ``fit``. Lower values hold for mixtures of the classifiers known
         only.
         """
-        people = People(X, y, **metadata)
+        people = self._like_fit(People(X, y, **metadata))
         engine = self._open_new(people)
-        shares = engine.shares(self.pool_.classifiers)
+        shares, disagreement = engine.compare(self.pool_.classifiers)
         return self._over_same_pool(
             cells_=engine.cells.table(),
             pool_=Pool.of(self.pool_.classifiers, shares),
             shares_={"recertified": shares},
-            disagreement_=engine.disagreement(self.pool_.classifiers),
+            disagreement_=disagreement,
             people_=joined(self.people_, engine, people),
         )
 
@@ -295,7 +297,7 @@ class Frontier(PoolReduction):
         check_is_fitted(self)
         known, overlap = {data: (self.cells_, s) for data, s in self.shares_.items()}, None
         if X is not None:
-            people = People(X, y, **metadata)
+            people = self._like_fit(People(X, y, **metadata))
             engine = self._open_new(people)
             warn_of_absent(self.cells_, engine.cells)
             known["test"] = engine.cells.table(), engine.shares(self.pool_.classifiers)
@@ -312,10 +314,10 @@ class Frontier(PoolReduction):
         """Keep what later bounds and reports need: a few numbers a cell, and no rows."""
         self.pool_, self.cells_ = pool, problem.cells.table()
         self.lagrangian_, self.n_calls_ = problem.lagrangian, pool.n_calls
-        self.disagreement_ = problem.engine.disagreement(pool.classifiers)
+        seen, self.disagreement_ = problem.engine.compare(pool.classifiers)
+        problem.asked_again.update(enumerate(seen))
         self.shares_ = {"training": pool.s}
         if problem.oracle.out_of_fold:
-            seen = problem.engine.shares(pool.classifiers)
             self.shares_ = {"training": seen, "out of fold": pool.s}
 
     def _verify(self, problem: Problem) -> None:

@@ -100,10 +100,11 @@ def with_eps(constraint: Constraint, eps: float) -> Constraint:
     """
     if isinstance(constraint, All):
         return All(tuple(with_eps(part, eps) for part in constraint.parts))
-    if "eps" not in constraint.get_params():
+    if "eps" not in constraint.get_params() or not constraint.traceable:
         raise TypeError(
-            f"{type(constraint).__name__} has no eps to trace a frontier over. Use FairClassifier, "
-            "or a parity such as DemographicParity."
+            f"{type(constraint).__name__} has no eps to trace a frontier over: no number that is "
+            "the bound of its inequalities and changes nothing else. Use FairClassifier, or a "
+            "parity such as DemographicParity."
         )
     return deepcopy(constraint).set_params(eps=eps)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -12,8 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from equipoise.cells.table import Array
+from equipoise.cells.values import GroupRules, Missing
 from equipoise.engines import engine_for
-from equipoise.estimators.base import Problem
+from equipoise.estimators.base import Problem, fingerprint_of
 from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.estimators.results import verify
 from equipoise.estimators.scores import ScoredReduction, unconstrained_of
@@ -115,6 +117,8 @@ class GridSearch(ScoredReduction):
         control_features: Any = None,
         sample_weight: Any = None,
         utilities: Any = None,
+        missing: Missing = "error",
+        bins: Any = None,
     ) -> Self:
         """Fit the learner for every point of the grid and select one classifier.
 
@@ -125,10 +129,11 @@ class GridSearch(ScoredReduction):
             isinstance(tradeoff, (int, float, np.number)) and 0 <= tradeoff <= 1
         ):
             raise ValueError(f"tradeoff is {tradeoff!r}; expected a number from 0 to 1, or None.")
-        people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
+        groups = sensitive_features, control_features
+        people = People(X, y, *groups, sample_weight, utilities, missing, bins)
         problem = self._state(people, n_jobs=self.n_jobs)
         with problem.opened:
-            if self.constraint.n_open:
+            if problem.constraint is not self.constraint:  # it has parameters to be found first
                 problem = self._with_parameters(problem)
             if isinstance(self.grid, str):
                 candidates = self._from_saddle_point(problem)
@@ -138,8 +143,9 @@ class GridSearch(ScoredReduction):
             verify(problem, range(len(problem.pool)))  # `use` may choose any of them
         check_features(self, problem.engine.example(X), reset=True)
         self.candidates_ = candidates
-        self.classes_, self.people_ = problem.engine.classes, problem.fingerprint
-        self.unconstrained_ = unconstrained_of(problem, self.objective)
+        self.classes_, self.people_ = problem.engine.classes, fingerprint_of(problem.engine, people)
+        self._rules = problem.cells.rules
+        self.unconstrained_ = unconstrained_of(problem)
         return self.use(best)
 
     def use(self, index: int) -> Self:
@@ -152,8 +158,15 @@ class GridSearch(ScoredReduction):
     def predict(self, X: Any) -> NDArray:
         """Decide for each row."""
         check_is_fitted(self)
-        self._check_features(X)
+        X = self._with_features(X)
         return engine_for(X).decide(self.best_estimator_, X, self.classes_)
+
+    @property
+    def _group_rules(self) -> GroupRules:
+        return self._rules
+
+    def _deciding(self) -> Sequence[Any]:
+        return [self.best_estimator_]
 
     def _mixture(self) -> RandomizedClassifier:
         return RandomizedClassifier([self.best_estimator_], [1.0], self.classes_)

@@ -250,7 +250,9 @@ class Monitor:
         if y is not None and self.needs_labels:
             label = two_valued(read_target(y, n), n, "y", self.model.classes_)
         known = self._strata.cells
-        groups = read_like(sensitive, known.sensitive, n, "sensitive_features", "group")
+        groups = read_like(
+            sensitive, known.sensitive, n, "sensitive_features", "group", known.rules
+        )
         strata = read_like(control, known.control, n, "control_features", "stratum")
         return Cells.from_columns(label.astype(np.int8), groups, strata)
 

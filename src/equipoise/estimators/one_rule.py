@@ -10,18 +10,19 @@ import numpy as np
 from sklearn import config_context
 from sklearn.dummy import DummyClassifier
 
-from equipoise.cells.layered import row_gains, row_weights
+from equipoise.cells.layered import row_gains
 from equipoise.cells.table import Array
 from equipoise.engines import engine_for
 from equipoise.estimators.base import Problem
-from equipoise.estimators.lottery import unconstrained
+from equipoise.estimators.results import unconstrained
 from equipoise.game.cuts import Criteria, directions_of, find_cut
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian
 from equipoise.game.least_random import Lottery
 from equipoise.game.mixture import Mixture
 from equipoise.game.rounds import Round
+from equipoise.oracles.agreement import check_shares
 from equipoise.oracles.cut import LinearCut, scored, scores_of
-from equipoise.oracles.decisions import PluginClassifier, check_shares, decisions, select
+from equipoise.oracles.decisions import PluginClassifier, decisions, select
 from equipoise.oracles.plugin import PluginOracle
 from equipoise.oracles.specs import BestOf, OracleSpec, Refit
 from equipoise.rows.people import People
@@ -196,7 +197,7 @@ class _Trial:
         """Return what rules are judged by; ``slack`` loosens bounds, from the mixture's on."""
         cells: Any = self.problem.engine.cells
         slopes, low, high = directions_of(self.game, self.mean)
-        weight = row_weights(cells)
+        weight = cells.row_weights()
         gain = [weight * (1.0 - 2.0 * mixed), row_gains(cells, self.game.error_slope)]
         gain += [row_gains(cells, slope) for slope in slopes]
         values = np.array([mixed @ each for each in gain[2:]])

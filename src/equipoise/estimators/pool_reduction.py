@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.cells.table import Array, CellTable
+from equipoise.cells.values import GroupRules
 from equipoise.constraints.base import Constraint
 from equipoise.estimators.base import Reduction
 from equipoise.estimators.frontier_point import FrontierPoint, games_of, point_of, with_eps
-from equipoise.estimators.lottery import least_random_of_pool
 from equipoise.estimators.one_rule import check_data_again, with_one_rule
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
 from equipoise.estimators.reductions import FairClassifier
@@ -21,7 +21,7 @@ from equipoise.estimators.results import result_of, warn
 from equipoise.game.certificate import Certificate, Scope
 from equipoise.game.column_generation import Queries, over_pool
 from equipoise.game.lagrangian import Lagrangian
-from equipoise.game.least_random import Lottery
+from equipoise.game.least_random import Lottery, least_random_round, members_that_matter
 from equipoise.game.mixture import Mixture
 from equipoise.game.rounds import Outcome, Pool, Reason, Round
 from equipoise.metrics.audit import Tally
@@ -51,6 +51,13 @@ class PoolReduction(Reduction):
     _salt: int
     _scope: Scope
 
+    @property
+    def _group_rules(self) -> GroupRules:
+        return self.cells_.rules
+
+    def _deciding(self) -> Sequence[Any]:
+        return self.pool_.classifiers
+
     def _trace(self, bounds: Iterable[float]) -> None:
         self.points_ = self._points([float(eps) for eps in bounds])
         no_bounds, nothing = self.lagrangian_.only([]), np.zeros(0)
@@ -71,12 +78,17 @@ class PoolReduction(Reduction):
 
     def _solved(self, games: list[Lagrangian]) -> list[tuple[Round, Round]]:
         """Return the best mixture of the pool and the least random one, for each game."""
-        known: dict[str, Any] = {"nu": self.nu_, "free": self._free}
         rounds = over_pool(games, self.pool_, self._queries, unconstrained=self._free, nu=self.nu_)
         return [
-            (last, least_random_of_pool(game, self._shares, self.disagreement_, last, **known))
-            for last, game in zip(rounds, games, strict=True)
+            (last, self._least_random(last, game)) for last, game in zip(rounds, games, strict=True)
         ]
+
+    def _least_random(self, found: Round, game: Lagrangian) -> Round:
+        game, s, nu, free = game.relaxed(found.loosening), self._shares, self.nu_, self._free
+        mixture, lam, gap = found.mixture, found.multipliers, max(nu, found.gap)
+        numbers = members_that_matter(game, s, mixture, lam, gap=gap, free=free)
+        among = self.disagreement_[np.ix_(numbers, numbers)]
+        return least_random_round(found, game, s, numbers, among, nu=nu, free=free)
 
     @property
     def _shares(self) -> Array:
@@ -139,8 +151,7 @@ class PoolReduction(Reduction):
         # As if stopped: a fit that came to its end would ask the learner why bounds conflict.
         outcome = Outcome(replace(found, iteration=self.n_iter_), self.n_iter_, Reason.CALLBACK)
         certificate = self._certificate(found, game, problem.pool.s)
-        problem.pool.keep(game.costs(np.zeros(game.n_constraints)))
-        found_again = result_of(problem, outcome, self._salt, self.objective)
+        found_again = result_of(problem, outcome, self._salt)
         known = {"example": self, "unconstrained": self._unconstrained}
         result = replace(found_again, certificate=certificate, **known)
         warn(problem, outcome, certificate)

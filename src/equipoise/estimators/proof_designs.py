@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from equipoise.engines.base import Engine, engine_for
-from equipoise.estimators.base import Problem, read_limits
+from equipoise.estimators.base import Problem, fingerprint_of, read_limits
 from equipoise.estimators.one_rule import with_one_rule
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
 from equipoise.estimators.results import result_of
@@ -26,8 +26,8 @@ from equipoise.guarantees.proof import Decided, Proof, Walk, walk
 from equipoise.guarantees.tested_rows import TestedRows
 from equipoise.metrics.audit import Tally
 from equipoise.oracles.cross_fit import make_folds
-from equipoise.oracles.decisions import decisions
-from equipoise.oracles.thresholds import is_linear, learner_of
+from equipoise.oracles.decisions import decisions, learner_of
+from equipoise.oracles.thresholds import is_linear
 from equipoise.rows.hashing import salt_of
 from equipoise.rows.people import People
 from equipoise.rows.tables import take_rows
@@ -206,7 +206,6 @@ def _average(
     found = Round.of_mixture(game, pool, mixture, n_rounds, [proving])
     nu = both[0].problem.nu
     certificate = Certificate.of_round(found, game, s, nu=nu, scope=Scope.POOL, mass=table.mass)
-    problem = replace(both[0].problem, engine=engine, people=people, lagrangian=game, pool=pool)
     tallies = {"training": Tally.of_shares(table, mixture.shares(s))}
     salt = _salt(model, engine)
     result = FitResult(
@@ -219,9 +218,9 @@ def _average(
         np.inf,
         n_rounds,
         pool.n_calls,
-        problem.fingerprint,
+        fingerprint_of(engine, people),
         engine.example(people.X),
-        unconstrained_of(both[0].problem, model.objective),
+        unconstrained_of(both[0].problem),
     )
     return Proven(result, proof, Outcome(found, n_rounds, both[0].path.reason))
 
@@ -242,7 +241,7 @@ class _Trained:
         problem = model._state(people)
         TestedRows.of(problem.constraint, problem.cells.table())  # refuses before any work
         with problem.opened:
-            if problem.constraint.n_open:
+            if problem.constraint is not model.constraint:  # it has parameters to be found first
                 problem = model._with_parameters(problem)
             game, queries = as_written(problem.lagrangian), Queries([], [])
             rows = TestedRows.of(problem.constraint, problem.cells.table())
@@ -295,7 +294,7 @@ class _Trained:
         asked = self.queries.optimality
         found = Round.of_mixture(game, problem.pool, mixture, path.n_rounds, asked)
         outcome = Outcome(found, path.n_rounds, path.reason)
-        result = result_of(problem, outcome, read_limits(model)[1], model.objective)
+        result = result_of(problem, outcome, read_limits(model)[1])
         return Proven(result, proof, outcome)
 
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.base import All, Constraint
 from equipoise.engines.base import Engine
-from equipoise.estimators.base import overlap_of
+from equipoise.estimators.base import overlap_of, read_fallback
 from equipoise.estimators.frontier_point import point_of, with_eps
 from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.exceptions import (
@@ -153,13 +153,6 @@ def warn_of_proof(proof: Proof) -> None:
         warnings.warn(proof.sentence, NotProvenWarning, stacklevel=3)
     elif proof.regardless:
         warnings.warn(proof.sentence, RegardlessWarning, stacklevel=3)
-
-
-def read_fallback(fallback: str | None) -> str | None:
-    """Return the parameter that says what decides where nothing is proven; raise if unknown."""
-    if fallback not in (None, "fairest"):
-        raise ValueError(f"fallback is {fallback!r}; expected None or 'fairest'.")
-    return fallback
 
 
 def as_written(game: Lagrangian) -> Lagrangian:

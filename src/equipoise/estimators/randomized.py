@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from equipoise.cells.table import Array
+from equipoise.cells.values import GroupRules
 from equipoise.constraints.base import Constraint
 from equipoise.engines import engine_for
 from equipoise.estimators.base import Reduction, overlap_of, warn_of_absent
@@ -218,6 +219,13 @@ class RandomizedReduction(ScoredReduction):
                 setattr(self, name, getattr(result.example, name))
         return self
 
+    @property
+    def _group_rules(self) -> GroupRules:
+        return next(iter(self.tallies_.values())).cells.rules
+
+    def _deciding(self) -> Sequence[Any]:
+        return self.classifier_.members
+
     def _mixture(self) -> RandomizedClassifier:
         return self.classifier_
 
@@ -226,7 +234,7 @@ class RandomizedReduction(ScoredReduction):
 
         See `RandomizedClassifier.predict` for ``key`` and ``random_state``.
         """
-        self._check_decides(X)
+        X = self._decidable(X)
         return engine_for(X).predict(self.classifier_, X, key=key, random_state=random_state)
 
     def predict_pmf(self, X: Any) -> Array:
@@ -234,12 +242,12 @@ class RandomizedReduction(ScoredReduction):
 
         Not ``predict_proba``, which is about the label.
         """
-        self._check_decides(X)
+        X = self._decidable(X)
         return engine_for(X).predict_pmf(self.classifier_, X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the expected accuracy, over the draw of a member."""
-        self._check_decides(X)
+        X = self._decidable(X)
         return engine_for(X).score(self.classifier_, X, y, sample_weight)
 
     def report(
@@ -291,6 +299,7 @@ class RandomizedReduction(ScoredReduction):
         tallies, overlap = dict(self.tallies_), None
         if X is not None:
             people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
+            people = self._like_fit(people)
             engine = self._open_new(people)
             warn_of_absent(self.tallies_["training"].cells, engine.cells)
             tallies["test"] = engine.tally(self.classifier_)

@@ -8,13 +8,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from equipoise.estimators.base import Problem, read_limits
-from equipoise.estimators.lottery import measured, with_least_random
+from equipoise.cells.values import Missing
+from equipoise.estimators.base import Problem, read_fallback, read_limits
 from equipoise.estimators.one_rule import check_one_rule, with_one_rule
 from equipoise.estimators.proof_designs import fit_with_proof
-from equipoise.estimators.proofs import read_fallback, warn_of_proof
+from equipoise.estimators.proofs import warn_of_proof
 from equipoise.estimators.randomized import RandomizedReduction
-from equipoise.estimators.results import result_of, warn
+from equipoise.estimators.results import measured, result_of, warn, with_least_random
 from equipoise.game import theory
 from equipoise.game.column_generation import column_generation
 from equipoise.game.exponentiated_gradient import exponentiated_gradient, polished
@@ -157,6 +157,8 @@ class FairClassifier(RandomizedReduction):
         control_features: Any = None,
         sample_weight: Any = None,
         utilities: Any = None,
+        missing: Missing = "error",
+        bins: Any = None,
     ) -> Self:
         """Find the randomized classifier of least error within the constraints.
 
@@ -181,20 +183,30 @@ class FairClassifier(RandomizedReduction):
             utility or as costs to minimise: two columns, the values under prediction 0 and 1. In a
             frame with columns ``profit_0`` and ``profit_1`` the utility is called "profit"; in an
             array, "utility".
+        missing : {"error", "ignore"}, default="error"
+            Whether there may be people whose group is unknown: values of a sensitive feature that
+            are None, NaN, NaT or NA. With "ignore" they count in the error and in no group that
+            this feature makes, and "overall" is everybody whose group is known.
+        bins : int, sequence of numbers, or mapping from column name to these, optional
+            Put a numeric sensitive feature into so many groups of about equal size, or between
+            edges: ``bins={"age": 4}``, ``bins={"age": [25, 40, 60]}``, or without the name if it
+            is the only column. Edges are kept, and other people are put into the same groups.
         """
         if self.relax not in ("uniform", "total"):
             raise ValueError(f"relax is {self.relax!r}; expected 'uniform' or 'total'.")
         B = np.inf if self.B in (None, np.inf) else read_positive(self.B, "B")
         limits, salt = read_limits(self)
-        people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
-        check_one_rule(self.deterministic, people, self._oracle_spec)
         read_fallback(self.fallback)
+        groups = sensitive_features, control_features
+        people = People(X, y, *groups, sample_weight, utilities, missing, bins)
+        if self.deterministic is not False:
+            check_one_rule(self.deterministic, people, self._oracle_spec)
         if self.confidence is not None:
             return self._fit_with_proof(people)
         self.__dict__.pop("proof_", None)
         problem = self._state(people, B=B, finds_worst_rate=True)
         with problem.opened:
-            if self.constraint.n_open:
+            if problem.constraint is not self.constraint:  # it has parameters to be found first
                 problem = self._with_parameters(problem)
             game, oracle, pool, nu = problem.lagrangian, problem.oracle, problem.pool, problem.nu
             outcome = run(column_generation(game, oracle, pool, nu=nu, relax=self.relax), limits)
@@ -202,7 +214,7 @@ class FairClassifier(RandomizedReduction):
             if self.deterministic:
                 found = with_one_rule(problem, outcome.last, found)
             outcome = replace(outcome, last=found)
-            result = result_of(problem, outcome, salt, self.objective)
+            result = result_of(problem, outcome, salt)
         self._finish(result)
         warn(problem, outcome, result.certificate, self.relax)
         return self
@@ -277,20 +289,23 @@ class ExponentiatedGradient(RandomizedReduction):
         control_features: Any = None,
         sample_weight: Any = None,
         utilities: Any = None,
+        missing: Missing = "error",
+        bins: Any = None,
     ) -> Self:
         """Run Algorithm 1. The parameters are those of `FairClassifier.fit`."""
         B = None if self.B is None else read_positive(self.B, "B")
         limits, salt = read_limits(self)
         self._check_eta()
-        people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
+        groups = sensitive_features, control_features
+        people = People(X, y, *groups, sample_weight, utilities, missing, bins)
         problem = self._state(people, B=B)
         with problem.opened:
-            if self.constraint.n_open:
+            if problem.constraint is not self.constraint:  # it has parameters to be found first
                 problem = self._with_parameters(problem)
             eta = self._resolve_eta(problem)
             outcome = run(self._rounds(problem, eta), limits)
             outcome = replace(outcome, last=measured(problem, outcome.last))
-            result = result_of(problem, outcome, salt, self.objective)
+            result = result_of(problem, outcome, salt)
         self._finish(result)
         self.eta_ = eta
         warn(problem, outcome, result.certificate)

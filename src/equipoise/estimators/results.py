@@ -11,7 +11,8 @@ from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 
 from equipoise.cells.table import Array, CellTable, Mask
-from equipoise.estimators.base import Problem
+from equipoise.constraints.distribution import DistributionParity
+from equipoise.estimators.base import Problem, fingerprint_of
 from equipoise.estimators.frontier_point import FrontierPoint
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
 from equipoise.estimators.scores import unconstrained_of
@@ -24,20 +25,54 @@ from equipoise.exceptions import (
 )
 from equipoise.game.certificate import Certificate, Scope, Status
 from equipoise.game.feasibility import explain
-from equipoise.game.lagrangian import TOLERANCE, Lagrangian, Loss, Objective
+from equipoise.game.lagrangian import TOLERANCE, Lagrangian
+from equipoise.game.least_random import Lottery, least_random_round, members_that_matter
 from equipoise.game.rounds import Outcome, Reason, Round
 from equipoise.metrics.audit import Tally
-from equipoise.oracles.decisions import check_shares
+from equipoise.oracles.agreement import check_shares
 from equipoise.oracles.trainers import is_constant
 from equipoise.rows.hashing import salt_of
 
+#: Below this share of people selected, shares of those selected say next to nothing.
+FEW_SELECTED = 0.01
 
-def result_of(
-    problem: Problem,
-    outcome: Outcome[Round],
-    salt: int | None,
-    objective: Objective | Loss | None,
-) -> FitResult:
+
+def with_least_random(problem: Problem, found: Round) -> Round:
+    """Return the last round of a solver with the least random mixture within ``nu`` of the best.
+
+    The share decided by lot is that of the classifiers that are deployed, on the rows of the fit.
+    """
+    if len(found.mixture.indices) == 1:
+        return replace(found, by_lot=Lottery(0.0, True))
+    free, s, nu = unconstrained(problem), problem.pool.s, problem.nu
+    game = problem.lagrangian.relaxed(found.loosening)
+    mixture, lam, gap = found.mixture, found.multipliers, max(nu, found.gap)
+    numbers = members_that_matter(game, s, mixture, lam, gap=gap, free=free)
+    with config_context(assume_finite=True):  # they have seen these rows before
+        classifiers = [problem.pool.classifiers[h] for h in numbers]
+        again, among = problem.engine.compare(classifiers)
+    problem.asked_again.update(zip(numbers.tolist(), again, strict=True))
+    chosen = least_random_round(found, game, s, numbers, among, nu=nu, free=free)
+    return chosen if chosen.by_lot and chosen.by_lot.exact else measured(problem, chosen)
+
+
+def measured(problem: Problem, found: Round) -> Round:
+    """Return a round with the share decided by lot as counted row by row."""
+    members = found.mixture.members(problem.pool.classifiers)
+    share = 0.0
+    if len(members) > 1:
+        with config_context(assume_finite=True):
+            (share,) = problem.engine.divided(members, [np.arange(len(members))]).tolist()
+    return replace(found, by_lot=Lottery(share, True))
+
+
+def unconstrained(problem: Problem) -> int:
+    """Return the number of the answer to the error alone; the least error known if never asked."""
+    number = problem.pool.free_number
+    return int(problem.lagrangian.error(problem.pool.s).argmin()) if number is None else number
+
+
+def result_of(problem: Problem, outcome: Outcome[Round], salt: int | None) -> FitResult:
     """Return the result of a solver's last round, with its certificate; the learner may be asked.
 
     It is checked against the classifiers that are deployed, see `verify`.
@@ -57,14 +92,15 @@ def result_of(
         conflict=conflict,
     )
     salt = salt_of(cells, engine.classes) if salt is None else salt
-    measured = {"training": Tally.of_shares(cells.table(), last.s)}
-    example, people = engine.example(problem.people.X), problem.fingerprint
+    tallies = {"training": Tally.of_shares(cells, last.s)}
+    people, example = fingerprint_of(engine, problem.people), engine.example(problem.people.X)
+    unconstrained_model = unconstrained_of(problem)
     members = [pool.classifiers[h] for h in last.mixture.indices]
     classifier = RandomizedClassifier(members, last.mixture.weights, engine.classes, salt)
     violations = {"train": certificate.violation}
     if problem.oracle.out_of_fold:
         seen = engine.tally(classifier)
-        measured = {"training": seen, "out of fold": measured["training"]}
+        tallies = {"training": seen, "out of fold": tallies["training"]}
         violations = {
             "train": float(game.violation(seen.s)),
             "out_of_fold": certificate.violation,
@@ -73,7 +109,7 @@ def result_of(
         classifier,
         certificate,
         problem.constraint,
-        measured,
+        tallies,
         violations,
         problem.nu,
         game.B,
@@ -81,25 +117,28 @@ def result_of(
         pool.n_calls,
         people,
         example,
-        unconstrained_of(problem, objective),
+        unconstrained_model,
     )
 
 
 def verify(problem: Problem, members: Iterable[int]) -> None:
     """Raise unless these classifiers of the pool decide about the rows of the fit as recorded.
 
-    Out of fold, the oracle has asked the models of the folds twice; they are not deployed.
+    Those that were compared with each other have been asked again already. Out of fold, the oracle
+    has asked the models of the folds twice; they are not deployed.
     """
     if problem.oracle.out_of_fold:
         return
-    pool = problem.pool
-    chosen = [h for h in sorted(set(members)) if not is_constant(pool.classifiers[h])]
-    if not chosen:
-        return
-    classifiers = [pool.classifiers[h] for h in chosen]
-    with config_context(assume_finite=True):  # they have seen these rows before
-        again = problem.engine.shares(classifiers)
-    check_shares(pool.s[chosen], again, classifiers)
+    pool, again = problem.pool, problem.asked_again
+    chosen = sorted(set(members))
+    new = [h for h in chosen if h not in again and not is_constant(pool.classifiers[h])]
+    if new:
+        with config_context(assume_finite=True):  # they have seen these rows before
+            shares = problem.engine.shares([pool.classifiers[h] for h in new])
+        again.update(zip(new, shares, strict=True))
+    if known := [h for h in chosen if h in again]:
+        classifiers = [pool.classifiers[h] for h in known]
+        check_shares(pool.s[known], [again[h] for h in known], classifiers)
 
 
 def warn(
@@ -119,14 +158,15 @@ def warn(
         )
     if outcome.reason is not Reason.FINISHED:
         return
-    if certificate.status is Status.NOT_YET and certificate.least_slack > 0:
+    status = certificate.status
+    if status is Status.NOT_YET and certificate.least_slack > 0:
         warnings.warn(
             f"the bounds were loosened by {certificate.least_slack:.3g}: it is not known whether "
             f"less would do. A smaller nu than {certificate.nu:.3g} decides it.",
             ConvergenceWarning,
             stacklevel=3,
         )
-    if certificate.status is Status.IMPOSSIBLE:
+    if status is Status.IMPOSSIBLE:
         loosened = (
             f"every bound was loosened by {certificate.least_slack:.4g}"
             if relax == "uniform"
@@ -152,7 +192,7 @@ Remark = tuple[type[EquipoiseWarning], str]
 def remarks(lagrangian: Lagrangian, cells: CellTable, s: Array) -> list[Remark]:
     """Return what to know of decisions ``s``: that they are all alike, that bounds ask nothing."""
     found: list[Remark] = []
-    selected = float(s[: cells.n_cells].sum())
+    selected = float(s[: len(cells.mass)].sum())
     if selected <= TOLERANCE or selected >= 1 - TOLERANCE:
         whom = "nobody" if selected <= TOLERANCE else "everybody"
         found.append(
@@ -162,13 +202,24 @@ def remarks(lagrangian: Lagrangian, cells: CellTable, s: Array) -> list[Remark]:
                 "one label is rare, weigh its errors more (objective=Costs(...)), or use weights.",
             )
         )
-    alone = [name for name, values in cells.sensitive.items() if len(set(values.tolist())) == 1]
+    elif selected < FEW_SELECTED and any(
+        row.constraint == DistributionParity.name for row in lagrangian.rows
+    ):
+        found.append(
+            (
+                ConstantDecisionWarning,
+                f"it selects {selected:.2%} of the people: {DistributionParity.name} is about "
+                "those selected, and asks next to nothing of so few. Add a floor: constraint & "
+                "SelectionRate(at_least=...).",
+            )
+        )
+    alone = [name for name in cells.sensitive if len(cells.groups(name)) == 1]
     if alone:
         named = ", ".join(map(repr, alone))
         found.append(
             (NothingComparedWarning, f"everybody has the same value of {named}: no groups differ.")
         )
-    elif not lagrangian.n_constraints:
+    elif not len(lagrangian.c):
         found.append((NothingComparedWarning, "no inequality is left: nothing is compared."))
     elif cannot_bind(lagrangian, cells).all():
         found.append(
@@ -191,7 +242,7 @@ def remarks_of_points(points: Sequence[FrontierPoint], cells: CellTable) -> list
 def cannot_bind(lagrangian: Lagrangian, cells: CellTable) -> Mask:
     """Return which inequalities hold whatever is decided, so that they compare nothing."""
     free = lagrangian.elastic if lagrangian.elastic is not None else np.zeros(1, dtype=bool)
-    if lagrangian.gamma_slope.shape[1] != cells.n_cells:  # rows that count in several ways
+    if lagrangian.gamma_slope.shape[1] != len(cells.mass):  # rows that count in several ways
         return np.zeros(len(lagrangian.c), dtype=bool)
     most = lagrangian.gamma_offset + np.maximum(lagrangian.gamma_slope, 0.0) @ cells.mass
     return (most <= lagrangian.c + TOLERANCE) & ~free

@@ -14,7 +14,6 @@ from equipoise.engines import engine_for
 from equipoise.estimators.base import BinaryClassifierMixin, Problem, Reduction
 from equipoise.estimators.explanation import Explanation, explain
 from equipoise.estimators.selection import Selection, select
-from equipoise.game.lagrangian import Loss, Objective, loss_table
 from equipoise.guarantees.proof import check_proven
 from equipoise.oracles.decisions import decisions
 from equipoise.oracles.plugin import PluginClassifier
@@ -94,16 +93,16 @@ class UnconstrainedModel:
         return f"{learner_name(self.classifier)} has neither predict_proba nor decision_function."
 
 
-def unconstrained_of(problem: Problem, objective: Objective | Loss | None) -> Any:
-    """Return the `UnconstrainedModel` of a fit; None if the learner was not asked for it."""
-    costs = problem.lagrangian.costs(np.zeros(problem.lagrangian.n_constraints))
-    if (classifier := problem.pool.answer_to(costs)) is None:
+def unconstrained_of(problem: Problem) -> UnconstrainedModel | None:
+    """Return the unconstrained model of a fit; None if the learner was not asked for it."""
+    if (classifier := problem.pool.free_answer) is None:
         return None
-    odds = 1.0 if problem.oracle.exact else label_odds(objective, problem.cells)
+    slope = problem.lagrangian.error_slope
+    odds = 1.0 if problem.oracle.exact else label_odds(slope, problem.cells)
     return UnconstrainedModel(classifier, problem.engine.classes, odds)
 
 
-def label_odds(objective: Objective | Loss | None, cells: CellTable) -> float | None:
+def label_odds(error_slope: Array, cells: CellTable) -> float | None:
     """Return what undoes an objective in the odds of a learner that was trained for it.
 
     A learner to whom people of label 1 weigh five times as much gives them five times the odds.
@@ -112,16 +111,18 @@ def label_odds(objective: Objective | Loss | None, cells: CellTable) -> float | 
     >>> from equipoise import Costs
     >>> from equipoise.cells import Cells
     >>> cells = Cells.from_columns([0, 1, 1], {"sex": ["F", "F", "M"]})
-    >>> label_odds(Costs(false_negative=5), cells)
+    >>> _, slope = cells.total(Costs(false_negative=5).table(cells))
+    >>> label_odds(slope, cells)
     0.2
-    >>> label_odds(Costs(false_negative={"F": 5, "M": 1}), cells) is None
+    >>> _, slope = cells.total(Costs(false_negative={"F": 5, "M": 1}).table(cells))
+    >>> label_odds(slope, cells) is None
     True
     """
-    table = loss_table(objective, cells)
-    if isinstance(table, str):  # a cost of each person's own
+    of_cells, of_people = np.split(error_slope, [len(cells.label)])
+    if of_people.any():  # a cost of each person's own
         return None
     counted = cells.mass > 0
-    wrong = np.where(cells.label == 1, table[:, 0] - table[:, 1], table[:, 1] - table[:, 0])
+    wrong = np.where(cells.label == 1, -of_cells, of_cells)
     of_one, of_zero = (wrong[counted & (cells.label == label)] for label in (1, 0))
     if min(of_one.min(), of_zero.min()) <= 0:
         return None
@@ -157,11 +158,11 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
     classes_: NDArray
     unconstrained_: UnconstrainedModel | None
 
-    def _check_decides(self, X: Any) -> None:
-        """Raise unless this is fitted, proven where it was to be, and X has its features."""
+    def _decidable(self, X: Any) -> Any:
+        """Return X with the features of the fit; raise unless this may decide."""
         check_is_fitted(self)
         check_proven(self)
-        self._check_features(X)
+        return self._with_features(X)
 
     def _mixture(self) -> Any:
         """Return what decides."""
@@ -191,7 +192,7 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
             Where the learner gives no probabilities, or costs within a label have distorted them.
         """
         check_is_fitted(self)
-        self._check_features(X)
+        X = self._with_features(X)
         return engine_for(X).answer(self._label_model().predict_proba, X, columns=2)
 
     @available_if(_gives_order)
@@ -205,7 +206,7 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
         makes. A learner without probabilities is asked for its own scores instead, brought into
         the range from 0 to 1.
         """
-        self._check_decides(X)
+        X = self._decidable(X)
         engine = engine_for(X)
         rank = engine.answer(self._label_model().order, X)
         selected = engine.predict(self._mixture(), X, key=key) == self.classes_[1]
@@ -222,7 +223,7 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
         ``decision_function``, or its probability. A member without scores counts 1 for each
         person whom it selects, and -1 for the others.
         """
-        self._check_decides(X)
+        X = self._decidable(X)
         mixture = self._mixture()
         return engine_for(X).answer(lambda rows: _mean_margin(mixture, rows), X)
 
@@ -289,7 +290,7 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
         >>> bool((again.selected == chosen.selected).all())
         True
         """
-        self._check_decides(X)
+        X = self._decidable(X)
         if order not in ("hash", "chance"):
             raise ValueError(f"order is {order!r}; expected 'hash' or 'chance'.")
         return select(
@@ -301,6 +302,7 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
             random_state=random_state,
             u=u,
             score=self._label_model().order if order == "chance" else None,
+            rules=self._group_rules,
         )
 
     def explain(self, X: Any, *, key: Any = None) -> Explanation:
@@ -318,7 +320,7 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
         Explanation
             Prints as sentences; ``to_pandas()`` is a table.
         """
-        self._check_decides(X)
+        X = self._decidable(X)
         return explain(self._mixture(), X, self.unconstrained_, key=key)
 
 

@@ -13,10 +13,12 @@ from sklearn.utils import check_random_state
 
 from equipoise.cells.codes import factorize, number_combinations
 from equipoise.cells.table import Array
+from equipoise.cells.values import GroupRules
 from equipoise.engines import engine_for
+from equipoise.rows.groups import read_groups
 from equipoise.rows.hashing import draw_uniform
 from equipoise.rows.probabilities import split_probabilities
-from equipoise.rows.validation import read_columns, read_integer
+from equipoise.rows.validation import read_integer
 
 
 class GroupCount(NamedTuple):
@@ -88,10 +90,12 @@ def select(
     random_state: Any = None,
     u: float | None = None,
     score: Callable[[Any], Array] | None = None,
+    rules: GroupRules | None = None,
 ) -> Selection:
     """Select exactly k rows; see `equipoise.FairClassifier.select`.
 
-    ``score`` says in whose order people of a group are laid, before that of the hash.
+    ``score`` says in whose order people of a group are laid, before that of the hash; ``rules``
+    are those of the fit. People whose group is unknown are laid out together.
     """
     engine = engine_for(X)
     if not engine.is_local:
@@ -101,7 +105,7 @@ def select(
         )
     k = read_integer(k, "k", least=0)
     chance = engine.predict_pmf(mixture, X)[:, 1]
-    columns = _read_groups(sensitive_features, len(chance))
+    columns = _read_groups(sensitive_features, len(chance), rules or GroupRules())
     place = draw_uniform(X, salt=mixture.random_state, key=key)
     places = [place] if score is None else [place, engine.answer(score, X)]
     return select_by(chance, k, columns, places, _read_u(u, random_state, place))
@@ -208,7 +212,7 @@ def _whole(probabilities: Array, k: int, unit: int) -> NDArray[np.int64]:
     return units
 
 
-def _read_groups(sensitive_features: Any, n: int) -> list[NDArray]:
+def _read_groups(sensitive_features: Any, n: int, rules: GroupRules) -> list[NDArray]:
     if sensitive_features is None:
         return []
     known, uncertain = split_probabilities(sensitive_features)
@@ -217,7 +221,7 @@ def _read_groups(sensitive_features: Any, n: int) -> list[NDArray]:
             "sensitive_features are Probabilities; expected the groups themselves, which people "
             "are laid out by. Leave them out to select without balance."
         )
-    return list(read_columns(known, n, "sensitive_features", "group").values())
+    return list(read_groups(known, n, rules.missing, rules.bins)[0].values())
 
 
 def _read_u(u: float | None, random_state: Any, place: Array) -> float:

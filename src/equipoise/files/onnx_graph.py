@@ -29,8 +29,12 @@ from equipoise.files.onnx_probes import columns_of, frame_of
 from equipoise.oracles.candidates import LabelAdapter
 from equipoise.oracles.cell_probabilities import CellProbabilities, OneAgainstRest
 from equipoise.oracles.cut import LinearCut
-from equipoise.oracles.decisions import ROUNDING, PluginClassifier, TransformedClassifier
-from equipoise.oracles.thresholds import ThresholdedClassifier
+from equipoise.oracles.decisions import (
+    ROUNDING,
+    PluginClassifier,
+    ThresholdedClassifier,
+    TransformedClassifier,
+)
 
 _IR_VERSION = 9
 _OUTPUT = "probabilities"

@@ -25,6 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from equipoise.cells.layered import LayeredTable
 from equipoise.cells.table import CellTable
+from equipoise.cells.values import UNKNOWN, GroupRules, Level
 from equipoise.constraints import CATALOGUE, All, Inequality, Linear, Row
 from equipoise.constraints.expressions import Expression, Term
 from equipoise.constraints.moments import Event
@@ -53,9 +54,12 @@ from equipoise.oracles.cell_probabilities import (
     OneAgainstRest,
 )
 from equipoise.oracles.cut import LinearCut
-from equipoise.oracles.decisions import PluginClassifier, TransformedClassifier
+from equipoise.oracles.decisions import (
+    PluginClassifier,
+    ThresholdedClassifier,
+    TransformedClassifier,
+)
 from equipoise.oracles.specs import BestOf, Plugin, Refit
-from equipoise.oracles.thresholds import ThresholdedClassifier
 from equipoise.rows.fingerprint import Fingerprint
 
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType, partial, np.ufunc)
@@ -73,7 +77,7 @@ _OTHERS = (
     *(ThresholdedClassifier, PluginClassifier, CellProbabilities, ClassProbabilities, CellGroups),
     *(OneAgainstRest, LabelAdapter, LinearCut, Tally, TransformedClassifier, Pipeline),
     *(Evidence, Scope, Lottery, Lagrangian, Mixture, Queries, Refit, Plugin, BestOf, Fingerprint),
-    *(Proof, Needed, UnconstrainedModel),
+    *(Proof, Needed, UnconstrainedModel, GroupRules),
 )
 #: By the names under which files know them. Renaming a class here is a new format version.
 KINDS: dict[str, type[Any]] = {
@@ -130,6 +134,10 @@ class Encoder:
             return value
         if kind is float:
             return _float(value)
+        if kind is Level:
+            return {"$level": str(value), "place": value.place}
+        if value is UNKNOWN:
+            return {"$unknown": True}
         if isinstance(value, np.generic):
             return {"$scalar": value.dtype.str, "value": _flat(np.array([value]), self)[0]}
         if kind in NAMES and isinstance(value, Enum):
@@ -250,6 +258,10 @@ class Decoder:
                 return self.objects[content]
             case "$same":
                 return self._seen[content]
+            case "$level":
+                return Level(content, int(value["place"]))
+            case "$unknown":
+                return UNKNOWN
         raise ModelFileError(f"the model file holds {tag!r}, which this version does not know.")
 
     def _array(self, dtype: str, values: list[Any], shape: tuple[int, ...]) -> NDArray:

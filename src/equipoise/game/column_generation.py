@@ -124,7 +124,8 @@ def many_bounds(
     failures_left, tries_left = _FAILED_TRIES, 0.0 if oracle.exact else np.inf
     tried: list[_Bound] = []
     for iteration in count(1):
-        known = _Known(pool.s, games[0].error(pool.s), games[0].gamma(pool.s))
+        s = pool.s
+        known = _Known(s, games[0].error(s), games[0].gamma(s))
         _solve_programs(bounds, known, queries, nu)
         failures_left -= sum(bound.made_no_progress(nu) for bound in tried)
         # Gaps that a try has opened again are closed when all tries are made.
@@ -279,7 +280,7 @@ class _Bound:
         """Measure the gap; change the limit or the stage once the present one is done."""
         game, lams = self.stage_game, getattr(queries, self.stage)
         lower, lam, errors = -np.inf, self.mixture.multipliers, self._errors(known)
-        mixed = self.mixture.shares(known.s)
+        mixed, is_unmet = self.mixture.shares(known.s), self.mixture.slack > TOLERANCE
         if len(lams):
             lower, lam = game.dual_bound(errors, known.gamma, np.array(lams))
         error, violation = float(game.error(mixed)), float(game.violation(mixed))
@@ -288,11 +289,10 @@ class _Bound:
         self._proof = {"s": mixed, "error": error, "violation": violation}
         self._proof |= {"lower": lower, "multipliers": lam}
         if self.stage == "feasibility":
-            return self._ends_feasibility(lower, nu)
+            return self._ends_feasibility(lower, nu, is_unmet)
         self._proof["upper"] = self.game.penalised(error, violation)
         most = float((known.gamma[self.unconstrained] - self.game.c).max(initial=0.0))
         self._alone = self.game.penalised(float(known.error[self.unconstrained]), most)
-        is_unmet = self.mixture.slack > TOLERANCE
         if self.gap > nu or not is_unmet or self.multiplier_limit >= self.game.B:
             return False
         if self.multiplier_limit < _LAST_LIMIT:
@@ -301,9 +301,8 @@ class _Bound:
             self.stage = "feasibility"
         return True
 
-    def _ends_feasibility(self, lower: float, nu: float) -> bool:
+    def _ends_feasibility(self, lower: float, nu: float, is_unmet: bool) -> bool:
         """Go on to the error, with bounds loosened if need be, once the least slack is known."""
-        is_unmet = self.mixture.slack > TOLERANCE
         if is_unmet and self.gap > nu * self.tolerated:
             return False
         if is_unmet:

@@ -76,10 +76,9 @@ class Costs:
 
     def table(self, cells: CellTable) -> Array:
         """g_err in every cell (rows) for prediction 0 and 1 (columns)."""
-        table = np.zeros((cells.n_cells, 2))
-        table[:, 1] = np.where(cells.label == 0, self._by_cell("false_positive", cells), 0.0)
-        table[:, 0] = np.where(cells.label == 1, self._by_cell("false_negative", cells), 0.0)
-        return table
+        negative = np.where(cells.label == 1, self._by_cell("false_negative", cells), 0.0)
+        positive = np.where(cells.label == 0, self._by_cell("false_positive", cells), 0.0)
+        return np.column_stack([negative, positive])
 
     def _by_cell(self, name: str, cells: CellTable) -> Array | float:
         cost = getattr(self, name)
@@ -98,6 +97,12 @@ class Costs:
                     f"{name} has no cost for the group {group!r}. Add it, or an entry 'else'."
                 )
             by_cell[members] = cost[group] if group in cost else cost["else"]
+        in_no_group = ~np.logical_or.reduce(list(groups.values()))
+        if in_no_group.any() and "else" not in cost:
+            raise ValueError(
+                f"{name} has no cost for people whose group is unknown. Add an entry 'else'."
+            )
+        by_cell[in_no_group] = cost.get("else", 0.0)
         return by_cell
 
 
@@ -109,7 +114,8 @@ class BalancedError:
     ----------
     over : {"label", "group", "both"}, default="label"
         Average the error rates of the two labels, which is (FPR + FNR) / 2; of the groups, so that
-        a small group counts as much as a large one; or of each label in each group.
+        a small group counts as much as a large one; or of each label in each group. By group,
+        errors on people whose group is unknown count nothing.
     on : str or sequence of str, optional
         The sensitive features that make the groups; all of them by default.
 

@@ -14,8 +14,9 @@ for members r that could have much weight: who disagrees with nearly nobody divi
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,13 +26,16 @@ from equipoise.cells.table import Array, Mask
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.mixture import Mixture, cheapest_mixtures, least_excesses
 
+if TYPE_CHECKING:
+    from equipoise.game.rounds import Round
+
 #: Members that could have no more weight than this within the gap are not considered, nor are more
 #: members than this number: they would be new names for the same lottery.
 _LEAST_WEIGHT, _MOST_MEMBERS = 0.05, 32
 #: References r of the programs, and sets of three, that are tried.
 _REFERENCES, _TRIPLES = 6, 64
 #: Part of the gap that may be given up: rounding must not open it.
-OF_GAP = 0.999
+_OF_GAP = 0.999
 #: Shares that differ by less are the same, and inequalities exceeded by less are met.
 _ROUNDING = 1e-12
 
@@ -55,6 +59,44 @@ def lottery(disagreement: Array, members: NDArray[np.intp]) -> Lottery:
         return Lottery(float(among.sum()) / (2.0 if len(members) < 3 else 4.0), True)
     # A spanning tree leaves out edges of no length; they add nothing.
     return Lottery(min(float(minimum_spanning_tree(among).sum()), 1.0), False)
+
+
+def least_random_round(
+    found: Round,
+    game: Lagrangian,
+    s: Array,
+    numbers: NDArray[np.intp],
+    among: Array,
+    *,
+    nu: float,
+    free: int,
+) -> Round:
+    """Return the last round of a solver with the least random mixture within ``nu`` of the best.
+
+    Parameters
+    ----------
+    found : Round
+    game : Lagrangian
+        With its bounds as loosened.
+    s : array of shape (P, C)
+        The shares of the whole pool.
+    numbers : array of m int
+        The classifiers that are considered, see `members_that_matter`.
+    among : array of shape (m, m)
+        The share of people on whom each two of these decide differently.
+    free : int
+        The number of the unconstrained classifier.
+    """
+    chosen = least_random(
+        game,
+        s[numbers],
+        among,
+        replace(found.mixture, indices=np.arange(len(found.mixture.indices))),  # they come first
+        room=_OF_GAP * nu - found.gap,
+        free=int(np.flatnonzero(numbers == free)[0]),
+    )
+    mixture = replace(chosen, indices=numbers[chosen.indices])
+    return found.mixing(game, s, mixture, by_lot=lottery(among, chosen.indices))
 
 
 def members_that_matter(
@@ -132,10 +174,12 @@ class _Search:
         possible = (self.excess[sets].min(axis=1) <= _ROUNDING).all(axis=1)
         possible &= share < self.share - _ROUNDING
         sets = sets[possible][np.argsort(share[possible], kind="stable")]
+        sets = sets[:_TRIPLES] if size == 3 else sets
+        if not len(sets):
+            return
         if size < 3:
             met = _are_met(self.excess[sets[:, 0]], self.excess[sets[:, -1]])
         else:
-            sets = sets[:_TRIPLES]
             met = least_excesses([self.excess[members] for members in sets]) <= _ROUNDING
         if met.any():
             self._offer(sets[int(met.argmax())])

@@ -186,8 +186,6 @@ def least_excesses(sets: Sequence[Array]) -> Array:
         _Block(np.zeros(len(excess)), excess.T, np.ones((excess.shape[1], 1)), np.ones(1), np.inf)
         for excess in sets
     ]
-    if not blocks:
-        return np.zeros(0)
     return np.array([mixture.slack for mixture in _solve(blocks)[0]] or [np.inf] * len(sets))
 
 

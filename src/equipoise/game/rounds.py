@@ -70,7 +70,10 @@ class Pool:
     n_calls: int = 0
     _shares: list[Array] = field(default_factory=list)
     _asked: dict[bytes, int] = field(default_factory=dict)
-    _kept: dict[bytes, Any] = field(default_factory=dict)
+    _free: bytes | None = None
+    #: The oracle's own answer to the costs of `keep`, for which the pool may have another
+    #: classifier with the same shares; None if it was not asked.
+    free_answer: Any = None
 
     @classmethod
     def of(cls, classifiers: Iterable[Any], s: Array) -> Pool:
@@ -97,8 +100,8 @@ class Pool:
         for key, response in zip(new, answers, strict=True):
             self.n_calls += 1
             self._asked[key] = self.add(*response)
-            if key in self._kept:
-                self._kept[key] = response.classifier
+            if key == self._free:
+                self.free_answer = response.classifier
         return [self._asked[key] for key in keys]
 
     def _nearest(self, key: bytes) -> Any:
@@ -114,15 +117,13 @@ class Pool:
         return pool
 
     def keep(self, costs: Array) -> None:
-        """Keep the oracle's answer to these costs as it came, see `answer_to`."""
-        self._kept[key_of(costs)] = None
+        """Keep the answer to these costs, those without constraints, as it comes."""
+        self._free = key_of(costs)
 
-    def answer_to(self, costs: Array) -> Any:
-        """Return the oracle's own classifier for costs to be kept; None if it was not asked.
-
-        The pool itself may have another one that selects the same shares in its place.
-        """
-        return self._kept[key_of(costs)]
+    @property
+    def free_number(self) -> int | None:
+        """The number of the answer to the costs of `keep`; None if these were not asked."""
+        return None if self._free is None else self._asked.get(self._free)
 
     def knows(self, costs: Array) -> bool:
         """Whether the oracle was asked for these costs already."""

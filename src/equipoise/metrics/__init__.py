@@ -14,6 +14,7 @@ from equipoise.metrics.disparities import (
     equalized_odds_ratio,
     equalized_odds_violation,
 )
+from equipoise.metrics.distribution import distribution_parity_violation
 from equipoise.metrics.intervals import Interval, confidence_interval
 from equipoise.metrics.rates import (
     accuracy_score,
@@ -30,6 +31,7 @@ from equipoise.metrics.table import GroupTable, group_table
 __all__ = [
     "demographic_parity_violation",
     "equalized_odds_violation",
+    "distribution_parity_violation",
     "demographic_parity_difference",
     "demographic_parity_ratio",
     "equalized_odds_difference",

@@ -18,6 +18,7 @@ from sklearn.utils.validation import column_or_1d
 from equipoise.cells.codes import add_up, factorize
 from equipoise.cells.layered import AnyCells
 from equipoise.cells.table import Array, Cells, CellTable, Mask
+from equipoise.cells.values import Missing
 from equipoise.constraints.rates import Rate
 from equipoise.rows.validation import read_columns, read_weights
 
@@ -62,12 +63,13 @@ class Tally(NamedTuple):
         return cls(table, s, (table.square, w2h, w2hh))
 
     @classmethod
-    def of_shares(cls, table: CellTable, s: Array) -> Tally:
+    def of_shares(cls, cells: CellTable, s: Array) -> Tally:
         """Make a tally from selected shares alone, as a pool of classifiers knows them.
 
         Decisions count as drawn, which makes intervals of a mixture a little wider, and weights
         as unrelated to decisions within a cell.
         """
+        table = cells.table()
         if not table.is_plain:
             return cls(table, s, None)
         drawn = table.square * np.clip(s / np.maximum(table.mass, 1e-300), 0.0, 1.0)
@@ -97,12 +99,13 @@ class Audit:
         control_features: Any = None,
         sample_weight: Any = None,
         pos_label: Any = None,
+        missing: Missing | None = None,
     ) -> Audit:
-        """Check what a metric was called with."""
+        """Check what a metric was called with; ``missing`` as for `FairClassifier.fit`."""
         label, prediction = read_predictions(y_true, y_pred, pos_label)
         n, sensitive, control = len(label), {}, {}
         if sensitive_features is not None:
-            sensitive = read_columns(sensitive_features, n, "sensitive_features", "group")
+            sensitive = read_columns(sensitive_features, n, "sensitive_features", "group", missing)
         if control_features is not None:
             control = read_columns(control_features, n, "control_features", "stratum")
         weight = read_weights(sample_weight, n)

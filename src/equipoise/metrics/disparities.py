@@ -93,7 +93,7 @@ def compare(audit: Audit, rates: tuple[Rate, ...], method: Method) -> Iterator[C
             "sensitive_features is missing: there are no groups to compare. Pass "
             "sensitive_features=A, one value or row for each example."
         )
-    groups = audit.cells.groups()
+    groups, known = audit.cells.groups(), ~audit.cells.unknown
     for stratum, inside in audit.cells.strata().items():
         for rate in rates:
             event = inside & rate.event(audit.cells)
@@ -109,7 +109,7 @@ def compare(audit: Audit, rates: tuple[Rate, ...], method: Method) -> Iterator[C
             if method == "to_overall":
                 left = np.arange(len(masks))
                 right = np.full_like(left, len(masks))
-                masks.append(inside)
+                masks.append(inside & known)
             yield Comparison(audit, rate, np.array(masks), left, right)
 
 

@@ -1,46 +1,77 @@
-"""Agreement: how many people classifiers decide about differently."""
+"""Agreement: of classifiers with each other, and of each with what was recorded of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from equipoise.cells.table import Array
-from equipoise.oracles.decisions import decisions
+from equipoise.exceptions import DeploymentError
+from equipoise.oracles.decisions import TransformedClassifier, decisions, learner_of
 from equipoise.rows.tables import batches
 
 #: Rows that become floating-point numbers at a time.
 _BLOCK = 1 << 14
 
 
-def disagreement(classifiers: Sequence[Any], X: Any, weight: Array) -> Array:
-    """Return the weight of the rows on which each two classifiers decide differently: (P, P).
+class Agreement(NamedTuple):
+    """What classifiers decide about some rows, and how often each two differ.
+
+    Attributes
+    ----------
+    shares : array of shape (P, C)
+        What each classifier selects, cell by cell.
+    disagreement : array of shape (P, P)
+        The weight of the rows on which each two decide differently.
+    """
+
+    shares: Array
+    disagreement: Array
+
+
+def agreement(
+    classifiers: Sequence[Any],
+    X: Any,
+    weight: Array,
+    sums: Callable[[Iterable[NDArray[np.bool_]]], Array],
+) -> Agreement:
+    """Ask classifiers about rows, once, and compare what they decide.
 
     Parameters
     ----------
     classifiers : sequence of P classifiers
     X : table of n rows
     weight : array of shape (n,)
+    sums : callable
+        From the decisions of each classifier about all rows to sums over cells, of shape (P, C).
 
     Examples
     --------
     >>> from sklearn.dummy import DummyClassifier
     >>> yes, no = (DummyClassifier(strategy="constant", constant=c).fit([[0], [0]], [0, 1])
     ...            for c in (1, 0))
-    >>> disagreement([yes, no, yes], [[0], [1]], np.array([0.25, 0.75])).tolist()
+    >>> weight = np.array([0.25, 0.75])
+    >>> found = agreement([yes, no, yes], [[0], [1]], weight, lambda H: [weight @ h for h in H])
+    >>> found.disagreement.tolist()
     [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
     """
     both = np.zeros((len(classifiers), len(classifiers)))
+    packed: list[tuple[NDArray[np.uint8], int]] = []  # all decisions, eight to a byte
     for decided, own in _blocks(classifiers, X, weight):
         selected = decided.astype(float)
         both += (selected * own) @ selected.T
+        packed.append((np.packbits(decided, axis=1), decided.shape[1]))
     each = np.diag(both)
     differ = np.maximum(each[:, None] + each[None, :] - 2.0 * both, 0.0)
     np.fill_diagonal(differ, 0.0)
-    return differ
+    shares = sums(
+        np.concatenate([np.unpackbits(some[h], count=size) for some, size in packed]).view(bool)
+        for h in range(len(classifiers))
+    )
+    return Agreement(shares, differ)
 
 
 def divided(
@@ -69,3 +100,59 @@ def _blocks(
             some = decided[:, first : first + _BLOCK]
             yield some, weight[start + first : start + first + some.shape[1]]
         start += decided.shape[1]
+
+
+#: Shares of the same decisions may be added up in another order.
+_REPEATED = 1e-9
+_REMEDY = (
+    "A certificate would speak of another classifier than the one deployed, so there is no result. "
+    "Causes: predictions that draw at random or depend on earlier calls (fix random_state, or make "
+    "predict a function of its rows); a transformer or learner that writes into its input past "
+    "NumPy's protection (set copy=True); a checkpoint that was damaged, or written with another "
+    "version of the learner (delete the folder)."
+)
+
+
+def check_shares(recorded: ArrayLike, again: ArrayLike, classifiers: Sequence[Any]) -> None:
+    """Raise unless classifiers select, asked once more, what was recorded of them.
+
+    Parameters
+    ----------
+    recorded, again : array of shape (P, C)
+        Selected shares of each cell.
+    classifiers : sequence of P classifiers
+
+    Examples
+    --------
+    >>> check_shares([[0.25, 0.5]], [[0.25, 0.5 + 1e-12]], ["the same up to rounding"])
+    """
+    recorded, again = np.asarray(recorded), np.asarray(again)
+    difference = np.abs(again - recorded).sum(axis=1)
+    if (difference <= _REPEATED).all():
+        return
+    worst = int(np.argmax(np.nan_to_num(difference, nan=np.inf)))
+    raise DeploymentError(
+        f"{_kind(classifiers[worst])} does not decide as recorded: by weight, "
+        f"{recorded[worst].sum():.4%} of the rows were selected when it was measured, and "
+        f"{again[worst].sum():.4%} when it was asked about the same rows again (differences of "
+        f"all cells together: {difference[worst]:.2g}). {_REMEDY}"
+    )
+
+
+def check_probabilities(recorded: Array, again: Array, learner: Any) -> None:
+    """Raise unless a learner's model gives the probabilities that were recorded of it."""
+    if not (difference := float(np.abs(again - recorded).max(initial=0.0))) <= _REPEATED:
+        raise DeploymentError(
+            f"{_kind(learner)} does not give the probabilities recorded: asked about the same rows "
+            f"again, they differ by up to {difference:.2g}. {_REMEDY}"
+        )
+
+
+def _kind(classifier: Any) -> str:
+    """Return the class of the learner behind a classifier."""
+    if isinstance(classifier, TransformedClassifier):
+        classifier = classifier.classifier
+    learner = learner_of(classifier)
+    steps = getattr(learner, "steps", None)
+    inner = f" with {type(steps[-1][1]).__name__}" if steps else ""
+    return f"{type(learner).__name__}{inner}"

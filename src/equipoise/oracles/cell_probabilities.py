@@ -13,8 +13,9 @@ from sklearn.base import clone
 from sklearn.utils.validation import _num_samples
 
 from equipoise.cells.table import Array, Cells, CellTable
-from equipoise.oracles.learners import weight_parameter
-from equipoise.oracles.thresholds import Guard
+from equipoise.oracles.decisions import Guard
+from equipoise.oracles.trainers import weight_parameter
+from equipoise.rows.bins import in_bins
 from equipoise.rows.tables import take_rows
 from equipoise.rows.validation import read_columns
 
@@ -166,7 +167,7 @@ class CellGroups:
         self.number: dict[tuple[Hashable, ...], int] = {}
         for key in keys:
             self.number.setdefault(key, len(self.number))
-        self.label = cells.label
+        self.label, self.rules = cells.label, cells.rules
         self.group = np.array([self.number[key] for key in keys])
 
     @property
@@ -183,7 +184,9 @@ class CellGroups:
                 f"aware=True reads the group from X, but X has no column {missing[0]!r}. Pass a "
                 "data frame with columns called like the sensitive and control features."
             )
-        found = read_columns(native[self.names].to_native(), len(native), "X", "group")
+        bins, missing = self.rules.bins, self.rules.missing
+        found = read_columns(native[self.names].to_native(), len(native), "X", "group", missing)
+        found |= {name: in_bins(found[name], edges, name) for name, edges in bins.items()}
         keys = list(zip(*(found[name].tolist() for name in self.names), strict=True))
         if strange := set(keys) - set(self.number):
             raise ValueError(

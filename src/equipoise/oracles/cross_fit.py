@@ -15,8 +15,9 @@ from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from equipoise.cells.layered import AnyCells
 from equipoise.cells.table import Array
 from equipoise.game.rounds import Response
+from equipoise.oracles.agreement import check_shares
 from equipoise.oracles.cell_probabilities import Rows
-from equipoise.oracles.decisions import binary_predictions, check_shares
+from equipoise.oracles.decisions import binary_predictions
 from equipoise.oracles.refit import Refitter
 from equipoise.rows.tables import take_rows
 from equipoise.rows.validation import read_integer

@@ -10,12 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from equipoise.cells.table import Array
 from equipoise.oracles.candidates import LabelAdapter
-from equipoise.oracles.thresholds import (
-    ThresholdedClassifier,
-    has_scores,
-    own_threshold,
-    scores,
-)
+from equipoise.oracles.decisions import ThresholdedClassifier, scores
+from equipoise.oracles.thresholds import has_scores, own_threshold
 from equipoise.rows.tables import batches
 
 

@@ -1,25 +1,138 @@
-"""Decisions of classifiers: their predictions, checked, and of several on the same rows."""
+"""Decisions of classifiers: kinds of these, and their predictions, checked, on guarded rows."""
 
 from __future__ import annotations
 
+import re
+import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from copy import copy
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import narwhals.stable.v1 as nw
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.pipeline import Pipeline
 
 from equipoise.cells.table import Array
-from equipoise.exceptions import DeploymentError
-from equipoise.oracles.cell_probabilities import CellProbabilities
-from equipoise.oracles.thresholds import Guard, ThresholdedClassifier, learner_of
 from equipoise.rows.tables import Batched
 
+if TYPE_CHECKING:
+    from equipoise.oracles.cell_probabilities import CellProbabilities
+
+T = TypeVar("T")
+#: What NumPy, Cython, SciPy and Python say to those who write where they may not.
+_REFUSED = re.compile(r"read-?only|not writ(e)?able", re.IGNORECASE)
 #: Costs this small, relative to the largest, are rounding: nobody is selected for them.
 ROUNDING = 1e-12
+
+
+class Guard:
+    """Calls learners on views that cannot be written to, or on copies where they must write.
+
+    Nothing is copied for a learner that only reads. scikit-learn's own estimators copy a read-only
+    array where they would work in place. Whoever else tries to write gets an error, is called
+    once more on copies, and on copies from then on.
+
+    Examples
+    --------
+    >>> def centre(X):  # works in place
+    ...     X -= X.mean()
+    ...     return X.tolist()
+    >>> rows = np.array([0.0, 2.0])
+    >>> Guard()(centre, rows), rows.tolist()
+    ([-1.0, 1.0], [0.0, 2.0])
+    """
+
+    _copies = False
+
+    def __call__(self, function: Callable[..., T], *tables: Any) -> T:
+        """Return ``function(*tables)``; it is called twice if it writes, so it must start anew."""
+        if not self._copies:
+            try:
+                with _copy_on_write():
+                    return function(*map(read_only, tables))
+            except (ValueError, TypeError, BufferError) as error:
+                if not _REFUSED.search(str(error)):
+                    raise
+            self._copies = True
+        return function(*map(fresh, tables))
+
+
+def read_only(table: Any) -> Any:
+    """Return the table over the same memory, without the right to change it.
+
+    Arrays and sparse matrices refuse to be written to. A write to a data frame goes to a copy that
+    pandas makes then. Tables of other kinds are returned as they are.
+    """
+    if isinstance(table, np.ndarray):
+        view = table.view()
+        view.flags.writeable = False
+        return view
+    if issparse(table):
+        if table.format in ("lil", "dok"):  # of lists and dictionaries
+            return table.copy()
+        other = copy(table)
+        for name, part in vars(table).items():
+            if isinstance(part, np.ndarray):
+                vars(other)[name] = read_only(part)
+            elif isinstance(part, tuple) and all(isinstance(x, np.ndarray) for x in part):
+                vars(other)[name] = tuple(map(read_only, part))
+        return other
+    if nw.dependencies.is_pandas_dataframe(table):
+        return table.copy(deep=False)
+    return table.clone() if nw.dependencies.is_polars_dataframe(table) else table
+
+
+def fresh(table: Any) -> Any:
+    """Return a copy of a table, in the same layout."""
+    if isinstance(table, np.ndarray):
+        return np.array(table, order="K", subok=True)
+    if issparse(table) or nw.dependencies.is_pandas_dataframe(table):
+        return table.copy()
+    return table
+
+
+def _copy_on_write() -> AbstractContextManager:
+    """Let pandas before 3 copy frames when they are written to, as later ones always do."""
+    pandas = sys.modules.get("pandas")
+    if pandas is None or int(pandas.__version__.partition(".")[0]) >= 3:
+        return nullcontext()
+    return pandas.option_context("mode.copy_on_write", True)
+
+
+@dataclass(eq=False, repr=False)
+class ThresholdedClassifier:
+    """A trained learner whose decision is ``score > threshold`` instead of its own.
+
+    The score is the learner's ``decision_function``, or the probability of class 1.
+    """
+
+    classifier: Any
+    threshold: float
+
+    def __repr__(self) -> str:
+        return f"<{type(self.classifier).__name__} cut at {self.threshold:.4g}>"
+
+    def predict(self, X: Any) -> NDArray:
+        """Decide 0 or 1 for each row."""
+        return (scores(self.classifier, X) > self.threshold).astype(np.int64)
+
+
+def scores(classifier: Any, X: Any) -> Array:
+    """Return the scores of a binary classifier, higher for class 1."""
+    if hasattr(classifier, "decision_function"):
+        return np.asarray(Guard()(classifier.decision_function, X), dtype=float)
+    return np.asarray(Guard()(classifier.predict_proba, X), dtype=float)[:, 1]
+
+
+def learner_of(classifier: Any) -> Any:
+    """Return the trained learner behind a classifier, its own threshold or not."""
+    return classifier.classifier if isinstance(classifier, ThresholdedClassifier) else classifier
 
 
 @dataclass(eq=False, repr=False)
@@ -170,59 +283,3 @@ def binary_predictions(classifier: Any, X: Any) -> NDArray[np.bool_]:
             "regressor or a model of scores."
         )
     return h.astype(bool, copy=False)
-
-
-#: Shares of the same decisions may be added up in another order.
-_REPEATED = 1e-9
-_REMEDY = (
-    "A certificate would speak of another classifier than the one deployed, so there is no result. "
-    "Causes: predictions that draw at random or depend on earlier calls (fix random_state, or make "
-    "predict a function of its rows); a transformer or learner that writes into its input past "
-    "NumPy's protection (set copy=True); a checkpoint that was damaged, or written with another "
-    "version of the learner (delete the folder)."
-)
-
-
-def check_shares(recorded: ArrayLike, again: ArrayLike, classifiers: Sequence[Any]) -> None:
-    """Raise unless classifiers select, asked once more, what was recorded of them.
-
-    Parameters
-    ----------
-    recorded, again : array of shape (P, C)
-        Selected shares of each cell.
-    classifiers : sequence of P classifiers
-
-    Examples
-    --------
-    >>> check_shares([[0.25, 0.5]], [[0.25, 0.5 + 1e-12]], ["the same up to rounding"])
-    """
-    recorded, again = np.asarray(recorded), np.asarray(again)
-    difference = np.abs(again - recorded).sum(axis=1)
-    if (difference <= _REPEATED).all():
-        return
-    worst = int(np.argmax(np.nan_to_num(difference, nan=np.inf)))
-    raise DeploymentError(
-        f"{_kind(classifiers[worst])} does not decide as recorded: by weight, "
-        f"{recorded[worst].sum():.4%} of the rows were selected when it was measured, and "
-        f"{again[worst].sum():.4%} when it was asked about the same rows again (differences of "
-        f"all cells together: {difference[worst]:.2g}). {_REMEDY}"
-    )
-
-
-def check_probabilities(recorded: Array, again: Array, learner: Any) -> None:
-    """Raise unless a learner's model gives the probabilities that were recorded of it."""
-    if not (difference := float(np.abs(again - recorded).max(initial=0.0))) <= _REPEATED:
-        raise DeploymentError(
-            f"{_kind(learner)} does not give the probabilities recorded: asked about the same rows "
-            f"again, they differ by up to {difference:.2g}. {_REMEDY}"
-        )
-
-
-def _kind(classifier: Any) -> str:
-    """Return the class of the learner behind a classifier."""
-    if isinstance(classifier, TransformedClassifier):
-        classifier = classifier.classifier
-    learner = learner_of(classifier)
-    steps = getattr(learner, "steps", None)
-    inner = f" with {type(steps[-1][1]).__name__}" if steps else ""
-    return f"{type(learner).__name__}{inner}"

@@ -1,9 +1,8 @@
-"""Learners: how they take weights, and what stands in where they do not."""
+"""Learners: what is asked of them, their share of the cores, and a stand-in for weights."""
 
 from __future__ import annotations
 
 from contextlib import suppress
-from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
@@ -14,72 +13,14 @@ from sklearn.base import (
     ClassifierMixin,
     MetaEstimatorMixin,
     clone,
-    is_regressor,
 )
 from sklearn.dummy import DummyClassifier
-from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection._search import BaseSearchCV
-from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state, get_tags
-from sklearn.utils.validation import _num_samples, check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from equipoise.cells.table import Array
 from equipoise.rows.tables import take_rows
 from equipoise.rows.validation import check_features, read_positive, read_target, read_weights
-
-
-def weight_parameter(estimator: Any) -> str:
-    """Return the name under which ``estimator.fit`` takes weights; an error if it takes none.
-
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from sklearn.pipeline import make_pipeline
-    >>> from sklearn.preprocessing import StandardScaler
-    >>> weight_parameter(make_pipeline(StandardScaler(), LogisticRegression()))
-    'logisticregression__sample_weight'
-    """
-    # Stacks show their predict only once fitted; their class has it from the start.
-    predicts = hasattr(estimator, "predict") or hasattr(type(estimator), "predict")
-    if isinstance(estimator, type) or not (predicts and hasattr(estimator, "fit")):
-        raise TypeError(
-            f"estimator is {estimator!r}; expected a classifier object with fit and predict."
-        )
-    if _is_regressor(estimator):
-        raise TypeError(
-            f"estimator is {type(estimator).__name__}, a regressor, whose predictions are not the "
-            "two labels; expected a classifier."
-        )
-    if isinstance(estimator, Pipeline):
-        name, last = estimator.steps[-1]
-        return f"{name}__{weight_parameter(last)}"
-    if has_fit_parameter(estimator, "sample_weight"):
-        return "sample_weight"
-    takes_any = any(
-        p.kind is Parameter.VAR_KEYWORD for p in signature(estimator.fit).parameters.values()
-    )
-    if takes_any and hasattr(estimator, "estimator") and _passes_on(estimator):
-        return weight_parameter(estimator.estimator)
-    if takes_any and hasattr(estimator, "estimators"):  # votes and stacks give it to all alike
-        names = {weight_parameter(e) for _, e in estimator.estimators if e != "drop"}
-        if names == {"sample_weight"}:
-            return "sample_weight"
-    raise TypeError(
-        f"{type(estimator).__name__}.fit takes no sample_weight, which the reduction needs. "
-        f"Wrap it: ResampledClassifier({type(estimator).__name__}(...)) trains it on examples "
-        "drawn in proportion to their weights."
-    )
-
-
-def _passes_on(estimator: Any) -> bool:
-    """Whether a wrapper hands fit parameters to what it wraps, without metadata routing."""
-    foreign = not type(estimator).__module__.startswith("sklearn.")
-    return foreign or isinstance(estimator, (BaseSearchCV, FrozenEstimator))
-
-
-def _is_regressor(estimator: Any) -> bool:
-    try:
-        return is_regressor(estimator)
-    except AttributeError:  # a learner of the user's own need not know scikit-learn's tags
-        return False
 
 
 def check_probabilistic(estimator: Any) -> None:

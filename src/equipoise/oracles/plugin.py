@@ -18,9 +18,10 @@ import numpy as np
 from equipoise.cells.layered import AnyCells
 from equipoise.cells.table import Array, Cells
 from equipoise.game.rounds import Response
+from equipoise.oracles.agreement import check_probabilities
 from equipoise.oracles.cell_probabilities import CellGroups, CellProbabilities
 from equipoise.oracles.cross_fit import make_folds
-from equipoise.oracles.decisions import PluginClassifier, check_probabilities, select
+from equipoise.oracles.decisions import PluginClassifier, select
 from equipoise.oracles.learners import check_probabilistic
 from equipoise.rows.tables import take_rows
 

@@ -15,13 +15,8 @@ from sklearn import config_context
 from equipoise.cells.layered import AnyCells
 from equipoise.cells.table import Array
 from equipoise.game.rounds import Response
-from equipoise.oracles.decisions import binary_predictions
-from equipoise.oracles.learners import weight_parameter
-from equipoise.oracles.thresholds import (
-    ThresholdedClassifier,
-    is_tuned,
-    tuned,
-)
+from equipoise.oracles.decisions import ThresholdedClassifier, binary_predictions
+from equipoise.oracles.thresholds import is_tuned, tuned
 from equipoise.oracles.trainers import Trained, choose_trainer, constant_classifier
 
 
@@ -36,7 +31,7 @@ class RefitOracle:
     ----------
     estimator : classifier
         Takes ``fit(X, y, sample_weight)`` with labels 0 and 1; see
-        `equipoise.oracles.learners.weight_parameter`.
+        `equipoise.oracles.trainers.weight_parameter`.
     X : table of n rows
         Handed to the learner as it is, read-only.
     cells : Cells
@@ -80,7 +75,7 @@ class Refitter:
 
     def __init__(self, estimator: Any, X: Any, threshold: str = "learner") -> None:
         self.X, self.threshold = X, threshold
-        self._trainer = choose_trainer(estimator, X, weight_parameter(estimator))
+        self._trainer = choose_trainer(estimator, X)
 
     @property
     def caches(self) -> bool:

@@ -9,15 +9,14 @@ from numpy.typing import NDArray
 
 from equipoise.cells.table import Array
 from equipoise.oracles.candidates import LabelAdapter
-from equipoise.oracles.decisions import TransformedClassifier
-from equipoise.oracles.plugin import PluginClassifier
-from equipoise.oracles.thresholds import (
+from equipoise.oracles.decisions import (
     Guard,
     ThresholdedClassifier,
-    has_scores,
-    own_threshold,
+    TransformedClassifier,
     scores,
 )
+from equipoise.oracles.plugin import PluginClassifier
+from equipoise.oracles.thresholds import has_scores, own_threshold
 
 #: The least number that still has a sign.
 LEAST = float(np.finfo(float).tiny)

@@ -15,7 +15,8 @@ from sklearn.base import BaseEstimator
 
 from equipoise.game.rounds import Oracle
 from equipoise.oracles.candidates import BestOfOracle
-from equipoise.oracles.learners import check_probabilistic, weight_parameter, with_cores
+from equipoise.oracles.learners import check_probabilistic, with_cores
+from equipoise.oracles.trainers import weight_parameter
 from equipoise.rows.validation import read_integer
 
 

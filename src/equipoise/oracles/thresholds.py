@@ -2,116 +2,13 @@
 
 from __future__ import annotations
 
-import re
-import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from copy import copy
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
-import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
 from equipoise.cells.table import Array
-
-T = TypeVar("T")
-#: What NumPy, Cython, SciPy and Python say to those who write where they may not.
-_REFUSED = re.compile(r"read-?only|not writ(e)?able", re.IGNORECASE)
-
-
-class Guard:
-    """Calls learners on views that cannot be written to, or on copies where they must write.
-
-    Nothing is copied for a learner that only reads. scikit-learn's own estimators copy a read-only
-    array where they would work in place. Whoever else tries to write gets an error, is called
-    once more on copies, and on copies from then on.
-
-    Examples
-    --------
-    >>> def centre(X):  # works in place
-    ...     X -= X.mean()
-    ...     return X.tolist()
-    >>> rows = np.array([0.0, 2.0])
-    >>> Guard()(centre, rows), rows.tolist()
-    ([-1.0, 1.0], [0.0, 2.0])
-    """
-
-    _copies = False
-
-    def __call__(self, function: Callable[..., T], *tables: Any) -> T:
-        """Return ``function(*tables)``; it is called twice if it writes, so it must start anew."""
-        if not self._copies:
-            try:
-                with _copy_on_write():
-                    return function(*map(read_only, tables))
-            except (ValueError, TypeError, BufferError) as error:
-                if not _REFUSED.search(str(error)):
-                    raise
-            self._copies = True
-        return function(*map(fresh, tables))
-
-
-def read_only(table: Any) -> Any:
-    """Return the table over the same memory, without the right to change it.
-
-    Arrays and sparse matrices refuse to be written to. A write to a data frame goes to a copy that
-    pandas makes then. Tables of other kinds are returned as they are.
-    """
-    if isinstance(table, np.ndarray):
-        view = table.view()
-        view.flags.writeable = False
-        return view
-    if issparse(table):
-        if table.format in ("lil", "dok"):  # of lists and dictionaries
-            return table.copy()
-        other = copy(table)
-        for name, part in vars(table).items():
-            if isinstance(part, np.ndarray):
-                vars(other)[name] = read_only(part)
-            elif isinstance(part, tuple) and all(isinstance(x, np.ndarray) for x in part):
-                vars(other)[name] = tuple(map(read_only, part))
-        return other
-    if nw.dependencies.is_pandas_dataframe(table):
-        return table.copy(deep=False)
-    return table.clone() if nw.dependencies.is_polars_dataframe(table) else table
-
-
-def fresh(table: Any) -> Any:
-    """Return a copy of a table, in the same layout."""
-    if isinstance(table, np.ndarray):
-        return np.array(table, order="K", subok=True)
-    if issparse(table) or nw.dependencies.is_pandas_dataframe(table):
-        return table.copy()
-    return table
-
-
-def _copy_on_write() -> AbstractContextManager:
-    """Let pandas before 3 copy frames when they are written to, as later ones always do."""
-    pandas = sys.modules.get("pandas")
-    if pandas is None or int(pandas.__version__.partition(".")[0]) >= 3:
-        return nullcontext()
-    return pandas.option_context("mode.copy_on_write", True)
-
-
-@dataclass(eq=False, repr=False)
-class ThresholdedClassifier:
-    """A trained learner whose decision is ``score > threshold`` instead of its own.
-
-    The score is the learner's ``decision_function``, or the probability of class 1.
-    """
-
-    classifier: Any
-    threshold: float
-
-    def __repr__(self) -> str:
-        return f"<{type(self.classifier).__name__} cut at {self.threshold:.4g}>"
-
-    def predict(self, X: Any) -> NDArray:
-        """Decide 0 or 1 for each row."""
-        return (scores(self.classifier, X) > self.threshold).astype(np.int64)
+from equipoise.oracles.decisions import ThresholdedClassifier, scores
 
 
 def is_tuned(threshold: str, trained: Any) -> bool:
@@ -125,11 +22,6 @@ def is_tuned(threshold: str, trained: Any) -> bool:
     if threshold == "learner" or not has_scores(trained):
         return False
     return threshold == "tuned" or is_linear(trained)
-
-
-def learner_of(classifier: Any) -> Any:
-    """Return the trained learner behind a classifier, its own threshold or not."""
-    return classifier.classifier if isinstance(classifier, ThresholdedClassifier) else classifier
 
 
 def has_scores(classifier: Any) -> bool:
@@ -154,13 +46,6 @@ def is_linear(classifier: Any) -> bool:
     """
     steps = getattr(classifier, "steps", None)
     return hasattr(steps[-1][1] if steps else classifier, "coef_")
-
-
-def scores(classifier: Any, X: Any) -> Array:
-    """Return the scores of a binary classifier, higher for class 1."""
-    if hasattr(classifier, "decision_function"):
-        return np.asarray(Guard()(classifier.decision_function, X), dtype=float)
-    return np.asarray(Guard()(classifier.predict_proba, X), dtype=float)[:, 1]
 
 
 def tuned(

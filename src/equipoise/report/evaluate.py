@@ -85,6 +85,7 @@ def _on_frontier(
     frontier: Frontier, data: str, people: People, mixtures: Sequence[Mixture]
 ) -> Iterator[Evaluation]:
     pool, engine = frontier.pool_.classifiers, engine_for(people.X)
+    people = people.by(frontier.cells_.rules)
     if engine.is_local:
         return evaluate_rows(people, pool, mixtures, frontier.classes_)
     if data in frontier.shares_:  # known from the fit
@@ -97,6 +98,7 @@ def _on_frontier(
 
 def _on_model(model: FairClassifier, data: str, people: People) -> Iterator[Evaluation]:
     mixed, engine = model.classifier_, engine_for(people.X)
+    people = people.by(next(iter(model.tallies_.values())).cells.rules)
     if engine.is_local:
         mixture = Mixture.of_weights(np.asarray(mixed.weights), np.zeros(0))
         return evaluate_rows(people, mixed.members, [mixture], model.classes_)

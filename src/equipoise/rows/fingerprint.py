@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from equipoise.cells.table import Array
-from equipoise.rows.hashing import ODD, Bits, hash_bits
+from equipoise.rows.hashing import ODD, Bits, blocks, hash_bits
 from equipoise.rows.validation import to_array
 
 #: Numbers kept: 32 kB. Counts are exact for fits of fewer rows; of a larger fit's own people the
@@ -42,8 +42,8 @@ class LocalHashes:
     hashes: Bits
 
     def map(self, function: Callable[..., Any], *args: Any) -> list[Any]:
-        """Return what the function makes of them, as the one entry of a list."""
-        return [function(self.hashes, *args)]
+        """Return what the function makes of each block of them."""
+        return [function(self.hashes[part], *args) for part in blocks(self.hashes)]
 
 
 class Overlap(NamedTuple):
@@ -175,7 +175,10 @@ class Fingerprint:
 def hash_people(X: Any, y: Any, favourable: Any) -> Bits:
     """Return 64 bits for each row and its label, which is the favourable one or not."""
     y = y if type(y) is np.ndarray else to_array(y, "y")
-    return _salted(hash_bits(X), (y.reshape(-1) == favourable).astype(np.uint64))
+    hashes, selected = hash_bits(X), y.reshape(-1) == favourable
+    for part in blocks(hashes):
+        hashes[part] = _salted(hashes[part], selected[part])
+    return hashes
 
 
 def add_hashes(hashes: Bits) -> tuple[int, int, int]:
@@ -189,7 +192,14 @@ def add_hashes(hashes: Bits) -> tuple[int, int, int]:
 
 def least_hashes(hashes: Bits, salt: int) -> Array:
     """Return the least different hashes of a part, salted, as numbers in [0, 1)."""
-    return np.unique(_numbers(_salted(hashes, salt)))[:SKETCH_SIZE]
+    salted = _salted(hashes, salt)
+    # Hashes are spread evenly, so twice the share wanted nearly always has them: no sort of all.
+    share = 2 * SKETCH_SIZE / max(len(salted), 1)
+    if share < 1:
+        least = np.unique(_numbers(salted[salted < np.uint64(share * 2.0**64)]))
+        if len(least) >= SKETCH_SIZE:
+            return least[:SKETCH_SIZE]
+    return np.unique(_numbers(salted))[:SKETCH_SIZE]
 
 
 def matching_hashes(hashes: Bits, salt: int, known: Array) -> Array:

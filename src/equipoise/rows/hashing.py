@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from hashlib import blake2b
@@ -27,6 +27,7 @@ Bits = NDArray[np.uint64]
 Read = Callable[[Any], Any]
 
 _MISSING = int(np.array(np.nan).view(np.uint64))
+_BLOCK = 1 << 16
 ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio, the increment of splitmix64
 _KEY_HELP = "Pass predict(X, key=...) with whatever identifies the person, such as a number."
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,307}")
@@ -133,8 +134,19 @@ def _hashed(rows: Any, salt: int, read: Read) -> Bits:
             np.add.at(total, entries.row, _place(_bits(entries.data, read), entries.col))
         else:
             for number, column in enumerate(_columns(rows)):
-                total += _place(_bits(column, read), np.array(number))
-        return _mix(total + _mix_position(np.array(_value_bits(salt), dtype=np.uint64)))
+                # Numbers in blocks, which stay in the processor's cache; texts are met once each.
+                size = _BLOCK if column.dtype.kind in "biuf" else max(len(column), 1)
+                for part in blocks(column, size):
+                    total[part] += _place(_bits(column[part], read), np.array(number))
+        position = _mix_position(np.array(_value_bits(salt), dtype=np.uint64))
+        for part in blocks(total):
+            total[part] = _mix(total[part] + position)
+        return total
+
+
+def blocks(values: NDArray, size: int = _BLOCK) -> Iterator[slice]:
+    """Return slices that cover the values, each short enough for the processor's cache."""
+    return (slice(first, first + size) for first in range(0, max(len(values), 1), size))
 
 
 def _single(value: Any) -> Any:

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
-from equipoise.cells.layered import AnyCells, layered, soft_cells
+from equipoise.cells.layered import AnyCells, LayeredCells, layered, soft_cells
 from equipoise.cells.table import Array, Cells
+from equipoise.cells.values import GroupRules, Missing
+from equipoise.rows.groups import read_groups
 from equipoise.rows.probabilities import Probabilities, split_probabilities
-from equipoise.rows.validation import check_length, read_columns, read_labels, read_weights
+from equipoise.rows.validation import (
+    check_index,
+    check_length,
+    read_columns,
+    read_labels,
+    read_weights,
+)
 
 _ROUTING_HELP = (
     "Pass fit(X, y, sensitive_features=A). Inside a Pipeline or a search, enable scikit-learn's "
@@ -27,7 +35,7 @@ class People:
 
     Parameters
     ----------
-    X, y, sensitive_features, control_features, sample_weight, utilities
+    X, y, sensitive_features, control_features, sample_weight, utilities, missing, bins
         As for `equipoise.FairClassifier.fit`.
 
     Examples
@@ -44,6 +52,12 @@ class People:
     control_features: Any = None
     sample_weight: Any = None
     utilities: Any = None
+    missing: Missing = "error"
+    bins: Any = None
+
+    def by(self, rules: GroupRules) -> Self:
+        """Return the same people, whose groups are made by these rules."""
+        return replace(self, missing=rules.missing, bins=rules.bins)
 
     def read(
         self, *, constraint_weights: bool = True, fitted: NDArray | None = None
@@ -63,9 +77,10 @@ class People:
         known, uncertain = self.sensitive_features, None
         if isinstance(known, (dict, Probabilities)):
             known, uncertain = split_probabilities(known)
-        sensitive, control = {}, {}
+        self._check_index()
+        sensitive, control, rules = {}, {}, GroupRules(self.missing)
         if known is not None:
-            sensitive = read_columns(known, n, "sensitive_features", "group")
+            sensitive, rules = read_groups(known, n, self.missing, self.bins)
         if self.control_features is not None:
             control = read_columns(self.control_features, n, "control_features", "stratum")
         weight = read_weights(self.sample_weight, n)
@@ -74,6 +89,7 @@ class People:
         given = {} if self.utilities is None else read_utilities(self.utilities, n)
         if uncertain is None:
             cells = Cells.from_columns(label, sensitive, control, weight)
+            cells = cells.as_kind(Cells, rules=rules)
             if not given and constraint_weights:
                 return cells, classes
             return layered(cells, constraint_weights=constraint_weights, utilities=given), classes
@@ -87,7 +103,7 @@ class People:
             constraint_weights=constraint_weights,
             utilities=given,
         )
-        return soft, classes
+        return soft.as_kind(LayeredCells, rules=rules), classes
 
     def read_plain(self, fitted: NDArray | None = None) -> tuple[Cells, NDArray]:
         """Check everything; return the cells, in which every row counts in one way, and classes."""
@@ -107,6 +123,11 @@ class People:
             raise ValueError(
                 f"sensitive_features is missing: there is nothing to be fair about. {_ROUTING_HELP}"
             )
+
+    def _check_index(self) -> None:
+        """Raise where columns of pandas are in another order than X."""
+        names = ("sensitive_features", "control_features", "sample_weight", "utilities")
+        check_index(self.X, y=self.y, **{name: getattr(self, name) for name in names})
 
 
 def read_utilities(utilities: Any, n: int) -> dict[str, Array]:

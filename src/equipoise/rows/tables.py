@@ -29,15 +29,12 @@ class Batched(Protocol):
 
 
 def batches(X: Any) -> Iterator[Any]:
-    """Yield tables in memory that hold the rows of X one after the other: X itself if it is one.
+    """Return tables in memory that hold the rows of X one after the other: X itself if it is one.
 
     >>> list(batches([[0.0], [1.0]]))
     [[[0.0], [1.0]]]
     """
-    if isinstance(X, Batched):
-        yield from X.batches()
-    else:
-        yield X
+    return X.batches() if isinstance(X, Batched) else iter([X])
 
 
 def describe_columns(X: Any) -> list[str]:
@@ -75,3 +72,24 @@ def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
     if isinstance(native, nw.DataFrame):
         return native[rows].to_native()
     return X.tocsr()[rows].asformat(X.format) if issparse(X) else np.asarray(X)[rows]
+
+
+def other_columns(estimator: Any, X: Any) -> list[str]:
+    """Return the features of a fit, where X has all of them and more, or in another order.
+
+    Empty where X has just these, or lacks one: that is for scikit-learn's own check.
+    """
+    fitted = list(getattr(estimator, "feature_names_in_", ()))
+    native = nw.from_native(X, eager_only=True, pass_through=True)
+    given = native.columns if isinstance(native, nw.DataFrame) else []
+    return fitted if given != fitted and set(fitted) <= set(given) else []
+
+
+def columns_of(X: Any, names: list[str]) -> Any:
+    """Return some columns of a data frame, in this order.
+
+    >>> import pandas as pd
+    >>> columns_of(pd.DataFrame({"a": [1], "b": [2], "c": [3]}), ["c", "a"]).columns.tolist()
+    ['c', 'a']
+    """
+    return nw.from_native(X).select(names).to_native()

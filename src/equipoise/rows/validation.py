@@ -17,12 +17,17 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from equipoise.cells.codes import factorize
 from equipoise.cells.table import Array
+from equipoise.cells.values import UNKNOWN, Missing, levels
 from equipoise.exceptions import EmptyCellWarning
 
 #: The least weight, as a share of all, that sums of weights still tell from zero.
 LEAST_SHARE = 1e-14
 #: Weights whose squares are far from the ends of all numbers.
 _LEAST, _MOST = 1e-90, 1e90
+_ADVICE = (
+    "Pass missing='ignore' to count these people in the error and in no group, Probabilities where "
+    "a model can tell their groups, or drop these rows."
+)
 
 
 def read_labels(y: Any, n: int, fitted: NDArray | None = None) -> tuple[NDArray[np.int8], NDArray]:
@@ -62,8 +67,15 @@ def read_target(y: Any, n: int) -> NDArray:
     return y
 
 
-def read_columns(columns: Any, n: int, name: str, default: str) -> dict[str, NDArray]:
-    """Return the columns of an array, series or frame of any kind, by name."""
+def read_columns(
+    columns: Any, n: int, name: str, default: str, missing: Missing | None = None
+) -> dict[str, NDArray]:
+    """Return the columns of an array, series or frame of any kind, by name.
+
+    Texts of an ordered category come as `equipoise.cells.values.Level`. Missing values are an
+    error, unless ``missing`` is "ignore": they become `equipoise.cells.values.UNKNOWN`. None says
+    that there is no such choice.
+    """
     native = nw.from_native(columns, eager_only=True, allow_series=True, pass_through=True)
     if isinstance(native, nw.DataFrame):
         series = dict(zip(map(str, native.columns), native.iter_columns(), strict=True))
@@ -92,7 +104,10 @@ def read_columns(columns: Any, n: int, name: str, default: str) -> dict[str, NDA
             )
         check_length(len(values), n, name)
         called = f"{name} {column!r}" if len(found) > 1 else name
-        _check_missing(values, called, "Drop these rows, or make 'unknown' a group.")
+        if missing == "ignore":
+            found[column] = _with_unknown(values, called)
+        else:
+            _check_missing(values, called, _ADVICE if missing else "Drop these rows.")
         if column in series:
             _warn_unused(series[column], called)
     return found
@@ -104,6 +119,8 @@ def _column_to_numpy(series: Any, block: int = 1 << 16) -> NDArray:
     Strings that are not Python objects yet are made block by block, and only one for equal
     values: a string for every row would take more memory than all the rest of a fit.
     """
+    if (ordered := _in_order(series)) is not None:
+        return ordered
     is_text = series.dtype in (nw.String, nw.Categorical, nw.Enum)
     if not is_text or isinstance(getattr(series.to_native(), "dtype", None), np.dtype):
         return series.to_numpy()
@@ -115,6 +132,20 @@ def _column_to_numpy(series: Any, block: int = 1 << 16) -> NDArray:
         texts = some.tolist()
         values[start : start + block] = list(map(known.setdefault, texts, texts))
     return values
+
+
+def _in_order(series: Any) -> NDArray | None:
+    """Return an ordered category of texts with its order, None in its place if it is another."""
+    if series.dtype not in (nw.Categorical, nw.Enum):
+        return None
+    is_pandas = series.implementation.is_pandas()
+    if not (series.dtype == nw.Enum or (is_pandas and series.to_native().cat.ordered)):
+        return None
+    names = series.cat.get_categories().to_list()
+    if not all(isinstance(name, str) for name in names):  # numbers and dates have an order
+        return None
+    by_name = dict(zip(names, levels(names), strict=True))
+    return np.array([by_name.get(value) for value in series.to_list()] + [None], dtype=object)[:-1]
 
 
 def _split_array(array: NDArray, name: str, default: str) -> dict[str, NDArray]:
@@ -219,9 +250,14 @@ def read_positive(value: Any, name: str) -> float:
     return float(value)
 
 
+def is_whole(value: Any) -> bool:
+    """Whether it is a whole number, and not True or False."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
 def read_integer(value: Any, name: str, least: int) -> int:
     """Return a parameter that must be a whole number."""
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
+    if not is_whole(value) or value < least:
         raise ValueError(f"{name} is {value!r}; expected a whole number >= {least}.")
     return int(value)
 
@@ -247,12 +283,12 @@ def to_array(values: Any, name: str) -> NDArray:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether one value is None, NaN, NaT or pandas.NA.
+    """Whether one value is None, NaN, NaT, pandas.NA or `equipoise.cells.values.UNKNOWN`.
 
     >>> [is_missing(value) for value in (None, float("nan"), np.datetime64("NaT"), 0, "")]
     [True, True, True, False, False]
     """
-    if value is None:
+    if value is None or value is UNKNOWN:
         return True
     differs = value != value  # only NaN and NaT do; pandas.NA does not say
     return differs is not False and (type(value).__name__ == "NAType" or bool(differs))
@@ -268,6 +304,26 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> None:
     validate_data(estimator, X, reset=reset, skip_check_array=True)
 
 
+def check_index(X: Any, **others: Any) -> None:
+    """Raise where a pandas object names the rows of X, but in another order.
+
+    Rows are matched by their place. Other labels than those of X say nothing about that.
+    """
+    index = getattr(X, "index", None)
+    for name, other in others.items():
+        own = getattr(other, "index", None)
+        if not hasattr(index, "equals") or not hasattr(own, "equals") or index.equals(own):
+            continue
+        if len(index) == len(own) and set(index) == set(own):
+            at = int(np.argmax(np.asarray(index != own)))
+            there, here = (labels[at : at + 1].tolist()[0] for labels in (own, index))
+            raise ValueError(
+                f"{name} has the same index as X in another order: row {at} is {there!r} there "
+                f"and {here!r} in X. Rows are matched by their place: pass "
+                f"{name}.loc[X.index], or {name}.to_numpy() if the places are right."
+            )
+
+
 def check_length(length: int, n: int, name: str) -> None:
     """Raise unless there is one entry for each of ``n`` rows."""
     if length != n:
@@ -278,23 +334,36 @@ def check_length(length: int, n: int, name: str) -> None:
 
 
 def _check_missing(values: NDArray, name: str, advice: str) -> None:
-    if values.dtype.kind in "fc":
-        missing = ~np.isfinite(values)
-    elif values.dtype.kind in "mM":
-        missing = np.isnat(values)
-    elif values.dtype.kind == "O":
-        # Distinct values are few, and looked at first.
-        if not any(map(is_missing, _distinct(values, name))):
-            return
-        missing = np.array([is_missing(value) for value in values.ravel()])
-    else:
-        return
-    if missing.any():
-        at = int(np.flatnonzero(missing)[0])
+    if (gone := missing_in(values, name)).any():
+        at = int(np.flatnonzero(gone)[0])
         raise ValueError(
-            f"Input {name} contains NaN, None or infinity: {int(missing.sum())} of {len(values)} "
+            f"Input {name} contains NaN, None or infinity: {int(gone.sum())} of {len(values)} "
             f"entries, the first in row {at}. {advice}"
         )
+
+
+def missing_in(values: NDArray, name: str) -> NDArray[np.bool_]:
+    """Return where a column has no value; infinity is none."""
+    if values.dtype.kind in "fc":
+        return ~np.isfinite(values)
+    if values.dtype.kind in "mM":
+        return np.isnat(values)
+    # Distinct values are few, and looked at first.
+    if values.dtype.kind == "O" and any(map(is_missing, _distinct(values, name))):
+        return np.array([is_missing(value) for value in values.ravel()])
+    return np.zeros(len(values), dtype=bool)
+
+
+def _with_unknown(values: NDArray, name: str) -> NDArray:
+    """Return a column with UNKNOWN where a value is missing."""
+    gone = missing_in(values, name)
+    if not gone.any():
+        return values
+    if values.dtype.kind in "fc" and np.isinf(values).any():
+        raise ValueError(f"Input {name} contains infinity; expected numbers, or NaN for unknown.")
+    known = values.astype(object)
+    known[gone] = UNKNOWN
+    return known
 
 
 def _distinct(values: NDArray, name: str) -> set:

@@ -114,7 +114,14 @@ def _read(table: opt.LabelledTable, reader: Reader) -> tuple[People, tuple[str, 
     for name, values in groups.items():
         check_groups(values, name, reader.note)
     favourable = y == (1 if recoded else np.unique(y)[1])
-    return People(rows, favourable.astype(np.int64), groups, sample_weight=weight), labels
+    people = People(
+        rows,
+        favourable.astype(np.int64),
+        groups,
+        sample_weight=weight,
+        missing=columns.missing_groups,
+    )
+    return people, labels
 
 
 def _data_contents(

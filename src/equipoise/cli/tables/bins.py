@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.cli.tables.columns import as_number, is_missing, kind_of
+from equipoise.cli.tables.columns import as_number, kind_of
+from equipoise.rows.bins import MOST_BINS, edges_for
 
 
 def read_bins(given: Sequence[str], table: Any, grouping: Sequence[str]) -> dict[str, list[float]]:
@@ -43,31 +43,8 @@ def _edges(text: str, spec: str, values: NDArray) -> list[float]:
         raise ValueError(
             f"--bins is {text!r}; expected a number of classes, or edges such as 25,40,60."
         ) from None
-    if len(numbers) > 1 or not 2 <= numbers[0] <= 100 or numbers[0] % 1:
+    if len(numbers) > 1 or not 2 <= numbers[0] <= MOST_BINS or numbers[0] % 1:
         if numbers != sorted(set(numbers)) or not np.isfinite(numbers).all():
             raise ValueError(f"--bins is {text!r}; expected edges that increase.")
         return numbers
-    shares = np.arange(1, int(numbers[0])) / numbers[0]
-    # An edge at the least value would leave a class empty; few different values give few classes.
-    edges = np.unique(np.quantile(values, shares))
-    return [float(edge) for edge in edges if edge > values.min()]
-
-
-def bin_names(edges: Sequence[float]) -> list[str]:
-    """Return what the classes between edges are called, in order.
-
-    >>> bin_names([25, 40])
-    ['under 25', '25 to under 40', '40 and over']
-    """
-    if not edges:
-        return ["all"]
-    words = [f"{edge:g}" for edge in edges]
-    inner = [f"{low} to under {high}" for low, high in pairwise(words)]
-    return [f"under {words[0]}", *inner, f"{words[-1]} and over"]
-
-
-def in_bins(column: Any, name: str, edges: Sequence[float]) -> NDArray:
-    """Return the class of each value; of a column without missing values."""
-    assert not is_missing(column).any()
-    names = np.array(bin_names(edges), dtype=object)
-    return names[np.searchsorted(edges, as_number(column, name).to_numpy(), side="right")]
+    return edges_for(values, int(numbers[0]), text)

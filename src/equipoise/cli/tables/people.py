@@ -59,6 +59,7 @@ class Examples(People):
             "sensitive_features": self.sensitive_features,
             "control_features": self.control_features,
             "sample_weight": self.sample_weight,
+            "missing": self.missing,
         }
 
     def take(self, rows: NDArray[np.intp]) -> Examples:
@@ -70,6 +71,7 @@ class Examples(People):
             {name: values[rows] for name, values in self.sensitive_features.items()},
             control and {name: values[rows] for name, values in control.items()},
             None if weight is None else weight[rows],
+            missing=self.missing,
         )
 
     def deal(self, test_size: float, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -128,6 +130,7 @@ class Reader:
             weight=columns.weight,
             missing=columns.missing,
             drop_missing=drop_missing,
+            missing_groups=columns.missing_groups,
         )
         table = self.whole(path, request, needs_labels=labelled is not None)
         check_columns(table.column_names, columns.features, path)
@@ -161,10 +164,11 @@ class Reader:
         table = read_table(path, missing=request.missing, dialect=dialect)
         unlabelled = not needs_labels and not _has_values(table, request.label)
         named = request.named[1:] if unlabelled else request.named
+        needed = [name for name in named if name not in request.may_lack]
         request.check_names([*table.column_names, *({request.label} - {*named})], path)
         if not table.num_rows:
             raise ValueError(f"{Path(path).name} has no rows.")
-        return self._complete(table, named, request.drop_missing, path)
+        return self._complete(table, needed, request, path)
 
     def _warn_of_text(self, table: Any, features: Mapping[str, Kind]) -> None:
         """Note columns that were read as text although they look like numbers."""
@@ -182,15 +186,20 @@ class Reader:
                 "or the decimal mark with --decimal."
             )
 
-    def _complete(self, table: Any, named: Sequence[str], drop: bool, path: str | Path) -> Any:
+    def _complete(
+        self, table: Any, named: Sequence[str], request: Request, path: str | Path
+    ) -> Any:
         missing = np.zeros(table.num_rows, dtype=bool)
         for name in named:
             gone = is_missing(table.column(name))
-            if gone.any() and not drop:
+            if gone.any() and not request.drop_missing:
+                ignore = ""
+                if name in request.sensitive:
+                    ignore = " Or count these people in no group, with --missing-groups ignore."
                 raise ValueError(
                     f"column {name!r} of {Path(path).name} is missing in {int(gone.sum()):,} of "
                     f"{table.num_rows:,} rows, first in row {int(gone.argmax()) + 1}. Fill it, or "
-                    "leave these rows out with --drop-missing."
+                    f"leave these rows out with --drop-missing.{ignore}"
                 )
             missing |= gone
         if not missing.any():
@@ -210,7 +219,14 @@ class Reader:
         weight = None
         if columns.weight is not None:
             weight = as_number(table.column(columns.weight), columns.weight).to_numpy()
-        return Examples(as_kinds(table, columns.features), y, sensitive, control or None, weight)
+        return Examples(
+            as_kinds(table, columns.features),
+            y,
+            sensitive,
+            control or None,
+            weight,
+            missing=columns.missing_groups,
+        )
 
 
 def read_label(
@@ -270,7 +286,10 @@ def favourable(y: NDArray, columns: Columns) -> NDArray[np.bool_]:
 
 def check_groups(values: NDArray, name: str, note: Callable[[str], Any]) -> None:
     """Refuse a sensitive column of more values than groups can be meant; note where many are."""
-    found, is_number = len(set(values.tolist())), values.dtype.kind == "i"
+    known = [value for value in values.tolist() if value is not None]
+    if not known:
+        raise ValueError(f"sensitive column {name!r} is empty: there are no groups.")
+    found, is_number = len(set(known)), isinstance(known[0], int)
     how = f"with --bins {name}=4, say" if is_number else "before, by merging values"
     if found > MOST_GROUPS:
         raise ValueError(

@@ -7,12 +7,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from equipoise.cells.values import Missing, levels
 from equipoise.cli.names import near
-from equipoise.cli.tables.bins import bin_names, in_bins, read_bins
-from equipoise.cli.tables.columns import Kind, plain_values
+from equipoise.cli.tables.bins import read_bins
+from equipoise.cli.tables.columns import Kind, as_number, is_missing, plain_values
+from equipoise.rows.bins import bin_names, in_bins
+from equipoise.rows.groups import check_missing_choice
 
 
 @dataclass(frozen=True)
@@ -29,12 +33,32 @@ class Columns:
     missing: tuple[str, ...] = ()  #: What else stands for a missing value in CSV files.
     bins: dict[str, list[float]] = field(default_factory=dict)  #: Edges that make groups.
     order: dict[str, list[str]] = field(default_factory=dict)  #: Groups that have an order.
+    missing_groups: Missing = "error"  #: What to do with people whose group is unknown.
 
     def group_values(self, column: Any, name: str) -> NDArray:
-        """Return the groups that a column makes: its values, or the classes that they are in."""
+        """Return the groups that a column makes: its values, or the bins that they are in.
+
+        None where there is no value.
+        """
+        gone = is_missing(column)
+        known = column.filter(~gone) if gone.any() else column
         if name in self.bins:
-            return in_bins(column, name, self.bins[name])
-        return plain_values(column, name)
+            values = in_bins(as_number(known, name).to_numpy(), self.bins[name], name)
+        else:
+            values = self._in_order(plain_values(known, name), name)
+        if not gone.any():
+            return values
+        groups = np.full(len(gone), None, dtype=object)
+        groups[~gone] = values
+        return groups
+
+    def _in_order(self, values: NDArray, name: str) -> NDArray:
+        """Return values with the order that their column declares, if it does."""
+        names = self.order.get(name, [])
+        if not names or not {*values.tolist()} <= {*names}:
+            return values
+        by_name = dict(zip(names, levels(names), strict=True))
+        return np.array([*(by_name[value] for value in values.tolist()), None], dtype=object)[:-1]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the columns as a dictionary for JSON."""
@@ -62,12 +86,21 @@ class Request:
     missing: Sequence[str] = ()
     drop_missing: bool = False
     bins: Sequence[str] = ()  #: As written: COLUMN=4 or COLUMN=25,40,60.
+    missing_groups: Missing = "error"
+
+    def __post_init__(self) -> None:
+        check_missing_choice(self.missing_groups)
 
     @property
     def named(self) -> tuple[str, ...]:
-        """The columns in which every row must have a value."""
+        """The columns that are label, groups and weights."""
         names = (self.label, *self.sensitive, *self.control, self.weight)
         return tuple(name for name in names if name)
+
+    @property
+    def may_lack(self) -> tuple[str, ...]:
+        """The columns in which a row may have no value."""
+        return tuple(self.sensitive) if self.missing_groups == "ignore" else ()
 
     @property
     def roles(self) -> dict[str, str]:
@@ -118,6 +151,7 @@ class Request:
             weight=self.weight,
             features=features,
             missing=tuple(self.missing),
+            missing_groups=self.missing_groups,
             **self.classes(table),
         )
 

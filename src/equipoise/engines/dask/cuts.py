@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from equipoise.cells.table import Array
 from equipoise.engines.dask.shard import Shard, Task
 from equipoise.engines.dask.shards import Shards
-from equipoise.oracles.thresholds import own_threshold, scores
+from equipoise.oracles.decisions import scores
+from equipoise.oracles.thresholds import own_threshold
 
 _BINS = 1 << 14
 #: When no more distinct scores than these are left, all come to the driver and are sorted there.

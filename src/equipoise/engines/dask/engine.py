@@ -12,11 +12,11 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from equipoise.cells.table import Array, CellTable
-from equipoise.engines.dask.collections import computed, example_of, halves, lazily, split
+from equipoise.engines.dask.collections import NAMES, computed, example_of, halves, lazily, split
 from equipoise.engines.dask.oracles import ShardOracle, ShardPluginOracle, TransformedOracle
 from equipoise.engines.dask.shard import (
+    compared_by,
     digest_of,
-    disagreement_of,
     divided_of,
     expected_of,
     selected_by,
@@ -26,9 +26,9 @@ from equipoise.engines.dask.shards import DaskHashes, Shards
 from equipoise.engines.dask.trainers import trainer_kind
 from equipoise.game.rounds import Oracle
 from equipoise.metrics.audit import Tally
+from equipoise.oracles.agreement import Agreement
 from equipoise.oracles.candidates import candidate_oracle
-from equipoise.oracles.decisions import decisions
-from equipoise.oracles.thresholds import Guard
+from equipoise.oracles.decisions import Guard, decisions
 from equipoise.rows.people import People
 from equipoise.rows.tables import describe_columns
 from equipoise.rows.validation import read_integer
@@ -82,9 +82,13 @@ class DaskEngine:
     def halves(people: People) -> tuple[People, People]:
         """Return people in two halves, dealt by lot within each partition; nothing is computed."""
         people.check()
-        given = {name: v for name, v in vars(people).items() if v is not None}
-        first, second = halves(*given.values(), names=tuple(given))
-        return tuple(People(**dict(zip(given, half, strict=True))) for half in (first, second))
+        given = {name: getattr(people, name) for name in NAMES}
+        given = {name: rows for name, rows in given.items() if rows is not None}
+        first, second = (
+            replace(people, **dict(zip(given, half, strict=True)))
+            for half in halves(*given.values(), names=tuple(given))
+        )
+        return first, second
 
     @staticmethod
     def hashed(people: People, classes: NDArray) -> DaskHashes:
@@ -175,9 +179,10 @@ class DaskEngine:
         """Return the selected share of each cell for every classifier, of shape (P, C)."""
         return self._total(selected_by, list(classifiers)) / self.cells.total_weight
 
-    def disagreement(self, classifiers: Sequence[Any]) -> Array:
-        """Return the share of the rows on which each two decide differently, of shape (P, P)."""
-        return self._total(disagreement_of, list(classifiers)) / self.cells.total_weight
+    def compare(self, classifiers: Sequence[Any]) -> Agreement:
+        """Return the selected shares of classifiers, and on which share each two differ."""
+        found = self._total(compared_by, list(classifiers)) / self.cells.total_weight
+        return Agreement(*np.hsplit(found, [found.shape[1] - len(classifiers)]))
 
     def divided(self, classifiers: Sequence[Any], mixtures: Sequence[NDArray]) -> Array:
         """Return for each mixture, numbers of classifiers, the share that its members divide on."""

@@ -13,6 +13,7 @@ from equipoise.engines.dask.shard import Shard, Task, cost_sums, selected_by, se
 from equipoise.engines.dask.shards import Shards
 from equipoise.engines.dask.trainers import ShardTrainer, trainer_kind
 from equipoise.game.rounds import Oracle, Response
+from equipoise.oracles.agreement import check_probabilities, check_shares
 from equipoise.oracles.cell_probabilities import (
     CellGroups,
     CellProbabilities,
@@ -21,15 +22,11 @@ from equipoise.oracles.cell_probabilities import (
 )
 from equipoise.oracles.decisions import (
     PluginClassifier,
-    TransformedClassifier,
-    check_probabilities,
-    check_shares,
-)
-from equipoise.oracles.thresholds import (
     ThresholdedClassifier,
-    is_tuned,
+    TransformedClassifier,
     learner_of,
 )
+from equipoise.oracles.thresholds import is_tuned
 from equipoise.oracles.trainers import constant_classifier
 
 

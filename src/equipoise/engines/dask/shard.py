@@ -7,7 +7,7 @@ return tables; no rows leave.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -19,13 +19,17 @@ from scipy.sparse import issparse
 from equipoise.cells.codes import add_up, count_selected, look_up
 from equipoise.cells.layered import LayerSums, layer_sums
 from equipoise.cells.table import Array, Cells, CellTable, weighted_labels
+from equipoise.cells.values import GroupRules, Missing
 from equipoise.exceptions import EmptyCellWarning
-from equipoise.oracles.agreement import disagreement, divided
+from equipoise.oracles.agreement import agreement, divided
 from equipoise.oracles.decisions import decisions
+from equipoise.rows.bins import as_numbers, in_bins
 from equipoise.rows.hashing import hash_uniform
 from equipoise.rows.people import read_utilities
 from equipoise.rows.validation import check_size, read_columns, read_target, to_array
 
+#: Distinct numbers of a column that a partition may send, for edges by quantiles.
+_MOST_NUMBERS = 100_000
 #: An odd constant with mixed bits, to scatter row numbers.
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
@@ -129,8 +133,40 @@ class Shard:
         return add_up(self.code, self.n_cells, self.weight * selected)
 
 
+def numbers_in(
+    sensitive: Any, names: Sequence[str], missing: Missing
+) -> dict[str, tuple[NDArray, NDArray]]:
+    """Return the distinct numbers of some columns of a partition, and how often each occurs."""
+    found = groups_in(sensitive, len(sensitive), GroupRules(missing))
+    counted = {}
+    for name in names:
+        numbers = as_numbers(found[name], name)
+        counted[name] = np.unique(numbers[~np.isnan(numbers)], return_counts=True)
+        if len(counted[name][0]) > _MOST_NUMBERS:
+            raise ValueError(
+                f"{name!r} has more than {_MOST_NUMBERS:,} different values in a partition, which "
+                "are not collected. Give edges instead: bins={" + f"{name!r}: [25, 40]" + "}."
+            )
+    return counted
+
+
+def groups_in(sensitive: Any, n: int, rules: GroupRules) -> dict[str, NDArray]:
+    """Return the groups of a partition, in which a whole column may be unknown."""
+    with warnings.catch_warnings():  # a category that is not here may be in other partitions
+        warnings.simplefilter("ignore", EmptyCellWarning)
+        found = read_columns(sensitive, n, "sensitive_features", "group", rules.missing)
+    return found | {name: in_bins(found[name], edges, name) for name, edges in rules.bins.items()}
+
+
 def read_partition(
-    number: int, X: Any, y: Any, sensitive: Any, control: Any, weight: Any, utilities: Any
+    number: int,
+    rules: GroupRules,
+    X: Any,
+    y: Any,
+    sensitive: Any,
+    control: Any,
+    weight: Any,
+    utilities: Any,
 ) -> ReadRows:
     """Check one partition, and sort its rows into combinations of its own."""
     try:
@@ -138,11 +174,10 @@ def read_partition(
         _check_index(X, y=y, sensitive_features=sensitive, control_features=control)
         _check_index(X, sample_weight=weight, utilities=utilities)
         y = read_target(y, n) if n else to_array(y, "y")
-        with warnings.catch_warnings():  # a category that is not here may be in other partitions
-            warnings.simplefilter("ignore", EmptyCellWarning)
-            groups = read_columns(sensitive, n, "sensitive_features", "group")
-            strata = {}
-            if control is not None:
+        groups, strata = groups_in(sensitive, n, rules), {}
+        if control is not None:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", EmptyCellWarning)
                 strata = read_columns(control, n, "control_features", "stratum")
         weight = None if weight is None else _read_weight(weight, n)
         given = {} if utilities is None else read_utilities(utilities, n)
@@ -230,11 +265,17 @@ def selected_by(shard: Shard, classifiers: Sequence[Any], X: Any = None) -> Arra
     return np.array([shard.count(h) for h in decisions(classifiers, rows)])
 
 
-def disagreement_of(shard: Shard, classifiers: Sequence[Any], X: Any = None) -> Array:
-    """Return the weight of the rows on which each two classifiers decide differently, (P, P)."""
+def compared_by(shard: Shard, classifiers: Sequence[Any], X: Any = None) -> Array:
+    """Return `selected_by` and, beside it, the weight on which each two differ: (P, C + P)."""
     if not len(shard):
-        return np.zeros((len(classifiers), len(classifiers)))
-    return disagreement(classifiers, shard.X if X is None else X, shard.row_weights())
+        nowhere = np.zeros((len(classifiers), len(classifiers)))
+        return np.hstack([selected_by(shard, classifiers), nowhere])
+
+    def sums(decided: Iterable[NDArray[np.bool_]]) -> Array:
+        return np.array([shard.count(h) for h in decided])
+
+    rows = shard.X if X is None else X
+    return np.hstack(agreement(classifiers, rows, shard.row_weights(), sums))
 
 
 def divided_of(shard: Shard, both: tuple[list[Any], list[NDArray]], X: Any = None) -> Array:

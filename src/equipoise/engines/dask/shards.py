@@ -10,16 +10,21 @@ from numpy.typing import NDArray
 
 from equipoise.cells.layered import LayeredTable, LayerSums
 from equipoise.cells.table import CellTable
+from equipoise.cells.values import GroupRules
 from equipoise.engines.dask.collections import example_of, split
 from equipoise.engines.dask.retry import gather, retry
 from equipoise.engines.dask.shard import (
     Combinations,
     combinations_of,
     encode,
+    groups_in,
     layer_sums_of,
+    numbers_in,
     read_partition,
 )
+from equipoise.rows.bins import quantile_edges, read_bins
 from equipoise.rows.fingerprint import hash_people
+from equipoise.rows.groups import check_missing_choice
 from equipoise.rows.people import People
 from equipoise.rows.validation import LEAST_SHARE, read_labels
 
@@ -41,18 +46,22 @@ class Shards:
         groups = people.sensitive_features, people.control_features
         parts = split(people.X, people.y, *groups, people.sample_weight, people.utilities)
         by_head = not constraint_weights and people.sample_weight is not None
-        self._read(parts, dtype, by_head)
+        rules = _rules_of(self.client, people, parts)
+        self._read(parts, rules, dtype, by_head)
         if by_head or people.utilities is not None:
             sums = LayerSums.of_parts(self.map(layer_sums_of), self.cells.total_weight)
             self.cells = self.cells.as_kind(LayeredTable, **sums._asdict())
 
-    def _read(self, partitions: list[tuple[Any, ...]], dtype: Any, by_head: bool) -> None:
+    def _read(
+        self, partitions: list[tuple[Any, ...]], rules: GroupRules, dtype: Any, by_head: bool
+    ) -> None:
         from dask import delayed
 
         client, called = self.client, delayed(read_partition, pure=False)
-        rows = client.persist([called(i, *part) for i, part in enumerate(partitions)])
+        rows = client.persist([called(i, rules, *part) for i, part in enumerate(partitions)])
         tables = _computed(client, "reading the data", combinations_of, [(part,) for part in rows])
-        self.cells, self.classes, codes = _merge(tables)
+        cells, self.classes, codes = _merge(tables)
+        self.cells = cells.as_kind(CellTable, rules=rules)
         self.sizes = [int(table.count.sum()) for table in tables]
         mean = self.cells.total_weight / len(self) if by_head else None
         starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(int)
@@ -122,6 +131,24 @@ class Shards:
         return dict(sorted(places.items(), key=lambda place: place[1][0]))
 
 
+def _rules_of(client: Any, people: People, parts: list[tuple[Any, ...]]) -> GroupRules:
+    """Return how groups are made, with edges for bins of equal size counted by the workers."""
+    check_missing_choice(people.missing)
+    example = example_of(people.sensitive_features)
+    columns = groups_in(example, 0, GroupRules(people.missing))
+    bins = read_bins(people.bins, list(columns))
+    names = [name for name, spec in bins.items() if isinstance(spec, int)]
+    if names:
+        each = [(part[2], names, people.missing) for part in parts]
+        counted = _computed(client, "counting values", numbers_in, each)
+        for name in names:
+            values = np.concatenate([part[name][0] for part in counted])
+            count = np.concatenate([part[name][1] for part in counted])
+            distinct, at = np.unique(values, return_inverse=True)
+            bins[name] = quantile_edges(distinct, np.bincount(at, count), int(bins[name]))
+    return GroupRules(people.missing, bins)
+
+
 def _merge(tables: Sequence[Combinations]) -> tuple[CellTable, NDArray, list[NDArray]]:
     """Number the cells of all partitions; return them, the classes and the codes of each part."""
     y = np.concatenate([np.asarray(table.y, dtype=object) for table in tables])
@@ -139,6 +166,11 @@ def _merge(tables: Sequence[Combinations]) -> tuple[CellTable, NDArray, list[NDA
         {name: _joined(name, [t.control for t in tables]) for name in names[0][1]},
         *(np.concatenate([getattr(table, of) for table in tables]) for of in sums),
     )
+    for name in cells.sensitive:
+        if not cells.groups(name):
+            raise ValueError(
+                f"sensitive_features {name!r} is missing for everybody: there are no groups."
+            )
     if not cells.total_weight > 0 or not 0 < cells.mass[cells.label == 1].sum() < 1:
         raise ValueError("sample_weight is zero for one of the two classes; give both some weight.")
     if (lost := (cells.mass > 0) & (cells.mass < LEAST_SHARE)).any():

@@ -19,6 +19,7 @@ from equipoise.oracles.trainers.base import (
     WarmStartTrainer,
     constant_classifier,
     is_constant,
+    weight_parameter,
 )
 from equipoise.oracles.trainers.lightgbm_bins import LightGBMTrainer
 from equipoise.oracles.trainers.pipeline_head import PipelineTrainer
@@ -32,6 +33,7 @@ __all__ = [
     "choose_trainer",
     "constant_classifier",
     "is_constant",
+    "weight_parameter",
 ]
 
 #: The first that suits the learner trains it; the last one suits all.
@@ -46,29 +48,27 @@ _IN_MEMORY: tuple[type[Trainer], ...] = (
 _ON_DISK: tuple[type[Trainer], ...] = (XGBoostDiskTrainer,)
 
 
-def choose_trainer(estimator: Any, X: Any, weight_parameter: str) -> Trainer:
+def choose_trainer(estimator: Any, X: Any) -> Trainer:
     """Return the cheapest trainer that is known to suit this learner and these rows.
 
     Parameters
     ----------
     estimator : classifier
     X : table of n rows
-    weight_parameter : str
-        The name under which ``estimator.fit`` takes weights.
 
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
     >>> from sklearn.naive_bayes import GaussianNB
     >>> X = [[0.0], [1.0]]
-    >>> type(choose_trainer(GaussianNB(), X, "sample_weight")).__name__
+    >>> type(choose_trainer(GaussianNB(), X)).__name__
     'PlainTrainer'
-    >>> type(choose_trainer(LogisticRegression(warm_start=True), X, "sample_weight")).__name__
+    >>> type(choose_trainer(LogisticRegression(warm_start=True), X)).__name__
     'WarmStartTrainer'
     """
     for kind in _ON_DISK if isinstance(X, ParquetRows) else _IN_MEMORY:
         if kind.learner in ("", type(estimator).__name__) and kind.suits(estimator, X):
-            return kind(estimator, X, weight_parameter)
+            return kind(estimator, X)
     raise TypeError(
         f"estimator is {type(estimator).__name__} but X is rows on disk (ParquetRows). "
         "Only an XGBClassifier is trained from these, one with the default objective, "

@@ -1,9 +1,10 @@
-"""What a trainer is, what it returns, and what trainers share."""
+"""What a trainer is, what it returns, and how learners take weights."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from inspect import Parameter, signature
 from threading import Lock
 from typing import Any, ClassVar
 
@@ -11,12 +12,70 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from sklearn.dummy import DummyClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection._search import BaseSearchCV
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
 
 from equipoise.cells.table import Array
-from equipoise.oracles.thresholds import Guard
+from equipoise.oracles.decisions import Guard
+
+
+def weight_parameter(estimator: Any) -> str:
+    """Return the name under which ``estimator.fit`` takes weights; an error if it takes none.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> weight_parameter(make_pipeline(StandardScaler(), LogisticRegression()))
+    'logisticregression__sample_weight'
+    """
+    # Stacks show their predict only once fitted; their class has it from the start.
+    predicts = hasattr(estimator, "predict") or hasattr(type(estimator), "predict")
+    if isinstance(estimator, type) or not (predicts and hasattr(estimator, "fit")):
+        raise TypeError(
+            f"estimator is {estimator!r}; expected a classifier object with fit and predict."
+        )
+    if _is_regressor(estimator):
+        raise TypeError(
+            f"estimator is {type(estimator).__name__}, a regressor, whose predictions are not the "
+            "two labels; expected a classifier."
+        )
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        return f"{name}__{weight_parameter(last)}"
+    if has_fit_parameter(estimator, "sample_weight"):
+        return "sample_weight"
+    takes_any = any(
+        p.kind is Parameter.VAR_KEYWORD for p in signature(estimator.fit).parameters.values()
+    )
+    if takes_any and hasattr(estimator, "estimator") and _passes_on(estimator):
+        return weight_parameter(estimator.estimator)
+    if takes_any and hasattr(estimator, "estimators"):  # votes and stacks give it to all alike
+        names = {weight_parameter(e) for _, e in estimator.estimators if e != "drop"}
+        if names == {"sample_weight"}:
+            return "sample_weight"
+    raise TypeError(
+        f"{type(estimator).__name__}.fit takes no sample_weight, which the reduction needs. "
+        f"Wrap it: ResampledClassifier({type(estimator).__name__}(...)) trains it on examples "
+        "drawn in proportion to their weights."
+    )
+
+
+def _passes_on(estimator: Any) -> bool:
+    """Whether a wrapper hands fit parameters to what it wraps, without metadata routing."""
+    foreign = not type(estimator).__module__.startswith("sklearn.")
+    return foreign or isinstance(estimator, (BaseSearchCV, FrozenEstimator))
+
+
+def _is_regressor(estimator: Any) -> bool:
+    try:
+        return is_regressor(estimator)
+    except AttributeError:  # a learner of the user's own need not know scikit-learn's tags
+        return False
 
 
 @dataclass(frozen=True)
@@ -49,8 +108,6 @@ class Trainer(ABC):
     ----------
     estimator : classifier
     X : table of n rows
-    weight_parameter : str
-        The name under which ``estimator.fit`` takes weights.
     """
 
     #: The class of the learners that it is for; empty: of any.
@@ -58,8 +115,9 @@ class Trainer(ABC):
     #: Whether later fits use what earlier ones made.
     caches: ClassVar[bool] = False
 
-    def __init__(self, estimator: Any, X: Any, weight_parameter: str) -> None:
-        self.estimator, self.X, self.weight_parameter = estimator, X, weight_parameter
+    def __init__(self, estimator: Any, X: Any) -> None:
+        self.estimator, self.X = estimator, X
+        self.weight_parameter = weight_parameter(estimator)
         self._guard = Guard()
 
     @classmethod
@@ -84,8 +142,8 @@ class CachingTrainer(Trainer):
 
     caches = True
 
-    def __init__(self, estimator: Any, X: Any, weight_parameter: str) -> None:
-        super().__init__(estimator, X, weight_parameter)
+    def __init__(self, estimator: Any, X: Any) -> None:
+        super().__init__(estimator, X)
         self._cache: Any = None
         self._lock = Lock()
 
@@ -198,8 +256,8 @@ class WarmStartTrainer(Trainer):
 
     learner = "LogisticRegression"
 
-    def __init__(self, estimator: Any, X: Any, weight_parameter: str) -> None:
-        super().__init__(estimator, X, weight_parameter)
+    def __init__(self, estimator: Any, X: Any) -> None:
+        super().__init__(estimator, X)
         self._start: tuple[NDArray, NDArray] | None = None
 
     @classmethod

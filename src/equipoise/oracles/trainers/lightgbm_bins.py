@@ -64,9 +64,7 @@ class LightGBMTrainer(CachingTrainer):
             form, bins, bundled = self._prepared(label)
             if not any(map(bins.feature_num_bin, range(self.X.shape[1]))):
                 # No feature can be split: there is nothing to save.
-                return PlainTrainer(self.estimator, self.X, self.weight_parameter).fit(
-                    label, weight
-                )
+                return PlainTrainer(self.estimator, self.X).fit(label, weight)
             # set_weight takes weights of one for none at all, and would leave the last ones.
             bins.set_field("weight", None)
             bins.set_label(label).set_weight(weight)

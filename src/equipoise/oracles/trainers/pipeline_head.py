@@ -37,8 +37,8 @@ class PipelineTrainer(CachingTrainer):
 
     learner = "Pipeline"
 
-    def __init__(self, estimator: Any, X: Any, weight_parameter: str) -> None:
-        super().__init__(estimator, X, weight_parameter)
+    def __init__(self, estimator: Any, X: Any) -> None:
+        super().__init__(estimator, X)
         self._start: Any = None
 
     @classmethod
@@ -74,8 +74,6 @@ class PipelineTrainer(CachingTrainer):
         """Return the fitted head, the trainer of the last step and, if different, transform(X)."""
         from equipoise.oracles.trainers import choose_trainer  # which chooses this one, too
 
-        name, last = self.estimator.steps[-1]
-
         def transform(X: Any, label: NDArray) -> tuple[Pipeline, Any]:
             steps = [(step, clone(part, safe=False)) for step, part in self.estimator.steps[:-1]]
             head = Pipeline(steps, verbose=self.estimator.verbose)
@@ -85,7 +83,7 @@ class PipelineTrainer(CachingTrainer):
         # A pipeline trains on what fit_transform gives and predicts from what transform gives.
         # The two are not always the same: NMF and PCA are examples.
         seen = self._guard(head.transform, self.X)
-        trainer = choose_trainer(last, learned, self.weight_parameter.removeprefix(f"{name}__"))
+        trainer = choose_trainer(self.estimator.steps[-1][1], learned)
         return head, trainer, None if _same(learned, seen) else seen
 
 
