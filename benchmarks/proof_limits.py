@@ -21,8 +21,8 @@ from equipoise.cells.table import CellTable
 from equipoise.constraints import Constraint
 from equipoise.guarantees.tested_rows import TestedRows
 
-RUNS, RATE = 1000, 0.35
-SHARES = np.arange(0.0, 0.81, 0.05)
+RUNS, RATE = 300, 0.35
+SHARES = np.arange(0.0, 0.81, 0.1)
 
 
 def power(
