@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+
+class Halves(NamedTuple):
+    """People to learn from, and others to measure on, in the order of `train_test_split`."""
+
+    X: NDArray
+    X_test: NDArray
+    y: NDArray
+    y_test: NDArray
+    A: NDArray
+    A_test: NDArray
 
 
 def expected_predictions(weighted_members: list[tuple[float, Any]], X: NDArray) -> NDArray:

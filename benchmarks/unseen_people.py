@@ -16,12 +16,11 @@ import argparse
 import time
 import warnings
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import _raw
 import numpy as np
 from _machine import machine, markdown_table
-from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.model_selection import train_test_split
 
@@ -41,30 +40,21 @@ KINDS: dict[str, dict[str, Any]] = {
 }
 
 
-class Split(NamedTuple):
-    X: NDArray
-    X_test: NDArray
-    y: NDArray
-    y_test: NDArray
-    A: NDArray
-    A_test: NDArray
-
-
-def made_up(seed: int) -> Split:
+def made_up(seed: int) -> _raw.Halves:
     rng = np.random.default_rng(seed)
     A = rng.integers(0, 2, 21500)
     X = rng.normal(size=(21500, 3)) + np.array([1.0, 0.0, 0.0]) * A[:, None]
     y = (X @ [1.0, 1.0, 0.0] + rng.logistic(size=21500) > 0.5).astype(int)
-    return Split(*train_test_split(X, y, A, train_size=1500, random_state=seed))
+    return _raw.Halves(*train_test_split(X, y, A, train_size=1500, random_state=seed))
 
 
-def adult_halves(seed: int) -> Split:
+def adult_halves(seed: int) -> _raw.Halves:
     adult = load_adult()
     columns = adult.data, adult.target, adult.sensitive["sex"]
-    return Split(*train_test_split(*columns, train_size=0.5, random_state=seed))
+    return _raw.Halves(*train_test_split(*columns, train_size=0.5, random_state=seed))
 
 
-def measure(split: Split, learner: Any, eps: float, kind: str) -> list[float]:
+def measure(split: _raw.Halves, learner: Any, eps: float, kind: str) -> list[float]:
     """Return the gaps on either part, the error that is claimed and that of the test, seconds."""
     start = time.perf_counter()
     clf = (

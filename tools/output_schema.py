@@ -20,6 +20,7 @@ from equipoise.report.contents import (
     Range,
     ReportContents,
     RowContents,
+    SwitchedContents,
 )
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "output.schema.json"
@@ -75,6 +76,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
         "learned_from": dict[str, int | bool] | None,
         "measured": MEASURED,
         "groups": list[GroupContents],
+        "switched": list[SwitchedContents],
         "remarks": list[str],
     },
     "monitor": {

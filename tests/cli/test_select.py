@@ -21,7 +21,7 @@ def read(path):
 
 
 def test_exactly_k(run, model, data, people):
-    ran = run("select", "new.csv", model, "-k", 40, "--id", "person", "-o", "s.csv", "--json")
+    ran = run("select", model, "new.csv", "-k", 40, "--id", "person", "-o", "s.csv", "--json")
     assert ran.code == 0
     found = read(data.parent / "s.csv")
     assert list(found) == ["person", "decision", "probability"]
@@ -53,26 +53,26 @@ def test_exactly_k(run, model, data, people):
 
 
 def test_the_same_people_again(run, model, data, people):
-    first = run("select", "new.csv", model, "-k", 30, "-o", "a.csv", "--seed", 5, "--json")
+    first = run("select", model, "new.csv", "-k", 30, "-o", "a.csv", "--seed", 5, "--json")
     run("select", model, "new.csv", "-k", 30, "-o", "b.csv", "--u", first.json["u"])
     assert read(data.parent / "a.csv") == read(data.parent / "b.csv")
-    own = run("select", "new.csv", model, "-k", 30, "-o", "c.csv", "--json")
-    again = run("select", "new.csv", model, "-k", 30, "-o", "d.csv", "--json")
+    own = run("select", model, "new.csv", "-k", 30, "-o", "c.csv", "--json")
+    again = run("select", model, "new.csv", "-k", 30, "-o", "d.csv", "--json")
     assert own.json["u"] == again.json["u"] != first.json["u"]
 
 
 def test_what_is_printed(run, model, data, people):
-    ran = run("select", "new.csv", model, "-k", 50, "-o", "s.csv")
+    ran = run("select", model, "new.csv", "-k", 50, "-o", "s.csv")
     assert "50 of 400 people are selected" in ran.out
     assert "to be expected" in ran.out
     assert "Written: s.csv (400 rows)" in ran.out
-    alone = run("select", "new.csv", model, "-k", 50, "-o", "t.csv", "--without-groups")
+    alone = run("select", model, "new.csv", "-k", 50, "-o", "t.csv", "--without-groups")
     assert "left to chance" in alone.out
 
 
 def test_frontiers_need_a_bound(run, frontier, data, people):
-    assert "--eps" in run("select", "new.csv", frontier, "-k", 9, "-o", "s.csv").err
-    assert run("select", "new.csv", frontier, "-k", 9, "-o", "s.csv", "--eps", 0.1).code == 0
+    assert "--eps" in run("select", frontier, "new.csv", "-k", 9, "-o", "s.csv").err
+    assert run("select", frontier, "new.csv", "-k", 9, "-o", "s.csv", "--eps", 0.1).code == 0
 
 
 def test_what_cannot_work_is_said(run, model, data, people):
@@ -84,11 +84,21 @@ def test_what_cannot_work_is_said(run, model, data, people):
         "no column 'sexe', by which groups": ["-k", 5, "--sensitive", "sexe"],
     }
     for message, given in cases.items():
-        ran = run("select", "new.csv", model, *given, "-o", "never.csv")
+        ran = run("select", model, "new.csv", *given, "-o", "never.csv")
         assert ran.code == 2
         assert message in " ".join(ran.err.split()), ran.err
         assert not (data.parent / "never.csv").exists()
     (data.parent / "empty.csv").write_text(",".join(people) + "\n")
-    ran = run("select", "empty.csv", model, "-k", 1, "-o", "never.csv")
+    ran = run("select", model, "empty.csv", "-k", 1, "-o", "never.csv")
     assert ran.code == 2
     assert "has no rows" in ran.err
+
+
+def test_by_rank(run, model, data, people):
+    options = ("--by", "rank", "--id", "person", "-o", "r.csv", "--json")
+    ran = run("select", "new.csv", model, "-k", 390, *options)
+    assert ran.code == 0
+    assert ran.json["u"] is None
+    found = read(data.parent / "r.csv")
+    assert found["decision"].count("yes") == ran.json["selected"] == 390
+    assert set(found["probability"]) == {0, 1}

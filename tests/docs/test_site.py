@@ -42,7 +42,7 @@ NEEDS = {
     "prove_a_bound.md": ("pandas", "pyarrow"),
 }
 #: The file that a page needs; too large to be downloaded for a test.
-DATA = {"prove_a_bound.md": "acs_income_2018.parquet"}
+DATA = dict.fromkeys(("prove_a_bound.md", "tutorial.md"), "acs_income_2018.parquet")
 OLDEST = {"xgboost": "3.0"}
 NUMBER = re.compile(r"[-+]?\d[\d,]*\.?\d*(?:e-?\d+)?")
 

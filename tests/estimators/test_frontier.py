@@ -28,7 +28,6 @@ from equipoise import (
     EqualOpportunity,
     FairClassifier,
     Frontier,
-    FrontierDisplay,
     GridSearch,
 )
 
@@ -316,19 +315,6 @@ def test_a_killed_fit_loses_only_the_fit_that_was_running(tmp_path):
     ended, answers = run(tmp_path / "killed", 0)
     assert ended.stdout == undisturbed.stdout
     assert answers == all_answers
-
-
-def test_display_draws_curves_and_points(traced):
-    pytest.importorskip("matplotlib", reason="plots need matplotlib")
-    display = FrontierDisplay.from_estimator(traced, points={"other": (0.1, 0.3)}).plot()
-    assert len(display.lines_) == 1
-    np.testing.assert_allclose(
-        display.lines_[0].get_xdata(), [point.disparity for point in traced.points_]
-    )
-    shown = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert shown == ["DemographicParity", "unconstrained", "other"]
-    both = FrontierDisplay.from_frontiers({"a": traced, "b": traced}).plot(envelope=False)
-    assert len(both.lines_) == 2
 
 
 def test_deep_trees_are_mixed_too(people):

@@ -13,7 +13,9 @@ from equipoise import BoundedGroupError, DemographicParity, FairClassifier, Mini
 from equipoise.constraints import TreatmentEquality
 from equipoise.estimators.proofs import _PROVEN
 from equipoise.exceptions import (
+    ConstantDecisionWarning,
     LotteryWarning,
+    NothingComparedWarning,
     NotProvenError,
     NotProvenWarning,
     RegardlessWarning,
@@ -212,3 +214,15 @@ def test_what_is_wrong_is_named(wrong, words):
         FairClassifier(LogisticRegression(), **given).fit(
             X, y, sensitive_features=A, sample_weight=weight
         )
+
+
+def test_a_proof_that_selects_nobody_or_asks_nothing_says_so():
+    rng = np.random.default_rng(0)
+    A, X = rng.choice(["F", "M"], 600), rng.normal(size=(600, 2))
+    rare = (np.arange(600) % 120 == 0).astype(int)
+    clf = FairClassifier(LogisticRegression(), DemographicParity(eps=0.3), confidence=0.95)
+    with pytest.warns(ConstantDecisionWarning, match="selects nobody"):
+        clf.fit(X, rare, sensitive_features=A)
+    loose = FairClassifier(LogisticRegression(), DemographicParity(eps=2), confidence=0.95)
+    with pytest.warns(NothingComparedWarning, match="they ask nothing"):
+        loose.fit(X, (X[:, 0] > 0).astype(int), sensitive_features=A)

@@ -68,7 +68,7 @@ def test_everybody_is_made_of_groups_in_the_shares_of_the_fit():
     overall = share * mean(h, A == "a") + (1 - share) * mean(h, A != "a")
     got = values(found, A, y, h)
     assert got["demographic parity: a above overall"] == pytest.approx(mean(h, A == "a") - overall)
-    # On the people of the fit it is the row itself.
+    # On the people learned from it is the row itself.
     A, y, h, _ = FIT
     assert values(found, A, y, h)["demographic parity: c below overall"] == pytest.approx(
         h.mean() - mean(h, A == "c")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from finite_problems import (
@@ -64,6 +67,33 @@ def test_progress_is_a_line_for_each_round(capsys) -> None:
         "[optimality] round 1",
         "[optimality] round 2",
     ]
+
+
+def test_how_near_the_gap_is_never_goes_back(monkeypatch) -> None:
+    told: list[float | None] = []
+
+    @contextmanager
+    def telling(verbose: bool):
+        yield lambda share, words, line: told.append(share)
+
+    monkeypatch.setattr("equipoise.game.rounds.telling", telling)
+    gaps = [np.inf, 0.4, 0.8, 0.1, 0.05]
+    rounds = [replace(found, gap=gap) for found, gap in zip(endless(), gaps, strict=False)]
+    run(rounds, Limits(9, verbose=True), nu=0.1)
+    assert told == pytest.approx([0.0, 0.25, 0.25, 1.0, 1.0])
+    told.clear()
+    run([rounds[1:4]], Limits(9, verbose=True), nu=0.1)
+    assert told == pytest.approx([(0.25 + 0.125 + 1) / 3])
+    told.clear()
+    run(rounds[:1], Limits(9, verbose=True))  # nothing says how far there is to go
+    assert told == [None]
+
+
+@pytest.mark.parametrize("verbose", ["tqdm", 0.5, [1]])
+def test_progress_that_cannot_be_shown_is_refused(verbose) -> None:
+    with pytest.raises(ValueError, match="expected False, True"):
+        Limits(9, verbose=verbose)
+    assert Limits(9, verbose=2).verbose == 2
 
 
 def test_a_pool_names_the_answer_to_the_most_similar_costs() -> None:

@@ -102,7 +102,9 @@ def test_a_click_shows_the_numbers_of_at(visit, made):
     page = visit()
     assert shown_panels(page) == ["2"]  # the middle
     before = check_panel(page, made, BOUNDS[2])
-    box = page.locator(f"{MARK.format(0)} .mark.fold").bounding_box()
+    mark = page.locator(f"{MARK.format(0)} .mark.fold")
+    mark.scroll_into_view_if_needed()
+    box = mark.bounding_box()
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     assert shown_panels(page) == ["0"]
     after = check_panel(page, made, BOUNDS[0])
@@ -269,3 +271,67 @@ def test_tables_are_saved_as_csv(visit, made):
             [100 * end for end in ends], abs=0.051
         )
         assert not row[0].startswith(("=", "+", "@"))
+
+
+def test_two_points_stand_beside_each_other(visit, made):
+    page = visit()
+    panel = page.locator("[data-panel]:visible")
+
+    def column(kind):
+        cells = panel.locator(f"details[open] table.rates td.{kind}").all_inner_texts()
+        marks = panel.locator(f".tracks g.{kind} .mark").evaluate_all(
+            "all => all.map(mark => mark.getAttribute('cx'))"
+        )
+        return cells, marks
+
+    without, within = column("free"), column("fair")
+    page.locator("#compare").select_option("0")
+    assert column("fair") == within
+    other, names = column("free"), panel.locator("th.free").all_text_contents()
+    assert other != without
+    assert set(names) == {"bound 0.005"}
+    assert "Compared with bound 0.005" in page.locator("#announced").text_content()
+    error, _, disparity = rates_by_hand(made.frontier.at(BOUNDS[0]), made.test)
+    beside = panel.locator(".tile .beside").all_inner_texts()
+    assert beside == [f"{error:.4f}", f"{disparity:.4f}"]
+    page.evaluate("location.hash = 'point-0'")
+    page.wait_for_function("document.getElementById('point-0').offsetParent")
+    assert column("fair") == other  # its own numbers, on the same axes
+    assert column("free") == other
+    page.locator("#compare").select_option("free")
+    assert column("free") == without
+
+
+def test_a_reference_group_is_chosen(visit, made):
+    page = visit()
+    groups = made.contents.nearest().groups["test"]
+    assert page.locator(".against").count() == 0
+    page.locator("#reference").select_option("sex: F")
+    rows = page.locator("[data-panel]:visible details[open] table.rates").first.locator("tbody tr")
+    rates = {group.group: group.rates["selection_rate"].estimate for group in groups}
+    for at, group in enumerate(groups):
+        told = rows.nth(at).locator("td.fair").first.locator(".against")
+        if group.group == "F":
+            assert told.count() == 0
+            continue
+        more, ratio = told.inner_text().replace("−", "-").split(" points, ×")
+        assert float(more) == pytest.approx(100 * (rates[group.group] - rates["F"]), abs=0.06)
+        assert float(ratio) == pytest.approx(rates[group.group] / rates["F"], abs=0.006)
+    page.locator("#compare").select_option("3")
+    page.locator("#reference").select_option("")
+    assert page.locator(".against").count() == 0
+
+
+def test_who_gains_and_who_loses_is_in_the_first_lines(visit, made):
+    page = visit()
+    model, test = made.frontier.at(BOUNDS[2]), made.test
+    selected, before = model.predict_pmf(test.X)[:, 1], model.unconstrained_.predict(test.X)
+    gained = selected[before == "no"].sum()
+    lost = (1 - selected[before == "yes"]).sum()
+    tiles = page.locator("[data-panel]:visible .tile")
+    told = {
+        tile.locator("dt").inner_text(): tile.locator("strong").inner_text() for tile in tiles.all()
+    }
+    assert told["People who gain"] == f"{gained:,.0f}"
+    assert told["People who lose"] == f"{lost:,.0f}"
+    assert f"{gained:,.0f} of 400 people gain" in page.locator("#short").inner_text()

@@ -1,5 +1,7 @@
 """What mixtures do to people, against raw arrays: weights, strata and two features at once."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -8,7 +10,7 @@ from unkind import make_people
 from equipoise import DemographicParity, EqualizedOdds, FairClassifier, Frontier
 from equipoise.exceptions import NothingComparedWarning
 from equipoise.metrics import group_table
-from equipoise.report.evaluate import frontier_points, model_point
+from equipoise.report.evaluate import frontier_points, model_points
 from equipoise.report.text import whose
 from equipoise.rows import People
 
@@ -68,7 +70,7 @@ def test_rates_of_groups_are_those_of_the_people(traced, data):
     points, free = frontier_points(frontier, people, level=0.95, file="f")
     for point in points:
         check_groups(point.groups[data], frontier.at(point.eps), people[data])
-    one = model_point(frontier.at(0.1), people, level=0.95, file="f")
+    one = model_points(frontier.at(0.1), people, level=0.95, file="f")[0]
     check_groups(one.groups[data], frontier.at(0.1), people[data])
     assert free.eps is None
     assert [weight for _, weight in free.members] == [1.0]
@@ -97,7 +99,7 @@ def test_people_are_read_once(traced, monkeypatch):
     read, calls = People.read, []
     monkeypatch.setattr(People, "read", lambda self, **how: calls.append(self) or read(self, **how))
     frontier_points(frontier, people, level=0.95, file="f")
-    assert calls == list(people.values())
+    assert [id(some.X) for some in calls] == [id(some.X) for some in people.values()]
 
 
 def fitted_and(n=600, m=400):
@@ -120,13 +122,13 @@ def test_people_learned_from_are_never_called_held_out():
     )
     said = {}
     for name, people in {"same": train, "half": half, "other": other}.items():
-        point = model_point(model, {"test": people}, level=0.95, file="m")
+        point = model_points(model, {"test": people}, level=0.95, file="m")[0]
         said[name] = whose(point.on("test"))
     assert said["same"] == "people learned from"
     assert said["half"].startswith("people (150 of them were learned from")
     assert said["other"] == "people held out"
     model.people_ = None  # taken out before the file was sent
-    point = model_point(model, {"test": other}, level=0.95, file="m")
+    point = model_points(model, {"test": other}, level=0.95, file="m")[0]
     assert "is not known" in whose(point.on("test"))
 
 
@@ -146,7 +148,7 @@ def test_small_groups_and_what_gives_them_away_are_suppressed(constraint):
     model = FairClassifier(LogisticRegression(), constraint)
     model.fit(people.X, people.y, sensitive_features={"sex": sex})
     known = {"training": People(people.X, people.y, {"sex": sex})}
-    point = model_point(model, known, level=0.95, file="m")
+    point = model_points(model, known, level=0.95, file="m")[0]
     counts = {group.group: group.count for group in point.groups["training"]}
     smaller = min(("F", "M"), key=lambda name: (sex == name).sum())
     assert counts["X"] is None
@@ -158,7 +160,7 @@ def test_small_groups_and_what_gives_them_away_are_suppressed(constraint):
     told += [entry.worst, point.certificate["text"], *point.certificate["conflict"]]
     assert not any(f": {name} " in text for text in told for name in ("X", smaller))
     assert entry.hidden > 0
-    everything = model_point(model, known, level=0.95, file="m", suppress_below=0)
+    everything = model_points(model, known, level=0.95, file="m", suppress_below=0)[0]
     assert {group.count for group in everything.groups["training"]} >= {1}
     assert everything.on("training").hidden == 0
 
@@ -171,11 +173,102 @@ def test_remarks_tell_what_is_easily_overlooked():
         model = FairClassifier(LogisticRegression(), DemographicParity(eps=0.05)).fit(
             people.X, people.y, sensitive_features=one
         )
-    point = model_point(model, {}, level=0.95, file="m")
+    point = model_points(model, {}, level=0.95, file="m")[0]
     assert any("no groups differ" in text for text in point.remarks)
 
     model, _, other = fitted_and()
     women = np.flatnonzero(other.sensitive_features["sex"] == "F")
     some = People(other.X[women], other.y[women], {"sex": np.full(len(women), "F")})
-    point = model_point(model, {"test": some}, level=0.95, file="m")
+    point = model_points(model, {"test": some}, level=0.95, file="m")[0]
     assert any("nobody of the people measured belongs to" in text for text in point.remarks)
+
+
+def switched_by_hand(model, people):
+    """Return people, gained and lost by group and label, one person after the other."""
+    selected, before = model.predict_pmf(people.X)[:, 1], model.unconstrained_.predict(people.X)
+    counted = {}
+    for at, (sex, label) in enumerate(zip(people.sensitive_features["sex"], people.y, strict=True)):
+        for group in ("overall", sex):
+            sums = counted.setdefault((group, label), np.zeros(3))
+            gained = selected[at] if before[at] == "no" else 0.0
+            lost = 1 - selected[at] if before[at] == "yes" else 0.0
+            sums += [1, gained, lost]
+    return counted
+
+
+def test_switched_decisions_are_counted_on_all_people():
+    model, train, other = fitted_and()
+    known = {"training": train, "test": other}
+    point, free = model_points(model, known, level=0.95, file="m")
+    for data, people in known.items():
+        expected = switched_by_hand(model, people)
+        assert len(point.switched[data]) == len(expected)
+        for row in point.switched[data]:
+            found = row.people, row.gained, row.lost
+            np.testing.assert_allclose(
+                found, expected[row.group, ("no", "yes")[row.label]], atol=1e-6
+            )
+    assert free.switched == {}
+    before = model.unconstrained_.predict(other.X) == "yes"
+    wrong = (before != (other.y == "yes")).mean()
+    assert free.on("test").error.estimate == pytest.approx(wrong)
+    alone, nobody = model_points(model, {}, level=0.95, file="m")
+    for row, again in zip(alone.switched["training"], point.switched["training"], strict=True):
+        assert row.gained == pytest.approx(again.gained)  # known from the fit
+    assert nobody is None
+
+
+def test_switched_decisions_without_labels_are_counted_by_group():
+    model, _, other = fitted_and()
+    point, _ = model_points(model, {"test": replace(other, y=None)}, level=0.95, file="m")
+    expected = switched_by_hand(model, other)
+    for row in point.switched["test"]:
+        assert row.label is None
+        total = expected[row.group, "no"] + expected[row.group, "yes"]
+        np.testing.assert_allclose((row.people, row.gained, row.lost), total, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::equipoise.exceptions.EmptyCellWarning")
+def test_switched_decisions_of_small_groups_are_suppressed():
+    people, sex = with_small_group()
+    model = FairClassifier(LogisticRegression(), DemographicParity(eps=0.05))
+    model.fit(people.X, people.y, sensitive_features={"sex": sex})
+    known = {"training": People(people.X, people.y, {"sex": sex})}
+    shown = model_points(model, known, level=0.95, file="m")[0].switched["training"]
+    hidden = {row.group for row in shown if (row.people, row.gained, row.lost) == (None,) * 3}
+    assert "X" in hidden
+    assert len(hidden) >= 2  # X is everybody less the others
+    assert not hidden & {row.group for row in shown if row.people is not None}
+    everything = model_points(model, known, level=0.95, file="m", suppress_below=0)[0]
+    assert all(row.people is not None for row in everything.switched["training"])
+
+
+def test_few_people_of_a_label_are_suppressed_too():
+    """A group of many, three of whom have the label: what happens to them is not told."""
+    people = make_people(600, 0)
+    sex = people.group["sex"].astype(object)
+    sex[np.flatnonzero((sex == "F") & (people.y == "yes"))[3:]] = "other"
+    model = FairClassifier(LogisticRegression(), DemographicParity(eps=0.05))
+    model.fit(people.X, people.y, sensitive_features={"sex": sex})
+    shown = model_points(model, {}, level=0.95, file="m")[0].switched["training"]
+    together = {row.group for row in shown if row.label is None}
+    assert "F" in together
+    assert len(together) >= 2  # F is everybody less the others
+    assert not together & {row.group for row in shown if row.label is not None}
+    known = People(people.X, people.y, {"sex": sex})
+    expected = switched_by_hand(model, known)
+    for row in shown:
+        labels = ("no", "yes") if row.label is None else (("no", "yes")[row.label],)
+        total = sum(expected.get((row.group, label), 0.0) for label in labels)
+        np.testing.assert_allclose((row.people, row.gained, row.lost), total, atol=1e-6)
+
+
+def test_a_month_with_one_label_has_switched_decisions_too():
+    model, _, other = fitted_and()
+    yes = np.flatnonzero(other.y == "yes")
+    some = People(other.X[yes], other.y[yes], {"sex": other.sensitive_features["sex"][yes]})
+    shown = model_points(model, {"test": some}, level=0.95, file="m")[0].switched["test"]
+    expected = switched_by_hand(model, some)
+    for row in shown:
+        total = expected[row.group, "yes"] if row.label == 1 else np.zeros(3)
+        np.testing.assert_allclose((row.people, row.gained, row.lost), total, atol=1e-6)

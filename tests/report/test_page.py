@@ -115,7 +115,7 @@ def test_the_unconstrained_classifier_stands_beside(made, page):
 def test_violations_are_told_on_all_three_data(made, page):
     (panel,) = page.all("details", **{"data-panel": "2"})
     tables = page.inside(panel, "table")
-    (measured,) = [t for t in tables if "Violation on each of the data" in t["text"]]
+    (measured,) = [t for t in tables if "Error and excess on each of the data" in t["text"]]
     rows = page.inside(measured, "tr")[1:]
     assert [page.inside(r, "th")[0]["text"] for r in rows] == ["out of fold", "training", "test"]
     assert all("[" in page.inside(row, "td")[2]["text"] for row in rows)
@@ -183,7 +183,7 @@ def test_a_model_and_an_audit_have_pages_too(made):
     contents = report_of(model, train.X, train.y, sensitive_features=train.group, title="One")
     page = Page(render(contents).decode())
     error = rates_by_hand(model, train)[0]
-    (measured,) = [t for t in page.all("table") if "Violation on each" in t["text"]]
+    measured, _ = [t for t in page.all("table") if "Error and excess on each" in t["text"]]
     (row,) = [r for r in page.inside(measured, "tr") if r["text"].startswith("training")]
     assert page.inside(row, "td")[1]["text"].split()[0] == f"{error:.4f}"
     assert not page.all("svg", role="group")
@@ -248,3 +248,13 @@ def test_groups_are_named_in_the_first_lines(made):
     assert f"Selected most often: {most} (" in line
     assert f"least often: {least} (" in line
     assert point.on("test").worst in line
+
+
+def test_in_a_notebook_the_page_is_in_a_frame_of_its_own(made):
+    contents = replace(made.contents, title='"><script>alert(1)</script>')
+    (frame,) = Page(contents._repr_html_()).elements
+    assert frame["tag"] == "iframe"
+    assert frame["attrs"]["title"] == contents.title
+    assert "allow-same-origin" not in frame["attrs"]["sandbox"]
+    assert frame["attrs"]["srcdoc"].encode() == render(contents)
+    assert repr(contents) == f"<ReportContents: {contents.title}>"

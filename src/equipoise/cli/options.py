@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from equipoise.cli.tables.dialect import Dialect
     from equipoise.cli.tables.request import Request
 
-#: As in `equipoise.report.contents`, which takes time to import.
+#: As in `equipoise.metrics.small_groups`, which takes time to import.
 SUPPRESS_BELOW = 10
 
 
@@ -69,6 +69,16 @@ class Format:
         from equipoise.cli.tables.dialect import Dialect
 
         return Dialect(self.separator, self.decimal, self.encoding)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Application(Format):
+    """How a model file is applied to a table, and how results are written."""
+
+    eps: FrontierEps = None
+    trust: Trust = None
+    force: Force = False
+    machine: Json = False
 
 
 @dataclass(frozen=True, kw_only=True)

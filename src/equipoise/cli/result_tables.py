@@ -8,6 +8,7 @@ from typing import Any
 from equipoise.cli.terminal import Terminal
 from equipoise.constraints.rates import GROUP_RATES
 from equipoise.game.lagrangian import is_met
+from equipoise.game.switched import number
 from equipoise.report.contents import (
     AuditContents,
     ColumnContents,
@@ -16,6 +17,7 @@ from equipoise.report.contents import (
     Range,
     ReportContents,
 )
+from equipoise.report.switched import SwitchedGroup, switched_groups, switched_sentence
 from equipoise.report.text import SUPPRESSED, whose
 
 #: The verdict that makes `certify` exit with 1.
@@ -31,8 +33,13 @@ _RATE_NAMES = {rate.column: rate.words for rate in GROUP_RATES}
 _MOST_COLUMNS = 60
 
 
-def show_columns(terminal: Terminal, columns: Sequence[ColumnContents], format_: str = "") -> None:
-    """Print how each column of a table was read."""
+def show_columns(
+    terminal: Terminal,
+    columns: Sequence[ColumnContents],
+    labels: tuple[str, str],
+    format_: str = "",
+) -> None:
+    """Print how each column of a table was read, and which label is the favourable one."""
     rows = [
         [col.name, col.role, col.kind, "" if col.values is None else col.values, col.missing or ""]
         for col in columns[:_MOST_COLUMNS]
@@ -41,6 +48,10 @@ def show_columns(terminal: Terminal, columns: Sequence[ColumnContents], format_:
     if len(columns) > _MOST_COLUMNS:
         rows.append([f"and {len(columns) - _MOST_COLUMNS} more", "", "", "", ""])
     terminal.table(title, ["column", "used as", "read as", "values", "missing"], rows, note=True)
+    other, favourable = labels
+    terminal.progress_line(
+        f"Favourable label: {favourable!r}. If it is {other!r}, say so with --positive."
+    )
 
 
 def show_frontier(terminal: Terminal, contents: ReportContents) -> None:
@@ -100,9 +111,9 @@ def _note_exceeded(terminal: Terminal, point: PointContents) -> None:
 
 
 def show_classifier(
-    terminal: Terminal, point: PointContents, level: float, objective: Any = None
+    terminal: Terminal, point: PointContents, level: float, favourable: str, objective: Any = None
 ) -> None:
-    """Print the certificate, what was measured on each of the data, and the groups."""
+    """Print the certificate, what was measured on each of the data, the groups, who switches."""
     terminal.say(point.certificate["text"])
     if objective is not None:
         terminal.say(f"error is what was minimised: {objective!r}")
@@ -121,6 +132,7 @@ def show_classifier(
     _say_remarks(terminal, point)
     _note_exceeded(terminal, point)
     show_groups(terminal, point)
+    show_switched(terminal, point, favourable)
 
 
 def _say_remarks(terminal: Terminal, point: PointContents) -> None:
@@ -137,6 +149,36 @@ def show_groups(terminal: Terminal, point: PointContents) -> None:
     if point.groups:
         data = list(point.groups)[-1]
         show_group_rows(terminal, f"Groups, {data} data", point.groups[data])
+
+
+def show_switched(terminal: Terminal, point: PointContents, favourable: str) -> None:
+    """Print who is decided on differently than by the unconstrained model, if that is known."""
+    if point.main_data not in point.switched:
+        return
+    groups = switched_groups(point.switched[point.main_data])
+    rows = [
+        [
+            row.group if not row.feature else f"{row.feature}: {row.group}",
+            *([SUPPRESSED, "", ""] if row.count is None else [f"{row.count:,}", *_counts(row)]),
+        ]
+        for row in groups
+    ]
+    labelled = any(row.gained_qualified is not None for row in groups)
+    of_label = f" (label {favourable})" if labelled else ""
+    header = ["group", "people", f"gain{of_label}", f"lose{of_label}"]
+    title = f"Switched decisions, {point.main_data} data"
+    terminal.table(title, header, rows)
+    if told := switched_sentence(groups, favourable):
+        terminal.say(f"{told[0].upper()}{told[1:]}")
+
+
+def _counts(group: SwitchedGroup) -> list[str]:
+    """Return who gains and who loses, in brackets those with the favourable label."""
+    pairs = (group.gained, group.gained_qualified), (group.lost, group.lost_qualified)
+    return [
+        number(every or 0.0) + (f" ({number(some)})" if some is not None else "")
+        for every, some in pairs
+    ]
 
 
 def show_group_rows(

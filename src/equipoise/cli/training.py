@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
@@ -22,11 +21,9 @@ from equipoise.cli.tables.files import TableWriter, naming
 from equipoise.cli.tables.people import Examples, Reader, describe, favourable
 from equipoise.cli.tables.request import Columns, Request
 from equipoise.cli.terminal import Terminal, Tick
-from equipoise.constraints import DemographicParity
 from equipoise.constraints.base import Constraint
 from equipoise.engines import engine_for
 from equipoise.estimators.base import NU_SCALE
-from equipoise.estimators.reductions import FairClassifier
 from equipoise.oracles.specs import OracleSpec
 from equipoise.report.contents import ColumnContents, DataContents
 
@@ -73,7 +70,7 @@ class Training:
         if options.dask is None:
             reader = Reader(terminal.note, self.table.dialect())
             data = read_training_data(*given, reader)
-            show_columns(terminal, data.read, reader.format)
+            show_columns(terminal, data.read, data.columns.labels, reader.format)
             yield data
             return
         from equipoise.cli.dask import cluster
@@ -111,22 +108,6 @@ class Training:
             apart = engine_for(data.test.X).hashed(data.test, model.classes_)
             model.people_ = model.people_.with_held_out(apart)
         return model
-
-    def fit_unconstrained(self, data: TrainingData, terminal: Terminal) -> FairClassifier | None:
-        """Return the same learner without the constraint; None after an interrupt."""
-        if terminal.interrupted:
-            return None
-        nothing = DemographicParity(eps=1.0)  # which no decisions exceed
-        with redirect_stdout(sys.stderr), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model = FairClassifier(
-                data.estimator(self.learner),
-                nothing,
-                objective=self.objective,
-                oracle=self.oracle,
-                checkpoint=self.options.checkpoint,
-            )
-            return model.fit(data.train.X, data.train.y, **data.train.metadata)
 
     def end(self, terminal: Terminal) -> None:
         """End a command that was interrupted with its exit code, once all is written."""

@@ -109,6 +109,14 @@ class Engine(Protocol):
         """Return for each mixture, numbers of classifiers, the share that its members divide on."""
         ...
 
+    def switches(self, classifiers: Sequence[Any], reference: Any) -> Array:
+        """Return how many rows of each cell switch from the reference to each classifier.
+
+        The shape is (P, 2, C): rows that only the classifier selects, and that only the reference
+        does. They are counted, whatever they weigh.
+        """
+        ...
+
     def tally(self, mixture: Any) -> Tally:
         """Return how often a randomized classifier selects, summed by cell."""
 

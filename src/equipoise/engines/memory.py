@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -11,11 +12,11 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from equipoise.cells.layered import AnyCells
+from equipoise.cells.layered import AnyCells, count_rows
 from equipoise.cells.table import Array
 from equipoise.game.rounds import Oracle
 from equipoise.metrics.audit import Tally
-from equipoise.oracles.agreement import Agreement, agreement, divided
+from equipoise.oracles.agreement import Agreement, agreement, divided, switches
 from equipoise.oracles.candidates import candidate_oracle
 from equipoise.oracles.cross_fit import CrossFittedOracle, make_folds
 from equipoise.oracles.decisions import decisions
@@ -25,6 +26,7 @@ from equipoise.rows.fingerprint import LocalHashes, hash_people
 from equipoise.rows.hashing import hash_uniform
 from equipoise.rows.people import People
 from equipoise.rows.tables import batches, describe_columns, take_rows
+from equipoise.rows.validation import check_two_labels
 
 
 @dataclass(eq=False)
@@ -71,7 +73,7 @@ class MemoryEngine:
     @staticmethod
     def hashed(people: People, classes: NDArray) -> LocalHashes:
         """Return the hashes of the rows with their labels."""
-        return LocalHashes(hash_people(people.X, people.y, classes[1]))
+        return LocalHashes(hash_people(people.X, people.y, *classes[1:]))
 
     @staticmethod
     def predict(mixture: Any, X: Any, *, key: Any = None, random_state: Any = None) -> NDArray:
@@ -80,7 +82,7 @@ class MemoryEngine:
 
     @staticmethod
     def predict_pmf(mixture: Any, X: Any) -> Array:
-        """Return the probabilities of its decisions, of shape (n, 2)."""
+        """Return the probabilities of its decisions, of shape (n, V)."""
         return mixture.predict_pmf(X)
 
     @staticmethod
@@ -91,8 +93,8 @@ class MemoryEngine:
     @staticmethod
     def decide(classifier: Any, X: Any, classes: NDArray) -> NDArray:
         """Return the decisions of one classifier, as labels."""
-        (selected,) = decisions([classifier], X)
-        return classes[selected.astype(np.intp)]
+        (decided,) = decisions([classifier], X, len(classes))
+        return classes[decided.astype(np.intp)]
 
     @staticmethod
     def answer(function: Callable[[Any], Array], X: Any, columns: int | None = None) -> Array:
@@ -101,6 +103,11 @@ class MemoryEngine:
 
     def refit(self, learner: Any, threshold: str = "learner", cv: Any = None) -> Oracle:
         """Return the oracle that trains the learner for every query, out of fold given ``cv``."""
+        if threshold == "tuned" and self.cells.n_decisions > 2:
+            raise ValueError(
+                f"threshold='tuned' moves the one cut of two labels, but y has "
+                f"{self.cells.n_decisions}; expected 'auto' or 'learner'."
+            )
         if cv is None:
             return RefitOracle(learner, self.X, self.cells, threshold)
         return CrossFittedOracle(learner, self.X, self.cells, threshold, cv)
@@ -115,19 +122,26 @@ class MemoryEngine:
 
     def shares(self, classifiers: Sequence[Any]) -> Array:
         """Return the selected share of each cell for every classifier, of shape (P, C)."""
-        return self.cells.sums(decisions(classifiers, self.X))
+        return self.cells.sums(decisions(classifiers, self.X, self.cells.n_decisions))
 
     def compare(self, classifiers: Sequence[Any]) -> Agreement:
         """Return the selected shares of classifiers, and on which share each two differ."""
-        return agreement(classifiers, self.X, self.cells.row_weights(), self.cells.sums)
+        weight, V = self.cells.row_weights(), self.cells.n_decisions
+        return agreement(classifiers, self.X, weight, self.cells.sums, V)
 
     def divided(self, classifiers: Sequence[Any], mixtures: Sequence[NDArray]) -> Array:
         """Return for each mixture, numbers of classifiers, the share that its members divide on."""
-        return divided(classifiers, self.X, self.cells.row_weights(), mixtures)
+        weight, V = self.cells.row_weights(), self.cells.n_decisions
+        return divided(classifiers, self.X, weight, mixtures, V)
+
+    def switches(self, classifiers: Sequence[Any], reference: Any) -> Array:
+        """Return how many rows of each cell switch from the reference to each classifier."""
+        return switches(classifiers, reference, self.X, partial(count_rows, self.cells))
 
     def tally(self, mixture: Any) -> Tally:
         """Return how often a randomized classifier selects, summed by cell."""
-        return Tally.of_people(self.cells, mixture.predict_pmf(self.X)[:, 1])
+        pmf = mixture.predict_pmf(self.X)
+        return Tally.of_people(self.cells, pmf[:, 1] if pmf.shape[1] == 2 else pmf)
 
     def columns(self) -> list[str]:
         """Return the kind of table, and the names and types of its columns."""
@@ -153,6 +167,7 @@ class DiskEngine(MemoryEngine):
 
     def refit(self, learner: Any, threshold: str = "learner", cv: Any = None) -> Oracle:
         """Return the oracle that trains the learner for every query."""
+        check_two_labels(self.classes, "rows on disk are trained on by XGBoost, which")
         if cv is not None:
             _refuse(f"cv={cv!r}")
         return super().refit(learner, threshold)

@@ -21,9 +21,11 @@ from equipoise.constraints.base import Constraint
 from equipoise.engines import engine_for
 from equipoise.estimators.base import read_nu
 from equipoise.estimators.frontier_point import games_of, read_bounds
+from equipoise.faces import Columns, Face
 from equipoise.game.column_generation import Queries, many_bounds, over_pool
 from equipoise.game.lagrangian import Lagrangian, Loss, Objective
 from equipoise.game.rounds import Limits, Oracle, Pool, Response, run
+from equipoise.oracles.decisions import select
 from equipoise.oracles.plugin import PluginOracle
 from equipoise.oracles.specs import Plugin
 from equipoise.rows.people import People
@@ -33,7 +35,7 @@ _MOST_ROUNDS = 1000
 
 
 @dataclass(frozen=True)
-class PriceOfBlindness:
+class PriceOfBlindness(Face):
     """Errors of blind and aware classifiers within the same bounds; printed, it is a table.
 
     Attributes
@@ -52,9 +54,14 @@ class PriceOfBlindness:
         """Error that looking at the group would save, bound by bound."""
         return self.blind - self.aware
 
+    def _columns(self) -> Columns:
+        names = ("bound", "blind", "aware", "price")
+        arrays = (self.bounds, self.blind, self.aware, self.price)
+        return dict(zip(names, arrays, strict=True))
+
     def __str__(self) -> str:
         lines = ["bound   blind   aware   price"]
-        rows = zip(self.bounds, self.blind, self.aware, self.price, strict=True)
+        rows = zip(*self._columns().values(), strict=True)
         lines += ["  ".join(f"{number + 0.0:.4f}" for number in row) for row in rows]
         return "\n".join(lines)
 
@@ -146,8 +153,7 @@ class _AwareOracle:
 
     def best_response(self, costs: Array) -> Response:
         """Select those who cost less than nothing."""
-        smallest = -1e-12 * np.abs(costs).max(initial=0.0)
-        return Response(None, self.cells.sum(self.probabilities @ costs < smallest))
+        return Response(None, self.cells.sum(select(self.probabilities, costs)))
 
     def start_from(self, classifier: Any) -> None:
         """Do nothing: nothing is trained."""

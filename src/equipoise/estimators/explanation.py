@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from equipoise.cells.table import Array
 from equipoise.engines import engine_for
+from equipoise.faces import Columns, Face
 from equipoise.oracles.decisions import decisions
 from equipoise.oracles.scores import score_with_cut
 from equipoise.rows.tables import Batched
@@ -20,7 +21,7 @@ _SHOWN = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Explanation:
+class Explanation(Face):
     """What was decided about some rows, and why; m is the number of members.
 
     Attributes
@@ -70,10 +71,7 @@ class Explanation:
             raise AttributeError("this fit did not keep an unconstrained model to compare with.")
         return self.decision != self.unconstrained
 
-    def to_pandas(self) -> Any:
-        """Return a data frame with a row for each person."""
-        import pandas as pd
-
+    def _columns(self) -> Columns:
         columns: dict[str, Any] = {
             "decision": self.decision,
             "probability": self.probability,
@@ -86,9 +84,9 @@ class Explanation:
         for j, weight in enumerate(self.weights):
             columns[f"member {j} decides"] = self.classes[self.selects[:, j].astype(np.intp)]
             columns[f"member {j} score"] = self.scores[:, j]
-            columns[f"member {j} cut"] = self.cuts[j]
-            columns[f"member {j} weight"] = weight
-        return pd.DataFrame(columns)
+            columns[f"member {j} cut"] = np.full(len(self), self.cuts[j])
+            columns[f"member {j} weight"] = np.full(len(self), weight)
+        return columns
 
     def sentences(self, row: int) -> list[str]:
         """Return what is known of the decision about one row, in words."""
@@ -130,7 +128,8 @@ class Explanation:
     def _repr_html_(self) -> str:
         shown = range(min(len(self), _SHOWN))
         rows = "".join(
-            f"<tr><th>{row}</th><td>{'<br>'.join(map(escape, self.sentences(row)))}</td></tr>"
+            f'<tr><th>{row}</th><td style="text-align:left">'
+            f"{'<br>'.join(map(escape, self.sentences(row)))}</td></tr>"
             for row in shown
         )
         rest = len(self) - len(shown)
@@ -149,7 +148,8 @@ def explain(mixture: Any, X: Any, unconstrained: Any = None, *, key: Any = None)
     if not engine_for(X).is_local or isinstance(X, Batched):
         raise TypeError(
             f"X is a {type(X).__name__}, whose rows are not in memory; expected a table of the "
-            "rows to explain."
+            "rows to explain. Explain the rows in question, or all of a Dask data frame by "
+            "partition: X.map_partitions(lambda rows: model.explain(rows).to_pandas())."
         )
     selects = np.column_stack(list(decisions(mixture.members, X)))
     n, m = selects.shape

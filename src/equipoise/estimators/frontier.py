@@ -32,11 +32,13 @@ from equipoise.estimators.proofs import prove
 from equipoise.estimators.reductions import FairClassifier
 from equipoise.estimators.results import remarks_of_points, unconstrained, verify, warn_of
 from equipoise.estimators.scores import unconstrained_of
+from equipoise.estimators.switched import switches_of
 from equipoise.exceptions import DeploymentError
+from equipoise.faces import Records
 from equipoise.game.certificate import Scope
 from equipoise.game.column_generation import Queries, many_bounds
 from equipoise.game.lagrangian import Loss, Objective
-from equipoise.game.rounds import Pool, run
+from equipoise.game.rounds import Pool, Reason, run
 from equipoise.metrics.audit import Tally
 from equipoise.metrics.violations import Meter, ViolationReport
 from equipoise.oracles.specs import OracleSpec
@@ -70,13 +72,13 @@ class Frontier(PoolReduction):
     callback : callable, optional
         Called every round with a list, a `Round` for each bound; return True to stop with what
         was found.
-    verbose : bool, default=False
-        Print a line for every round.
+    verbose : bool, "bar" or "lines", default=False
+        Show how far the fit has got: a bar in notebooks and terminals, lines elsewhere.
 
     Attributes
     ----------
     points_ : list of FrontierPoint
-        One for each bound, tightest first.
+        One for each bound, tightest first; ``points_.to_pandas()`` is a table of them.
     unconstrained_ : FrontierPoint
         The learner's answer without constraint.
     pool_ : Pool
@@ -87,7 +89,10 @@ class Frontier(PoolReduction):
         Shares of all classifiers on "training" data and, where moments were measured so, "out of
         fold": arrays of shape (P, C).
     disagreement_ : array of shape (P, P)
-        The share of the people of the fit on whom each two classifiers decide differently.
+        The share of the people measured on whom each two classifiers decide differently.
+    switches_ : array of shape (P, 2, C), or None of more than two labels
+        How many people of the fit each classifier selects and the unconstrained one does not, and
+        the reverse, cell by cell.
     lagrangian_ : Lagrangian
         Error and constraints over these cells.
     classes_, people_, nu_, n_iter_, n_calls_
@@ -145,13 +150,14 @@ class Frontier(PoolReduction):
             rounds = many_bounds(
                 games, problem.oracle, problem.pool, nu=problem.nu, batch=batch, queries=queries
             )
-            outcome = run(rounds, limits)
+            outcome = run(rounds, limits, problem.nu)
         check_features(self, problem.engine.example(X), reset=True)
         self.classes_, self.nu_, self.n_iter_ = problem.engine.classes, problem.nu, outcome.n_rounds
         self._salt = salt_of(problem.cells, self.classes_) if salt is None else salt
         self._free, exact = unconstrained(problem), problem.oracle.exact
         self._scope = Scope.WHOLE_CLASS if exact else Scope.ORACLE
         self._queries: Queries | None = queries
+        self._settled = None if outcome.reason is Reason.FINISHED else set()
         self.people_ = fingerprint_of(problem.engine, people)
         self._unconstrained = unconstrained_of(problem)
         self._take_over(problem, problem.pool.detached())
@@ -187,6 +193,8 @@ class Frontier(PoolReduction):
         if deterministic or X is not None:
             people = People(X, y, **metadata).by(self.cells_.rules)
             return self._one_rule(float(eps), deterministic, people)
+        if self.cells_.together is not None:
+            return self._classifier(self._traced(float(eps)))
         traced = next((point for point in self.points_ if point.eps == eps), None)
         return self._classifier(traced or self._points([float(eps)])[0])
 
@@ -197,6 +205,7 @@ class Frontier(PoolReduction):
         all bounds: ``points_`` are traced anew.
         """
         check_is_fitted(self)
+        self._check_all_known()
         people, (limits, _) = People(X, y, **metadata).by(self.cells_.rules), read_limits(self)
         problem = self._state(people, pool=self.pool_, n_jobs=self.n_jobs)
         rounds = many_bounds(
@@ -206,7 +215,10 @@ class Frontier(PoolReduction):
             nu=problem.nu,
             queries=self._queries,
         )
-        self.nu_, self.n_iter_ = problem.nu, self.n_iter_ + run(rounds, limits).n_rounds
+        outcome = run(rounds, limits, problem.nu)
+        if outcome.reason is Reason.FINISHED and self._settled is not None:
+            self._settled = {*self._settled, float(eps)}
+        self.nu_, self.n_iter_ = problem.nu, self.n_iter_ + outcome.n_rounds
         self.people_ = joined(self.people_, problem.engine, people)
         self._take_over(problem, problem.pool)
         self._trace(point.eps for point in self.points_)
@@ -224,6 +236,8 @@ class Frontier(PoolReduction):
             return self.at(violation)
         if error is None or violation is not None:
             raise ValueError("give either violation= (a disparity) or error=, and not both.")
+        if self.cells_.together is not None:
+            return self._select_traced(error)
         low, high = 0.0, max(self.unconstrained_.disparity, self.points_[-1].eps)
         (most,) = self._points([high])
         if most.error > error:
@@ -234,6 +248,15 @@ class Frontier(PoolReduction):
             (point,) = self._points([(low + high) / 2])
             low, high = (low, point.eps) if point.error <= error else (point.eps, high)
         return self.at(high)
+
+    def _select_traced(self, error: float) -> FairClassifier:
+        found = next((point for point in self.points_ if point.error <= error), None)
+        if found is None:
+            least = min(point.error for point in self.points_)
+            raise ValueError(
+                f"no classifier traced errs as little as {error}; the least is {least:.4f}."
+            )
+        return self.at(found.eps)
 
     def with_constraint(self, constraint: Constraint, bounds: ArrayLike | None = None) -> Frontier:
         """Return the frontier of another constraint over the same cells, without training.
@@ -260,10 +283,11 @@ class Frontier(PoolReduction):
             pool_=Pool.of(self.pool_.classifiers, shares),
             shares_={"recertified": shares},
             disagreement_=disagreement,
+            switches_=switches_of(engine, self.pool_.classifiers, self._free),
             people_=joined(self.people_, engine, people),
         )
 
-    def evaluate(self, X: Any, y: Any, **metadata: Any) -> list[FrontierPoint]:
+    def evaluate(self, X: Any, y: Any, **metadata: Any) -> Records[FrontierPoint]:
         """Return the points as they are, measured on other data: what happens to new people.
 
         The parameters are those of ``fit``. Certificates stay those of the training data.
@@ -271,9 +295,9 @@ class Frontier(PoolReduction):
         engine = self._open_new(People(X, y, **metadata))
         shares = engine.shares(self.pool_.classifiers)
         stated = self._game(self.constraint, engine.cells)
-        return [
+        return Records(
             measured_on(point, stated, shares) for point in (*self.points_, self.unconstrained_)
-        ]
+        )
 
     def report(
         self, X: Any = None, y: Any = None, *, level: float = 0.95, **metadata: Any
@@ -316,6 +340,7 @@ class Frontier(PoolReduction):
         self.lagrangian_, self.n_calls_ = problem.lagrangian, pool.n_calls
         seen, self.disagreement_ = problem.engine.compare(pool.classifiers)
         problem.asked_again.update(enumerate(seen))
+        self.switches_ = switches_of(problem.engine, pool.classifiers, self._free)
         self.shares_ = {"training": pool.s}
         if problem.oracle.out_of_fold:
             self.shares_ = {"training": seen, "out of fold": pool.s}
@@ -336,6 +361,6 @@ class Frontier(PoolReduction):
         for name, value in changes.items():
             setattr(other, name, value)
         other.lagrangian_ = other._game(other.constraint, other.cells_)
-        other._queries, other._scope = None, Scope.POOL
+        other._queries, other._scope, other._settled = None, Scope.POOL, None
         other._trace(read_bounds(other.bounds))
         return other

@@ -60,11 +60,10 @@ class FrontierPoint:
 
 def point_of(eps: float, found: Round, game: Lagrangian, certificate: Certificate) -> FrontierPoint:
     """Return the point of a Round, in the game whose bound is ``eps``."""
-    s = certificate.evidence.mean_shares()
     return FrontierPoint(
         eps=eps,
         error=found.error,
-        disparity=disparity(game, s, eps if np.isfinite(eps) else 0.0),
+        disparity=disparity(game, found.s, eps if np.isfinite(eps) else 0.0),
         lower=found.lower,
         gap=found.gap,
         price=float(found.multipliers.sum()) if np.isfinite(eps) else 0.0,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +24,7 @@ from equipoise.game.column_generation import column_generation
 from equipoise.game.grid import delta_grid, grid_rounds
 from equipoise.game.lagrangian import TOLERANCE
 from equipoise.game.rounds import Limits, Reason, Round, run
+from equipoise.game.switched import Switched
 from equipoise.rows.people import People
 from equipoise.rows.validation import check_features, read_integer, read_positive
 
@@ -33,12 +34,16 @@ _MOST_ROUNDS = 100
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A best response: the multipliers asked, the classifier, its error and its violation."""
+    """A best response: the multipliers asked, the classifier, its error and its violation.
+
+    ``switched`` are the decisions that differ from the unconstrained model's, None if not known.
+    """
 
     lam: Array = field(repr=False)
     classifier: Any = field(repr=False)
     error: float
     violation: float
+    switched: Switched | None = field(default=None, repr=False)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -73,8 +78,8 @@ class GridSearch(ScoredReduction):
     callback : callable, optional
         Called after every fit with the list of `Round` so far, one for each candidate; return True
         to select among these.
-    verbose : bool, default=False
-        Print a line for every fit.
+    verbose : bool, "bar" or "lines", default=False
+        Show how far the fit has got: a bar in notebooks and terminals, lines elsewhere.
 
     Attributes
     ----------
@@ -142,11 +147,26 @@ class GridSearch(ScoredReduction):
             best = self._select(candidates)
             verify(problem, range(len(problem.pool)))  # `use` may choose any of them
         check_features(self, problem.engine.example(X), reset=True)
-        self.candidates_ = candidates
         self.classes_, self.people_ = problem.engine.classes, fingerprint_of(problem.engine, people)
         self._rules = problem.cells.rules
         self.unconstrained_ = unconstrained_of(problem)
+        self.candidates_ = self._compared(candidates, problem)
         return self.use(best)
+
+    def _compared(self, candidates: list[Candidate], problem: Problem) -> list[Candidate]:
+        """Return the candidates with their decisions compared to the unconstrained model's."""
+        if self.unconstrained_ is None or len(self.classes_) > 2:
+            return candidates
+        classifiers = [candidate.classifier for candidate in candidates]
+        switches = problem.engine.switches(classifiers, self.unconstrained_.classifier)
+        cells = problem.cells.table()
+        return [
+            replace(candidate, switched=Switched(cells, *each, self.classes_))
+            for candidate, each in zip(candidates, switches, strict=True)
+        ]
+
+    def _switched_in_fit(self) -> Switched | None:
+        return self.candidates_[self.best_index_].switched
 
     def use(self, index: int) -> Self:
         """Make the candidate of this number the one that predicts."""

@@ -17,8 +17,9 @@ from equipoise.estimators.monitor_state import read_state, write_state
 from equipoise.estimators.randomized import RandomizedReduction
 from equipoise.estimators.strata import RowStrata
 from equipoise.exceptions import MonitorStateError, RepeatedBatchWarning
+from equipoise.faces import Columns, Face, Records, columns_of, paragraph, table
 from equipoise.guarantees.e_process import EProcess
-from equipoise.rows.validation import read_target, to_array
+from equipoise.rows.validation import check_two_labels, read_target, to_array
 
 #: The excess that is looked for by default: the bound itself, but within these limits.
 LEAST_DETECT, MOST_DETECT = 0.01, 0.05
@@ -53,8 +54,11 @@ class MonitoredDay(NamedTuple):
         """The weighted mean of the e-values of all rows after this day."""
         return _told(self.log_e_value)
 
+    def _shown(self) -> dict[str, Any]:
+        return {"people": self.people, "e_value": self.e_value, "most_evidence": self.row}
 
-class Monitor:
+
+class Monitor(Face):
     """Watches whether a model keeps its bounds; it may be looked at after every day.
 
     `certify` or a test repeated every day finds an excess sooner or later where there is none.
@@ -128,6 +132,7 @@ class Monitor:
                 "frontier.at(eps)."
             )
         check_is_fitted(model)
+        check_two_labels(model.classes_, "Monitor")
         self.model, self.delta, self.detect = model, _share(delta, "delta"), detect
         if detect is not None:
             self.detect = _share(detect, "detect")
@@ -142,7 +147,7 @@ class Monitor:
                 "the groups of the fit, such as one group alone."
             )
         self._process = self._new_process()
-        self.history_: list[MonitoredDay] = []
+        self.history_: Records[MonitoredDay] = Records()
         self.alarm_day_: int | None = None
         self.alarm_row = ""
 
@@ -170,9 +175,9 @@ class Monitor:
         return _told(float(self._process.log_value()))
 
     @property
-    def rows_(self) -> list[MonitoredRow]:
+    def rows_(self) -> Records[MonitoredRow]:
         """Every bound, with the evidence against it."""
-        found, process, strata = [], self._process, self._strata
+        found, process, strata = Records[MonitoredRow](), self._process, self._strata
         for k, log_value in enumerate(process.log_values()):
             used = process.a[k] != 0
             people, value = process.people[k, used], None
@@ -284,6 +289,12 @@ class Monitor:
     def __repr__(self) -> str:
         return f"<Monitor: {'alarm' if self.alarm_ else 'no alarm'}, {len(self.history_)} days>"
 
+    def _columns(self) -> Columns:
+        return columns_of(self.rows_)
+
+    def _repr_html_(self) -> str:
+        return paragraph(str(self)) + table(self._columns())
+
     def save(self, path: str | Path) -> None:
         """Write the state to a file, small and without rows; see `load`.
 
@@ -335,7 +346,7 @@ class Monitor:
             if row["information"]:
                 process.log_capital[k] = row["log_capital"]
             process.people[k], process.successes[k] = row["people"], row["successes"]
-        monitor.history_ = [MonitoredDay(*day) for day in state["days"]]
+        monitor.history_ = Records(MonitoredDay(*day) for day in state["days"])
         monitor.alarm_day_, monitor.alarm_row = state["alarm"]
         return monitor
 

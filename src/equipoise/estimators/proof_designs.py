@@ -15,6 +15,7 @@ from equipoise.estimators.one_rule import with_one_rule
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
 from equipoise.estimators.results import result_of
 from equipoise.estimators.scores import unconstrained_of
+from equipoise.estimators.switched import switched_of
 from equipoise.exceptions import LotteryWarning
 from equipoise.game.certificate import Certificate, Scope
 from equipoise.game.column_generation import Queries
@@ -82,6 +83,7 @@ def _split(model: FairClassifier, people: People) -> Proven:
     if model.deterministic:
         trained = trained.with_rules()
     problem, path = trained.problem, trained.path
+    apart = apart.by(problem.cells.rules)
     engine = model._open(apart)
     rows = rows_of_proof(problem.constraint, engine.cells.table(), problem.cells.table())
     salt, delta = _salt(model, problem.engine), 1 - _confidence(model)
@@ -205,11 +207,13 @@ def _average(
     proving = best_mixture(replace(game, B=64.0), s).multipliers
     found = Round.of_mixture(game, pool, mixture, n_rounds, [proving])
     nu = both[0].problem.nu
-    certificate = Certificate.of_round(found, game, s, nu=nu, scope=Scope.POOL, mass=table.mass)
+    certificate = Certificate.of_round(found, game, s, nu=nu, scope=Scope.POOL, cells=table)
     tallies = {"training": Tally.of_shares(table, mixture.shares(s))}
-    salt = _salt(model, engine)
+    mixed = RandomizedClassifier(members, weights, engine.classes, _salt(model, engine))
+    unconstrained = unconstrained_of(both[0].problem)
+    certificate = replace(certificate, switched=switched_of(engine, mixed, unconstrained))
     result = FitResult(
-        RandomizedClassifier(members, weights, engine.classes, salt),
+        mixed,
         certificate,
         model.constraint,
         tallies,
@@ -220,7 +224,7 @@ def _average(
         pool.n_calls,
         fingerprint_of(engine, people),
         engine.example(people.X),
-        unconstrained_of(both[0].problem),
+        unconstrained,
     )
     return Proven(result, proof, Outcome(found, n_rounds, both[0].path.reason))
 

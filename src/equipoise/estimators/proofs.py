@@ -32,6 +32,7 @@ from equipoise.guarantees.tested_rows import TestedRows
 from equipoise.oracles.trainers import is_constant
 from equipoise.rows.fingerprint import Fingerprint
 from equipoise.rows.people import People
+from equipoise.rows.validation import check_two_labels
 
 if TYPE_CHECKING:
     from equipoise.estimators.frontier import Frontier
@@ -95,6 +96,8 @@ def prove(
     0.06, 1,967 people.
     """
     check_is_fitted(self)
+    check_two_labels(self.classes_, "prove")
+    self._check_all_known()
     check_probability(confidence, "confidence")
     read_fallback(fallback)
     people = People(X, y, sensitive_features, control_features, sample_weight)

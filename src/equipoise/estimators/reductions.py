@@ -14,7 +14,14 @@ from equipoise.estimators.one_rule import check_one_rule, with_one_rule
 from equipoise.estimators.proof_designs import fit_with_proof
 from equipoise.estimators.proofs import warn_of_proof
 from equipoise.estimators.randomized import RandomizedReduction
-from equipoise.estimators.results import measured, result_of, warn, with_least_random
+from equipoise.estimators.results import (
+    measured,
+    remarks_of,
+    result_of,
+    warn,
+    warn_of,
+    with_least_random,
+)
 from equipoise.game import theory
 from equipoise.game.column_generation import column_generation
 from equipoise.game.exponentiated_gradient import exponentiated_gradient, polished
@@ -82,8 +89,8 @@ class FairClassifier(RandomizedReduction):
         Salt of the draws in ``predict``. By default it follows from the labels, the groups and the
         number of people in each, so that fits to the same people share it and models of other
         problems do not. Pass a number to keep everybody's luck when the people change.
-    verbose : bool, default=False
-        Print a line for every round.
+    verbose : bool, "bar" or "lines", default=False
+        Show how far the fit has got: a bar in notebooks and terminals, lines elsewhere.
     confidence : float, optional
         Prove that the bounds hold for people who were not seen, with this probability, such as
         0.95. The fit then looks for the most accurate classifier that is proven, see ``proof_``;
@@ -209,7 +216,8 @@ class FairClassifier(RandomizedReduction):
             if problem.constraint is not self.constraint:  # it has parameters to be found first
                 problem = self._with_parameters(problem)
             game, oracle, pool, nu = problem.lagrangian, problem.oracle, problem.pool, problem.nu
-            outcome = run(column_generation(game, oracle, pool, nu=nu, relax=self.relax), limits)
+            rounds = column_generation(game, oracle, pool, nu=nu, relax=self.relax)
+            outcome = run(rounds, limits, nu)
             found = with_least_random(problem, outcome.last)
             if self.deterministic:
                 found = with_one_rule(problem, outcome.last, found)
@@ -224,6 +232,8 @@ class FairClassifier(RandomizedReduction):
         proven = fit_with_proof(self, people)
         self._finish(proven.result)
         self.proof_ = proven.proof
+        cells = next(iter(self.tallies_.values())).cells
+        warn_of(remarks_of(self.certificate_, cells))
         warn_of_proof(proven.proof)
         return self
 
@@ -303,7 +313,7 @@ class ExponentiatedGradient(RandomizedReduction):
             if problem.constraint is not self.constraint:  # it has parameters to be found first
                 problem = self._with_parameters(problem)
             eta = self._resolve_eta(problem)
-            outcome = run(self._rounds(problem, eta), limits)
+            outcome = run(self._rounds(problem, eta), limits, problem.nu)
             outcome = replace(outcome, last=measured(problem, outcome.last))
             result = result_of(problem, outcome, salt)
         self._finish(result)

@@ -16,6 +16,7 @@ from equipoise.estimators.base import Problem, fingerprint_of
 from equipoise.estimators.frontier_point import FrontierPoint
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
 from equipoise.estimators.scores import unconstrained_of
+from equipoise.estimators.switched import switched_of
 from equipoise.exceptions import (
     ConstantDecisionWarning,
     EquipoiseWarning,
@@ -52,7 +53,8 @@ def with_least_random(problem: Problem, found: Round) -> Round:
         classifiers = [problem.pool.classifiers[h] for h in numbers]
         again, among = problem.engine.compare(classifiers)
     problem.asked_again.update(zip(numbers.tolist(), again, strict=True))
-    chosen = least_random_round(found, game, s, numbers, among, nu=nu, free=free)
+    V = problem.cells.n_decisions
+    chosen = least_random_round(found, game, s, numbers, among, nu=nu, free=free, n_decisions=V)
     return chosen if chosen.by_lot and chosen.by_lot.exact else measured(problem, chosen)
 
 
@@ -77,7 +79,7 @@ def result_of(problem: Problem, outcome: Outcome[Round], salt: int | None) -> Fi
 
     It is checked against the classifiers that are deployed, see `verify`.
     """
-    last, game, pool, conflict = outcome.last, problem.lagrangian, problem.pool, None
+    last, game, pool, conflict = as_settled(outcome), problem.lagrangian, problem.pool, None
     engine, cells = problem.engine, problem.cells
     verify(problem, last.mixture.indices)
     if last.least_slack > 0 and outcome.reason is Reason.FINISHED:
@@ -88,7 +90,7 @@ def result_of(problem: Problem, outcome: Outcome[Round], salt: int | None) -> Fi
         pool.s,
         nu=problem.nu,
         scope=Scope.WHOLE_CLASS if problem.oracle.exact else Scope.ORACLE,
-        mass=cells.mass,
+        cells=cells,
         conflict=conflict,
     )
     salt = salt_of(cells, engine.classes) if salt is None else salt
@@ -97,6 +99,8 @@ def result_of(problem: Problem, outcome: Outcome[Round], salt: int | None) -> Fi
     unconstrained_model = unconstrained_of(problem)
     members = [pool.classifiers[h] for h in last.mixture.indices]
     classifier = RandomizedClassifier(members, last.mixture.weights, engine.classes, salt)
+    switched = switched_of(engine, classifier, unconstrained_model)
+    certificate = replace(certificate, switched=switched)
     violations = {"train": certificate.violation}
     if problem.oracle.out_of_fold:
         seen = engine.tally(classifier)
@@ -119,6 +123,16 @@ def result_of(problem: Problem, outcome: Outcome[Round], salt: int | None) -> Fi
         example,
         unconstrained_model,
     )
+
+
+def as_settled(outcome: Outcome[Round]) -> Round:
+    """Return the last round; that of a search that was stopped proves nothing impossible.
+
+    Where the oracle is a learner, it may still find what none of its answers so far allows.
+    """
+    if outcome.reason is Reason.FINISHED:
+        return outcome.last
+    return replace(outcome.last, proven_slack=0.0)
 
 
 def verify(problem: Problem, members: Iterable[int]) -> None:
@@ -147,7 +161,7 @@ def warn(
     """Warn of remarks, of a fit that ended early, of impossible bounds, and of no one rule."""
     if certificate.why_by_lot:
         warnings.warn(certificate.why_by_lot, LotteryWarning, stacklevel=3)
-    warn_of(remarks(problem.lagrangian, problem.cells, outcome.last.s))
+    warn_of(remarks(problem.lagrangian, problem.cells, problem.cells.shares(outcome.last.s)))
     if outcome.reason.is_early and not certificate.is_optimal():
         warnings.warn(
             f"{outcome.reason.value} after {outcome.n_rounds} rounds: the bounds are "
@@ -189,21 +203,28 @@ def warn(
 Remark = tuple[type[EquipoiseWarning], str]
 
 
-def remarks(lagrangian: Lagrangian, cells: CellTable, s: Array) -> list[Remark]:
-    """Return what to know of decisions ``s``: that they are all alike, that bounds ask nothing."""
+def remarks(lagrangian: Lagrangian | None, cells: CellTable, shares: Array) -> list[Remark]:
+    """Return what is easily overlooked: that decisions are all alike, that bounds ask nothing.
+
+    ``shares`` of people get each decision. Without a game, nothing is said of its bounds.
+    """
     found: list[Remark] = []
-    selected = float(s[: len(cells.mass)].sum())
-    if selected <= TOLERANCE or selected >= 1 - TOLERANCE:
-        whom = "nobody" if selected <= TOLERANCE else "everybody"
+    selected = float(shares[1:].sum())
+    if shares.max() >= 1 - TOLERANCE:
+        only = int(shares.argmax())
+        does = f"selects {'everybody' if only else 'nobody'}"
+        if len(shares) > 2:
+            does = f"decides {cells.decisions[only]} for everybody"
         found.append(
             (
                 ConstantDecisionWarning,
-                f"it selects {whom}: every group is treated alike, and nothing is decided. Where "
+                f"it {does}: every group is treated alike, and nothing is decided. Where "
                 "one label is rare, weigh its errors more (objective=Costs(...)), or use weights.",
             )
         )
     elif selected < FEW_SELECTED and any(
-        row.constraint == DistributionParity.name for row in lagrangian.rows
+        row.constraint == DistributionParity.name
+        for row in (() if lagrangian is None else lagrangian.rows)
     ):
         found.append(
             (
@@ -219,6 +240,8 @@ def remarks(lagrangian: Lagrangian, cells: CellTable, s: Array) -> list[Remark]:
         found.append(
             (NothingComparedWarning, f"everybody has the same value of {named}: no groups differ.")
         )
+    elif lagrangian is None:
+        return found
     elif not len(lagrangian.c):
         found.append((NothingComparedWarning, "no inequality is left: nothing is compared."))
     elif cannot_bind(lagrangian, cells).all():
@@ -232,19 +255,27 @@ def remarks(lagrangian: Lagrangian, cells: CellTable, s: Array) -> list[Remark]:
     return found
 
 
+def remarks_of(certificate: Certificate, cells: CellTable) -> list[Remark]:
+    """Return the remarks on what a certificate speaks of; some need its evidence."""
+    if (evidence := certificate.evidence) is None:
+        selected = np.nan if certificate.constant is None else certificate.constant
+        return remarks(None, cells, np.array([1 - selected, selected]))
+    return remarks(evidence.lagrangian, cells, cells.shares(evidence.mean_shares()))
+
+
 def remarks_of_points(points: Sequence[FrontierPoint], cells: CellTable) -> list[Remark]:
     """Return the remarks that are true of every point of a frontier."""
-    evidence = [point.certificate.evidence for point in points]
-    found = [remarks(some.lagrangian, cells, some.mean_shares()) for some in evidence]
+    found = [remarks_of(point.certificate, cells) for point in points]
     return [remark for remark in found[0] if all(remark in others for others in found)]
 
 
 def cannot_bind(lagrangian: Lagrangian, cells: CellTable) -> Mask:
     """Return which inequalities hold whatever is decided, so that they compare nothing."""
     free = lagrangian.elastic if lagrangian.elastic is not None else np.zeros(1, dtype=bool)
-    if lagrangian.gamma_slope.shape[1] != len(cells.mass):  # rows that count in several ways
+    if not cells.is_plain:
         return np.zeros(len(lagrangian.c), dtype=bool)
-    most = lagrangian.gamma_offset + np.maximum(lagrangian.gamma_slope, 0.0) @ cells.mass
+    slopes = np.reshape(lagrangian.gamma_slope, (len(lagrangian.c), cells.n_cells, -1))
+    most = lagrangian.gamma_offset + slopes.max(axis=2, initial=0.0) @ cells.mass
     return (most <= lagrangian.c + TOLERANCE) & ~free
 
 

@@ -101,7 +101,7 @@ def trace(learner: Any, people: Part) -> dict[str, Frontier]:
 
 
 def draw(frontiers: Mapping[str, Frontier], held_out: Part, path: Path) -> None:
-    """Save the picture of the frontiers, on the people of the fit and on those held out."""
+    """Save the picture of the frontiers, on the people learned from and on those held out."""
     figure = new_figure(figsize=(10, 4.2))
     axes = figure.subplots(1, len(frontiers), sharey=True)
     for ax, (name, frontier) in zip(axes, frontiers.items(), strict=True):

@@ -79,7 +79,7 @@ def measure_all(outcomes: Sequence[Outcome], split: Split, notion: Notion) -> li
 
 
 def write_table(rows: Sequence[Row], columns: Sequence[str], path: Path) -> list[Path]:
-    """Write rows as ``path`` with the suffix .csv, and .parquet too if that can be.
+    """Write rows as ``path`` with the suffix .csv, and .parquet too where pyarrow is installed.
 
     Numbers are rounded to six digits behind the point, far below any uncertainty here.
     """

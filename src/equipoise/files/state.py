@@ -36,6 +36,7 @@ from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.estimators.reductions import ExponentiatedGradient, FairClassifier
 from equipoise.estimators.scores import UnconstrainedModel
 from equipoise.exceptions import ModelFileError
+from equipoise.faces import FrozenRecords, Records
 from equipoise.game.certificate import Certificate, Scope
 from equipoise.game.column_generation import Queries
 from equipoise.game.evidence import Evidence
@@ -43,6 +44,7 @@ from equipoise.game.lagrangian import BalancedError, Costs, Lagrangian, PersonCo
 from equipoise.game.least_random import Lottery
 from equipoise.game.mixture import Mixture
 from equipoise.game.rounds import Pool
+from equipoise.game.switched import Switched
 from equipoise.guarantees.needed import Needed
 from equipoise.guarantees.proof import Proof
 from equipoise.metrics.audit import Tally
@@ -62,6 +64,9 @@ from equipoise.oracles.decisions import (
 from equipoise.oracles.specs import BestOf, Plugin, Refit
 from equipoise.rows.fingerprint import Fingerprint
 
+_CONTAINERS = {
+    f"${kind.__name__}": kind for kind in (tuple, set, frozenset, Records, FrozenRecords)
+}
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType, partial, np.ufunc)
 #: Attributes that serve a fit and would carry code, paths or threads.
 _LEFT_OUT = ("callback", "checkpoint")
@@ -77,7 +82,7 @@ _OTHERS = (
     *(ThresholdedClassifier, PluginClassifier, CellProbabilities, ClassProbabilities, CellGroups),
     *(OneAgainstRest, LabelAdapter, LinearCut, Tally, TransformedClassifier, Pipeline),
     *(Evidence, Scope, Lottery, Lagrangian, Mixture, Queries, Refit, Plugin, BestOf, Fingerprint),
-    *(Proof, Needed, UnconstrainedModel, GroupRules),
+    *(Proof, Needed, UnconstrainedModel, GroupRules, Switched),
 )
 #: By the names under which files know them. Renaming a class here is a new format version.
 KINDS: dict[str, type[Any]] = {
@@ -127,6 +132,11 @@ class Encoder:
         self._seen: dict[int, int] = {}
         self._kept_alive: list[Any] = []  # so that no id is given out twice
 
+    @property
+    def plugins(self) -> list[PluginClassifier]:
+        """The plug-in classifiers met, which keep costs of cells."""
+        return [value for value in self._kept_alive if isinstance(value, PluginClassifier)]
+
     def encode(self, value: Any) -> Any:
         """Return the value as JSON can hold it."""
         kind = type(value)
@@ -152,7 +162,7 @@ class Encoder:
     def _container(self, value: Any) -> Any:
         if type(value) is list:
             return [self.encode(entry) for entry in value]
-        if type(value) in (tuple, set, frozenset):
+        if type(value) in _CONTAINERS.values():
             return {f"${type(value).__name__}": [self.encode(entry) for entry in value]}
         if isinstance(value, Mapping):
             if all(type(key) is str and not key.startswith("$") for key in value):
@@ -241,9 +251,8 @@ class Decoder:
             case "$array":
                 array = self._array(content, value["values"], tuple(value["shape"]))
                 return self._seen.setdefault(value.get("number", -1), array)
-            case "$tuple" | "$set" | "$frozenset":
-                maker = {"$tuple": tuple, "$set": set, "$frozenset": frozenset}[tag]
-                return maker(self.decode(content))
+            case tag if tag in _CONTAINERS:
+                return _CONTAINERS[tag](self.decode(content))
             case "$dict":
                 return {self.decode(key): self.decode(entry) for key, entry in content}
             case "$bytes":
@@ -307,8 +316,10 @@ def check_model(model: Any, parts: Iterable[Any]) -> None:
         if isinstance(part, RandomizedClassifier):
             if not all(hasattr(member, "predict") for member in part.members):
                 raise ModelFileError("a member of a mixture does not predict.")
-            if np.shape(part.classes_) != (2,):
-                raise ModelFileError(f"a mixture has the classes {part.classes_!r}; expected two.")
+            if np.ndim(part.classes_) != 1 or len(part.classes_) < 2:
+                raise ModelFileError(
+                    f"a mixture has the classes {part.classes_!r}; expected two or more."
+                )
             _check_weights(part.weights, len(part.members))
         elif isinstance(part, Mixture):
             _check_weights(part.weights, len(part.indices))

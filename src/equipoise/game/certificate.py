@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from equipoise.cells.table import Array
+from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.groups import group_name
 from equipoise.constraints.moments import Row
+from equipoise.faces import Columns, Face, FrozenRecords, Records, facts, folded, paragraph, table
 from equipoise.game.evidence import Evidence
 from equipoise.game.feasibility import Conflict
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian, is_met
 from equipoise.game.least_random import Lottery
 from equipoise.game.rounds import Round
+from equipoise.game.switched import Switched
 
 #: A classifier whose selection rates differ by no more than this between cells is called constant.
 _NEARLY = 0.01
@@ -45,8 +47,18 @@ class Scope(Enum):
     POOL = "over mixtures of the classifiers known"
 
 
+class Price(NamedTuple):
+    """A constraint, and the most error that loosening it could save."""
+
+    row: Row
+    saves_at_most: float
+
+    def _shown(self) -> dict[str, Any]:
+        return {"loosened": self.row.sentence(), "saves_at_most": self.saves_at_most}
+
+
 @dataclass(frozen=True, eq=False)
-class Certificate:
+class Certificate(Face):
     """Proof of how close a randomized classifier Q is to the best one, on the data of the fit.
 
     Attributes
@@ -84,20 +96,25 @@ class Certificate:
         included. If so, it is the learner that does not find them.
     worst_rate : pair of float, or None
         With `MinimaxGroupError`: the largest group error, and a lower value for it, lower first.
-    constant : float or None
-        The share selected, when it is (nearly) the same for everybody, whatever group and label.
+    constant : float, tuple of V floats or None
+        The share selected, when it is (nearly) the same for everybody, whatever group and label;
+        of more than two decisions, the share of each.
     free_error : float
         The least error found without regard to the constraints: what they cost is ``error`` minus
         this.
     n_calls : int
         Calls of the learner.
     by_lot : Lottery or None
-        The share of the people of the fit whom Q decides about by lot, since its members divide on
+        The share of the people measured about whom Q decides by lot, since its members divide on
         them; None where that is not known.
     why_by_lot : str
         Where one rule was asked for (``deterministic=True``) and is not the result, the reason.
-    evidence : Evidence
-        What all of this follows from; see `check`.
+    switched : Switched or None
+        Who is decided on differently than by the unconstrained model; None if that is not known.
+    evidence : Evidence or None
+        What all of this follows from; see `check`. None where a model file does not keep it.
+    suppressed : bool
+        Whether a model file has left inequalities on small groups out of ``rows``.
     """
 
     error: float
@@ -112,7 +129,7 @@ class Certificate:
     bound: Array = field(repr=False)
     multipliers: Array = field(repr=False)
     rows: tuple[Row, ...] = field(repr=False)
-    evidence: Evidence = field(repr=False)
+    evidence: Evidence | None = field(repr=False)
     least_slack: float = 0.0
     proven_slack: float = 0.0
     total_slack: float = 0.0
@@ -120,11 +137,13 @@ class Certificate:
     conflict: tuple[Row, ...] = field(default=(), repr=False)
     possible: bool = True
     worst_rate: tuple[float, float] | None = None
-    constant: float | None = None
+    constant: float | tuple[float, ...] | None = None
     free_error: float = 0.0
     n_calls: int = 0
     by_lot: Lottery | None = None
     why_by_lot: str = ""
+    suppressed: bool = False
+    switched: Switched | None = field(default=None, repr=False)
 
     @classmethod
     def of_round(
@@ -135,7 +154,7 @@ class Certificate:
         *,
         nu: float,
         scope: Scope,
-        mass: Array,
+        cells: CellTable,
         conflict: Conflict | None = None,
     ) -> Certificate:
         """Return what a Round has proven.
@@ -146,13 +165,13 @@ class Certificate:
             The game as it was stated.
         s : array of shape (P, C)
             The shares of the pool.
-        mass : array of shape (C,)
-            Share of each cell; tells whether the classifier is constant.
+        cells : CellTable
+            Tells whether the classifier is constant.
         conflict : Conflict, optional
             Why the constraints cannot be met, if they cannot.
         """
         rows = found.conflict if conflict is None else conflict.rows
-        constant = _constant_rate(found.s, mass)
+        constant = _constant_rate(found.s, cells)
         loosened = lagrangian.relaxed(found.loosening)
         return cls(
             error=found.error,
@@ -171,7 +190,7 @@ class Certificate:
             proven_slack=found.proven_slack,
             total_slack=0.0 if conflict is None else conflict.total_slack,
             slacks=0.0 if conflict is None else conflict.slacks,
-            conflict=tuple(lagrangian.rows[k] for k in rows),
+            conflict=FrozenRecords(lagrangian.rows[k] for k in rows),
             possible=conflict is None or conflict.possible,
             worst_rate=found.worst_rate,
             constant=constant,
@@ -201,8 +220,14 @@ class Certificate:
         Raises
         ------
         ValueError
-            If they are not the values that this certificate states.
+            If they are not the values that this certificate states, or if there is no evidence.
         """
+        if self.evidence is None:
+            raise ValueError(
+                "this certificate has no evidence to check: it is from a model file, which does "
+                "not tell small groups apart. Save the model with suppress_below=0 where it was "
+                "fitted, and check the certificate in that file."
+            )
         recomputed = self.evidence.numbers()
         found_gap = min(self.evidence.gaps(), key=lambda found: abs(self.gap - found))
         for name, found in {**recomputed, "gap": found_gap}.items():
@@ -222,6 +247,12 @@ class Certificate:
         return Status.IMPOSSIBLE if self.proven_slack > TOLERANCE else Status.NOT_YET
 
     @property
+    def verdict(self) -> str:
+        """The status in words, with what a proof of impossibility is relative to."""
+        is_proven = self.status is Status.IMPOSSIBLE
+        return f"{self.status.value} {self.scope.value}" if is_proven else self.status.value
+
+    @property
     def feasible(self) -> bool:
         """Whether the constraints, as they were given, are met."""
         return self.status is Status.MET
@@ -230,7 +261,7 @@ class Certificate:
     def binding(self) -> tuple[Row, ...]:
         """The constraints that are used up to their bounds."""
         at_bound = self.gamma >= self.bound - 1e-7
-        return tuple(row for row, tight in zip(self.rows, at_bound, strict=True) if tight)
+        return FrozenRecords(row for row, tight in zip(self.rows, at_bound, strict=True) if tight)
 
     @property
     def limiting_group(self) -> Hashable:
@@ -247,7 +278,7 @@ class Certificate:
         """Whether the gap is proven to be no more than ``tolerance`` (by default ``nu``)."""
         return self.gap <= (self.nu if tolerance is None else tolerance)
 
-    def shadow_prices(self, loosening: float = 0.01) -> list[tuple[Row, float]]:
+    def shadow_prices(self, loosening: float = 0.01) -> Records[Price]:
         """Return the most error that loosening each bound by this much could save, dearest first.
 
         Loosening row k by d saves no more than ``lambda_k d + gap``, since lambda proves a lower
@@ -256,11 +287,11 @@ class Certificate:
         """
         most = max(self.error - self.free_error, 0.0)
         order = np.argsort(-self.multipliers, kind="stable")
-        return [
-            (self.rows[k], min(float(self.multipliers[k] * loosening) + self.gap, most))
+        return Records(
+            Price(self.rows[k], min(float(self.multipliers[k] * loosening) + self.gap, most))
             for k in order
             if self.multipliers[k] > TOLERANCE
-        ]
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the certificate says as plain data for JSON, where infinity becomes None."""
@@ -273,92 +304,125 @@ class Certificate:
             "scope": self.scope.value,
             "status": self.status.value,
             "gap_closed": bool(self.is_optimal()),
+            "switched": None if self.switched is None else self.switched.total()._asdict(),
             "conflict": [row.sentence() for row in self.conflict],
             "text": str(self),
         }
 
     def __str__(self) -> str:
+        lines = [
+            f"{name:<11} {value}" + (f"  ({remark})" if remark else "")
+            for name, value, remark in self._facts()
+        ]
+        return "\n".join([*lines, *self._sentences()])
+
+    def _columns(self) -> Columns:
+        names, tight = [row.sentence() for row in self.rows], set(self.binding)
+        numbers = {"value": self.gamma, "bound": self.bound, "multiplier": self.multipliers}
+        return {"constraint": names, **numbers, "binding": [row in tight for row in self.rows]}
+
+    def _repr_html_(self) -> str:
+        sentences = "".join(map(paragraph, self._sentences()))
+        rows = folded(f"{len(self.rows)} constraints", table(self._columns()))
+        return facts(self._facts()) + sentences + rows
+
+    def _facts(self) -> list[tuple[str, str, str]]:
+        """Return the numbers: name, value and remark."""
         scope = self.scope.value
         name = "" if self.scope is Scope.WHOLE_CLASS else "search gap "
         closed = name + ("closed" if self.is_optimal() else "NOT closed")
-        lines = [
-            f"bounds      {self.status.value}",
-            f"error       {self.error:.4f}",
-            f"violation   {self.violation:.4f}  (largest excess over a bound)",
-            f"lower value {self.lower:.4f}  ({scope})",
-            f"upper value {self.upper:.4f}",
-            f"gap         {self.gap:.6f}  ({closed} at nu = {self.nu:.6f}, {scope}; "
-            f"{self.n_calls} calls of the learner)",
+        calls = f"{self.n_calls} calls of the learner"
+        found = [
+            ("bounds", self.verdict, ""),
+            ("error", f"{self.error:.4f}", ""),
+            ("violation", f"{self.violation:.4f}", "largest excess over a bound"),
+            ("lower value", f"{self.lower:.4f}", scope),
+            ("upper value", f"{self.upper:.4f}", ""),
+            ("gap", f"{self.gap:.6f}", f"{closed} at nu = {self.nu:.6f}, {scope}; {calls}"),
         ]
         if self.by_lot is not None:
             most = "" if self.by_lot.exact else "at most "
-            lines.append(f"by lot      {most}{self.by_lot.share:.2%} of the people of the fit")
+            share = f"{most}{self.by_lot.share:.2%} of the people measured"
+            found.append(("by lot", share, ""))
+        if self.switched is not None:
+            found.append(("switched", self.switched.sentence(), "against the unconstrained model"))
         if self.worst_rate is not None:
             low, high = self.worst_rate
-            lines.append(f"worst group {high:.4f}  (it cannot be below {low:.4f}, {scope})")
-        lines += [text for text in (self.why_by_lot, self._unmet(), self._is_trivial()) if text]
-        return "\n".join(lines + self._prices())
+            found.append(("worst group", f"{high:.4f}", f"it cannot be below {low:.4f}, {scope}"))
+        if self._prices():
+            price, free = self.error - self.free_error, self.free_error
+            found.append(("price", f"{price:.4f}", f"error {free:.4f} without the constraints"))
+            of, group = f"of {len(self.rows)} constraints", self.limiting_group
+            if group is not None:
+                what = "limits the result" if self.binding else "is dearest"
+                of += f"; {group_name(group)} {what}"
+            found.append(("binding", f"{len(self.binding) or 'none'} {of}", ""))
+        if self.suppressed:
+            hidden = "constraints on small groups, and what would tell of them"
+            found.append(("suppressed", hidden, ""))
+        return found
+
+    def _sentences(self) -> list[str]:
+        """Return what is easily overlooked, and what loosening a bound is worth."""
+        remarks = [text for text in (self.why_by_lot, self._unmet(), self._is_trivial()) if text]
+        return remarks + [
+            f'loosening "{row.sentence()}" by 0.01 saves at most {price:.4f} of error'
+            for row, price in self._prices()
+        ]
 
     def _unmet(self) -> str:
         if self.status is Status.MET:
             return ""
         if self.status is Status.NOT_YET:
-            loosened = (
-                f" With every bound loosened by {self.least_slack:.4f} they are met."
-                if self.least_slack > 0
-                else ""
-            )
-            return (
+            told = (
                 "not met yet: whether these bounds can be met is not known; the search ended "
-                f"before that was settled.{loosened}"
+                "before that was settled."
             )
+            if self.least_slack > 0:
+                told += f" With every bound loosened by {self.least_slack:.4f} they are met."
+            return told
         reason = (
             "Other decisions could meet them, so a more flexible learner may."
             if self.possible
             else "No decisions whatsoever can meet them, not even with every label known."
         )
         rows = "; ".join(row.sentence() for row in self.conflict)
-        in_all = (
-            f", or {self.total_slack:.4f} in all, spread over the bounds that need it"
-            if self.total_slack > 0
-            else ""
-        )
+        conflict = f"In conflict: {rows}. " if rows else ""
+        in_all = ""
+        if self.total_slack > 0:
+            in_all = f", or {self.total_slack:.4f} in all, spread over the bounds that need it"
         return (
             f"impossible {self.scope.value}: the bounds were loosened. Every bound by "
             f"{self.least_slack:.4f} suffices{in_all}; less than {self.proven_slack:.4f} does not. "
-            f"In conflict: {rows}. {reason}"
+            f"{conflict}{reason}"
         )
 
     def _is_trivial(self) -> str:
         if self.constant is None or not (self.multipliers > TOLERANCE).any():
             return ""
+        how = (
+            f"It decides for everybody with the same probabilities, {_listed(self.constant)}"
+            if isinstance(self.constant, tuple)
+            else f"It selects everybody with the same probability, {self.constant:.3f}"
+        )
         return (
-            "trivial: the constraints leave only a constant classifier. It selects everybody with "
-            f"the same probability, {self.constant:.3f}, whatever their group and label."
+            f"trivial: the constraints leave only a constant classifier. {how}, whatever their "
+            "group and label."
         )
 
-    def _prices(self) -> list[str]:
-        prices = self.shadow_prices() if np.isfinite(self.gap) else []
-        if not prices:
-            return []
-        group = self.limiting_group
-        what = "limits the result" if self.binding else "is dearest"
-        limits = "" if group is None else f"; {group_name(group)} {what}"
-        lines = [
-            f"price       {self.error - self.free_error:.4f}  (error {self.free_error:.4f} without "
-            "the constraints)",
-            f"binding     {len(self.binding) or 'none'} of {len(self.rows)} constraints{limits}",
-        ]
-        lines += [
-            f'loosening "{row.sentence()}" by 0.01 saves at most {price:.4f} of error'
-            for row, price in prices
-        ]
-        return lines
+    def _prices(self) -> list[Price]:
+        return self.shadow_prices() if np.isfinite(self.gap) else []
 
 
-def _constant_rate(s: Array, mass: Array) -> float | None:
-    rates = s[: len(mass)][mass > 0] / mass[mass > 0]
-    return float(s[: len(mass)].sum()) if np.ptp(rates) <= _NEARLY else None
+def _constant_rate(s: Array, cells: CellTable) -> float | tuple[float, ...] | None:
+    if np.ptp(cells.rates(s)[:, 1:], axis=0).max() > _NEARLY:
+        return None
+    shares = cells.shares(s)
+    return float(shares[1]) if len(shares) == 2 else tuple(shares.tolist())
+
+
+def _listed(shares: tuple[float, ...]) -> str:
+    return ", ".join(f"{share:.3f}" for share in shares)
 
 
 def _finite(value: float) -> float | None:

@@ -6,7 +6,7 @@ player can gain more than ``nu``. Progress, early stopping and interruption are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
@@ -17,6 +17,7 @@ from equipoise.cells.table import Array
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.least_random import Lottery
 from equipoise.game.mixture import Mixture
+from equipoise.progress import Tell, check_verbose, telling
 
 
 class Response(NamedTuple):
@@ -275,13 +276,17 @@ class Limits:
         The most rounds to run.
     callback : callable, optional
         Called with what each round yields; True stops the solver.
-    verbose : bool
-        Whether to print a line for each round.
+    verbose : bool, "bar" or "lines"
+        Whether to show progress, and how; see `equipoise.progress`.
     """
 
     max_iter: int
     callback: Callable[[Any], object] | None = None
-    verbose: bool | int = False
+    verbose: bool | int | str | None = False
+
+    def __post_init__(self) -> None:
+        if self.verbose:
+            check_verbose(self.verbose)
 
 
 T = TypeVar("T", Round, list[Round])
@@ -296,18 +301,20 @@ class Outcome(Generic[T]):
     reason: Reason
 
 
-def run(rounds: Iterable[T], limits: Limits) -> Outcome[T]:
+def run(rounds: Iterable[T], limits: Limits, nu: float = 0.0) -> Outcome[T]:
     """Run a solver to its end or to the limits; an interrupt keeps the rounds that are complete.
 
-    A solver yields a Round, or a list of them with one for each bound.
+    A solver yields a Round, or a list of them with one for each bound. How far it has got is told
+    by the gap ``nu`` that it is to reach.
     """
+    if limits.verbose:
+        with telling(limits.verbose) as tell:
+            return run(_told(rounds, nu, tell), replace(limits, verbose=False))
     complete: list[T] = []
     n_rounds, reason = 0, Reason.FINISHED
     try:
         for n_rounds, found in enumerate(rounds, 1):
             complete[:] = [found]
-            if limits.verbose:
-                print(progress(found), flush=True)
             answer = limits.callback(found) if limits.callback is not None else None
             if isinstance(answer, (bool, np.bool_)) and answer:
                 reason = Reason.CALLBACK
@@ -320,6 +327,22 @@ def run(rounds: Iterable[T], limits: Limits) -> Outcome[T]:
             raise
         reason = Reason.INTERRUPT
     return Outcome(complete[0], n_rounds, reason)
+
+
+def _told(rounds: Iterable[T], nu: float, tell: Tell) -> Iterator[T]:
+    """Yield the rounds and tell of each; a bar never goes back."""
+    furthest = 0.0
+    for found in rounds:
+        furthest = max(furthest, nearness(found, nu))
+        words = progress(found).partition(": ")[2]
+        tell(furthest if nu > 0 else None, words, progress(found))
+        yield found
+
+
+def nearness(found: Round | list[Round], nu: float) -> float:
+    """Return how near the gaps are to ``nu``, from 0 to 1 once all have reached it."""
+    gaps = [each.gap for each in ([found] if isinstance(found, Round) else found)]
+    return float(np.mean([1.0 if gap <= nu else nu / gap for gap in gaps]))
 
 
 def progress(found: Round | list[Round]) -> str:

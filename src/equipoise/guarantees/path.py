@@ -174,12 +174,12 @@ class Path:
     ) -> Self:
         """Return the path for which the learner is trained; see `over`."""
         (free,) = pool.ask(oracle, game.costs(np.zeros(game.n_constraints)))
-        first = run(many_bounds([game], oracle, pool, nu=nu, queries=queries), limits)
+        first = run(many_bounds([game], oracle, pool, nu=nu, queries=queries), limits, nu)
         errors = scale * rows.standard_errors(first.last[0].mixture.shares(pool.s))
         search_strictest(game, oracle, pool, errors)
         most = strictest(game, pool.s, errors)
         games = [game.relaxed(-tau * errors) for tau in (most - 1e-3, *_TRAINED) if tau < most]
-        last = run(many_bounds(games, oracle, pool, nu=nu, queries=queries), limits)
+        last = run(many_bounds(games, oracle, pool, nu=nu, queries=queries), limits, nu)
         found = cls(game, errors, free, constants).again(pool, nu)
         return replace(found, n_rounds=first.n_rounds + last.n_rounds, reason=last.reason)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
-from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from equipoise.cells.table import Array
 from equipoise.exceptions import NotProvenError
+from equipoise.faces import facts, paragraph
 from equipoise.guarantees.needed import Needed
 from equipoise.guarantees.tested_rows import TestedRows
 
@@ -250,19 +250,27 @@ class Proof:
             )
         return " ".join(told)
 
+    def without_few(self, people: int) -> Proof:
+        """Return the proof without its limiting row, where that is about fewer people."""
+        if self.limiting_people >= people:
+            return self
+        return replace(self, limiting="", limiting_people=0, needed=None)
+
     def to_dict(self, suppress_below: int = 0) -> dict[str, Any]:
         """Return it as plain data for JSON, without a row that is about fewer people than this."""
         if self.limiting_people < suppress_below:
-            return replace(self, limiting="", limiting_people=0, needed=None).to_dict()
+            return self.without_few(suppress_below).to_dict()
         needed = None if self.needed is None else self.needed.to_dict()
         return {**asdict(self), "needed": needed, "text": self.sentence}
 
     def _repr_html_(self) -> str:
-        verdict = "Proven" if self.holds else "Not proven"
-        return (
-            f"<p><strong>{verdict}</strong> ({escape(self.method)} test). "
-            f"{escape(self.sentence)}</p>"
-        )
+        verdict = "Proven." if self.holds else "Not proven."
+        numbers = [
+            ("largest p-value", f"{self.p_value:.3g}", f"of {self.n_rows:,} bounds"),
+            ("test", self.method, self.design.replace("_", "-")),
+            ("people of the proof", f"{self.people:,}", "effective" if self.weighted else ""),
+        ]
+        return paragraph(self.sentence, strong=verdict) + facts(numbers)
 
 
 def check_proven(model: Any) -> None:

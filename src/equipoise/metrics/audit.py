@@ -7,8 +7,10 @@ one for each draw of a bootstrap.
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,7 +45,8 @@ class Tally(NamedTuple):
         The selected shares.
     squares : three arrays of shape (C,), or None
         Sums over cells of w^2, w^2 h and w^2 h^2, where the weights w sum to one. None where people
-        count in more than one way (`equipoise.cells.layered`): then there are no intervals.
+        count in more than one way (`equipoise.cells.layered`): then there are no intervals. Of V
+        decisions the last two are tables like s.
     """
 
     cells: CellTable
@@ -54,8 +57,8 @@ class Tally(NamedTuple):
     def of_people(cls, cells: AnyCells, h: Array) -> Tally:
         """Add up decisions, or the probabilities of them, person by person."""
         table, s = cells.table(), cells.sum(h)
-        if not isinstance(cells, Cells):
-            return cls(table, s, None)
+        if not isinstance(cells, Cells) or cells.n_decisions > 2:
+            return cls.of_shares(cells, s)
         square = np.full(len(h), len(h) ** -2.0)
         if cells.weight is not None:
             square = np.square(cells.weight / cells.total_weight)
@@ -72,7 +75,10 @@ class Tally(NamedTuple):
         table = cells.table()
         if not table.is_plain:
             return cls(table, s, None)
-        drawn = table.square * np.clip(s / np.maximum(table.mass, 1e-300), 0.0, 1.0)
+        square, mass = (
+            np.repeat(each, table.n_decisions - 1) for each in (table.square, table.mass)
+        )
+        drawn = square * np.clip(s / np.maximum(mass, 1e-300), 0.0, 1.0)
         return cls(table, s, (table.square, drawn, drawn))
 
 
@@ -119,7 +125,7 @@ class Audit:
         return audit
 
     @property
-    def _rows(self) -> Cells:
+    def rows(self) -> Cells:
         """The cells with their rows; people who are elsewhere have none."""
         assert isinstance(self.cells, Cells)
         return self.cells
@@ -143,10 +149,10 @@ class Audit:
 
     @cached_property
     def _weight(self) -> Array:
-        return np.ones(len(self.prediction)) if self._rows.weight is None else self._rows.weight
+        return np.ones(len(self.prediction)) if self.rows.weight is None else self.rows.weight
 
     def _sum(self, values: Array) -> Array:
-        return np.bincount(self._rows.code, values, minlength=self.cells.n_cells).astype(float)
+        return np.bincount(self.rows.code, values, minlength=self.cells.n_cells).astype(float)
 
     def rate(self, rate: Rate, masks: Mask, draws: Draws | None = None) -> Array:
         """Return a rate in each of the masks (G, C): shape (G,), NaN where nobody is.
@@ -165,9 +171,9 @@ class Audit:
         The nonparametric bootstrap, exactly. Rows that agree in cell, prediction and weight are
         exchangeable, so where there are few distinct ones their counts are drawn, not the rows.
         """
-        n, C, code, weight = len(self.prediction), self.cells.n_cells, self._rows.code, self._weight
+        n, C, code, weight = len(self.prediction), self.cells.n_cells, self.rows.code, self._weight
         selected = weight * self.prediction
-        atom, first = _distinct_rows(code, self.prediction, self._rows.weight)
+        atom, first = _distinct_rows(code, self.prediction, self.rows.weight)
         if len(first) * _ROWS_PER_ATOM <= n:
             count = rng.multinomial(n, np.bincount(atom) / n, size=n_draws)
             member = (code[first][:, None] == np.arange(C)).astype(float)
@@ -203,6 +209,38 @@ def _draw_rows(
             out[0, b] = np.bincount(cell, None if uniform else mass[drawn], minlength=C)
             out[1, b] = np.bincount(cell, selected[drawn], minlength=C)
     return out[0], out[1]
+
+
+def stratified_rows(audit: Audit, groups: str) -> Iterator[tuple[Hashable, str, Hashable, Mask]]:
+    """Yield the stratum, the feature, the group and the cells of each row of a table."""
+    for stratum, inside in audit.cells.strata().items():
+        for feature, group, mask in group_rows(audit, groups):
+            yield _plain(stratum), feature, group, mask & inside
+
+
+def unstratified_rows(audit: Audit, groups: str) -> Iterator[tuple[None, str, Hashable, Mask]]:
+    """Yield the same of all strata together."""
+    return ((None, *row) for row in group_rows(audit, groups))
+
+
+def group_rows(audit: Audit, groups: str) -> Iterator[tuple[str, Hashable, Mask]]:
+    """Yield the feature, the group and the cells of each row of a table, all known first."""
+    if groups not in ("intersections", "margins", "both"):
+        raise ValueError(f"groups is {groups!r}; expected 'intersections', 'margins' or 'both'.")
+    yield "", "overall", ~audit.cells.unknown
+    names = tuple(audit.cells.sensitive)
+    sizes = {"intersections": [len(names)], "margins": [1]}.get(groups, [1, len(names)])
+    for size in dict.fromkeys(sizes):
+        for on in combinations(names, size):
+            for group, mask in audit.cells.groups(on).items():
+                yield " x ".join(on), _plain(group), mask
+
+
+def _plain(group: Any) -> Hashable:
+    """Return Python's own values, which compare without surprises."""
+    if isinstance(group, tuple):
+        return tuple(map(_plain, group))
+    return group.item() if isinstance(group, np.generic) else group
 
 
 def read_predictions(

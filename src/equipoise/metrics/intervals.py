@@ -13,6 +13,7 @@ from scipy.stats import norm
 
 from equipoise.cells.table import Array, Mask
 from equipoise.constraints.rates import Rate
+from equipoise.faces import table
 from equipoise.metrics.audit import CHUNK, Audit, Draws, Squares
 from equipoise.metrics.disparities import (
     DISPARITY_OF,
@@ -44,6 +45,9 @@ class Interval(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.estimate:.4f} [{self.low:.4f}, {self.high:.4f}]"
+
+    def _repr_html_(self) -> str:
+        return table({name: [end] for name, end in self._asdict().items()})
 
 
 def confidence_interval(
@@ -130,13 +134,13 @@ def _of_disparity(
         return Interval(float("nan"), float("nan"), float("nan"))
     blocks = [(Means.of_rates(c.audit, c.rate, c.masks, ratio), c.contrasts) for c in comparisons]
     drawn = None if draws is None else [c.rates(draws) for c in comparisons]
-    ends = [_of_largest(*limits, ratio) for limits in joint_limits(blocks, level, drawn)]
+    ends = [of_largest(*limits, ratio) for limits in joint_limits(blocks, level, drawn)]
     estimate = combine([c.disparity(ratio) for c in comparisons], agg, ratio)
     low, high = (combine([end[i] for end in ends], agg, ratio) for i in (0, 1))
     return Interval(estimate, min(low, estimate), max(high, estimate))
 
 
-def _of_largest(low: Array, high: Array, ratio: bool) -> tuple[float, float]:
+def of_largest(low: Array, high: Array, ratio: bool) -> tuple[float, float]:
     """Return the limits of the largest deviation, given those of all differences."""
     at_least = float(np.maximum(low, -high).max(initial=0.0))
     at_most = float(np.maximum(high, -low).max(initial=0.0))
@@ -168,10 +172,15 @@ def rate_intervals(
     value = audit.rate(rate, masks)
     if draws is None:
         return value, *Means.of_rates(audit, rate, masks).limits(normal_quantile(level))
-    drawn, tail, known = audit.rate(rate, masks, draws), (1 - level) / 2, np.isfinite(value)
+    return value, *percentiles(value, audit.rate(rate, masks, draws), level)
+
+
+def percentiles(value: Array, drawn: Array, level: float) -> tuple[Array, Array]:
+    """Return the ends of the percentile interval of each value, from its draws (n_draws, R)."""
+    tail, known = (1 - level) / 2, np.isfinite(value)
     low, high = np.full((2, len(value)), np.nan)
     low[known], high[known] = np.nanquantile(drawn[:, known], [tail, 1 - tail], axis=0)
-    return value, low, high
+    return low, high
 
 
 def normal_quantile(level: float) -> float:

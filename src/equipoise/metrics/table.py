@@ -1,26 +1,41 @@
-"""The group table: every rate for every group, side by side."""
+"""The group table: metrics for every group, side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
-from itertools import combinations
-from typing import Any, Literal
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.cells.table import Mask
+from equipoise.cells.table import Array
+from equipoise.cells.values import Missing
 from equipoise.constraints.groups import group_name
-from equipoise.constraints.rates import GROUP_RATES
-from equipoise.metrics.audit import Audit, Draws
-from equipoise.metrics.disparities import Method, ratios
-from equipoise.metrics.intervals import Kind, rate_intervals, resample
+from equipoise.constraints.rates import GROUP_RATES, Rate
+from equipoise.faces import Columns, Face, table
+from equipoise.metrics.audit import Audit, Draws, stratified_rows, unstratified_rows
+from equipoise.metrics.disparities import Method
+from equipoise.metrics.functions import Functions, read_metrics
+from equipoise.metrics.intervals import (
+    Interval,
+    Kind,
+    check_level,
+    percentiles,
+    rate_intervals,
+    resample,
+)
+from equipoise.metrics.rates import RATE_OF, Metric
+from equipoise.metrics.summaries import Pairs, Summary, pairs_of, summarise, summary_interval
+from equipoise.metrics.unknown import ODDS, UnknownPeople
+
+#: One number, or with control features one for each stratum.
+PerStratum = Any
 
 
 @dataclass(frozen=True, eq=False)
-class GroupTable:
-    """Rates by group.
+class GroupTable(Face):
+    """Metrics by group.
 
     Attributes
     ----------
@@ -29,14 +44,27 @@ class GroupTable:
     features : tuple of str
         The sensitive features that the values belong to, joined by " x "; empty for everybody.
     columns : dict from name to array
-        ``count``, ``base_rate``, ``selection_rate``, ``true_positive_rate``,
-        ``false_positive_rate``, ``error_rate``; with intervals each rate has ``.._low`` and
-        ``.._high`` beside it. NaN where a group has nobody with the label.
+        ``count``, then ``base_rate``, ``selection_rate``, ``true_positive_rate``,
+        ``false_positive_rate``, ``error_rate``, or the metrics asked for; with intervals each has
+        ``.._low`` and ``.._high`` beside it. NaN where it is not defined, such as for a group that
+        has nobody with the label.
+    strata : tuple
+        The values of the control features that each row is within; None without any.
+    level : float
+        Of the intervals.
+    draws : dict from name to array of shape (n_draws, rows)
+        Metrics in the resamples of the bootstrap.
+    unknown : UnknownPeople or None
+        The people whose group is unknown, who are in no row, and what rates may be with them.
     """
 
     groups: tuple[Hashable, ...]
     features: tuple[str, ...]
     columns: dict[str, NDArray[Any]]
+    strata: tuple[Hashable, ...] = ()
+    level: float = 0.95
+    draws: dict[str, Array] = field(default_factory=dict, repr=False)
+    unknown: UnknownPeople | None = None
 
     @classmethod
     def from_audit(
@@ -44,23 +72,42 @@ class GroupTable:
         audit: Audit,
         groups: str = "both",
         *,
+        rates: Mapping[str, Rate] | None = None,
         interval: Kind | None = "analytic",
         level: float = 0.95,
         draws: Draws | None = None,
+        stratified: bool = True,
     ) -> GroupTable:
-        """Return the table of an audit; see `group_table`."""
-        rows = list(group_rows(audit, groups))
-        masks = np.array([mask for _, _, mask in rows])
-        columns: dict[str, NDArray[Any]] = {"count": masks @ audit.cells.count}
-        for rate in GROUP_RATES:
-            name = rate.column
+        """Return the table of an audit, see `group_table`; all strata together if it says so."""
+        within = stratified_rows if stratified else unstratified_rows
+        rows = list(within(audit, groups))
+        strata, features, names, masks = zip(*rows, strict=True)
+        inside, drawn = np.array(masks), {}
+        columns: dict[str, NDArray[Any]] = {"count": inside @ audit.cells.count}
+        if rates is None:
+            rates = {rate.column: rate for rate in GROUP_RATES}
+        for name, rate in rates.items():
             if interval is None:
-                columns[name] = audit.rate(rate, masks)
+                columns[name] = audit.rate(rate, inside)
             else:
-                value, low, high = rate_intervals(audit, rate, masks, level, draws)
+                value, low, high = rate_intervals(audit, rate, inside, level, draws)
                 columns |= {name: value, f"{name}_low": low, f"{name}_high": high}
-        features, names, _ = zip(*rows, strict=True)
-        return cls(names, features, columns)
+            if draws is not None:
+                drawn[name] = audit.rate(rate, inside, draws)
+        return cls(names, features, columns, strata, level, drawn, UnknownPeople.of(audit, groups))
+
+    def with_functions(
+        self, values: Mapping[str, Array], drawn: Mapping[str, Array] | None, order: Iterable[str]
+    ) -> GroupTable:
+        """Return the table with further metrics, and all of them in this order."""
+        columns = {**self.columns, **values}
+        for name, draws in (drawn or {}).items():
+            columns[f"{name}_low"], columns[f"{name}_high"] = percentiles(
+                values[name], draws, self.level
+            )
+        names = ("count", *(f"{name}{end}" for name in order for end in ("", "_low", "_high")))
+        ordered = {name: columns[name] for name in names if name in columns}
+        return replace(self, columns=ordered, draws={**self.draws, **(drawn or {})})
 
     def __getitem__(self, column: str) -> NDArray[Any]:
         return self.columns[column]
@@ -68,74 +115,175 @@ class GroupTable:
     def __len__(self) -> int:
         return len(self.groups)
 
-    def row(self, group: Hashable, feature: str | None = None) -> dict[str, Any]:
-        """Return the row of one group by column name; say of which feature if several have it."""
-        rows = enumerate(zip(self.features, self.groups, strict=True))
-        found = [at for at, row in rows if row[1] == group and feature in (None, row[0])]
+    def row(
+        self, group: Hashable, feature: str | None = None, stratum: Hashable = None
+    ) -> dict[str, Any]:
+        """Return the row of one group by column name.
+
+        Say of which feature, and within which values of the control features, if there are several.
+        """
+        rows = enumerate(zip(self.features, self.groups, self.strata, strict=True))
+        found = [
+            at
+            for at, (of, name, within) in rows
+            if name == group and feature in (None, of) and stratum in (None, within)
+        ]
         if len(found) != 1:
+            known = {
+                "groups": self.groups,
+                "features": self.features,
+                "strata": [each for each in self.strata if each is not None],
+            }
+            names = (
+                f"{what} {', '.join(map(repr, dict.fromkeys(values)))}"
+                for what, values in known.items()
+                if values
+            )
             raise KeyError(
-                f"{len(found)} rows are called {group!r} (feature={feature!r}); the groups are "
-                f"{', '.join(map(repr, self.groups))}, of the features "
-                f"{', '.join(map(repr, dict.fromkeys(self.features)))}."
+                f"{len(found)} rows are called {group!r} (feature={feature!r}, stratum={stratum!r})"
+                f"; there are the {'; '.join(names)}."
             )
         return {name: values[found[0]].item() for name, values in self.columns.items()}
 
     @property
     def overall(self) -> dict[str, Any]:
-        """The row of everybody."""
+        """The row of everybody; with control features see `row`."""
         return self.row("overall")
 
-    def difference(
-        self, column: str, *, feature: str | None = None, method: Method = "between_groups"
-    ) -> float:
-        """Return the largest difference of a rate, between groups or from everybody.
+    def min(self, column: str, *, feature: str | None = None) -> PerStratum:
+        """Return the least value of a group; with control features, by stratum.
 
         ``feature`` says whose groups to compare; by default the combinations of all features.
         """
-        rates, reference = self._rates(column, feature, method)
-        return float(np.nanmax(np.abs(rates[:, None] - reference)))
+        return self._summary("min", column, feature)
+
+    def max(self, column: str, *, feature: str | None = None) -> PerStratum:
+        """Return the largest value of a group; see `min`."""
+        return self._summary("max", column, feature)
+
+    def difference(
+        self, column: str, *, feature: str | None = None, method: Method = "between_groups"
+    ) -> PerStratum:
+        """Return the largest difference, between groups or from everybody; see `min`."""
+        return self._summary("difference", column, feature, method)
 
     def ratio(
         self, column: str, *, feature: str | None = None, method: Method = "between_groups"
-    ) -> float:
-        """Return the smallest ratio of a rate, between groups or to everybody's."""
-        rates, reference = self._rates(column, feature, method)
-        return float(np.nanmin(ratios(rates[:, None], reference)))
+    ) -> PerStratum:
+        """Return the smallest ratio, between groups or to everybody; see `min`.
 
-    def _rates(
-        self, column: str, feature: str | None, method: Method
-    ) -> tuple[NDArray[Any], NDArray[Any]]:
-        feature = self.features[-1] if feature is None else feature
-        inside = [name == feature for name in self.features]
-        if not any(inside) or method not in ("between_groups", "to_overall"):
-            known = ", ".join(map(repr, dict.fromkeys(self.features[1:])))
+        Of a metric that is not negative; one where both values are zero.
+        """
+        return self._summary("ratio", column, feature, method)
+
+    def interval(
+        self,
+        summary: Summary,
+        column: str,
+        *,
+        feature: str | None = None,
+        method: Method = "between_groups",
+    ) -> Any:
+        """Return "min", "max", "difference" or "ratio" with an interval, from the bootstrap.
+
+        An `Interval`; with control features, a dictionary of them by stratum. In small groups
+        `confidence_interval` is better, where the metric is one of `equipoise.metrics`.
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(0)
+        >>> A, y_true, y_pred = rng.integers(0, 2, size=(3, 500))
+        >>> table = group_table(y_true, y_pred, sensitive_features=A, interval="bootstrap")
+        >>> print(table.interval("difference", "error_rate"))
+        0.0731 [0.0000, 0.1597]
+        """
+        if column not in self.draws:
             raise ValueError(
-                f"feature is {feature!r} and method {method!r}; expected one of {known}, and "
-                "'between_groups' or 'to_overall'."
+                f"there are no resamples of {column!r}; there are those of "
+                f"{', '.join(map(repr, self.draws)) or 'nothing'}. Make the table with "
+                "interval='bootstrap'."
             )
-        rates = self.columns[column][inside]
-        return rates, rates if method == "between_groups" else self.columns[column][:1]
+        if summary not in get_args(Summary):
+            raise ValueError(f"summary is {summary!r}; expected one of {get_args(Summary)}.")
+        drawn, people = self.draws[column], self.columns["count"]
+        found = {
+            stratum: summary_interval(summary, value, drawn[:, at], people[at], pairs, self.level)
+            if len(at)
+            else Interval(np.nan, np.nan, np.nan)
+            for stratum, at, value, pairs in self._compared(column, feature, method)
+        }
+        return found.get(None, found)
+
+    def _summary(
+        self,
+        summary: Summary,
+        column: str,
+        feature: str | None,
+        method: Method = "between_groups",
+    ) -> PerStratum:
+        found = {
+            stratum: summarise(summary, value, pairs) if len(at) else float("nan")
+            for stratum, at, value, pairs in self._compared(column, feature, method)
+        }
+        return found.get(None, found)
+
+    def _compared(
+        self, column: str, feature: str | None, method: Method
+    ) -> Iterator[tuple[Hashable, NDArray[np.intp], Array, Pairs]]:
+        """Yield the stratum, its rows to compare, their known values, and the pairs of them."""
+        feature = self.features[-1] if feature is None else feature
+        names = list(dict.fromkeys(name for name in self.features if name))
+        if feature not in names or method not in ("between_groups", "to_overall"):
+            raise ValueError(
+                f"feature is {feature!r} and method {method!r}; expected one of "
+                f"{', '.join(map(repr, names))}, and 'between_groups' or 'to_overall'."
+            )
+        last = [""] if method == "to_overall" else []
+        for stratum in dict.fromkeys(self.strata):
+            at = np.array(
+                [
+                    row
+                    for of in (feature, *last)
+                    for row, where in enumerate(zip(self.features, self.strata, strict=True))
+                    if where == (of, stratum) and np.isfinite(self.columns[column][row])
+                ],
+                dtype=np.intp,
+            )
+            yield stratum, at, self.columns[column][at], pairs_of(len(at), method)
+
+    def _columns(self) -> Columns:
+        names: dict[str, list[str]] = {}
+        if any(stratum is not None for stratum in self.strata):
+            names["stratum"] = list(map(group_name, self.strata))
+        names |= {"feature": list(self.features), "group": list(map(group_name, self.groups))}
+        return {**names, **self.columns}
+
+    def _repr_html_(self) -> str:
+        shown = dict(self._columns())
+        if len(set(self.features)) <= 2:  # everybody, and one feature
+            del shown["feature"]
+        return table(shown)
 
     def to_pandas(self) -> Any:
-        """Return a data frame, indexed by feature and group; needs pandas."""
-        import pandas as pd
-
-        index = pd.MultiIndex.from_arrays(
-            [self.features, list(map(group_name, self.groups))], names=["feature", "group"]
-        )
-        return pd.DataFrame(self.columns, index=index)
+        """Return a data frame of pandas, indexed by stratum if there is one, feature and group."""
+        named = [name for name in self._columns() if name not in self.columns]
+        return super().to_pandas().set_index(named)
 
     def __str__(self) -> str:
+        columns = self._columns()
+        names = [name for name in columns if name not in (*self.columns, "feature")]
         shown = [name for name in self.columns if not name.endswith(("_low", "_high"))]
-        lines = [["group", *shown]] + [
-            [group_name(group), *(self._cell(column, at) for column in shown)]
-            for at, group in enumerate(self.groups)
+        lines = [[*names, *shown]] + [
+            [*(columns[name][at] for name in names), *(self._cell(c, at) for c in shown)]
+            for at in range(len(self))
         ]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        return "\n".join(
-            "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])])
+        sides = [str.ljust] * len(names) + [str.rjust] * len(shown)
+        told = [
+            "  ".join(side(*cell) for side, *cell in zip(sides, line, widths, strict=True))
             for line in lines
-        )
+        ]
+        return "\n".join(told + ([] if self.unknown is None else self.unknown.sentences()))
 
     def _cell(self, column: str, at: int) -> str:
         value = self.columns[column][at]
@@ -152,6 +300,8 @@ def group_table(
     y_pred: Any,
     *,
     sensitive_features: Any,
+    metrics: Metric | Mapping[str, Metric] | None = None,
+    control_features: Any = None,
     groups: Literal["intersections", "margins", "both"] = "both",
     sample_weight: Any = None,
     pos_label: Any = None,
@@ -159,21 +309,39 @@ def group_table(
     level: float = 0.95,
     n_draws: int = 1000,
     random_state: int | np.random.Generator = 0,
+    missing: Missing = "error",
+    unknown_odds: float = ODDS,
 ) -> GroupTable:
-    """Return size, base rate, selection rate, TPR, FPR and error of everybody and of every group.
+    """Return size and metrics of everybody and of every group.
+
+    Without ``metrics``: base rate, selection rate, TPR, FPR and error.
 
     Parameters
     ----------
     y_true, y_pred, sample_weight, pos_label
-        See `selection_rate`: labels, or probabilities of a randomized classifier.
+        See `selection_rate`: labels, or probabilities of a randomized classifier. Other functions
+        than those of `equipoise.metrics` get ``y_true`` and ``y_pred`` as they are, whatever they
+        hold, and ``sample_weight`` if there is one.
     sensitive_features : array-like or data frame of n rows
         One or several columns.
+    metrics : function, or mapping from name to function, optional
+        What to measure: rates of `equipoise.metrics`, or any functions of ``y_true`` and
+        ``y_pred`` that return a number, such as those of ``sklearn.metrics``. Give them other
+        arguments by ``functools.partial``.
+    control_features : array-like or data frame of n rows, optional
+        Have the rows once for each of their values, which are the strata.
     groups : "intersections", "margins" or "both", default="both"
         The combinations of all columns, the values of each column by itself, or these and those.
     interval : "analytic" or "bootstrap", optional
-        Add an interval to every rate, see `confidence_interval`. Each holds by itself.
+        Add an interval to every metric, see `confidence_interval`. Each holds by itself. Rates have
+        analytic ones, all metrics those of the bootstrap.
     level, n_draws, random_state
         See `confidence_interval`.
+    missing : {"error", "ignore"}, default="error"
+        With "ignore", people whose group is unknown are in no row, and ``unknown`` of the table
+        says what rates may be with them. "overall" is everybody who lacks no feature.
+    unknown_odds : float >= 1, default=2
+        The odds ratio of these bounds, see `equipoise.metrics.unknown`.
 
     Examples
     --------
@@ -187,27 +355,40 @@ def group_table(
     0.75
     >>> table.difference("true_positive_rate")
     0.25
+    >>> from sklearn.metrics import f1_score
+    >>> table = group_table(y_true, [0, 1, 1, 0, 0], metrics={"f1": f1_score},
+    ...                     sensitive_features=list("aabbb"))
+    >>> print(table)
+    group    count      f1
+    overall      5  0.8000
+    a            2  1.0000
+    b            3  0.6667
+    >>> round(table.min("f1"), 4)
+    0.6667
     """
-    audit = Audit.read(y_true, y_pred, sensitive_features, None, sample_weight, pos_label)
+    check_level(level)
+    asked = None if metrics is None else read_metrics(metrics)
+    rates = None if asked is None else {k: RATE_OF[f] for k, f in asked.items() if f in RATE_OF}
+    others = {name: f for name, f in (asked or {}).items() if f not in RATE_OF}
+    if others and interval == "analytic":
+        raise ValueError(
+            f"metric {next(iter(others))!r} has no analytic interval; use interval='bootstrap'."
+        )
+    # Where only other functions look at them, labels and predictions may be of any kind.
+    nothing = np.zeros(len(y_true))
+    true, predicted = (nothing, nothing) if others and not rates else (y_true, y_pred)
+    about = (sensitive_features, control_features, sample_weight, pos_label)
+    audit = Audit.read(true, predicted, *about, missing=missing)
     draws = None if interval is None else resample(audit, interval, n_draws, random_state)
-    return GroupTable.from_audit(audit, groups, interval=interval, level=level, draws=draws)
-
-
-def group_rows(audit: Audit, groups: str) -> Iterator[tuple[str, Hashable, Mask]]:
-    """Yield the feature, the group and the cells of each row of a table, everybody first."""
-    if groups not in ("intersections", "margins", "both"):
-        raise ValueError(f"groups is {groups!r}; expected 'intersections', 'margins' or 'both'.")
-    yield "", "overall", np.ones(audit.cells.n_cells, dtype=bool)
-    names = tuple(audit.cells.sensitive)
-    sizes = {"intersections": [len(names)], "margins": [1]}.get(groups, [1, len(names)])
-    for size in dict.fromkeys(sizes):
-        for on in combinations(names, size):
-            for group, mask in audit.cells.groups(on).items():
-                yield " x ".join(on), _plain(group), mask
-
-
-def _plain(group: Any) -> Hashable:
-    """Return Python's own values, which compare without surprises."""
-    if isinstance(group, tuple):
-        return tuple(map(_plain, group))
-    return group.item() if isinstance(group, np.generic) else group
+    found = GroupTable.from_audit(
+        audit, groups, rates=rates, interval=interval, level=level, draws=draws
+    )
+    found = replace(found, unknown=UnknownPeople.of(audit, groups, unknown_odds))
+    if not others:
+        return found
+    functions = Functions.read(others, y_true, y_pred, sample_weight)
+    inside = np.array([mask for *_, mask in stratified_rows(audit, groups)])[:, audit.rows.code]
+    drawn = None
+    if draws is not None:
+        drawn = functions.draws(inside, n_draws, np.random.default_rng(random_state))
+    return found.with_functions(functions.values(inside), drawn, tuple(asked or ()))

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from equipoise.cells.table import Array, CellTable
+from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.moments import DIFFERENCE, Moments, MomentsBuilder, Row
+from equipoise.faces import Columns, Face, columns_of, paragraph, table
 from equipoise.game.lagrangian import TOLERANCE, Loss, Objective, is_met, loss_table
 from equipoise.metrics.audit import Tally
 from equipoise.metrics.intervals import (
@@ -21,11 +22,12 @@ from equipoise.metrics.intervals import (
     joint_limits,
     normal_quantile,
 )
+from equipoise.metrics.unknown import share_unknown
 from equipoise.rows.fingerprint import Overlap
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measured(Face):
     """Error and violations of one classifier on one set of people.
 
     Attributes
@@ -51,6 +53,8 @@ class Measured:
     unshown : str
         A sentence about the difference that so few people say least about, where its bound is
         smaller than its sampling error; else empty.
+    unknown : float
+        The share of the people who lack a sensitive feature: they are in no group that it makes.
     """
 
     data: str
@@ -61,6 +65,7 @@ class Measured:
     rows: tuple[tuple[Row, Interval], ...] = field(repr=False)
     bound: float | None = None
     unshown: str = ""
+    unknown: float = 0.0
 
     @property
     def met(self) -> bool:
@@ -72,6 +77,19 @@ class Measured:
         """By how much the worst bound is exceeded; zero where it is met."""
         return Interval(*(max(end, 0.0) for end in self.excess))
 
+    def _shown(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"data": self.data, "people": self.people}
+        if self.bound is None:
+            of = {"of": str(self.worst or "")}
+            return found | _ends("error", self.error) | _ends("excess", self.excess) | of
+        found["bound"] = self.bound
+        return found | _ends("error", self.error) | _ends("largest_difference", self.disparity)
+
+    def _columns(self) -> Columns:
+        names = [row.sentence() for row, _ in self.rows]
+        ends = np.array([interval for _, interval in self.rows]).reshape(-1, 3).T
+        return {"constraint": names, **_ends("excess", ends)}
+
     @property
     def disparity(self) -> Interval:
         """On a frontier: the largest difference, which is bound plus excess."""
@@ -80,7 +98,7 @@ class Measured:
         return Interval(*(max(self.bound + end, 0.0) for end in self.excess))
 
 
-class ViolationReport:
+class ViolationReport(Face):
     """What was measured on training, out-of-fold and test data, with confidence intervals.
 
     Printed, it is a table. See `Measured` for its entries.
@@ -130,14 +148,35 @@ class ViolationReport:
             lines.append(line)
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         told = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
-        told.append(f"[...]: {self.level:.0%} confidence intervals")
+        return "\n".join(told + self._notes())
+
+    def _columns(self) -> Columns:
+        return columns_of(self.measured)
+
+    def _repr_html_(self) -> str:
+        return table(self._columns()) + "".join(map(paragraph, self._notes()))
+
+    def _notes(self) -> list[str]:
+        """Return what the numbers do not say by themselves."""
+        notes = [f"[...]: {self.level:.0%} confidence intervals"]
         # On a frontier, of the largest such bound: smaller ones are no better.
         unshown = {entry.data: entry.unshown for entry in self.measured if entry.unshown}
-        told += [f"{data}: {text}" for data, text in unshown.items()]
+        notes += [f"{data}: {text}" for data, text in unshown.items()]
+        lacking = {entry.data: entry.unknown for entry in self.measured if entry.unknown}
+        notes += [
+            f"{data}: the group of {share:.1%} of the people is unknown; they count in the error, "
+            "and in no group. group_table(..., missing='ignore') bounds what that may hide."
+            for data, share in lacking.items()
+        ]
         if any(entry.data == "test" for entry in self.measured):
             known = self.overlap or "whether they were learned from is not known"
-            told.append(f"test: {known}.")
-        return "\n".join(told)
+            notes.append(f"test: {known}.")
+        return notes
+
+
+def _ends(name: str, ends: Iterable[Any]) -> dict[str, Any]:
+    """Return an estimate and the ends of its interval by the names of their columns."""
+    return dict(zip((name, f"{name}_low", f"{name}_high"), ends, strict=True))
 
 
 def _shown(interval: Interval, sign: str = "") -> str:
@@ -202,6 +241,23 @@ class Meter:
         slope = self.moments.M @ self.moments.U
         self._compared = np.abs(slope).max(axis=1, initial=0.0) > TOLERANCE
         self._loss = loss_table(objective, cells)
+        self._error_known = True
+        if cells.together is not None:
+            unknown = np.array([_tells_apart(cells, *average) for average in self._averaged])
+            self._compared &= ~((self.moments.M != 0) & unknown).any(axis=1)
+            everybody = np.ones(cells.n_cells, dtype=bool)
+            self._error_known = not _tells_apart(cells, everybody, self._loss)
+
+    @property
+    def compared(self) -> set[str]:
+        """The inequalities that can be measured on these cells, without their bounds."""
+        rows = zip(self.moments.rows, self._compared, strict=True)
+        return {str(row) for row, known in rows if known}
+
+    def excess(self, s: Array) -> Array:
+        """Return by how much shares exceed the bounds that can be measured."""
+        moments = self.moments
+        return (moments.M @ moments.mu(s) - moments.c)[self._compared]
 
     def measure(
         self,
@@ -230,13 +286,16 @@ class Meter:
         most, worst = largest(rows)
         people = round(float(tally.cells.count.sum()))
         unshown = self._unshown(moments, high - moments.M @ mu)
-        return Measured(data, people, self._error(tally, level), most, worst, rows, bound, unshown)
+        error, unknown = self._error(tally, level), share_unknown(tally.cells)
+        return Measured(data, people, error, most, worst, rows, bound, unshown, unknown)
 
     def _unshown(self, moments: Moments, reach: Array) -> str:
         """Return a sentence about a bound below the reach of its interval, if there is one."""
         is_difference = [row.limit == DIFFERENCE and row.bound is not None for row in moments.rows]
         with np.errstate(divide="ignore", invalid="ignore"):
-            times = np.where(is_difference, reach / moments.c, 0.0)
+            times = np.where(
+                self._compared & np.array(is_difference, dtype=bool), reach / moments.c, 0.0
+            )
         if not len(times) or not times.max() > 1:
             return ""
         k = int(times.argmax())
@@ -253,21 +312,49 @@ class Meter:
         if not len(mu):
             return np.zeros(0), np.zeros(0)
         events = np.array([event for event, _ in self._averaged], dtype=float)
-        low, high = np.moveaxis(np.array([g for _, g in self._averaged], dtype=float), 2, 0)
-        means = Means.of_cells(events, low, high, tally.cells.mass, mu, tally.squares)
+        means = _means(tally, events, np.array([g for _, g in self._averaged], dtype=float), mu)
         return joint_limits([(means, self._contrasts)], level)[0]
 
     def _error(self, tally: Tally, level: float) -> Interval:
         offset, slope = tally.cells.total(self._loss)
-        value = float(offset + tally.s @ slope)
+        value = float(offset + tally.s @ slope) if self._error_known else np.nan
         if tally.squares is None or isinstance(self._loss, str):
             return Interval(value, float("nan"), float("nan"))
-        everybody, mass = np.ones((1, len(self._loss))), tally.cells.mass
-        mean = np.array([value])
-        low, high = self._loss.T
-        means = Means.of_cells(everybody, low, high, mass, mean, tally.squares)
+        everybody, mean = np.ones((1, len(self._loss))), np.array([value])
+        means = _means(tally, everybody, self._loss[None], mean)
         ends = means.limits(normal_quantile(level))
         return Interval(value, *(float(end[0]) for end in ends))
+
+
+def _tells_apart(cells: CellTable, event: Mask, g: Array | str) -> bool:
+    """Whether E[g | event] needs cells one by one whose numbers are known together only."""
+    assert cells.together is not None
+    by_label = [cells.together & (cells.label == label) for label in range(cells.n_decisions)]
+    parts = [mask for mask in by_label if mask.any()]
+    if isinstance(g, str):  # a utility of each person's own is added up as decisions are
+        return any(event[part].any() != event[part].all() for part in parts)
+    return any(
+        event[part].any() != event[part].all() or (event[part] & (g[part] != g[part][:1]).T).any()
+        for part in parts
+    )
+
+
+def _means(tally: Tally, events: Array, g: Array, value: Array) -> Means:
+    """Return the means of utilities g (J, C, V) over events (J, C), with their covariance."""
+    cells, squares = tally.cells, tally.squares
+    assert squares is not None
+    if cells.n_decisions == 2:
+        return Means.of_cells(events, g[:, :, 0], g[:, :, 1], cells.mass, value, squares)
+
+    # Decisions count as drawn: those of a cell who get the same one are a cell of their own.
+    def by_decision(every: Array, others: Array) -> Array:
+        known = cells.by_decision(others)
+        return np.column_stack([np.maximum(every - known.sum(axis=1), 0.0), known]).ravel()
+
+    mass, square = by_decision(cells.mass, tally.s), by_decision(*squares[:2])
+    each, none = g.reshape(len(g), -1), np.zeros_like(square)
+    events = np.repeat(events, cells.n_decisions, axis=1)
+    return Means.of_cells(events, each, each, mass, value, (square, none, none))
 
 
 def largest(rows: Iterable[tuple[Row, Interval]]) -> tuple[Interval, Row | None]:

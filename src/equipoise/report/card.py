@@ -11,7 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from equipoise.atomic_files import new_file
-from equipoise.report.contents import RATES, PointContents, ReportContents, largest_groups
+from equipoise.game.switched import number
+from equipoise.report.contents import RATES, PointContents, ReportContents
+from equipoise.report.groups import largest_groups
+from equipoise.report.switched import switched_groups
 from equipoise.report.templates import markdown_template
 from equipoise.report.text import (
     NOT_PROMISED,
@@ -105,6 +108,7 @@ def card_sections(contents: ReportContents, *, eps: float | None = None) -> list
         ),
         CardSection("Data", [collected], _data_facts(contents)),
         *([] if point is None else _results(point)),
+        *([] if point is None else _switched(point, data.labels[1])),
         CardSection(
             "Ethical considerations",
             ["What the constraint does not promise:"],
@@ -161,7 +165,7 @@ def _results(point: PointContents) -> list[CardSection]:
         told += f"; lower value {decimal(lower)}, {scope} ({point.proof})"
     if (by_lot := point.certificate.get("by_lot")) is not None:
         most = "" if point.certificate.get("by_lot_exact") else "at most "
-        told += f". Decided by lot: {most}{by_lot:.2%} of the people of the fit"
+        told += f". Decided by lot: {most}{by_lot:.2%} of the people measured"
     header = ["data", "people", "error", "excess over the bound", "bound"]
     rows = [
         [
@@ -186,3 +190,28 @@ def _results(point: PointContents) -> list[CardSection]:
         ]
         sections.append(CardSection(f"Groups, {data} data", header=header, rows=rows))
     return sections
+
+
+def _switched(point: PointContents, favourable: str) -> list[CardSection]:
+    """Return who is decided on differently, on the data that count most."""
+    if point.main_data not in point.switched:
+        return []
+    groups = switched_groups(point.switched[point.main_data])
+    labelled = any(group.gained_qualified is not None for group in groups)
+    counts = ["gained", "gained_qualified", "lost", "lost_qualified"]
+    names = ["gain", f"gain, label {favourable}", "lose", f"lose, label {favourable}"]
+    kept = slice(None, None, 1 if labelled else 2)
+    rows = [
+        [
+            group_name(group),
+            *(
+                SUPPRESSED if value is None else number(value)
+                for value in (group.count, *(getattr(group, name) for name in counts[kept]))
+            ),
+        ]
+        for group in largest_groups(groups, _MOST_GROUPS)
+    ]
+    told = "Compared with the unconstrained model; of a randomized model, expected numbers."
+    header = ["group", "people", *names[kept]]
+    title = f"Who is decided on differently, {point.main_data} data"
+    return [CardSection(title, [told], header=header, rows=rows)]

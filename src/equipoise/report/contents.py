@@ -8,19 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, NamedTuple, get_args, get_type_hints
+from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
 
 from equipoise.game.certificate import Status
 from equipoise.metrics.predictive import PREDICTIVE
+from equipoise.metrics.small_groups import SUPPRESS_BELOW
+from equipoise.metrics.unknown import Bounds
 from equipoise.rows.fingerprint import Overlap
 
 #: The rates that are shown for every group; the first is of labels, the others of decisions.
 RATES = ("base_rate", "selection_rate", "true_positive_rate", "false_positive_rate", "error_rate")
 #: Rates of labels given the decision.
 PREDICTIVE_RATES = tuple(PREDICTIVE)
-
-#: Groups of fewer people are suppressed, by default.
-SUPPRESS_BELOW = 10
 
 
 class Range(NamedTuple):
@@ -74,13 +73,36 @@ class GroupContents:
     ``feature`` is the column that makes the group, "a x b" for combinations, "" for everybody.
     ``rates`` has the names `RATES` and, of decisions, `PREDICTIVE_RATES`. Of a group that is
     suppressed ``count`` is None and ``rates`` is empty: too few people belong to it, or another
-    group could be told from it.
+    group could be told from it. Where the group of some people is unknown, ``worst`` has the ends
+    of what each rate may be whatever their groups are, and ``within_odds`` under an odds ratio.
     """
 
     feature: str
     group: str
     count: int | None
     rates: dict[str, Range]
+    worst: dict[str, Bounds] = field(default_factory=dict)
+    within_odds: dict[str, Bounds] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class SwitchedContents:
+    """Decisions about people of one group and label that differ from the unconstrained model's.
+
+    ``gained`` and ``lost`` the favourable decision, as many as expected over the draw of a
+    randomized classifier; None, like ``people``, where they are suppressed. ``label`` is 1 for the
+    favourable label, 0 for the other, and None where labels are not known.
+    """
+
+    feature: str
+    group: str
+    label: int | None
+    people: int | None
+    gained: float | None
+    lost: float | None
+
+
+AnyGroup = TypeVar("AnyGroup", GroupContents, SwitchedContents)
 
 
 @dataclass(frozen=True)
@@ -90,7 +112,8 @@ class PointContents:
     ``eps`` is None for the unconstrained one, and for models without one bound. ``members`` are
     the classifiers that are mixed, in words, and their weights. ``prices`` are inequalities, in
     words, and what loosening each by 0.01 saves in error, at most. ``certificate`` is what
-    `Certificate.to_dict` returns. ``groups`` is by the name of the data that it was measured on.
+    `Certificate.to_dict` returns. ``groups`` and ``switched``, decisions that differ from the
+    unconstrained model's, are by the name of the data that they were measured on.
     ``command`` and ``python`` select this classifier. ``remarks`` are sentences about what is
     easily overlooked. ``promise`` is what `Proof.to_dict` returns, None where nothing was to be
     proven for people who were not seen.
@@ -106,6 +129,7 @@ class PointContents:
     binding: list[str]
     measured: list[MeasuredContents]
     groups: dict[str, list[GroupContents]]
+    switched: dict[str, list[SwitchedContents]] = field(default_factory=dict)
     command: str = ""
     python: str = ""
     remarks: list[str] = field(default_factory=list)
@@ -114,7 +138,8 @@ class PointContents:
     def in_order(self, order: Mapping[str, Sequence[str]]) -> PointContents:
         """Return the point with its groups in order, see `in_order`."""
         groups = {data: in_order(some, order) for data, some in self.groups.items()}
-        return replace(self, groups=groups)
+        switched = {data: in_order(some, order) for data, some in self.switched.items()}
+        return replace(self, groups=groups, switched=switched)
 
     def on(self, data: str) -> MeasuredContents | None:
         """Return what was measured on these data, None if nothing was."""
@@ -142,6 +167,11 @@ class PointContents:
     def group_data(self) -> list[str]:
         """The data that groups were measured on, those that count most first."""
         return sorted(self.groups, key=lambda data: data != self.main_data)
+
+    @property
+    def switched_data(self) -> list[str]:
+        """The data that switched decisions were counted on, those that count most first."""
+        return sorted(self.switched, key=lambda data: data != self.main_data)
 
 
 @dataclass(frozen=True)
@@ -218,9 +248,9 @@ class AuditContents:
     between: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ReportContents:
-    """All that a report page shows.
+    """All that a report page shows; in a notebook, the page itself.
 
     Attributes
     ----------
@@ -278,6 +308,14 @@ class ReportContents:
     suppress_below: int = SUPPRESS_BELOW
     notes: list[str] = field(default_factory=list)
 
+    def __repr__(self) -> str:
+        return f"<ReportContents: {self.title}>"
+
+    def _repr_html_(self) -> str:
+        from equipoise.report.page import inline
+
+        return inline(self)
+
     @property
     def all_points(self) -> list[PointContents]:
         """The points, and the unconstrained one last."""
@@ -315,9 +353,7 @@ class ReportContents:
         return _make(cls, given)
 
 
-def in_order(
-    groups: Sequence[GroupContents], order: Mapping[str, Sequence[str]]
-) -> list[GroupContents]:
+def in_order(groups: Sequence[AnyGroup], order: Mapping[str, Sequence[str]]) -> list[AnyGroup]:
     """Return the groups, those of features whose values have an order in that order.
 
     >>> ages = ["25 to 40", "over 40", "under 25"]
@@ -327,7 +363,7 @@ def in_order(
     """
     blocks = list(dict.fromkeys(group.feature for group in groups))
 
-    def key(group: GroupContents) -> tuple[Any, ...]:
+    def key(group: AnyGroup) -> tuple[Any, ...]:
         names, values = group.feature.split(" x "), group.group.split(" & ")
         values = values if len(values) == len(names) else [group.group]
         ranks = [
@@ -337,24 +373,6 @@ def in_order(
         return blocks.index(group.feature), ranks
 
     return sorted(groups, key=key)  # stable: the others stay as they are
-
-
-def largest_groups(groups: Sequence[GroupContents], most: int) -> list[GroupContents]:
-    """Return the groups to show, in their order: all, or the largest; everybody always.
-
-    Size decides, and not a rate, so that every classifier shows the same groups.
-
-    >>> groups = [GroupContents("", "all", 9, {}), *(GroupContents("a", str(n), n, {})
-    ...           for n in (2, 3, 4))]
-    >>> [group.group for group in largest_groups(groups, 2)]
-    ['all', '3', '4']
-    """
-    order = sorted(
-        (at for at, group in enumerate(groups) if group.feature),
-        key=lambda at: -(groups[at].count or 0),
-    )
-    left_out = set(order[most:])
-    return [group for at, group in enumerate(groups) if at not in left_out]
 
 
 def _make(kind: Any, value: Any) -> Any:

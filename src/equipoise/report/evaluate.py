@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import shlex
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from decimal import ROUND_FLOOR, Context
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils.validation import _num_samples
 
 from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.base import Constraint
@@ -21,90 +19,34 @@ from equipoise.engines import engine_for
 from equipoise.estimators.base import absent_groups, overlap_of
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.reductions import FairClassifier
-from equipoise.estimators.results import remarks
+from equipoise.estimators.results import remarks_of
 from equipoise.game.certificate import Certificate
 from equipoise.game.lagrangian import TOLERANCE
-from equipoise.game.mixture import Mixture
-from equipoise.metrics.audit import Audit, Tally
+from equipoise.game.switched import Switched
+from equipoise.metrics.small_groups import SUPPRESS_BELOW
 from equipoise.metrics.violations import Measured, largest, measure
-from equipoise.oracles.decisions import decisions
 from equipoise.report.contents import (
-    SUPPRESS_BELOW,
-    GroupContents,
     MeasuredContents,
     PointContents,
     RowContents,
+    SwitchedContents,
 )
-from equipoise.report.groups import NOT_KNOWN, group_contents, span, with_predictive, without_labels
+from equipoise.report.evaluation import Evaluation, on_frontier, on_model
+from equipoise.report.groups import (
+    NOT_KNOWN,
+    group_contents,
+    span,
+    switched_contents,
+    unknown_remarks,
+    with_predictive,
+    without_labels,
+)
 from equipoise.report.suppression import RowFacts
 from equipoise.rows.fingerprint import Overlap
 from equipoise.rows.people import People
+from equipoise.rows.validation import check_two_labels
 
 _SIX_DIGITS = Context(prec=6, rounding=ROUND_FLOOR)
-
-
-class Evaluation(NamedTuple):
-    """Decisions of one mixture on some people, added up by cell.
-
-    ``tally`` is for the inequalities of a constraint, ``audit`` for the rates of groups.
-    """
-
-    tally: Tally
-    audit: Audit
-
-    def groups(self, level: float, suppress_below: int) -> list[GroupContents]:
-        """Return the rates of every group, with intervals."""
-        return group_contents(with_predictive(self.audit, level), suppress_below)
-
-
-def evaluate_rows(
-    people: People, classifiers: Sequence[Any], mixtures: Iterable[Mixture], classes: NDArray
-) -> Iterator[Evaluation]:
-    """Yield what each mixture does to people in memory, who are read once."""
-    if people.y is None:  # nothing that depends on the label is shown, see `_View.measured_on`
-        people = replace(people, y=np.full(_num_samples(people.X), classes[0]))
-    cells, _ = people.read_plain(classes)
-    decided = np.array(list(decisions(classifiers, people.X)))
-    for mixture in mixtures:
-        selected = np.clip(mixture.shares(decided), 0.0, 1.0)
-        yield Evaluation(Tally.of_people(cells, selected), Audit(cells, selected))
-
-
-def evaluate_tallies(tallies: Iterable[Tally]) -> Iterator[Evaluation]:
-    """Yield what is known of people who are elsewhere, from sums over cells."""
-    for tally in tallies:
-        if tally.squares is None:
-            raise ValueError(
-                "the groups of these people are probabilities, or people count in more than one "
-                "way; a report shows rates of groups. Pass people whose groups are known."
-            )
-        yield Evaluation(tally, Audit.of_sums(tally.cells, tally.s, tally.squares))
-
-
-def _on_frontier(
-    frontier: Frontier, data: str, people: People, mixtures: Sequence[Mixture]
-) -> Iterator[Evaluation]:
-    pool, engine = frontier.pool_.classifiers, engine_for(people.X)
-    people = people.by(frontier.cells_.rules)
-    if engine.is_local:
-        return evaluate_rows(people, pool, mixtures, frontier.classes_)
-    if data in frontier.shares_:  # known from the fit
-        cells, shares = frontier.cells_, frontier.shares_[data]
-    else:
-        opened = engine.open(people)
-        cells, shares = opened.cells.table(), opened.shares(pool)
-    return evaluate_tallies(Tally.of_shares(cells, mixed.shares(shares)) for mixed in mixtures)
-
-
-def _on_model(model: FairClassifier, data: str, people: People) -> Iterator[Evaluation]:
-    mixed, engine = model.classifier_, engine_for(people.X)
-    people = people.by(next(iter(model.tallies_.values())).cells.rules)
-    if engine.is_local:
-        mixture = Mixture.of_weights(np.asarray(mixed.weights), np.zeros(0))
-        return evaluate_rows(people, mixed.members, [mixture], model.classes_)
-    if data in model.tallies_:  # known from the fit
-        return evaluate_tallies([model.tallies_[data]])
-    return evaluate_tallies([engine.open(people).tally(mixed)])
 
 
 def frontier_points(
@@ -116,11 +58,10 @@ def frontier_points(
     suppress_below: int = SUPPRESS_BELOW,
 ) -> tuple[list[PointContents], PointContents]:
     """Return the points of a frontier and the unconstrained one, measured on these people."""
+    check_two_labels(frontier.classes_, "a report")
     traced = [*frontier.points_, frontier.unconstrained_]
     mixtures = [point.mixture for point in traced]
-    evaluated = {
-        data: _on_frontier(frontier, data, some, mixtures) for data, some in people.items()
-    }
+    evaluated = {data: on_frontier(frontier, data, some, mixtures) for data, some in people.items()}
     known = [entry for entry in frontier.report(level=level) if entry.data not in people]
     view = _View(frontier, frontier.constraint, people, frontier.cells_, level, suppress_below)
     points = []
@@ -141,22 +82,22 @@ def frontier_points(
             disparity=float(point.disparity),
             price=None if free else float(point.price),
         )
-        if free:
-            shown = replace(shown, prices=[], binding=[], remarks=[])
         found = {data: next(some) for data, some in evaluated.items()}
         points.append(view.measured_on(shown, found, bound=eps))
-    return points[:-1], points[-1]
+    nothing: dict[str, Any] = {"prices": [], "binding": [], "remarks": [], "switched": {}}
+    return points[:-1], replace(points[-1], **nothing)
 
 
-def model_point(
+def model_points(
     model: FairClassifier,
     people: Mapping[str, People],
     *,
     level: float,
     file: str,
     suppress_below: int = SUPPRESS_BELOW,
-) -> PointContents:
-    """Return a single model, measured on these people."""
+) -> tuple[PointContents, PointContents | None]:
+    """Return a single model and its unconstrained one, if known, measured on these people."""
+    check_two_labels(model.classes_, "a report")
     certificate, mixed = model.certificate_, model.classifier_
     cells = model.tallies_["training" if "training" in model.tallies_ else "recertified"].cells
     view = _View(model, model.constraint_, people, cells, level, suppress_below)
@@ -170,24 +111,34 @@ def model_point(
         command=f"equipoise predict {shlex.quote(file)} DATA",
         python=f"equipoise.load({file!r})",
     )
-    found = {data: next(_on_model(model, data, some)) for data, some in people.items()}
+    found = {data: list(on_model(model, some)) for data, some in people.items()}
     worst = 0.0 if certificate.worst_rate is None else certificate.worst_rate[1]
     proof = getattr(model, "proof_", None)
     if proof is not None:
         promise = proof.to_dict(suppress_below)
         point = replace(point, promise=promise, remarks=[promise["text"], *point.remarks])
     one_bound = point.eps is not None and getattr(model.constraint_, "ratio", None) == 1
-    return view.measured_on(point, found, worst_rate=worst, bound=point.eps if one_bound else None)
-
-
-def without_constraint(
-    model: FairClassifier, constraint: Constraint, people: Mapping[str, People], **options: Any
-) -> PointContents:
-    """Return a model that was fitted without this constraint, measured as those within it are."""
-    model.constraint_ = constraint
-    point = model_point(model, people, **options)
-    nothing: dict[str, Any] = {"prices": [], "binding": [], "remarks": []}
-    return replace(point, eps=None, command="", python="", certificate={}, **nothing)
+    bounds = {"worst_rate": worst, "bound": point.eps if one_bound else None}
+    shown = view.measured_on(point, {data: some[0] for data, some in found.items()}, **bounds)
+    if model.unconstrained_ is None or not people:
+        return shown, None
+    free = view.measured_on(
+        PointContents(
+            eps=None,
+            error=float(certificate.free_error),
+            disparity=None,
+            price=None,
+            members=[(repr(model.unconstrained_.classifier), 1.0)],
+            certificate={},
+            prices=[],
+            binding=[],
+            measured=[],
+            groups={},
+        ),
+        {data: some[1] for data, some in found.items()},
+        **bounds,
+    )
+    return shown, replace(free, switched={}, remarks=[])
 
 
 class _View:
@@ -204,6 +155,8 @@ class _View:
     ) -> None:
         self.model, self.constraint, self.cells = model, constraint, cells
         self.level, self.least = level, least
+        tallied = model.shares_ if isinstance(model, Frontier) else model.tallies_
+        self.fit = next(iter(tallied))  #: What the data of the fit are called.
         self.overlaps = {
             data: overlap_of(model, some)
             for data, some in people.items()
@@ -231,10 +184,8 @@ class _View:
     ) -> PointContents:
         """Return a classifier with what its certificate says, and what is known from the fit."""
         facts = self.facts(self.cells)
-        # The unconstrained classifier's certificate has no rows.
-        rows = {row for row, hide in zip(certificate.rows, facts.hidden, strict=False) if hide}
-        evidence = certificate.evidence
-        told = remarks(evidence.lagrangian, self.cells, evidence.mean_shares())
+        rows = {row for row in certificate.rows if str(row) in facts.names}
+        told = remarks_of(certificate, self.cells)
         return PointContents(
             error=float(certificate.error),
             disparity=None,
@@ -252,9 +203,17 @@ class _View:
             binding=[str(row) for row in certificate.binding if row not in rows],
             measured=[measured_contents(entry, facts) for entry in known],
             groups={},
+            switched=self._switched({self.fit: certificate.switched}),
             remarks=[text for _, text in told],
             **others,
         )
+
+    def _switched(self, found: Mapping[str, Switched | None]) -> dict[str, list[SwitchedContents]]:
+        return {
+            data: switched_contents(some, self.least, labelled=data not in self.unlabelled)
+            for data, some in found.items()
+            if some is not None
+        }
 
     def measured_on(
         self, point: PointContents, found: Mapping[str, Evaluation], **bounds: Any
@@ -279,14 +238,23 @@ class _View:
             for entry in measured
         ]
         absent = [absent_groups(self.cells, some.tally.cells) for some in found.values()]
-        groups = {data: some.groups(self.level, self.least) for data, some in found.items()}
+        groups = {
+            data: group_contents(with_predictive(some.audit, self.level), self.least)
+            for data, some in found.items()
+        }
         for data in self.unlabelled:
             groups[data] = [without_labels(group) for group in groups[data]]
+        told = [*point.remarks, *dict.fromkeys(text for text in absent if text)]
+        if found:
+            last = list(found)[-1]
+            told += unknown_remarks(found[last].audit, groups[last])
         return replace(
             point,
             measured=[*point.measured, *measured],
             groups=groups,
-            remarks=[*point.remarks, *dict.fromkeys(text for text in absent if text)],
+            switched=point.switched
+            | self._switched({data: some.switched for data, some in found.items()}),
+            remarks=told,
         )
 
 

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from html import escape
 from pathlib import Path
 
 from equipoise.atomic_files import new_file
 from equipoise.game.certificate import Scope
 from equipoise.report.card import card_sections, model_card
-from equipoise.report.chart import Chart
+from equipoise.report.chart import Axis, Chart, rate_axis
 from equipoise.report.contents import (
     GroupContents,
     MeasuredContents,
     PointContents,
     ReportContents,
     RowContents,
-    largest_groups,
 )
+from equipoise.report.groups import largest_groups
+from equipoise.report.switched import SwitchedGroup, switched_groups
 from equipoise.report.templates import asset, page_template
+from equipoise.report.text import group_name
 
 #: A page that people can send is no larger.
 MOST_BYTES = 2_000_000
@@ -70,6 +74,15 @@ def render(contents: ReportContents) -> bytes:
     return page
 
 
+def inline(contents: ReportContents) -> str:
+    """Return the page as a frame inside of another one, to whose contents it has no access."""
+    page, title = render(contents).decode(), escape(contents.title)
+    return (
+        f'<iframe title="{title}" srcdoc="{escape(page)}" sandbox="allow-scripts allow-downloads" '
+        'style="width:100%;height:48em;border:0"></iframe>'
+    )
+
+
 @dataclass(frozen=True)
 class GroupRows:
     """Groups to show: each under a classifier and, if that is known, under the unconstrained one.
@@ -85,6 +98,24 @@ class GroupRows:
     def drawn(self) -> bool:
         """Whether they are few enough for a picture."""
         return 0 < len(self.pairs) <= _MOST_DRAWN
+
+
+@dataclass(frozen=True)
+class SwitchedRows:
+    """Switched decisions to show, group by group; bars are drawn to one scale."""
+
+    groups: list[SwitchedGroup]
+    left_out: str
+
+    @property
+    def labelled(self) -> bool:
+        """Whether the labels of these people are known."""
+        return any(group.gained_qualified is not None for group in self.groups)
+
+    def width(self, switched: float, people: int) -> float:
+        """Return the length of a bar, in pixels: the longest is 80."""
+        shares = [max(g.gained or 0.0, g.lost or 0.0) / g.count for g in self.groups if g.count]
+        return round(80 * switched / max(people, 1) / (max(shares, default=0.0) or 1.0), 1)
 
 
 @dataclass(frozen=True)
@@ -134,14 +165,51 @@ class Page:
         return self._rows(point.groups[data], free)
 
     @property
+    def group_names(self) -> list[str]:
+        """The names of everybody and of the groups that tables show."""
+        first = self.contents.nearest()
+        if first is None:
+            return [group_name(group) for group, _ in self.audited.pairs]
+        tables = [self.groups(first, data) for data in first.group_data]
+        names = [group_name(group) for rows in tables for group, _ in rows.pairs]
+        return list(dict.fromkeys(names))
+
+    def axes(self, data: str, rates: Sequence[str]) -> dict[str, Axis]:
+        """Return axes of rates that fit all points, so that these can be compared by eye."""
+        shown = [
+            groups.pairs
+            for point in self.contents.all_points
+            if data in point.groups
+            for groups in [self.groups(point, data)]
+        ]
+        pairs = [pair for some in shown for pair in some]
+        return {rate: rate_axis(pairs, rate) for rate in rates}
+
+    def audited_axes(self, rates: Sequence[str]) -> dict[str, Axis]:
+        """Return axes of the rates of an audit."""
+        return {rate: rate_axis(self.audited.pairs, rate) for rate in rates}
+
+    def switched(self, point: PointContents, data: str) -> SwitchedRows:
+        """Return whom a point decides on differently, of some data."""
+        groups = switched_groups(point.switched[data])
+        shown = largest_groups(groups, self.most_groups)
+        return SwitchedRows(shown, _left_out(len(groups) - len(shown)))
+
+    def everybody_switched(self, point: PointContents) -> SwitchedGroup | None:
+        """Return the totals on the data that count most, None if they are not known."""
+        if point is self.contents.unconstrained or point.main_data not in point.switched:
+            return None
+        everybody = self.switched(point, point.main_data).groups[0]
+        return None if everybody.count is None else everybody
+
+    @property
     def audited(self) -> GroupRows:
         """The groups to show of an audit."""
         return self._rows([] if self.contents.audit is None else self.contents.audit.groups, [])
 
     def _rows(self, groups: list[GroupContents], free: list[GroupContents]) -> GroupRows:
         shown, others = (largest_groups(some, self.most_groups) for some in (groups, free))
-        left = len(groups) - len(shown)
-        words = f"; the largest groups only, {left} smaller ones are left out" if left else ""
+        words = _left_out(len(groups) - len(shown))
         if len(free) != len(groups):
             return GroupRows([(group, None) for group in shown], False, words)
         return GroupRows(list(zip(shown, others, strict=True)), True, words)
@@ -153,6 +221,10 @@ class Page:
             f"default-src 'none'; style-src 'sha256-{_digest('page.css')}'; "
             f"script-src 'sha256-{_digest('page.js')}'; base-uri 'none'; form-action 'none'"
         )
+
+
+def _left_out(groups: int) -> str:
+    return f"; the largest groups only, {groups} smaller ones are left out" if groups else ""
 
 
 def _numbers(contents: ReportContents) -> str | None:

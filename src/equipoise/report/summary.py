@@ -13,8 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.reductions import FairClassifier
 from equipoise.files.manifest import date_made, versions
-from equipoise.report.contents import SUPPRESS_BELOW, ColumnContents, DataContents, ReportContents
-from equipoise.report.evaluate import frontier_points, model_point
+from equipoise.metrics.small_groups import SUPPRESS_BELOW
+from equipoise.report.contents import ColumnContents, DataContents, ReportContents
+from equipoise.report.evaluate import frontier_points, model_points
 from equipoise.report.text import constraint_contents
 from equipoise.rows.people import People
 
@@ -134,7 +135,8 @@ def summarize(
     if isinstance(model, Frontier):
         points, free = frontier_points(model, people, **options)
         return replace(contents, points=points, unconstrained=free)
-    return replace(contents, points=[model_point(model, people, **options)])
+    point, alone = model_points(model, people, **options)
+    return replace(contents, points=[point], unconstrained=alone)
 
 
 def _people(X: Any, y: Any, sensitive: Any, control: Any, weight: Any) -> People:

@@ -20,6 +20,7 @@ from equipoise.report.contents import (
     Range,
     ReportContents,
 )
+from equipoise.report.switched import SwitchedGroup, switched_groups, switched_sentence
 
 #: Where nothing is known.
 UNKNOWN = "–"
@@ -118,7 +119,7 @@ def verdict(excess: Range) -> str:
     return "exceeded" if excess.low > 0 else "exceeded, perhaps by chance"
 
 
-def group_name(group: GroupContents) -> str:
+def group_name(group: GroupContents | SwitchedGroup) -> str:
     """Return the name of a group with that of its column.
 
     >>> group_name(GroupContents("sex", "F", 9, {})), group_name(GroupContents("", "all", 9, {}))
@@ -149,7 +150,14 @@ def findings(contents: ReportContents) -> list[str]:
     sentences = (
         [f"Error is what was minimised: {contents.objective}."] if contents.objective else []
     )
-    sentences += [_finding(point) for point in shown if point is not None]
+    measured = shown[1] and shown[1].on(shown[1].main_data)
+    if measured:
+        sentences.append(f"Measured on {measured.people:,} {whose(measured)}.")
+    for point in shown:
+        if point is not None:
+            sentences.append(_finding(point))
+            chosen = point is shown[1]
+            sentences += _switched(point, contents.data.labels[1]) if chosen else []
     remarked = [point for point in shown if point is not None and point.remarks]
     sentences += dict.fromkeys(
         f"{point_title(point)}: {text}" for point in remarked for text in point.remarks
@@ -200,14 +208,22 @@ def _finding(point: PointContents) -> str:
     if measured is None:
         return f"{name}: error {decimal(point.error)}."
     text = f"{name}: error {with_interval(measured.error)}"
+    worst = f" ({measured.worst})" if measured.worst else ""
     if measured.disparity is not None:
-        text += f", largest difference between groups {with_interval(measured.disparity)}"
-    text = f"{text}, on {measured.people:,} {whose(measured)}."
+        text += f", largest difference {with_interval(measured.disparity)}{worst}"
+    elif worst and measured.excess.estimate is not None:
+        text += f", largest excess over a bound {with_interval(measured.excess, sign='+')}{worst}"
+    text += "."
     if point.eps is not None:
         text += f" The bound is {bound_verdict(measured)}."
-    if measured.worst and measured.excess.estimate is not None:
-        text += f" The worst inequality: {measured.worst}."
     return text + _most_and_least(point.groups.get(point.main_data, []))
+
+
+def _switched(point: PointContents, favourable: str) -> list[str]:
+    """Return who gains and who loses by a point, if that is known."""
+    groups = switched_groups(point.switched.get(point.main_data, []))
+    told = switched_sentence(groups, favourable)
+    return [f"{point_title(point)}: {told}"] if told else []
 
 
 def _most_and_least(groups: Sequence[GroupContents]) -> str:

@@ -26,24 +26,30 @@ def at(
     from equipoise.cli.model_files import check_outputs, made, open_file, write_model
     from equipoise.cli.result_tables import show_classifier
     from equipoise.estimators.frontier import Frontier
-    from equipoise.report.evaluate import model_point
+    from equipoise.report.evaluate import model_points
 
     terminal = Terminal.current()
     check_outputs(output, force=results.force)
     opened = open_file(file, trust)
     if not isinstance(opened.model, Frontier):
-        raise ValueError(f"{file} holds a {type(opened.model).__name__}; expected a frontier.")
-    model = opened.model.at(eps)
-    if model.certificate_.least_slack > 0:
-        terminal.note(
-            f"the bound {eps:g} cannot be met with this learner; the classifier exceeds it by "
-            f"{model.certificate_.least_slack:.4g}, the least that it can."
+        raise ValueError(
+            f"{file} holds a {type(opened.model).__name__}; expected a frontier, which the command "
+            "frontier writes."
         )
-    point = model_point(model, {}, **results.of_file(output))
-    show_classifier(terminal, point, results.level, model.objective)
+    model = opened.model.at(eps)
+    certificate = model.certificate_
+    if not certificate.feasible:
+        terminal.note(
+            f"the bound {eps:g} is {certificate.verdict}; the classifier exceeds it by "
+            f"{max(certificate.least_slack, certificate.violation):.4g}."
+        )
+    point, _ = model_points(model, {}, **results.of_file(output))
+    favourable = opened.columns.labels[1]
+    show_classifier(terminal, point, results.level, favourable, model.objective)
     metadata = {k: v for k, v in opened.metadata.items() if k != "report"}
     if "report" in opened.metadata:
         metadata["data"] = opened.metadata["report"]["data"]
     metadata["made"] = made(opened.metadata.get("made", {}).get("seed"))
-    write_model(model, output, metadata, force=results.force, terminal=terminal)
+    few = results.suppress_below
+    write_model(model, output, metadata, force=results.force, suppress_below=few, terminal=terminal)
     terminal.emit({"file": str(output), "constraint": repr(model.constraint_), **vars(point)})

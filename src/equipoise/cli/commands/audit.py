@@ -45,7 +45,7 @@ def audit(
     with naming(table.data):
         people, labels = _read(table, reader)
     data = _data_contents(table, people, labels, reader.format)
-    tables.show_columns(terminal, data.columns, data.format)
+    tables.show_columns(terminal, data.columns, labels, data.format)
     decided: Array = people.y.astype(float)
     if prediction is not None:
         check_columns(people.X.column_names, [prediction], table.data)

@@ -42,9 +42,16 @@ def certify(
     compared, and 0 otherwise, so that a pipeline can stop.
     """
     from equipoise.cli.model_files import open_classifier
-    from equipoise.cli.result_tables import EXCEEDED, UNKNOWN, show_groups, show_rows, verdict
+    from equipoise.cli.result_tables import (
+        EXCEEDED,
+        UNKNOWN,
+        show_groups,
+        show_rows,
+        show_switched,
+        verdict,
+    )
     from equipoise.cli.tables.people import Reader
-    from equipoise.report.evaluate import model_point
+    from equipoise.report.evaluate import model_points
 
     terminal = Terminal.current()
     opened = open_classifier(model, eps, trust)
@@ -52,7 +59,8 @@ def certify(
         opened.model.constraint_ = _with_min_size(opened.model.constraint_, min_size)
     people = _read(opened, data, Reader(terminal.note, format.dialect()), drop_missing)
     options: dict[str, Any] = {"level": level, "file": model.name, "suppress_below": suppress_below}
-    point = model_point(opened.model, {"test": people}, **options).in_order(opened.columns.order)
+    point, _ = model_points(opened.model, {"test": people}, **options)
+    point = point.in_order(opened.columns.order)
     (measured,) = [entry for entry in point.measured if entry.data == "test"]
     rows = [
         {**vars(row), "verdict": verdict(row.excess, row.people, min_people)}
@@ -63,8 +71,9 @@ def certify(
     show_rows(terminal, rows, measured.people, level)
     if measured.hidden:
         few = f"{measured.hidden} inequalities about few people are suppressed"
-        terminal.say(f"{few}; {measured.hidden_exceeded} of them are exceeded.\n")
+        terminal.say(f"{few}; exceeded among them: {measured.hidden_exceeded}.\n")
     show_groups(terminal, point)
+    show_switched(terminal, point, opened.columns.labels[1])
     exceeded = [row["text"] for row in rows if row["verdict"] == EXCEEDED]
     compared = sum(row["verdict"] != UNKNOWN for row in rows)
     terminal.say(_outcome(len(exceeded), compared, len(rows) + measured.hidden, level))
@@ -79,6 +88,7 @@ def certify(
             "learned_from": measured.overlap and measured.overlap._asdict(),
             "measured": {**vars(measured), "rows": rows},
             "groups": point.groups["test"],
+            "switched": point.switched.get("test", []),
             "remarks": point.remarks,
         }
     )

@@ -28,12 +28,8 @@ def predict(
             "A column that identifies people: the same id always gets the same draw.", "--id"
         ),
     ] = None,
-    eps: opt.FrontierEps = None,
     *,
-    format: opt.Format,
-    trust: opt.Trust = None,
-    force: opt.Force = False,
-    machine: opt.Json = False,
+    how: opt.Application,
 ) -> None:
     """Decide for the rows of a table.
 
@@ -48,20 +44,20 @@ def predict(
     from equipoise.cli.tables.request import check_columns
 
     terminal = Terminal.current()
-    if machine and output is None:
+    if how.machine and output is None:
         raise ValueError(
             "--json prints a summary, so the decisions need a file: name it with --output."
         )
-    check_outputs(output, force=force)
-    opened = open_classifier(model, eps, trust)
+    check_outputs(output, force=how.force)
+    opened = open_classifier(model, how.eps, how.trust)
     wanted: dict[str, Kind] = dict(opened.columns.features)
     if id_column is not None:
         wanted.setdefault(id_column, "category")
-    dialect = format.dialect()
+    dialect = how.dialect()
     check_columns(column_names(data, dialect), wanted, data)
     rows, selected = 0, 0
     given: dict[str, Any] = {"missing": opened.columns.missing, "dialect": dialect}
-    with terminal.progress("Deciding") as tick, TableWriter(output, overwrite=force) as writer:
+    with terminal.progress("Deciding") as tick, TableWriter(output, overwrite=how.force) as writer:
         for batch in read_batches(data, wanted, progress=tick, **given):
             decided = decide(opened, batch, id_column, first_row=rows)
             writer.write(decided)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
-from zipfile import is_zipfile
 
 from equipoise.cli import options as opt
 from equipoise.cli.terminal import Terminal
@@ -15,8 +14,8 @@ if TYPE_CHECKING:
 
 
 def select(
-    data: opt.Data,
     model: opt.ModelFile,
+    data: opt.Data,
     k: Annotated[int, opt.option("How many to select.", "-k")],
     output: Annotated[Path, opt.option("CSV, Parquet or Arrow.", "--output", "-o")],
     sensitive: Annotated[
@@ -32,6 +31,13 @@ def select(
     id_column: Annotated[
         str | None, opt.option("A column that identifies people, such as a number.", "--id")
     ] = None,
+    by: Annotated[
+        str,
+        opt.option(
+            "lot (everybody with their own probability) or rank (nobody is drawn, and k can be "
+            "any number)."
+        ),
+    ] = "lot",
     u: Annotated[
         float | None,
         opt.option("The number that a selection has printed, to select the same people.", "--u"),
@@ -39,17 +45,14 @@ def select(
     seed: Annotated[
         int | None, opt.option("Draw the number afresh; by default these people have one.")
     ] = None,
-    eps: opt.FrontierEps = None,
     *,
-    format: opt.Format,
-    trust: opt.Trust = None,
-    force: opt.Force = False,
-    machine: opt.Json = False,
+    how: opt.Application,
 ) -> None:
     """Select exactly k people of a table.
 
-    Everybody has their own probability, that of the model times one number; groups get their
-    expected numbers, rounded up or down. Who is selected depends on who else is in the table.
+    By lot everybody has their own probability, that of the model times one number; by rank those
+    of the highest chance of the label are selected, first of all among whom the model selects.
+    Groups get their expected numbers, rounded. Who is selected depends on who else is in the table.
     """
     import numpy as np
 
@@ -58,14 +61,12 @@ def select(
     from equipoise.cli.tables.files import TableWriter
 
     terminal = Terminal.current()
-    if is_zipfile(data) and not is_zipfile(model):  # as predict takes them
-        data, model = model, data
     if sensitive and without_groups:
         raise ValueError("--sensitive names groups and --without-groups asks for none; drop one.")
-    check_outputs(output, force=force)
-    opened = open_classifier(model, eps, trust)
+    check_outputs(output, force=how.force)
+    opened = open_classifier(model, how.eps, how.trust)
     groups = [] if without_groups else list(sensitive or opened.columns.sensitive)
-    table = _read(opened, data, groups, id_column, format)
+    table = _read(opened, data, groups, id_column, how)
     key = None if id_column is None else keys_of(table.column(id_column), id_column, 0)
     found = opened.model.select(
         table.select(list(opened.columns.features)),
@@ -75,13 +76,14 @@ def select(
         }
         or None,
         key=key,
+        by=by,
         random_state=seed,
         u=u,
     )
     columns: dict[str, Any] = {} if id_column is None else {id_column: key}
     columns["decision"] = np.array(opened.columns.labels, dtype=object)[found.selected.astype(int)]
     columns["probability"] = found.probabilities
-    with TableWriter(output, overwrite=force) as writer:
+    with TableWriter(output, overwrite=how.force) as writer:
         writer.write(columns)
     terminal.say(str(found))
     terminal.say(f"Written: {output} ({len(found.selected):,} rows)")
@@ -91,7 +93,7 @@ def select(
 
 
 def _read(
-    opened: ModelFile, data: Path, groups: list[str], id_column: str | None, format: opt.Format
+    opened: ModelFile, data: Path, groups: list[str], id_column: str | None, how: opt.Format
 ) -> Any:
     """Return all people of a table, with the columns that are needed."""
     import pyarrow as pa
@@ -99,7 +101,7 @@ def _read(
     from equipoise.cli.tables.files import column_names, read_batches
     from equipoise.cli.tables.request import check_columns
 
-    columns, dialect = opened.columns, format.dialect()
+    columns, dialect = opened.columns, how.dialect()
     wanted: dict[str, Kind] = dict(columns.features)
     for name in (*groups, *([] if id_column is None else [id_column])):
         wanted.setdefault(name, "number" if name in columns.bins else "category")

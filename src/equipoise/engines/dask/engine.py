@@ -20,6 +20,7 @@ from equipoise.engines.dask.shard import (
     divided_of,
     expected_of,
     selected_by,
+    switches_of,
     tally_of,
 )
 from equipoise.engines.dask.shards import DaskHashes, Shards
@@ -188,6 +189,10 @@ class DaskEngine:
         """Return for each mixture, numbers of classifiers, the share that its members divide on."""
         both = list(classifiers), list(mixtures)
         return self._total(divided_of, both) / self.cells.total_weight
+
+    def switches(self, classifiers: Sequence[Any], reference: Any) -> Array:
+        """Return how many rows of each cell switch from the reference to each classifier."""
+        return self._total(switches_of, (reference, list(classifiers)))
 
     def tally(self, mixture: Any) -> Tally:
         """Return how often a randomized classifier selects, summed by cell."""

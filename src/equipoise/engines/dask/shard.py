@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -18,10 +19,11 @@ from scipy.sparse import issparse
 
 from equipoise.cells.codes import add_up, count_selected, look_up
 from equipoise.cells.layered import LayerSums, layer_sums
-from equipoise.cells.table import Array, Cells, CellTable, weighted_labels
+from equipoise.cells.lesson import weighted_labels
+from equipoise.cells.table import Array, Cells, CellTable
 from equipoise.cells.values import GroupRules, Missing
 from equipoise.exceptions import EmptyCellWarning
-from equipoise.oracles.agreement import agreement, divided
+from equipoise.oracles.agreement import agreement, divided, switches
 from equipoise.oracles.decisions import decisions
 from equipoise.rows.bins import as_numbers, in_bins
 from equipoise.rows.hashing import hash_uniform
@@ -287,6 +289,18 @@ def divided_of(shard: Shard, both: tuple[list[Any], list[NDArray]], X: Any = Non
     if not len(shard):
         return np.zeros(len(mixtures))
     return divided(classifiers, shard.X if X is None else X, shard.row_weights(), mixtures)
+
+
+def switches_of(shard: Shard, both: tuple[Any, list[Any]], X: Any = None) -> Array:
+    """Return how many rows each classifier selects and the reference does not, or the reverse.
+
+    ``both`` are the reference and the classifiers.
+    """
+    reference, classifiers = both
+    if not len(shard):
+        return np.zeros((len(classifiers), 2, shard.n_cells))
+    rows, count = shard.X if X is None else X, partial(count_selected, shard.code, shard.n_cells)
+    return switches(classifiers, reference, rows, count)
 
 
 def tally_of(shard: Shard, mixture: Any, X: Any = None) -> Array:

@@ -26,7 +26,7 @@ from equipoise.rows.bins import quantile_edges, read_bins
 from equipoise.rows.fingerprint import hash_people
 from equipoise.rows.groups import check_missing_choice
 from equipoise.rows.people import People
-from equipoise.rows.validation import LEAST_SHARE, read_labels
+from equipoise.rows.validation import LEAST_SHARE, read_two_labels
 
 
 class Shards:
@@ -152,7 +152,7 @@ def _rules_of(client: Any, people: People, parts: list[tuple[Any, ...]]) -> Grou
 def _merge(tables: Sequence[Combinations]) -> tuple[CellTable, NDArray, list[NDArray]]:
     """Number the cells of all partitions; return them, the classes and the codes of each part."""
     y = np.concatenate([np.asarray(table.y, dtype=object) for table in tables])
-    labels, classes = read_labels(_plain(y), len(y))
+    labels, classes = read_two_labels(_plain(y), len(y))
     names = [(list(table.sensitive), list(table.control)) for table in tables]
     if any(name != names[0] for name in names):
         raise ValueError(

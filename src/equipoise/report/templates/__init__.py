@@ -8,6 +8,7 @@ from importlib.resources import files
 from inspect import getmembers, isfunction
 from typing import TYPE_CHECKING, Any
 
+from equipoise.game.switched import number
 from equipoise.report import chart, text
 from equipoise.report.contents import PREDICTIVE_RATES
 
@@ -42,6 +43,8 @@ def page_template() -> Template:
         "sentence": lambda text: text[:1].upper() + text[1:],
         "shortened": _shortened,
         "thousands": lambda count: f"{count:,}",
+        "people": number,
+        "whole": lambda people: f"{people:,.0f}",
     }
     return environment.get_template("page.html.j2")
 

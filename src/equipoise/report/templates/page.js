@@ -44,7 +44,67 @@
         links.filter(function (link) { return link.dataset.point === key; })
           .map(function (link) { return link.textContent; })[0] || title;
     }
+    beside();
+    refer();
     if (told) { history.replaceState(null, "", "#point-" + key); }
+  }
+
+  // Two points beside each other: what stands for no constraint is taken from another point.
+  var compare = document.getElementById("compare");
+  var PAIRS = [["td.free", "td.fair"], [".value .free", ".value .own"], ["g.free", "g.fair"],
+    [".beside", "strong.measured"]];
+
+  function put(target, html) {
+    if (target.kept === undefined) { target.kept = target.innerHTML; }
+    target.innerHTML = html === null ? target.kept : html;
+  }
+
+  function beside() {
+    all(".against").forEach(function (old) { old.remove(); });
+    var here = panels.filter(function (panel) { return !panel.hidden; })[0];
+    if (!compare || !here || here.dataset.panel === "free") { return; }
+    var free = compare.value === "free";
+    var other = document.getElementById("point-" + compare.value);
+    var name = compare.selectedOptions[0].textContent;
+    PAIRS.forEach(function (pair) {
+      var from = all(pair[1], other);
+      all(pair[0], here).forEach(function (target, at) {
+        put(target, free ? null : (from[at] ? from[at].innerHTML : ""));
+      });
+    });
+    all(".other, th.free", here).forEach(function (target) { put(target, free ? null : name); });
+  }
+
+  // Differences from, and ratios to, the rates of one group.
+  var reference = document.getElementById("reference");
+
+  function share(cell) {
+    var exact = cell.querySelector("data");
+    return exact ? parseFloat(exact.value) : NaN;
+  }
+
+  function refer() {
+    if (!reference || !reference.value) { return; }
+    all("table.rates").forEach(function (table) {
+      var rows = all("tbody tr", table);
+      var of = rows.filter(function (row) {
+        return row.querySelector("th").textContent === reference.value;
+      })[0];
+      if (!of) { return; }
+      var to = all("td", of).map(share);
+      rows.forEach(function (row) {
+        if (row === of) { return; }
+        all("td", row).forEach(function (cell, at) {
+          var more = share(cell) - to[at];
+          if (isNaN(more)) { return; }
+          var note = document.createElement("span");
+          note.className = "against";
+          note.textContent = (more < 0 ? "−" : "+") + (100 * Math.abs(more)).toFixed(1) + " points" +
+            (to[at] > 0 ? ", ×" + (share(cell) / to[at]).toFixed(2) : "");
+          cell.appendChild(note);
+        });
+      });
+    });
   }
 
   function fromAddress() {
@@ -112,6 +172,17 @@
       choose(slider.dataset.keys.split(" ")[slider.valueAsNumber], true);
     });
   }
+
+  all(".compare").forEach(function (line) { line.hidden = false; });
+  [[compare, "Compared with "], [reference, "Reference group: "]].forEach(function (pair) {
+    if (!pair[0]) { return; }
+    pair[0].addEventListener("change", function () {
+      beside();
+      refer();
+      var told = document.getElementById("announced");
+      if (told) { told.textContent = pair[1] + pair[0].selectedOptions[0].textContent; }
+    });
+  });
 
   function selected(node) {
     var range = document.createRange();

@@ -1,4 +1,4 @@
-"""Plots: numbers first, drawn later; needs matplotlib (``pip install equipoise[plot]``)."""
+"""The accuracy-fairness frontier as a picture."""
 
 from __future__ import annotations
 
@@ -12,19 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.frontier_point import FrontierPoint
-from equipoise.estimators.monitor import Monitor
+from equipoise.plotting.figures import colours, drawn_on
 
-#: Colours that people with any kind of colour vision can tell apart (Okabe and Ito, 2008).
-PALETTE = {
-    "blue": "#0072B2",
-    "vermilion": "#D55E00",
-    "green": "#009E73",
-    "purple": "#CC79A7",
-    "orange": "#E69F00",
-    "sky blue": "#56B4E9",
-    "black": "#000000",
-}
-_COLOURS = tuple(PALETTE.values())
 _MARKERS = "sD^vPX*"
 
 
@@ -93,7 +82,7 @@ def convex_envelope(violation: ArrayLike, error: ArrayLike) -> NDArray[np.intp]:
 
 
 class FrontierDisplay:
-    """The accuracy-fairness frontier as a picture.
+    """The accuracy-fairness frontier as a picture; see `from_estimator`.
 
     Parameters
     ----------
@@ -128,9 +117,10 @@ class FrontierDisplay:
         *,
         points: Mapping[str, tuple[float, float]] | None = None,
         name: str | None = None,
+        ax: Any = None,
         **metadata: Any,
     ) -> Self:
-        """Show a fitted frontier on the data of its fit, or on other data with a 95 % band.
+        """Draw a fitted frontier on the data of its fit, or on other data with a 95 % band.
 
         Parameters
         ----------
@@ -141,6 +131,8 @@ class FrontierDisplay:
             Baselines to show, as (disparity, error). The unconstrained model is added.
         name : str, optional
             Name of the curve.
+        ax : matplotlib Axes, optional
+            By default those of a new figure.
         """
         traced, n = [*frontier.points_, frontier.unconstrained_], None
         if X is not None:
@@ -148,19 +140,35 @@ class FrontierDisplay:
         alone = traced[-1]
         shown = {"unconstrained": (alone.disparity, alone.error), **(points or {})}
         curve = Curve.from_points(name or type(frontier.constraint).__name__, traced[:-1], n)
-        return cls([curve], shown)
+        return cls([curve], shown).plot(ax)
+
+    @classmethod
+    def from_points(
+        cls,
+        traced: Sequence[FrontierPoint],
+        *,
+        n: int | None = None,
+        points: Mapping[str, tuple[float, float]] | None = None,
+        name: str = "frontier",
+        ax: Any = None,
+    ) -> Self:
+        """Draw points of a frontier, such as ``evaluate`` returns; a band for ``n`` examples."""
+        return cls([Curve.from_points(name, traced, n)], points).plot(ax)
 
     @classmethod
     def from_frontiers(
         cls,
         frontiers: Mapping[str, Frontier],
         points: Mapping[str, tuple[float, float]] | None = None,
+        *,
+        ax: Any = None,
     ) -> Self:
-        """Show several fitted frontiers, by name, on the data of their fits."""
-        return cls([Curve.from_points(k, f.points_) for k, f in frontiers.items()], points)
+        """Draw several fitted frontiers, by name, on the data of their fits."""
+        curves = [Curve.from_points(name, traced.points_) for name, traced in frontiers.items()]
+        return cls(curves, points).plot(ax)
 
     def plot(self, ax: Any = None, *, envelope: bool = True) -> Self:
-        """Draw, on ``ax`` or on a new figure.
+        """Draw on ``ax``, or on a new figure of pyplot's.
 
         Parameters
         ----------
@@ -168,9 +176,10 @@ class FrontierDisplay:
         envelope : bool, default=True
             Also draw the convex envelope of each curve.
         """
-        ax = new_figure(figsize=(7, 4.5)).add_subplot() if ax is None else ax
-        self.ax_, self.figure_, self.lines_ = ax, ax.figure, []
-        for curve, colour in zip(self.curves, cycle(_COLOURS), strict=False):
+        self.ax_ = ax = drawn_on(ax, (7, 4.5))
+        self.figure_, self.lines_ = ax.figure, []
+        palette = colours()
+        for curve, colour in zip(self.curves, cycle(palette), strict=False):
             if curve.band is not None:
                 ax.fill_between(curve.disparity, *curve.band, color=colour, alpha=0.15, lw=0)
             (line,) = ax.plot(curve.disparity, curve.error, "o", ms=4, color=colour)
@@ -179,9 +188,9 @@ class FrontierDisplay:
             else:
                 line.set_label(curve.name)
             self.lines_.append(line)
-        colours = cycle(_COLOURS[len(self.curves) :] or _COLOURS)
+        rest = cycle(palette[len(self.curves) :] or palette)
         for (name, at), colour, mark in zip(
-            self.points.items(), colours, cycle(_MARKERS), strict=False
+            self.points.items(), rest, cycle(_MARKERS), strict=False
         ):
             ax.plot(*at, mark, color=colour, ms=8, label=name, ls="none")
         ax.set_xlabel("largest difference between groups")
@@ -189,67 +198,3 @@ class FrontierDisplay:
         ax.grid(alpha=0.25)
         ax.legend(frameon=False)
         return self
-
-
-class MonitorDisplay:
-    """The evidence of a monitor, day by day, and the height of the alarm.
-
-    Parameters
-    ----------
-    log_e_values : sequence of float
-        After each day.
-    alarm_at : float
-        The e-value of the alarm.
-    alarm_day : int, optional
-        The day of the alarm, from 1.
-
-    Attributes
-    ----------
-    ax_, figure_, line_ : matplotlib's, after `plot`.
-
-    Examples
-    --------
-    >>> MonitorDisplay([0.1, 1.2, 3.4], alarm_at=20.0, alarm_day=3).alarm_day
-    3
-    """
-
-    def __init__(
-        self, log_e_values: Sequence[float], alarm_at: float, alarm_day: int | None = None
-    ) -> None:
-        self.log_e_values, self.alarm_at = list(log_e_values), alarm_at
-        self.alarm_day = alarm_day
-
-    @classmethod
-    def from_monitor(cls, monitor: Monitor) -> Self:
-        """Show the history of a monitor."""
-        values = [day.log_e_value for day in monitor.history_]
-        return cls(values, 1 / monitor.delta, monitor.alarm_day_)
-
-    def plot(self, ax: Any = None) -> Self:
-        """Draw, on ``ax`` or on a new figure; evidence in powers of ten."""
-        ax = new_figure(figsize=(7, 3.5)).add_subplot() if ax is None else ax
-        self.ax_, self.figure_ = ax, ax.figure
-        # Powers, not a logarithmic axis: evidence may be beyond the largest number.
-        powers = np.array([0.0, *self.log_e_values]) / np.log(10)
-        days = np.arange(len(powers))
-        (self.line_,) = ax.plot(days, powers, color=PALETTE["blue"], lw=1.5, label="evidence")
-        alarm = PALETTE["vermilion"]
-        ax.axhline(np.log10(self.alarm_at), color=alarm, ls="--", label="alarm")
-        if self.alarm_day is not None:
-            ax.plot(self.alarm_day, powers[self.alarm_day], "o", color=alarm, ms=8)
-        ax.set_xlabel("day")
-        ax.set_ylabel("e-value, power of ten")
-        ax.grid(alpha=0.25)
-        ax.legend(frameon=False)
-        return self
-
-
-def new_figure(**options: Any) -> Any:
-    """Return a new figure of matplotlib's, which no window shows."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError(
-            "plots need matplotlib, which is not installed. Run: pip install 'equipoise[plot]'"
-        ) from error
-    return Figure(layout="constrained", **options)

@@ -1,0 +1,73 @@
+"""Summaries of a metric over groups: least, largest, difference, ratio, with intervals."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.cells.table import Array
+from equipoise.metrics.disparities import Method, ratios
+from equipoise.metrics.intervals import Interval, normal_quantile, of_largest
+
+Summary = Literal["min", "max", "difference", "ratio"]
+Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+
+def pairs_of(n: int, method: Method) -> Pairs:
+    """Return which of n values are compared: each two of them, or all others with the last."""
+    if method == "between_groups":
+        return np.triu_indices(n, k=1)
+    return np.arange(n - 1), np.full(max(n - 1, 0), n - 1)
+
+
+def summarise(summary: Summary, value: Array, pairs: Pairs) -> float:
+    """Return the summary of the values of groups, all of them known.
+
+    >>> value = np.array([0.2, 0.3, 0.6])
+    >>> pairs = pairs_of(3, "between_groups")
+    >>> [round(summarise(kind, value, pairs), 3) for kind in ("max", "difference", "ratio")]
+    [0.6, 0.4, 0.333]
+    """
+    left, right = value[pairs[0]], value[pairs[1]]
+    if summary == "difference":
+        return float(np.abs(left - right).max(initial=0.0))
+    if summary == "ratio":
+        return float(ratios(left, right).min(initial=1.0))
+    return float(value.min() if summary == "min" else value.max())
+
+
+def summary_interval(
+    summary: Summary, value: Array, drawn: Array, people: Array, pairs: Pairs, level: float
+) -> Interval:
+    """Return the summary of values (J,) with an interval from their resamples (n_draws, J).
+
+    Limits that hold for all groups, or pairs of them, at once also hold for the worst.
+    """
+    estimate = summarise(summary, value, pairs)
+    if summary in ("min", "max"):
+        worst = np.min if summary == "min" else np.max
+        low, high = (float(worst(ends)) for ends in joint_ends(value, drawn, level))
+    else:
+        ratio = summary == "ratio"
+        if ratio:
+            # A value of zero stands for half a person, else its logarithm has no bounds.
+            least = 0.5 / (people + 1)
+            value, drawn = np.log(np.maximum(value, least)), np.log(np.maximum(drawn, least))
+        contrast, contrasts = (v[..., pairs[0]] - v[..., pairs[1]] for v in (value, drawn))
+        low, high = of_largest(*joint_ends(contrast, contrasts, level), ratio)
+    return Interval(estimate, min(low, estimate), max(high, estimate))
+
+
+def joint_ends(value: Array, drawn: Array, level: float) -> tuple[Array, Array]:
+    """Return limits of K values, given resamples (n_draws, K), that hold for all at once.
+
+    As many standard errors wide as the largest of the K deviations is, at this level.
+    """
+    deviation = np.nan_to_num(drawn - value)  # a group that was not drawn says nothing
+    error, wide = deviation.std(axis=0), normal_quantile(level)
+    if (usable := error > 1e-15).any():
+        largest = np.abs(deviation[:, usable] / error[usable]).max(axis=1)
+        wide = max(wide, float(np.quantile(largest, level)))
+    return value - wide * error, value + wide * error

@@ -1,0 +1,110 @@
+"""Decisions of fitted mixtures on some people, added up by cell, wherever the people are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import _num_samples
+
+from equipoise.cells.codes import add_up
+from equipoise.engines import engine_for
+from equipoise.estimators.frontier import Frontier
+from equipoise.estimators.randomized import RandomizedClassifier
+from equipoise.estimators.reductions import FairClassifier
+from equipoise.estimators.switched import switched_of
+from equipoise.game.mixture import Mixture
+from equipoise.game.switched import Switched
+from equipoise.metrics.audit import Audit, Tally
+from equipoise.oracles.decisions import decisions
+from equipoise.rows.people import People
+
+
+class Evaluation(NamedTuple):
+    """Decisions of one mixture on some people, added up by cell.
+
+    ``tally`` is for the inequalities of a constraint, ``audit`` for the rates of groups.
+    ``switched`` is None where no unconstrained model is known.
+    """
+
+    tally: Tally
+    audit: Audit
+    switched: Switched | None
+
+    @classmethod
+    def of_tally(cls, tally: Tally, switched: Switched | None) -> Evaluation:
+        """Return what is known of people who are elsewhere, from sums over cells."""
+        if tally.squares is None:
+            raise ValueError(
+                "the groups of these people are probabilities, or people count in more than one "
+                "way; a report shows rates of groups. Pass people whose groups are known."
+            )
+        return cls(tally, Audit.of_sums(tally.cells, tally.s, tally.squares), switched)
+
+
+def on_frontier(
+    frontier: Frontier, data: str, people: People, mixtures: Sequence[Mixture]
+) -> Iterator[Evaluation]:
+    """Yield what each mixture of a frontier's pool does to people."""
+    pool, engine, classes = frontier.pool_.classifiers, engine_for(people.X), frontier.classes_
+    people = people.by(frontier.cells_.rules)
+    (free,) = frontier.unconstrained_.mixture.indices
+    people = people.by(frontier.cells_.rules)
+    if engine.is_local:
+        yield from _on_rows(people, pool, mixtures, classes, free)
+        return
+    if data in frontier.shares_:  # known from the fit
+        cells, shares, switches = frontier.cells_, frontier.shares_[data], frontier.switches_
+    else:
+        opened = engine.open(people)
+        cells, shares = opened.cells.table(), opened.shares(pool)
+        switches = opened.switches(pool, pool[free])
+    for mixture in mixtures:
+        tally = Tally.of_shares(cells, mixture.shares(shares))
+        switched = Switched.of_mixture(cells, switches, mixture, classes)
+        yield Evaluation.of_tally(tally, switched)
+
+
+def on_model(model: FairClassifier, people: People) -> Iterator[Evaluation]:
+    """Yield what a model does to people, and then what its unconstrained model does, if known."""
+    mixed, free, engine = model.classifier_, model.unconstrained_, engine_for(people.X)
+    people = people.by(next(iter(model.tallies_.values())).cells.rules)
+    alone = [] if free is None else [RandomizedClassifier([free.classifier], [1.0], free.classes_)]
+    if engine.is_local:
+        classifiers = [*mixed.members, *(one.members[0] for one in alone)]
+        weights = [np.append(mixed.weights, np.zeros(len(alone)))]
+        weights += [np.append(np.zeros(len(mixed.members)), 1.0) for _ in alone]
+        mixtures = [Mixture.of_weights(each, np.zeros(0)) for each in weights]
+        yield from _on_rows(people, classifiers, mixtures, model.classes_, -1 if alone else None)
+        return
+    opened = engine.open(people)
+    for one in (mixed, *alone):
+        yield Evaluation.of_tally(opened.tally(one), switched_of(opened, one, free))
+
+
+def _on_rows(
+    people: People,
+    classifiers: Sequence[Any],
+    mixtures: Iterable[Mixture],
+    classes: NDArray,
+    free: int | None,
+) -> Iterator[Evaluation]:
+    """Yield what each mixture does to people in memory, who are read once.
+
+    ``free`` is the number of the unconstrained classifier.
+    """
+    if people.y is None:  # nothing that depends on the label is shown, see `_View.measured_on`
+        people = replace(people, y=np.full(_num_samples(people.X), classes[0]))
+    cells, _ = people.read_plain(classes)
+    decided, table = np.array(list(decisions(classifiers, people.X))), cells.table()
+    for mixture in mixtures:
+        selected, switched = np.clip(mixture.shares(decided), 0.0, 1.0), None
+        if free is not None:
+            before = decided[free]
+            each = np.where(before, 0.0, selected), np.where(before, 1.0 - selected, 0.0)
+            sums = (add_up(cells.code, cells.n_cells, values) for values in each)
+            switched = Switched(table, *sums, classes)
+        yield Evaluation(Tally.of_people(cells, selected), Audit(cells, selected), switched)

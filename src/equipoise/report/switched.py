@@ -1,0 +1,99 @@
+"""Who gains and who loses by a constraint: rows of switched decisions, group by group, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from equipoise.report.contents import SwitchedContents
+
+
+@dataclass(frozen=True)
+class SwitchedGroup:
+    """Switched decisions about a group; None where they are suppressed.
+
+    Those who have the favourable label are called qualified; None where labels are not known.
+    """
+
+    feature: str
+    group: str
+    count: int | None = None
+    gained: float | None = None
+    lost: float | None = None
+    gained_qualified: float | None = None
+    lost_qualified: float | None = None
+
+    @property
+    def balance(self) -> float:
+        """The share of the group that gains less the share that loses."""
+        return ((self.gained or 0.0) - (self.lost or 0.0)) / (self.count or 1)
+
+
+def switched_groups(rows: Sequence[SwitchedContents]) -> list[SwitchedGroup]:
+    """Return switched decisions group by group, people of both labels together.
+
+    >>> rows = [SwitchedContents("sex", "F", 0, 9, 2.0, 1.0)]
+    >>> rows.append(SwitchedContents("sex", "F", 1, 5, 1.0, 0.0))
+    >>> switched_groups(rows)
+    [SwitchedGroup(feature='sex', group='F', count=14, gained=3.0, lost=1.0, \
+gained_qualified=1.0, lost_qualified=0.0)]
+    """
+    by_group: dict[tuple[str, str], list[SwitchedContents]] = {}
+    for row in rows:
+        by_group.setdefault((row.feature, row.group), []).append(row)
+    found = []
+    for names, some in by_group.items():
+        if any(row.people is None for row in some):
+            found.append(SwitchedGroup(*names))
+            continue
+        people = sum(row.people or 0 for row in some)
+        totals = [sum(getattr(row, end) for row in some) for end in ("gained", "lost")]
+        qualified = [(row.gained, row.lost) for row in some if row.label == 1]
+        found.append(SwitchedGroup(*names, people, *totals, *(qualified or [(None, None)])[0]))
+    return found
+
+
+def switched_sentence(groups: Sequence[SwitchedGroup], favourable: str) -> str:
+    """Return how many people gain and lose, and in which groups most; empty if not known.
+
+    >>> switched_sentence([SwitchedGroup("", "overall", 14, 3.0, 1.0, 1.0, 0.0)], "yes")
+    "3 of 14 people gain the favourable decision and 1 lose it, compared with the unconstrained \
+model. Of those who gain 1 have the label 'yes', of those who lose 0."
+    """
+    if not groups or groups[0].count is None:
+        return ""
+    everybody = groups[0]
+    if not everybody.gained and not everybody.lost:
+        return "nobody is decided on differently than by the unconstrained model."
+    text = (
+        f"{_about(everybody.gained)} of {everybody.count:,} people gain the favourable decision "
+        f"and {_about(everybody.lost)} lose it, compared with the unconstrained model."
+    )
+    if everybody.gained_qualified is not None:
+        text += (
+            f" Of those who gain {_about(everybody.gained_qualified)} have the label "
+            f"{favourable!r}, of those who lose {_about(everybody.lost_qualified)}."
+        )
+    return text + _most_and_least(groups)
+
+
+def _most_and_least(groups: Sequence[SwitchedGroup]) -> str:
+    """Return which groups gain most and least on balance, by name."""
+    compared = [group for group in groups if group.feature == groups[-1].feature and group.count]
+    if len(compared) < 2:
+        return ""
+    told = [
+        f"{group.group} ({_about(group.gained)} gain, {_about(group.lost)} lose, of "
+        f"{group.count:,})"
+        for group in (pick(compared, key=lambda group: group.balance) for pick in (max, min))
+    ]
+    return (
+        f" Gains less losses, as a share of the group, are largest for {told[0]}, least for "
+        f"{told[1]}."
+    )
+
+
+def _about(people: float | None) -> str:
+    """Return a number of people; an expected one is rounded and says so."""
+    people = people or 0.0
+    return f"{'' if abs(people - round(people)) < 1e-6 else 'about '}{people:,.0f}"
