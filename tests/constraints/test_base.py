@@ -66,7 +66,7 @@ def test_gamma_is_that_of_fairlearn(name: str, ratio, control: bool, seed: int) 
         for value, row in zip(ours, moments.rows, strict=True):
             # Their index is (sign, event, group), the event such as "control=old,label=1".
             sign = "+" if row.side > 0 else "-"
-            stratum, label = row.event
+            stratum, label, _ = row.event
             (found,) = (
                 value
                 for (s, event, group), value in gamma.items()
@@ -180,7 +180,7 @@ def test_signed_costs_are_the_adjoint_of_sum(crowd: Crowd, seed: int) -> None:
     costs = np.random.default_rng(seed).normal(size=s.shape)
     each = cells.signed_costs(costs)
     assert s @ costs == pytest.approx(crowd.H[0] @ each, abs=1e-12)
-    label, weight = cells.relabel_rows(costs)
+    label, weight, _ = cells.lesson(costs)
     assert (label == (each < 0)).all()
     assert_allclose(weight / weight.sum(), np.abs(each) / np.abs(each).sum())
     low, high = cells.limits()

@@ -125,7 +125,7 @@ def test_rows_say_what_they_are_about() -> None:
         (row.constraint, row.group, row.against, *row.event, row.side, row.bound) for row in rows
     }
     assert found == {
-        ("equal opportunity", "a", "b", stratum, 1, side, 0.1)
+        ("equal opportunity", "a", "b", stratum, 1, None, side, 0.1)
         for stratum in ("old", "young")
         for side in (1, -1)
     }

@@ -18,9 +18,9 @@ from equipoise.oracles.decisions import (
     Guard,
     ThresholdedClassifier,
     TransformedClassifier,
-    binary_predictions,
     decisions,
     fresh,
+    predictions,
     read_only,
 )
 
@@ -33,7 +33,7 @@ def test_predictions_that_are_binary(given):
         def predict(self, X):
             return np.array(given)
 
-    np.testing.assert_array_equal(binary_predictions(Model(), None), [0, 1, 1])
+    np.testing.assert_array_equal(predictions(Model(), None), [0, 1, 1])
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_predictions_that_are_not_binary(given):
             return np.array(given)
 
     with pytest.raises(ValueError, match=r"Model\.predict returned.*expected one 0 or 1 per row"):
-        binary_predictions(Model(), None)
+        predictions(Model(), None)
 
 
 def test_pipelines_share_the_work_of_their_transformers():

@@ -15,10 +15,15 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from equipoise.cells.table import Array, Cells
 from equipoise.constraints.fairlearn_words import SaysNewWords
-from equipoise.oracles.decisions import binary_predictions
+from equipoise.oracles.decisions import predictions
 from equipoise.oracles.trainers import weight_parameter
 from equipoise.rows.people import People
-from equipoise.rows.validation import check_features, read_labels, read_weights
+from equipoise.rows.validation import (
+    check_features,
+    check_two_labels,
+    read_two_labels,
+    read_weights,
+)
 
 
 def _has_probabilities(baseline: Any) -> bool:
@@ -53,6 +58,7 @@ class Baseline(SaysNewWords, ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         """
         self._check()
         cells, classes = People(X, y, sensitive_features, sample_weight=sample_weight).read_plain()
+        check_two_labels(classes, type(self).__name__)
         fitted = self._train(X, cells, classes)
         check_features(self, X, reset=True)
         for name, value in {**fitted, "classes_": classes}.items():
@@ -75,7 +81,7 @@ class Baseline(SaysNewWords, ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         """Return the probability of deciding either way: zeros and ones, of shape (n, 2)."""
         check_is_fitted(self)
         check_features(self, X, reset=False)
-        selected = binary_predictions(self.estimator_, X).astype(float)
+        selected = predictions(self.estimator_, X).astype(float)
         return np.column_stack([1.0 - selected, selected])
 
     @available_if(_has_probabilities)
@@ -124,7 +130,7 @@ class Unconstrained(Baseline):
     ) -> Self:
         """Fit the learner; ``sensitive_features`` are ignored."""
         n = _num_samples(X)
-        label, classes = read_labels(y, n)
+        label, classes = read_two_labels(y, n)
         estimator = fit_learner(self.estimator, X, label, read_weights(sample_weight, n))
         check_features(self, X, reset=True)
         self.estimator_, self.classes_ = estimator, classes

@@ -77,12 +77,16 @@ class _Names(TypedDict):
 
 
 def number_cells(
-    label: ArrayLike, sensitive: Mapping[str, ArrayLike], control: Mapping[str, ArrayLike]
+    label: ArrayLike,
+    sensitive: Mapping[str, ArrayLike],
+    control: Mapping[str, ArrayLike],
+    n_labels: int = 2,
 ) -> tuple[NDArray[np.integer], _Names]:
     """Return the number of each row's cell, and label and features of each cell that occurs."""
     columns = [factorize(values) for values in (*control.values(), *sensitive.values())]
     codes = (*(codes for codes, _ in columns), np.asarray(label, dtype=np.int8))
-    code, combinations = number_combinations(codes, (*(len(values) for _, values in columns), 2))
+    sizes = (*(len(values) for _, values in columns), n_labels)
+    code, combinations = number_combinations(codes, sizes)
     table = [values[at] for (_, values), at in zip(columns, combinations, strict=False)]
     return code, _Names(
         label=combinations[-1].astype(np.int8),
@@ -143,6 +147,24 @@ def add_up(
         block = None if weights is None else weights[rows]
         total += np.bincount(code[rows], weights=block, minlength=size)
     return total
+
+
+def add_up_decisions(
+    code: NDArray[np.integer], shape: tuple[int, int], h: NDArray, weights: NDArray | None
+) -> NDArray[np.float64]:
+    """Add up the weights of the rows of each code and decision, (C, V).
+
+    ``h`` has the decision 0 to V - 1 of each row, or the probability of each, of shape (n, V).
+
+    >>> add_up_decisions(np.array([0, 1, 1]), (2, 3), np.array([2, 0, 2]), None).tolist()
+    [[0.0, 0.0, 1.0], [1.0, 0.0, 1.0]]
+    """
+    if h.ndim == 2:
+        own = 1.0 if weights is None else weights
+        return np.column_stack([add_up(code, shape[0], own * column) for column in h.T])
+    both = code.astype(np.intp) * shape[1]
+    both += h
+    return add_up(both, shape[0] * shape[1], weights).reshape(shape)
 
 
 def count_selected(

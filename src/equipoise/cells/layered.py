@@ -24,14 +24,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from equipoise.cells.codes import count_selected
-from equipoise.cells.table import (
-    Array,
-    Cells,
-    CellTable,
-    Mask,
-    WeightedLabels,
-    weighted_labels,
-)
+from equipoise.cells.lesson import Lesson, weighted_labels
+from equipoise.cells.table import Array, Cells, CellTable, Mask
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -76,13 +70,20 @@ class LayeredTable(CellTable):
         """Return the least and the largest s(h) that any predictions can give, entry by entry."""
         return self.least, self.most
 
-    @property
-    def everybody(self) -> Array:
-        """s(h) of the classifier that selects everybody."""
-        return self.least + self.most
+    def rates(self, s: Array) -> Array:
+        """Return the rate of either decision in each cell, by the weights of the error."""
+        return super().rates(s[: self.n_cells])
+
+    def shares(self, s: Array) -> Array:
+        """Return the share of all people who get either decision, by the weights of the error."""
+        return super().shares(s[: self.n_cells])
+
+    def constant(self, decision: int) -> Array:
+        """Return s(h) of the classifier that decides the same, 0 or 1, for everybody."""
+        return decision * (self.least + self.most)
 
     def relabel(self, costs: Array) -> NoReturn:
-        """Raise: the rows of a cell differ in what they cost; see `LayeredCells.relabel_rows`."""
+        """Raise: the rows of a cell differ in what they cost; see `LayeredCells.lesson`."""
         raise TypeError("rows that count in more than one way have no label by cell.")
 
     def least_cost_shares(self, costs: Array) -> Array:
@@ -188,10 +189,10 @@ least, most
         """Return the s(h) that costs least of all: every row is selected where that saves cost."""
         return self.sum(self.signed_costs(costs) < 0)
 
-    def relabel_rows(self, costs: Array) -> WeightedLabels:
-        """Return the label and the weight of each row for these costs; no label is kept."""
+    def lesson(self, costs: Array) -> Lesson:
+        """Return what a learner is trained on for these costs; no label is kept."""
         each = self.signed_costs(costs)
-        return weighted_labels(each, np.abs(each).sum() / self.total_weight)
+        return Lesson(*weighted_labels(each, np.abs(each).sum() / self.total_weight))
 
     def row_arrays(self) -> Iterator[NDArray]:
         """Yield what is held of each row."""
@@ -218,16 +219,20 @@ def row_gains(cells: AnyCells, costs: Array) -> Array:
     return cells.spread(costs) * cells.row_weights()
 
 
-def count_rows(cells: AnyCells, selected: NDArray[np.bool_]) -> Array:
-    """Return how many rows of each cell are selected, whatever they weigh; expected where soft.
+def count_rows(cells: AnyCells, selections: Iterable[NDArray[np.bool_]]) -> Array:
+    """Return how many rows of each cell are in each selection, whatever they weigh: (m, C).
+
+    Expected numbers, where groups are known by probability only.
 
     >>> cells = Cells.from_columns([0, 1, 1], {"sex": ["F", "F", "M"]}, weight=[1.0, 1.0, 2.0])
-    >>> count_rows(cells, np.array([False, True, True])).tolist()
-    [0.0, 1.0, 1.0]
+    >>> count_rows(cells, [np.array([False, True, True])]).tolist()
+    [[0.0, 1.0, 1.0]]
     """
-    if cells.code is None:
-        return cells.place @ selected.astype(float)
-    return count_selected(cells.code, cells.n_cells, selected)
+    code, n_cells = cells.code, cells.n_cells
+    if code is None:
+        assert isinstance(cells, LayeredCells)
+        return np.array([cells.place @ selected.astype(float) for selected in selections])
+    return np.array([count_selected(code, n_cells, selected) for selected in selections])
 
 
 def layered(

@@ -7,6 +7,10 @@ data. Every moment and the error of a classifier ``h`` are affine in the numbers
 
 so the reduction works on tables of C cells. It meets the n rows in two places only:
 `equipoise.cells.table.Cells.sum` and its adjoint ``spread``.
+
+Of V decisions 0 to V - 1 there is such a number for each but the first, whose share is what the
+others leave: s(h) is a table of C rows and V - 1 columns, row after row. Costs have the same form:
+what a decision costs more than decision 0. With two decisions that is one number a cell.
 """
 
 from __future__ import annotations
@@ -14,40 +18,25 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from equipoise.cells.codes import add_up, count_selected, look_up, number_cells
+from equipoise.cells.codes import add_up, add_up_decisions, count_selected, look_up, number_cells
 from equipoise.cells.groups import Group, Mask, combinations, known_in, make_groups
+from equipoise.cells.lesson import (
+    Array,
+    LabelCache,
+    Lesson,
+    WeightedLabels,
+    copies,
+    savings,
+    weighted_labels,
+)
 from equipoise.cells.values import GroupRules
 
-Array = NDArray[np.float64]
 Kind = TypeVar("Kind", bound="CellTable")
-
-
-class WeightedLabels(NamedTuple):
-    """A weighted classification problem: a label, 0 or 1, and a weight for each cell or row."""
-
-    label: NDArray[np.int64]
-    weight: Array
-
-
-def weighted_labels(costs: Array, mean: float) -> WeightedLabels:
-    """Return the weighted classification problem whose weighted error is the cost (section 3.1).
-
-    The label is 1 where predicting 1 costs less than predicting 0, and the weight is the
-    difference, divided by ``mean``.
-
-    >>> label, weight = weighted_labels(np.array([1.0, -3.0]), mean=2.0)
-    >>> label.tolist(), weight.tolist()
-    ([0, 1], [0.5, 1.5])
-    """
-    weight = np.abs(costs)
-    if mean > 0:
-        weight /= mean
-    return WeightedLabels((costs < 0).astype(np.int64), weight)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -57,7 +46,7 @@ class CellTable:
     Parameters
     ----------
     label : array of shape (C,)
-        The label, 0 or 1, in each cell.
+        The label, 0 to V - 1, in each cell.
     sensitive, control : mapping from column name to array of shape (C,)
         The value of each sensitive (control) feature in each cell.
     mass : array of shape (C,)
@@ -68,6 +57,8 @@ class CellTable:
         Sum of squared weights in each cell, where all weights sum to one.
     total_weight : float
         The weight of all rows together; their number where all weigh the same.
+    decisions : tuple of V values, default=(0, 1)
+        What labels and decisions are called.
     together : mask of shape (C,), or None
         Cells of small groups in a model file: their numbers are equal parts of what they have
         together, label by label.
@@ -92,6 +83,7 @@ class CellTable:
     count: NDArray
     square: Array
     total_weight: float
+    decisions: tuple[Hashable, ...] = (0, 1)
     together: Mask | None = None
     rules: GroupRules = field(default_factory=GroupRules)
 
@@ -103,6 +95,7 @@ class CellTable:
         count: Array,
         weight: Array | None = None,
         square: Array | None = None,
+        decisions: Sequence[Hashable] = (0, 1),
     ) -> tuple[CellTable, NDArray[np.integer]]:
         """Return the cells of counted combinations, and the cell of each combination.
 
@@ -110,13 +103,13 @@ class CellTable:
 
         Parameters
         ----------
-        label, sensitive, control
+        label, sensitive, control, decisions
             As for `Cells.from_columns`, one entry for each combination.
         count, weight, square : array
             Rows of a combination, the sum of their weights, and that of the squared weights;
             without ``weight``, all rows weigh one.
         """
-        code, names = number_cells(label, sensitive, control)
+        code, names = number_cells(label, sensitive, control, len(decisions))
         given = (count, count if weight is None else weight, count if square is None else square)
         counts, mass, squares = (add_up(code, len(names["label"]), values) for values in given)
         total = float(given[1].sum())
@@ -126,6 +119,7 @@ class CellTable:
             count=counts.round().astype(np.int64),
             square=squares / total**2,
             total_weight=total,
+            decisions=tuple(decisions),
         )
         return table, code
 
@@ -142,6 +136,11 @@ class CellTable:
     def n_cells(self) -> int:
         """C, the number of cells."""
         return len(self.mass)
+
+    @property
+    def n_decisions(self) -> int:
+        """V, the number of labels and decisions."""
+        return len(self.decisions)
 
     @property
     def n_examples(self) -> int:
@@ -164,13 +163,28 @@ class CellTable:
         return self.mass
 
     def limits(self) -> tuple[Array, Array]:
-        """Return the least and the largest s(h) that any predictions can give, cell by cell."""
-        return np.zeros(self.n_cells), self.mass
+        """Return the least and the largest s(h) that any predictions can give, entry by entry."""
+        most = np.repeat(self.mass, self.n_decisions - 1)
+        return np.zeros_like(most), most
 
-    @property
-    def everybody(self) -> Array:
-        """s(h) of the classifier that selects everybody."""
-        return self.mass
+    def by_decision(self, table: Array) -> Array:
+        """Return s(h), costs or slopes with a row for each cell and a column for each v > 0."""
+        return np.reshape(table, (self.n_cells, self.n_decisions - 1))
+
+    def rates(self, s: Array) -> Array:
+        """Return the rate of each decision in each cell that has weight, of shape (cells, V)."""
+        used = self.mass > 0
+        others = self.by_decision(s)[used] / self.mass[used, None]
+        return np.column_stack([1.0 - others.sum(axis=1), others])
+
+    def shares(self, s: Array) -> Array:
+        """Return the share of all people who get each decision, of shape (V,)."""
+        others = self.by_decision(s).sum(axis=0)
+        return np.append(1.0 - others.sum(), others)
+
+    def constant(self, decision: int) -> Array:
+        """Return s(h) of the classifier that decides the same, 0 to V - 1, for everybody."""
+        return np.outer(self.mass, np.arange(1, self.n_decisions) == decision).ravel()
 
     def relabel(self, costs: Array) -> WeightedLabels:
         """Return the label and the weight of each cell for these costs (section 3.1).
@@ -181,8 +195,11 @@ class CellTable:
         return weighted_labels(costs, float(self.mass @ np.abs(costs)))
 
     def least_cost_shares(self, costs: Array) -> Array:
-        """Return the s(h) that costs least of all: every row is selected where that saves cost."""
-        return np.where(costs < 0, self.mass, 0.0)
+        """Return the s(h) that costs least of all: each cell gets its cheapest decision."""
+        each = self.by_decision(costs)
+        cheapest = np.column_stack([np.zeros(self.n_cells), each]).argmin(axis=1)
+        chosen = cheapest[:, None] == np.arange(1, self.n_decisions)
+        return np.where(chosen, self.mass[:, None], 0.0).ravel()
 
     def average(self, event: Mask, g: Array | str) -> tuple[float, Array]:
         """Return E[g | event] as an offset and a slope: offset + slope . s(h).
@@ -190,19 +207,19 @@ class CellTable:
         Parameters
         ----------
         event : mask of shape (C,)
-        g : array of shape (C, 2)
-            What is averaged, in each cell for prediction 0 and 1. A string names a utility given
-            row by row, which these cells do not have; see `equipoise.cells.layered`.
+        g : array of shape (C, V)
+            What is averaged, in each cell for each decision. A string names a utility given row by
+            row, which these cells do not have; see `equipoise.cells.layered`.
         """
         g = _no_utility(g)
         share = np.where(event, self.mass, 0.0) / self.mass[event].sum()
-        slope = np.where(event, g[:, 1] - g[:, 0], 0.0) / self.mass[event].sum()
-        return float(share @ g[:, 0]), slope
+        slope = np.where(event[:, None], g[:, 1:] - g[:, :1], 0.0) / self.mass[event].sum()
+        return float(share @ g[:, 0]), slope.ravel()
 
     def total(self, g: Array | str) -> tuple[float, Array]:
         """Return E[g] over the weight that counts for the error, as an offset and a slope."""
         g = _no_utility(g)
-        return float(self.mass @ g[:, 0]), g[:, 1] - g[:, 0]
+        return float(self.mass @ g[:, 0]), (g[:, 1:] - g[:, :1]).ravel()
 
     def groups(
         self, on: str | Sequence[str] | None = None, how: str = "intersections"
@@ -256,16 +273,6 @@ def _no_utility(g: Array | str) -> Array:
     return g
 
 
-class _LabelCache(dict[bytes, NDArray[np.int64]]):
-    """The labels of the rows for the last signs of the costs, which seldom change in a fit.
-
-    They are 8 bytes a row that need not be written again, and do not travel to other processes.
-    """
-
-    def __reduce__(self) -> tuple[type[_LabelCache], tuple[()]]:
-        return _LabelCache, ()
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Cells(CellTable):
     """The rows, sorted into cells: a `CellTable` with the cell and the weight of each row.
@@ -299,9 +306,13 @@ class Cells(CellTable):
         sensitive: Mapping[str, ArrayLike],
         control: Mapping[str, ArrayLike] | None = None,
         weight: ArrayLike | None = None,
+        decisions: Sequence[Hashable] = (0, 1),
     ) -> Cells:
-        """Number the combinations of label, sensitive and control values that occur."""
-        code, names = number_cells(label, sensitive, control or {})
+        """Number the combinations of label, sensitive and control values that occur.
+
+        Labels are 0 to V - 1, numbers of ``decisions``.
+        """
+        code, names = number_cells(label, sensitive, control or {}, len(decisions))
         n_cells = len(names["label"])
         own = None if weight is None else np.asarray(weight, dtype=float)
         mass = square = count = add_up(code, n_cells)
@@ -314,24 +325,35 @@ class Cells(CellTable):
             count=count.astype(np.int64),
             square=square / total**2,
             total_weight=total,
+            decisions=tuple(decisions),
             code=code,
             weight=own,
         )
 
     def sum(self, h: ArrayLike) -> Array:
-        """Return s(h), the share of the total weight that ``h`` selects in each cell: (C,)."""
+        """Return s(h), the share of the total weight that gets each decision in each cell.
+
+        Parameters
+        ----------
+        h : array of shape (n,) or (n, V)
+            The decisions 0 to V - 1, or the probability of each. Of two decisions, both are the
+            probability of decision 1.
+        """
         return self.sums([h])[0]
 
     def sums(self, decided: Iterable[ArrayLike]) -> Array:
-        """Return s(h) of several classifiers, of shape (P, C)."""
+        """Return s(h) of several classifiers, of shape (P, C (V - 1))."""
         found, n_cells = [], self.n_cells
         for h in map(np.asarray, decided):
-            if h.shape != self.code.shape:
+            if h.shape[:1] != self.code.shape or h.ndim > min(self.n_decisions - 1, 2):
                 raise ValueError(
                     f"got predictions of shape {h.shape} for {len(self.code)} examples; expected "
                     "one for each example."
                 )
-            if self.weight is not None:
+            if self.n_decisions > 2:
+                sums = add_up_decisions(self.code, (n_cells, self.n_decisions), h, self.weight)
+                found.append(sums[:, 1:].ravel() / self.total_weight)
+            elif self.weight is not None:
                 found.append(add_up(self.code, n_cells, self.weight * h) / self.total_weight)
             else:
                 total = count_selected if h.dtype == bool else add_up
@@ -354,11 +376,14 @@ class Cells(CellTable):
         return look_up(self.code, table)
 
     @cached_property
-    def _labels(self) -> _LabelCache:
-        return _LabelCache()
+    def _labels(self) -> LabelCache:
+        return LabelCache()
 
-    def relabel_rows(self, costs: Array) -> WeightedLabels:
-        """Return label and weight of each row for these costs; labels are not to be written to."""
+    def lesson(self, costs: Array) -> Lesson:
+        """Return what a learner is trained on for these costs; see `CellTable.relabel`."""
+        if self.n_decisions > 2:
+            saved = savings(self.by_decision(costs), self.mass)
+            return copies(self.code, saved, self.weight)
         label, weight = self.relabel(costs)
         labels = self._labels.get(key := label.tobytes())
         if labels is None:
@@ -367,7 +392,7 @@ class Cells(CellTable):
         weights = look_up(self.code, weight)
         if self.weight is not None:
             weights *= self.weight
-        return WeightedLabels(labels, weights)
+        return Lesson(labels, weights)
 
     def row_arrays(self) -> Iterator[NDArray]:
         """Yield what is held of each row."""

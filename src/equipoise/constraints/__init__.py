@@ -5,6 +5,7 @@ added here, and then model files and the command line know it.
 """
 
 from equipoise.constraints.base import All, Calibration, Constraint, Linear, PredictiveParity
+from equipoise.constraints.comparison import Parity
 from equipoise.constraints.distribution import DistributionParity
 from equipoise.constraints.expressions import Inequality, rate
 from equipoise.constraints.group_bounds import (
@@ -24,7 +25,6 @@ from equipoise.constraints.parity import (
     FalseNegativeRateParity,
     FalsePositiveRateParity,
     FourFifthsRule,
-    Parity,
     UtilityParity,
 )
 from equipoise.constraints.rates import Rate

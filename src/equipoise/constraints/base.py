@@ -105,8 +105,9 @@ class Constraint(SaysNewWords):
             value or a list of values; or a function that takes such a mapping of values and
             returns a bool; or None for everybody.
         g : utility, or list of J of them
-            What is averaged: a 2 x 2 table g(label, prediction); a function of (sensitive values,
-            label, prediction) with values in [0, 1]; or the name of a utility given to ``fit``.
+            What is averaged: a table g(label, prediction), 2 x 2 or V x V; a function of
+            (sensitive values, label, prediction) with values in [0, 1]; or the name of a utility
+            given to ``fit``.
         M : array of shape (K, J)
         c : array of shape (K,)
         names : sequence of K str, optional
@@ -312,7 +313,8 @@ def _each(g: Utility | Sequence[Utility], n: int) -> list[Utility]:
 
 def _is_table(g: Any) -> bool:
     try:
-        return np.asarray(g, dtype=float).shape == (2, 2)
+        shape = np.asarray(g, dtype=float).shape
+        return len(shape) == 2 and shape[0] == shape[1]
     except (TypeError, ValueError):  # a list of tables, functions and names
         return False
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from equipoise.cells.table import CellTable, Mask
 from equipoise.cells.values import Level
-from equipoise.constraints.base import Constraint
+from equipoise.constraints.base import All, Constraint
 from equipoise.constraints.groups import all_events
 from equipoise.constraints.moments import MomentsBuilder, Row
-from equipoise.constraints.rates import SELECTION
+from equipoise.constraints.rates import SELECTION, shown
 
 #: More values than these make tables of cells and inequalities too large.
 MOST_VALUES = 500
@@ -73,9 +73,15 @@ class DistributionParity(Constraint):
                 f"eps of DistributionParity is {self.eps!r}; expected a number from 0 to below 1."
             )
         cells, feature = builder.cells, self._feature(builder.cells)
+        if cells.n_decisions > 2:
+            raise ValueError(
+                "DistributionParity is about those selected, and so about two labels, but there "
+                f"are {cells.n_decisions}: {shown(cells.decisions)}. Make the decision binary, for "
+                "example y == value."
+            )
         values = _ordered(cells, feature)
         known = np.logical_or.reduce(list(values.values()))
-        for event, mask in all_events(builder, (None,)):
+        for event, mask in all_events(builder, None):
             inside = mask & known
             if not cells.population[inside].sum() > 0:
                 continue
@@ -118,6 +124,12 @@ class DistributionParity(Constraint):
                 f"features {', '.join(map(repr, cells.sensitive))}."
             )
         return str(self.feature)
+
+
+def takes_numbers(constraint: Constraint) -> bool:
+    """Whether a constraint, or a part of it, compares the values of a number as they are."""
+    parts = constraint.parts if isinstance(constraint, All) else (constraint,)
+    return any(isinstance(part, DistributionParity) for part in parts)
 
 
 def _ordered(cells: CellTable, feature: str) -> dict[Hashable, Mask]:

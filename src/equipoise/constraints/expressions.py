@@ -6,7 +6,7 @@ under the part that is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, NamedTuple
@@ -16,10 +16,11 @@ import numpy as np
 from equipoise.cells.table import CellTable, Mask
 from equipoise.constraints.base import Constraint, refuse
 from equipoise.constraints.moments import MomentsBuilder, Row, event_mask
-from equipoise.constraints.rates import RATES
+from equipoise.constraints.rates import RATES, number_of
 
 _SYNONYMS = {
     "positive": "selection",
+    "selected": "selection",
     "acceptance": "selection",
     "recall": "tpr",
     "sensitivity": "tpr",
@@ -44,9 +45,20 @@ class Term(NamedTuple):
 
     rate: str
     where: tuple[tuple[str, Any], ...]
+    decision: Hashable = None
 
     def __str__(self) -> str:
-        return f"rate({', '.join([repr(self.rate), *self.conditions()])})"
+        decision = [] if self.decision is None else [self._decision()]
+        return f"rate({', '.join([repr(self.rate), *decision, *self.conditions()])})"
+
+    def _decision(self) -> str:
+        return f"decision={self.decision!r}"
+
+    def positive(self, cells: CellTable) -> int | None:
+        """Return the number of the decision that is meant; None: the rate needs none."""
+        if self.decision is not None:
+            return number_of(self.decision, cells, "decision")
+        return None if cells.n_decisions > 2 else 1
 
     def conditions(self) -> list[str]:
         """Return the conditions as they are written."""
@@ -61,7 +73,14 @@ class Term(NamedTuple):
         )
 
 
-def rate(name: str, where: Mapping[str, Any] | None = None, /, **conditions: Any) -> Expression:
+def rate(
+    name: str,
+    where: Mapping[str, Any] | None = None,
+    /,
+    *,
+    decision: Hashable = None,
+    **conditions: Any,
+) -> Expression:
     """Return a rate, to be added, subtracted, multiplied by numbers and compared.
 
     Parameters
@@ -70,6 +89,9 @@ def rate(name: str, where: Mapping[str, Any] | None = None, /, **conditions: Any
         "selection", "rejection", "error", "accuracy", "tpr", "fpr", "fnr" or "tnr".
     where : mapping, optional
         Conditions on columns whose names are no Python names.
+    decision : decision, optional
+        The decision whose rate is meant, against all others together. It must be named where there
+        are more than two, except for "error" and "accuracy".
     **conditions
         Whose rate: column=value, or column=[value, ...], for sensitive and control features and
         "label". Nothing means everybody.
@@ -107,7 +129,7 @@ def rate(name: str, where: Mapping[str, Any] | None = None, /, **conditions: Any
         raise ValueError(_pointed(f"rate({name!r})", repr(name), message))
     given = {**(where or {}), **conditions}
     terms = ((k, tuple(v) if isinstance(v, (list, set)) else v) for k, v in given.items())
-    return Expression({Term(key, tuple(terms)): 1.0})
+    return Expression({Term(key, tuple(terms), decision): 1.0})
 
 
 class Expression:
@@ -249,14 +271,20 @@ class Inequality(Constraint):
                 continue
             coefficients: dict[int, float] = {}
             for term, event in events.items():
-                moment = builder.moment(event, RATES[term.rate].table(builder.cells))
+                g = RATES[term.rate].table(builder.cells, term.positive(builder.cells))
+                moment = builder.moment(event, g)
                 coefficients[moment] = coefficients.get(moment, 0.0) + difference.terms[term]
             builder.row(row, coefficients)
 
     def _event(self, term: Term, builder: MomentsBuilder) -> Mask:
         """Return the cells of a rate; none where only people learned from are of this kind."""
         cells = builder.cells
-        mask = RATES[term.rate].event(cells)
+        try:
+            positive = term.positive(cells)
+            mask = RATES[term.rate].event(cells, positive)
+            RATES[term.rate].table(cells, positive)  # raises where a decision must be named
+        except ValueError as error:
+            raise ValueError(_pointed(repr(self), str(term), str(error))) from None
         for (name, value), text in zip(term.where, term.conditions(), strict=True):
             try:
                 mask = mask & event_mask({name: value}, cells, builder.known)

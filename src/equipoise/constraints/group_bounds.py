@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from equipoise.cells.table import Mask
+from equipoise.cells.table import CellTable, Mask
 from equipoise.constraints.base import Constraint
-from equipoise.constraints.groups import Bounds, GroupConstraint, group_name
+from equipoise.constraints.groups import Bounds, GroupConstraint, RateOf, group_name
 from equipoise.constraints.moments import DIFFERENCE, Event, MomentsBuilder, Row
-from equipoise.constraints.rates import ERROR, SELECTION
+from equipoise.constraints.rates import ERROR, SELECTION, number_of, one_against_rest, shown
 
 
 @dataclass(repr=False)
@@ -100,6 +100,8 @@ class SelectionRate(GroupConstraint):
         The floor and the cap.
     group : group, "each" or None, default=None
         Whom it is for: everybody (None), each group by itself, or one group.
+    positive : decision, optional
+        The decision that is meant; of two it is the second.
     on, groups, min_size, small
         See `GroupConstraint`.
 
@@ -116,6 +118,7 @@ class SelectionRate(GroupConstraint):
     at_least: float | None = None
     at_most: float | None = None
     group: Hashable = field(default=None, kw_only=True)
+    positive: Hashable = field(default=None, kw_only=True)
 
     name = "selection rate"
     asks = "The share of people selected has a floor, a cap, or both."
@@ -128,9 +131,9 @@ class SelectionRate(GroupConstraint):
     def add_rows(self, builder: MomentsBuilder) -> None:
         """Bound the selection rate of everybody or of groups, stratum by stratum."""
         self._check()
-        g = SELECTION.table(builder.cells)
+        g = SELECTION.table(builder.cells, _positive(self, builder.cells))
         limits = ((-1, self.at_least, "at least"), (1, self.at_most, "at most"))
-        for event, mask in self.events(builder):
+        for event, mask in self.events(builder, _among(self.positive, builder.cells)):
             for group, members in self._who(builder, event, mask).items():
                 rate = builder.moment(members, g)
                 for side, limit, word in limits:
@@ -165,9 +168,26 @@ class SelectionRate(GroupConstraint):
                 raise ValueError(f"{name} of SelectionRate is {value!r}; expected 0 to 1.")
 
 
+def _positive(constraint: SelectionRate | TreatmentEquality, cells: CellTable) -> int:
+    """Return the number of the favourable decision; an error if it must be named and is not."""
+    if constraint.positive is not None:
+        return number_of(constraint.positive, cells, "positive")
+    if cells.n_decisions > 2:
+        name = type(constraint).__name__
+        raise ValueError(
+            f"{name} is about one decision, but there are {cells.n_decisions}: "
+            f"{shown(cells.decisions)}. Name it: {name}(positive={cells.decisions[-1]!r}, ...)."
+        )
+    return 1
+
+
+def _among(positive: Hashable, cells: CellTable) -> dict[RateOf, Mask]:
+    return {(None, positive): np.ones(cells.n_cells, dtype=bool)}
+
+
 #: g(label, prediction): shares of all people of a group, not of those with one label.
-_FALSE_NEGATIVE = np.array([[0.0, 0.0], [1.0, 0.0]])
-_FALSE_POSITIVE = np.array([[0.0, 1.0], [0.0, 0.0]])
+_FALSE_NEGATIVE = ((0.0, 0.0), (1.0, 0.0))
+_FALSE_POSITIVE = ((0.0, 1.0), (0.0, 0.0))
 
 
 @dataclass(repr=False)
@@ -186,6 +206,8 @@ class TreatmentEquality(GroupConstraint):
         met, of least violation. ``fit`` searches for it, see ``constraint_`` of the estimator:
         over a list of classifiers a better value is hardly ever missed; a learner is fitted up to
         40 times more, and it is the best value for what these fits found.
+    positive : decision, optional
+        The favourable decision; of two it is the second.
     on, groups, min_size, small
         See `GroupConstraint`.
 
@@ -199,6 +221,7 @@ class TreatmentEquality(GroupConstraint):
 
     eps: Bounds = 0.01
     tau: float | None = field(default=None, kw_only=True)
+    positive: Hashable = field(default=None, kw_only=True)
 
     name = "treatment equality"
     short_name = "treatment"
@@ -218,8 +241,12 @@ class TreatmentEquality(GroupConstraint):
     def add_rows(self, builder: MomentsBuilder) -> None:
         """Tie false negatives to false positives in every group, stratum by stratum."""
         rows, cells, tau = [], builder.cells, self._checked_tau()
-        negative, positive = _FALSE_NEGATIVE[cells.label], _FALSE_POSITIVE[cells.label]
-        for event, mask in self.events(builder):
+        number, among = _positive(self, cells), _among(self.positive, cells)
+        negative, positive = (
+            one_against_rest(utility, cells, number)
+            for utility in (_FALSE_NEGATIVE, _FALSE_POSITIVE)
+        )
+        for event, mask in self.events(builder, among):
             for group, members in self.members(builder, event, mask).items():
                 fn, fp = builder.moment(members, negative), builder.moment(members, positive)
                 for side, word in ((1, "above"), (-1, "below")):
@@ -228,7 +255,7 @@ class TreatmentEquality(GroupConstraint):
                     )
                     row = Row(self.name, text, group, None, event, side, limit=DIFFERENCE)
                     rows.append((row, {fn: side, fp: -side * tau}))
-        self.add_bounded(builder, rows, self.eps)
+        self.add_bounded(builder, rows, self.eps, among)
 
     def _checked_tau(self) -> float:
         if self.tau is None:

@@ -15,6 +15,8 @@ from equipoise.constraints.base import Constraint
 from equipoise.constraints.moments import Event, MomentsBuilder, Row
 from equipoise.exceptions import EmptyCellWarning, EquipoiseWarning, SmallGroupWarning
 
+#: The label given, and the decision whose rate is meant; None: no condition, and either.
+RateOf = tuple[Hashable, Hashable]
 #: What small groups are called once they are merged.
 MERGED = "small groups together"
 
@@ -54,14 +56,15 @@ class GroupConstraint(Constraint):
     small: str = field(default="drop", kw_only=True)
 
     def events(
-        self, builder: MomentsBuilder, labels: Sequence[int | None] = (None,)
+        self, builder: MomentsBuilder, among: Mapping[RateOf, Mask] | None = None
     ) -> list[tuple[Event, Mask]]:
         """Return each condition on the label within each stratum, if anybody is of this kind.
 
-        ``labels`` has the labels to condition on, one event each; None is no condition.
+        ``among`` has the cells of those who count, by the label given and the decision meant; by
+        default they are all, and none is given.
         """
         found = []
-        for event, mask in all_events(builder, labels):
+        for event, mask in all_events(builder, among):
             if builder.cells.population[mask].sum() > 0:
                 found.append((event, mask))
             else:
@@ -101,7 +104,7 @@ class GroupConstraint(Constraint):
     ) -> dict[Hashable, Mask]:
         """Return for each of some groups "overall" within an event: all whose group is known."""
         known = builder.cells.known(self.on, self.groups)
-        everybody = np.logical_or.reduce(list(known.values()))
+        everybody: Mask = np.logical_or.reduce(list(known.values()))
         return {group: mask & known.get(group, everybody) for group in members}
 
     def add_bounded(
@@ -109,7 +112,7 @@ class GroupConstraint(Constraint):
         builder: MomentsBuilder,
         rows: Sequence[tuple[Row, Mapping[int, float]]],
         bounds: Any,
-        labels: Sequence[int | None] = (None,),
+        among: Mapping[RateOf, Mask] | None = None,
         parameter: str = "eps",
     ) -> None:
         """Add rows with their bounds, which are given by group, event or row.
@@ -129,7 +132,7 @@ class GroupConstraint(Constraint):
         if isinstance(bounds, Mapping):
             merged = [MERGED] if self.small == "merge" else []
             groups = [*self.all_groups(builder), *merged]
-            events = [event for event, _ in all_events(builder, labels)]
+            events = [event for event, _ in all_events(builder, among)]
         table = BoundTable(
             bounds, type(self).__name__, parameter, groups=groups, events=events, fitted=fitted
         )
@@ -180,13 +183,15 @@ class GroupConstraint(Constraint):
 
 
 def all_events(
-    builder: MomentsBuilder, labels: Sequence[int | None]
+    builder: MomentsBuilder, among: Mapping[RateOf, Mask] | None
 ) -> Iterator[tuple[Event, Mask]]:
     """Yield every event, those without people included."""
+    if among is None:
+        among = {(None, None): np.ones(builder.cells.n_cells, dtype=bool)}
     for stratum, inside in _with_absent(builder, CellTable.strata).items():
-        for label in labels:
-            event = Event(None if stratum is None else group_name(stratum), label)
-            yield event, inside if label is None else inside & (builder.cells.label == label)
+        for (label, decision), mask in among.items():
+            name = None if stratum is None else group_name(stratum)
+            yield Event(name, label, decision), inside & mask
 
 
 #: A number for all rows; one for each group or event; or one for each row.

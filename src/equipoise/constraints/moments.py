@@ -15,38 +15,45 @@ from equipoise.exceptions import EmptyCellWarning
 
 #: What a moment averages: a table g(label, prediction), a function (sensitive values, label,
 #: prediction) -> number, or the name of a utility given row by row.
-Utility = ArrayLike | Callable[[dict, int, int], float] | str
+Utility = ArrayLike | Callable[[dict, Any, Any], float] | str
 #: Whom it is averaged over: conditions on columns and "label", a function of these, or everybody.
 Condition = Mapping[str, Any] | Callable[[dict], bool] | None
 
 
 class Event(NamedTuple):
-    """A condition on the control features and the label; without either, everybody.
+    """A condition on the control features and the label; and the decision whose rate is meant.
 
     Attributes
     ----------
     stratum : str or None
         The name of the stratum of the control features.
-    label : 0, 1 or None
+    label : label or None
+    decision : decision or None
+        None where there are but two, or where the rate is of wrong decisions.
 
     Examples
     --------
     >>> str(Event("old", 1)), Event("old", 1).names
     (' within old given label 1', ('old, label=1', 'old', 'label=1'))
+    >>> print(Event(decision="refer"))
+     of decision refer
     """
 
     stratum: str | None = None
-    label: int | None = None
+    label: Hashable = None
+    decision: Hashable = None
 
     def __str__(self) -> str:
+        of = "" if self.decision is None else f" of decision {self.decision}"
         within = "" if self.stratum is None else f" within {self.stratum}"
-        return within + ("" if self.label is None else f" given label {self.label}")
+        return of + within + ("" if self.label is None else f" given label {self.label}")
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names by which a mapping of bounds may mean this event, the most specific first."""
         parts = [] if self.stratum is None else [self.stratum]
         parts += [] if self.label is None else [f"label={self.label}"]
+        parts += [] if self.decision is None else [f"decision={self.decision}"]
         return tuple(dict.fromkeys((", ".join(parts), *parts))) if parts else ()
 
 
@@ -55,7 +62,7 @@ def event_mask(condition: Condition, cells: CellTable, known: CellTable | None =
 
     Values that only the people learned from have, whose table is ``known``, may be named as well.
     """
-    columns = {"label": cells.label, **cells.control, **cells.sensitive}
+    columns = {"label": _labels(cells), **cells.control, **cells.sensitive}
     if condition is None:
         return np.ones(cells.n_cells, dtype=bool)
     if callable(condition):
@@ -70,7 +77,7 @@ def event_mask(condition: Condition, cells: CellTable, known: CellTable | None =
         wanted = wanted if isinstance(wanted, (list, tuple, set, frozenset)) else [wanted]
         present = set(columns[name].tolist())
         if known is not None:
-            fitted = {"label": known.label, **known.control, **known.sensitive}
+            fitted = {"label": _labels(known), **known.control, **known.sensitive}
             present |= set(fitted[name].tolist()) if name in fitted else set()
         if strange := [value for value in wanted if value not in present]:
             shown = ", ".join(map(repr, sorted(present, key=str)))
@@ -79,17 +86,25 @@ def event_mask(condition: Condition, cells: CellTable, known: CellTable | None =
     return mask
 
 
+def _labels(cells: CellTable) -> NDArray:
+    """Return the name of the label in each cell."""
+    names = np.empty(cells.n_decisions, dtype=object)
+    names[:] = cells.decisions
+    return names[cells.label]
+
+
 def utility_table(g: Utility, cells: CellTable) -> Array | str:
-    """Return g in every cell for prediction 0 and 1, shape (C, 2); names are left as they are."""
+    """Return g in every cell for each decision, shape (C, V); names are left as they are."""
     if isinstance(g, str):
         return g
     if callable(g):
         table = tabulate(g, cells)
     else:
         by_label = np.asarray(g, dtype=float)
-        if by_label.shape != (2, 2):
+        V = cells.n_decisions
+        if by_label.shape != (V, V):
             raise ValueError(
-                f"utility g has shape {by_label.shape}; expected a 2 x 2 table g(label, "
+                f"utility g has shape {by_label.shape}; expected a {V} x {V} table g(label, "
                 "prediction), a function (sensitive, label, prediction) -> [0, 1], or a name."
             )
         table = by_label[cells.label]
@@ -101,8 +116,8 @@ def utility_table(g: Utility, cells: CellTable) -> Array | str:
     return table
 
 
-def tabulate(g: Callable[[dict, int, int], float], cells: CellTable) -> Array:
-    """Return g(sensitive values, label, prediction) in every cell, shape (C, 2).
+def tabulate(g: Callable[[dict, Any, Any], float], cells: CellTable) -> Array:
+    """Return g(sensitive values, label, prediction) in every cell, shape (C, V).
 
     >>> from equipoise.cells import Cells
     >>> cells = Cells.from_columns([0, 1], {"sex": ["F", "M"]})
@@ -110,10 +125,10 @@ def tabulate(g: Callable[[dict, int, int], float], cells: CellTable) -> Array:
     [[0.0, 1.0], [0.5, 0.5]]
     """
     cell_values = [
-        ({k: v[cell] for k, v in cells.sensitive.items()}, int(cells.label[cell]))
+        ({k: v[cell] for k, v in cells.sensitive.items()}, cells.decisions[cells.label[cell]])
         for cell in range(cells.n_cells)
     ]
-    return np.array([[g(a, y, h) for h in (0, 1)] for a, y in cell_values], dtype=float)
+    return np.array([[g(a, y, h) for h in cells.decisions] for a, y in cell_values], dtype=float)
 
 
 #: How the bound of a difference is said after its text.
@@ -183,8 +198,8 @@ class Moments:
     M : array of shape (K, J)
     offset : array of shape (J,)
         The moments of the classifier that predicts 0 for everybody.
-    U : array of shape (J, C)
-        How a moment grows with the selected share s_c(h) of each cell.
+    U : array of shape (J, C (V - 1))
+        How a moment grows with the entries of s(h).
     c : array of shape (K,)
     event_count : array of shape (J,)
         n_j, the number of examples in each event.
@@ -245,7 +260,7 @@ class MomentsBuilder:
     known : CellTable or None
         The table of the fit, where ``cells`` are other people, on whom its bounds are measured.
         What it names and these people lack is not measured, with a warning.
-    averaged : list of (mask of shape (C,), array of shape (C, 2) or str)
+    averaged : list of (mask of shape (C,), array of shape (C, V) or str)
         The event of each moment and the utility g that is averaged over it.
     """
 

@@ -1,111 +1,22 @@
 """Parities: a rate compared between groups, within events.
 
 Each says in plain words what it asks, its formula, its other names, and when it fits. All take the
-parameters of `Parity`: ``eps``, ``reference``, ``ratio``, and whom to compare (``on``, ``groups``,
-``min_size``, ``small``).
+parameters of `equipoise.constraints.Parity`: ``eps``, ``reference``, ``ratio``, which decisions
+(``decisions``, ``positive``) and whom to compare (``on``, ``groups``, ``min_size``, ``small``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass, field
-from itertools import combinations
-from typing import ClassVar
 
 import numpy as np
 
-from equipoise.cells.table import Array, CellTable
-from equipoise.constraints.groups import Bounds, GroupConstraint, group_name
-from equipoise.constraints.moments import (
-    DIFFERENCE,
-    MomentsBuilder,
-    Row,
-    Utility,
-    utility_table,
-)
-from equipoise.constraints.rates import ERROR, FNR, FPR, SELECTION, TPR, Rate
-
-
-@dataclass(repr=False)
-class Parity(GroupConstraint):
-    """A rate must be (nearly) the same for every group; the parent of the named parities.
-
-    For every event (a label condition within a stratum of the control features) and every group
-    ``a`` compared with its reference ``r``::
-
-        ratio * mu_a - mu_r <= eps     and     ratio * mu_r - mu_a <= eps
-
-    Parameters
-    ----------
-    eps : float, mapping or sequence, default=0.01
-        Bound on the difference. A mapping gives each group (``{"F": 0.01, "M": 0.02}``) or each
-        event (``{"label=1": 0.01, "label=0": 0.05}``) its own, a sequence each row.
-    reference : "overall", "pairwise" or a group, default="overall"
-        What a group's rate is compared with: the rate of everybody whose group is known (the
-        paper), that of every other group (the gap that people report), or that of one named group.
-    ratio : float in (0, 1], default=1
-        Below one the comparison is a ratio: with ``eps=0`` every rate is at least ``ratio`` times
-        its reference and at most ``1 / ratio`` times.
-    on, groups, min_size, small
-        Which groups, see `GroupConstraint`.
-    """
-
-    eps: Bounds = 0.01
-    reference: Hashable = field(default="overall", kw_only=True)
-    ratio: float = field(default=1.0, kw_only=True)
-
-    #: What is compared, each given its own label.
-    rates: ClassVar[tuple[Rate, ...]] = (SELECTION,)
-
-    def add_rows(self, builder: MomentsBuilder) -> None:
-        """Compare every group with its reference, event by event."""
-        if not isinstance(self.ratio, (int, float, np.number)) or not 0 < self.ratio <= 1:
-            raise ValueError(
-                f"ratio of {type(self).__name__} is {self.ratio!r}; expected a number in (0, 1]."
-            )
-        tables = self.utilities(builder.cells)
-        rows = []
-        for event, mask in self.events(builder, list(tables)):
-            members = self.members(builder, event, mask)
-            g = tables[event.label]
-            numbers = {group: builder.moment(inside, g) for group, inside in members.items()}
-            everybody = self.overall(builder, mask, members)
-            overall = {group: builder.moment(known, g) for group, known in everybody.items()}
-            compares_all = self.reference == "overall"
-            pairs: list[tuple[Hashable, Hashable]] = [(group, "overall") for group in members]
-            for a, b in pairs if compares_all else self._pairs(list(members), builder):
-                j, r = numbers[a], overall[a] if compares_all else numbers[b]
-                first, second = group_name(a), group_name(b)
-                for low, high, side, word in ((r, j, 1, "above"), (j, r, -1, "below")):
-                    limit = DIFFERENCE
-                    if self.ratio != 1:
-                        names = (first, second) if side > 0 else (second, first)
-                        limit = f", {self.ratio:g} x {names[0]} - {names[1]} at most"
-                    text = f"{first} {word} {second}"
-                    row = Row(self.name, text, a, b, event, side, limit=limit)
-                    coefficients = {high: self.ratio}
-                    coefficients[low] = coefficients.get(low, 0.0) - 1.0
-                    rows.append((row, coefficients))
-        self.add_bounded(builder, rows, self.eps, list(tables))
-
-    def utilities(self, cells: CellTable) -> Mapping[int | None, Array | str]:
-        """Return what is averaged in each event, by the label that the event is given."""
-        return {rate.given: rate.table(cells) for rate in self.rates}
-
-    def _pairs(
-        self, groups: list[Hashable], builder: MomentsBuilder
-    ) -> list[tuple[Hashable, Hashable]]:
-        """Return which groups are compared with which."""
-        if self.reference == "pairwise":
-            return list(combinations(groups, 2))
-        if self.reference in groups:
-            return [(group, self.reference) for group in groups if group != self.reference]
-        if builder.known is None or self.reference not in self.all_groups(builder):
-            raise ValueError(
-                f"reference={self.reference!r} is neither 'overall' nor 'pairwise' nor a group "
-                f"with examples; the groups are {', '.join(map(repr, groups))}."
-            )
-        return []
+from equipoise.cells.table import CellTable
+from equipoise.constraints.comparison import Compared, Parity
+from equipoise.constraints.groups import Bounds
+from equipoise.constraints.moments import Utility, utility_table
+from equipoise.constraints.rates import ERROR, FNR, FPR, SELECTION, TPR, shown
 
 
 class DemographicParity(Parity):
@@ -137,6 +48,7 @@ class DemographicParity(Parity):
         "be right: a classifier that is accurate in one group and picks at random in another can "
         "satisfy it, and a perfect classifier violates it when base rates differ."
     )
+    takes_turns = True
 
 
 class EqualizedOdds(Parity):
@@ -164,6 +76,14 @@ class EqualizedOdds(Parity):
     )
     rates = (FPR, TPR)
 
+    def _of_many(self, numbers: list[int], cells: CellTable) -> Compared:
+        """Return the rates of these decisions among people with each label."""
+        return {
+            (name, cells.decisions[number]): (cells.label == label, SELECTION.table(cells, number))
+            for label, name in enumerate(cells.decisions)
+            for number in numbers
+        }
+
 
 class EqualOpportunity(Parity):
     """Other names: equality of opportunity, true-positive-rate parity, balance for the positive
@@ -186,6 +106,7 @@ class EqualOpportunity(Parity):
     formula = "| P[h(X)=1 | A=a, Y=1] - P[h(X)=1 | Y=1] | <= eps for every group a."
     misleads = "It says nothing about those who are selected wrongly, and it trusts the label."
     rates = (TPR,)
+    takes_turns = True
 
 
 class FalsePositiveRateParity(Parity):
@@ -280,6 +201,15 @@ class AccuracyEquality(Parity):
     )
     rates = (ERROR,)
 
+    def _of_many(self, numbers: list[int], cells: CellTable) -> Compared:
+        """Return the error rate, of decisions of every kind."""
+        if self.decisions is not None:
+            raise ValueError(
+                f"AccuracyEquality got decisions={self.decisions!r}; wrong decisions of every kind "
+                "count, so leave it out, or name one decision as positive=."
+            )
+        return {(None, None): (ERROR.event(cells), ERROR.table(cells))}
+
 
 @dataclass(repr=False)
 class FourFifthsRule(Parity):
@@ -295,7 +225,7 @@ class FourFifthsRule(Parity):
         Slack: ``0.8 mu_b - mu_a <= eps``.
     ratio : float, default=0.8
         The fraction asked for.
-    reference, on, groups, min_size, small
+    reference, positive, on, groups, min_size, small
         See `Parity`; the reference is "pairwise" by default.
 
     Examples
@@ -332,11 +262,12 @@ class UtilityParity(Parity):
     ----------
     eps, reference, ratio, on, groups, min_size, small
         See `Parity`.
-    utility : 2 x 2 table, callable or str
-        A table ``g[label][prediction]``; a function of (sensitive values, label, prediction) with
-        values in [0, 1]; or the name of a utility that differs from person to person, whose
-        values under prediction 0 and 1 are passed as ``fit(..., utilities=...)``.
-    labels : tuple of 0 and 1, or None, default=None
+    utility : table, callable or str
+        A 2 x 2 table ``g[label][prediction]``, V x V of more labels; a function of (sensitive
+        values, label, prediction) with values in [0, 1]; or the name of a utility that differs
+        from person to person, whose values under prediction 0 and 1 are passed as
+        ``fit(..., utilities=...)``.
+    labels : tuple of labels (0 and 1 of two), or None, default=None
         Compare people with the same label only, for each of these labels.
 
     Examples
@@ -349,16 +280,26 @@ class UtilityParity(Parity):
     """
 
     utility: Utility = field(default=SELECTION.utility, kw_only=True)
-    labels: tuple[int, ...] | None = field(default=None, kw_only=True)
+    labels: tuple[Hashable, ...] | None = field(default=None, kw_only=True)
 
     name = "utility parity"
     asks = "A quantity of your own is (nearly) the same on average for every group."
     formula = "| E[g(X,A,Y,h(X)) | A=a] - E[g(X,A,Y,h(X))] | <= eps for every group a."
     misleads = "It compares means only: within a group some may get all of it."
 
-    def utilities(self, cells: CellTable) -> Mapping[int | None, Array | str]:
-        """Return the utility in each event, by the label that the event is given."""
-        labels = (None,) if self.labels is None else tuple(self.labels)
-        if not set(labels) <= {None, 0, 1}:
-            raise ValueError(f"labels is {self.labels!r}; expected None, (0,), (1,) or (0, 1).")
-        return dict.fromkeys(labels, utility_table(self.utility, cells))
+    def compared(self, cells: CellTable) -> Compared:
+        """Return who counts and the utility, by the label given."""
+        if self.positive is not None or self.decisions is not None:
+            raise ValueError(
+                "UtilityParity got positive= or decisions=; its utility says what each decision is "
+                "worth, so leave them out."
+            )
+        g, everybody = utility_table(self.utility, cells), np.ones(cells.n_cells, dtype=bool)
+        if self.labels is None:
+            return {(None, None): (everybody, g)}
+        if not set(self.labels) <= set(cells.decisions):
+            raise ValueError(
+                f"labels is {self.labels!r}; expected None, or some of {shown(cells.decisions)}."
+            )
+        at = {name: cells.label == number for number, name in enumerate(cells.decisions)}
+        return {(label, None): (at[label], g) for label in self.labels}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from equipoise.cells.table import Array, CellTable, Mask
 
@@ -23,6 +25,9 @@ _AMONG = {
 
 class Rate(NamedTuple):
     """The mean of a utility g(label, prediction) among the people with a given label.
+
+    1 is the favourable label and decision. Of more than two, one is taken for it, and 0 is any
+    other; error and accuracy need none.
 
     Attributes
     ----------
@@ -59,14 +64,63 @@ class Rate(NamedTuple):
         """Who is counted among whom, for readers of a table."""
         return f"{self.counted}, among {_AMONG[self.given]}"
 
-    def table(self, cells: CellTable) -> Array:
-        """Return the utility in every cell for prediction 0 and 1, shape (C, 2)."""
-        return np.array(self.utility)[cells.label]
+    def table(self, cells: CellTable, positive: int | None = None) -> Array:
+        """Return the utility in every cell for each decision, shape (C, V).
 
-    def event(self, cells: CellTable) -> Mask:
+        ``positive`` is the number of the favourable decision; of two it is the second.
+        """
+        decision = np.arange(cells.n_decisions)
+        if positive is None and cells.n_decisions > 2 and self.utility in (_WRONG, _RIGHT):
+            is_right = cells.label[:, None] == decision
+            return (is_right if self.utility == _RIGHT else ~is_right).astype(float)
+        return one_against_rest(self.utility, cells, self._number(cells, positive))
+
+    def event(self, cells: CellTable, positive: int | None = None) -> Mask:
         """Return the cells of those who count, shape (C,)."""
-        everybody = np.ones(cells.n_cells, dtype=bool)
-        return everybody if self.given is None else cells.label == self.given
+        if self.given is None:
+            return np.ones(cells.n_cells, dtype=bool)
+        return (cells.label == self._number(cells, positive)) == bool(self.given)
+
+    def _number(self, cells: CellTable, positive: int | None) -> int:
+        if positive is None and cells.n_decisions > 2:
+            raise ValueError(
+                f"{self.column} is about one decision against the others, but there are "
+                f"{cells.n_decisions}: {shown(cells.decisions)}. Name the one that is meant."
+            )
+        return 1 if positive is None else positive
+
+
+def one_against_rest(utility: ArrayLike, cells: CellTable, positive: int) -> Array:
+    """Return a 2 x 2 utility in every cell for each decision, where one of these is the 1: (C, V).
+
+    >>> from equipoise.cells import Cells
+    >>> cells = Cells.from_columns([0, 2], {"sex": ["F", "M"]}, decisions=("a", "b", "c"))
+    >>> one_against_rest([[0, 1], [0.2, 1]], cells, 2).tolist()
+    [[0.0, 0.0, 1.0], [0.2, 0.2, 1.0]]
+    """
+    label, decision = cells.label == positive, np.arange(cells.n_decisions) == positive
+    return np.asarray(utility, dtype=float)[label.astype(int)[:, None], decision.astype(int)]
+
+
+def number_of(decision: Hashable, cells: CellTable, called: str) -> int:
+    """Return the number of a decision, given by its name; an error if there is none.
+
+    >>> from equipoise.cells import Cells
+    >>> cells = Cells.from_columns([0, 2], {"sex": ["F", "M"]}, decisions=("a", "b", "c"))
+    >>> number_of("b", cells, "positive")
+    1
+    """
+    if decision not in cells.decisions:
+        raise ValueError(
+            f"{called} is {decision!r}, which is no decision here; there are "
+            f"{shown(cells.decisions)}."
+        )
+    return cells.decisions.index(decision)
+
+
+def shown(decisions: tuple[Hashable, ...], most: int = 6) -> str:
+    """Return decisions as they are printed in a sentence."""
+    return ", ".join(map(repr, decisions[:most])) + (", ..." if len(decisions) > most else "")
 
 
 SELECTION = Rate(

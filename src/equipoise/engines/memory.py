@@ -18,14 +18,15 @@ from equipoise.game.rounds import Oracle
 from equipoise.metrics.audit import Tally
 from equipoise.oracles.agreement import Agreement, agreement, divided, switches
 from equipoise.oracles.candidates import candidate_oracle
-from equipoise.oracles.cross_fit import CrossFittedOracle
+from equipoise.oracles.cross_fit import CrossFittedOracle, make_folds
 from equipoise.oracles.decisions import decisions
 from equipoise.oracles.plugin import PluginOracle
 from equipoise.oracles.refit import RefitOracle
 from equipoise.rows.fingerprint import LocalHashes, hash_people
 from equipoise.rows.hashing import hash_uniform
 from equipoise.rows.people import People
-from equipoise.rows.tables import batches, describe_columns
+from equipoise.rows.tables import batches, describe_columns, take_rows
+from equipoise.rows.validation import check_two_labels
 
 
 @dataclass(eq=False)
@@ -52,9 +53,27 @@ class MemoryEngine:
         return X
 
     @staticmethod
+    def halves(people: People) -> tuple[People, People]:
+        """Return people in two halves, dealt evenly from every cell."""
+        cells, classes = people.read_plain()
+        (_, first), (_, second) = make_folds(cells, 2)
+
+        def half(rows: NDArray[np.intp]) -> People:
+            code = cells.code[rows]
+            return People(
+                take_rows(people.X, rows),
+                classes[cells.label[code]],
+                {name: values[code] for name, values in cells.sensitive.items()},
+                {name: values[code] for name, values in cells.control.items()} or None,
+                None if cells.weight is None else cells.weight[rows],
+            ).by(cells.rules)
+
+        return half(first), half(second)
+
+    @staticmethod
     def hashed(people: People, classes: NDArray) -> LocalHashes:
         """Return the hashes of the rows with their labels."""
-        return LocalHashes(hash_people(people.X, people.y, classes[1]))
+        return LocalHashes(hash_people(people.X, people.y, *classes[1:]))
 
     @staticmethod
     def predict(mixture: Any, X: Any, *, key: Any = None, random_state: Any = None) -> NDArray:
@@ -63,7 +82,7 @@ class MemoryEngine:
 
     @staticmethod
     def predict_pmf(mixture: Any, X: Any) -> Array:
-        """Return the probabilities of its decisions, of shape (n, 2)."""
+        """Return the probabilities of its decisions, of shape (n, V)."""
         return mixture.predict_pmf(X)
 
     @staticmethod
@@ -74,8 +93,8 @@ class MemoryEngine:
     @staticmethod
     def decide(classifier: Any, X: Any, classes: NDArray) -> NDArray:
         """Return the decisions of one classifier, as labels."""
-        (selected,) = decisions([classifier], X)
-        return classes[selected.astype(np.intp)]
+        (decided,) = decisions([classifier], X, len(classes))
+        return classes[decided.astype(np.intp)]
 
     @staticmethod
     def answer(function: Callable[[Any], Array], X: Any, columns: int | None = None) -> Array:
@@ -84,6 +103,11 @@ class MemoryEngine:
 
     def refit(self, learner: Any, threshold: str = "learner", cv: Any = None) -> Oracle:
         """Return the oracle that trains the learner for every query, out of fold given ``cv``."""
+        if threshold == "tuned" and self.cells.n_decisions > 2:
+            raise ValueError(
+                f"threshold='tuned' moves the one cut of two labels, but y has "
+                f"{self.cells.n_decisions}; expected 'auto' or 'learner'."
+            )
         if cv is None:
             return RefitOracle(learner, self.X, self.cells, threshold)
         return CrossFittedOracle(learner, self.X, self.cells, threshold, cv)
@@ -98,15 +122,17 @@ class MemoryEngine:
 
     def shares(self, classifiers: Sequence[Any]) -> Array:
         """Return the selected share of each cell for every classifier, of shape (P, C)."""
-        return self.cells.sums(decisions(classifiers, self.X))
+        return self.cells.sums(decisions(classifiers, self.X, self.cells.n_decisions))
 
     def compare(self, classifiers: Sequence[Any]) -> Agreement:
         """Return the selected shares of classifiers, and on which share each two differ."""
-        return agreement(classifiers, self.X, self.cells.row_weights(), self.cells.sums)
+        weight, V = self.cells.row_weights(), self.cells.n_decisions
+        return agreement(classifiers, self.X, weight, self.cells.sums, V)
 
     def divided(self, classifiers: Sequence[Any], mixtures: Sequence[NDArray]) -> Array:
         """Return for each mixture, numbers of classifiers, the share that its members divide on."""
-        return divided(classifiers, self.X, self.cells.row_weights(), mixtures)
+        weight, V = self.cells.row_weights(), self.cells.n_decisions
+        return divided(classifiers, self.X, weight, mixtures, V)
 
     def switches(self, classifiers: Sequence[Any], reference: Any) -> Array:
         """Return how many rows of each cell switch from the reference to each classifier."""
@@ -114,7 +140,8 @@ class MemoryEngine:
 
     def tally(self, mixture: Any) -> Tally:
         """Return how often a randomized classifier selects, summed by cell."""
-        return Tally.of_people(self.cells, mixture.predict_pmf(self.X)[:, 1])
+        pmf = mixture.predict_pmf(self.X)
+        return Tally.of_people(self.cells, pmf[:, 1] if pmf.shape[1] == 2 else pmf)
 
     def columns(self) -> list[str]:
         """Return the kind of table, and the names and types of its columns."""
@@ -140,6 +167,7 @@ class DiskEngine(MemoryEngine):
 
     def refit(self, learner: Any, threshold: str = "learner", cv: Any = None) -> Oracle:
         """Return the oracle that trains the learner for every query."""
+        check_two_labels(self.classes, "rows on disk are trained on by XGBoost, which")
         if cv is not None:
             _refuse(f"cv={cv!r}")
         return super().refit(learner, threshold)

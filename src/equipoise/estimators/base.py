@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils import ClassifierTags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -33,7 +33,7 @@ from equipoise.oracles.trainers import constant_classifier
 from equipoise.rows.fingerprint import Fingerprint, Overlap
 from equipoise.rows.people import People
 from equipoise.rows.tables import columns_of, other_columns, take_rows
-from equipoise.rows.validation import check_features, read_integer, read_positive
+from equipoise.rows.validation import check_features, check_two_labels, read_integer, read_positive
 
 #: Groups that are named; the rest are counted.
 _MOST_NAMES = 5
@@ -82,15 +82,6 @@ class Problem:
     constraint: Constraint
     people: People
     asked_again: dict[int, Array] = field(default_factory=dict)
-
-
-class BinaryClassifierMixin(ClassifierMixin):
-    """A classifier of two labels."""
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
 
 
 @dataclass(eq=False, repr=False)
@@ -145,7 +136,7 @@ class Reduction(SaysNewWords, MetaEstimatorMixin, BaseEstimator):
         constraint, cells = self.constraint, engine.cells
         if self._finds_parameters and constraint.n_open:
             constraint = constraint.closed(np.ones(constraint.n_open))
-        n, everybody = cells.n_effective, cells.everybody
+        n = cells.n_effective
         nu, B = read_nu(self.nu, n), np.sqrt(n) if B is None else B
         lagrangian = self._game(constraint, cells, B)
         warn_of_many(lagrangian)
@@ -165,9 +156,9 @@ class Reduction(SaysNewWords, MetaEstimatorMixin, BaseEstimator):
         unconstrained = lagrangian.costs(np.zeros(lagrangian.n_constraints))
         oracle = spec.over(engine, self.estimator, at_a_time)
         if not oracle.exact:  # a list of candidates is the whole class
-            no, yes = constant_classifier(0), constant_classifier(1)
-            pool.add(no, np.zeros_like(everybody))
-            pool.add(yes, everybody)
+            for decision in range(cells.n_decisions):
+                constant = constant_classifier(decision, cells.n_decisions)
+                pool.add(constant, cells.constant(decision))
         pool.keep(unconstrained)
         return Problem(
             engine, cells, lagrangian, oracle, pool, opened, at_a_time, nu, constraint, people
@@ -186,7 +177,11 @@ class Reduction(SaysNewWords, MetaEstimatorMixin, BaseEstimator):
                 "enter the error and the constraints) or False (the error only)."
             )
         kind, weigh = engine_for(people.X), bool(self.constraint_weights)
-        return kind.open(people, constraint_weights=weigh, estimator=self.estimator)
+        engine = kind.open(people, constraint_weights=weigh, estimator=self.estimator)
+        for name in ("deterministic", "confidence"):
+            if asked := getattr(self, name, None):
+                check_two_labels(engine.classes, f"{name}={asked!r}")
+        return engine
 
     def _open_new(self, people: People) -> Engine:
         """Return the engine of other rows than those of the fit, with the same classes."""
@@ -241,7 +236,8 @@ class Reduction(SaysNewWords, MetaEstimatorMixin, BaseEstimator):
         """Return whether all classifiers decide about a row of X as it is."""
         try:
             some = take_rows(X, np.arange(1))
-            return all(len(h) == 1 for h in decisions(self._deciding(), some))
+            V = len(self.classes_)
+            return all(len(h) == 1 for h in decisions(self._deciding(), some, V))
         except Exception:
             return False
 
@@ -262,8 +258,8 @@ class Reduction(SaysNewWords, MetaEstimatorMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        # Also of a frontier, which is no classifier: its y has two labels.
-        tags.classifier_tags = ClassifierTags(multi_class=False)
+        # Also of a frontier, which is no classifier: its y has labels.
+        tags.classifier_tags = ClassifierTags()
         tags.target_tags.required = True
         if not isinstance(self.estimator, (list, tuple)):
             # A learner of the user's own need not know scikit-learn's tags.

@@ -25,6 +25,7 @@ from equipoise.faces import Columns, Face
 from equipoise.game.column_generation import Queries, many_bounds, over_pool
 from equipoise.game.lagrangian import Lagrangian, Loss, Objective
 from equipoise.game.rounds import Limits, Oracle, Pool, Response, run
+from equipoise.oracles.decisions import select
 from equipoise.oracles.plugin import PluginOracle
 from equipoise.oracles.specs import Plugin
 from equipoise.rows.people import People
@@ -152,8 +153,7 @@ class _AwareOracle:
 
     def best_response(self, costs: Array) -> Response:
         """Select those who cost less than nothing."""
-        smallest = -1e-12 * np.abs(costs).max(initial=0.0)
-        return Response(None, self.cells.sum(self.probabilities @ costs < smallest))
+        return Response(None, self.cells.sum(select(self.probabilities, costs)))
 
     def start_from(self, classifier: Any) -> None:
         """Do nothing: nothing is trained."""

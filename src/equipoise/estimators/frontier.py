@@ -32,10 +32,11 @@ from equipoise.estimators.proofs import prove
 from equipoise.estimators.reductions import FairClassifier
 from equipoise.estimators.results import remarks_of_points, unconstrained, verify, warn_of
 from equipoise.estimators.scores import unconstrained_of
+from equipoise.estimators.switched import switches_of
 from equipoise.exceptions import DeploymentError
 from equipoise.faces import Records
-from equipoise.game.certificate import Scope
 from equipoise.game.column_generation import Queries, many_bounds
+from equipoise.game.evidence import Scope
 from equipoise.game.lagrangian import Loss, Objective
 from equipoise.game.rounds import Pool, Reason, run
 from equipoise.metrics.audit import Tally
@@ -89,7 +90,7 @@ class Frontier(PoolReduction):
         fold": arrays of shape (P, C).
     disagreement_ : array of shape (P, P)
         The share of the people measured on whom each two classifiers decide differently.
-    switches_ : array of shape (P, 2, C)
+    switches_ : array of shape (P, 2, C), or None of more than two labels
         How many people of the fit each classifier selects and the unconstrained one does not, and
         the reverse, cell by cell.
     lagrangian_ : Lagrangian
@@ -282,7 +283,7 @@ class Frontier(PoolReduction):
             pool_=Pool.of(self.pool_.classifiers, shares),
             shares_={"recertified": shares},
             disagreement_=disagreement,
-            switches_=engine.switches(self.pool_.classifiers, self.pool_.classifiers[self._free]),
+            switches_=switches_of(engine, self.pool_.classifiers, self._free),
             people_=joined(self.people_, engine, people),
         )
 
@@ -339,7 +340,7 @@ class Frontier(PoolReduction):
         self.lagrangian_, self.n_calls_ = problem.lagrangian, pool.n_calls
         seen, self.disagreement_ = problem.engine.compare(pool.classifiers)
         problem.asked_again.update(enumerate(seen))
-        self.switches_ = problem.engine.switches(pool.classifiers, pool.classifiers[self._free])
+        self.switches_ = switches_of(problem.engine, pool.classifiers, self._free)
         self.shares_ = {"training": pool.s}
         if problem.oracle.out_of_fold:
             self.shares_ = {"training": seen, "out of fold": pool.s}

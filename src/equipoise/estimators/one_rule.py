@@ -26,6 +26,7 @@ from equipoise.oracles.decisions import PluginClassifier, decisions, select
 from equipoise.oracles.plugin import PluginOracle
 from equipoise.oracles.specs import BestOf, OracleSpec, Refit
 from equipoise.rows.people import People
+from equipoise.rows.validation import check_two_labels
 
 #: With the deployed model, a rule may exceed the bounds by so much more than the mixture does.
 _UNSTABLE = 0.005
@@ -97,6 +98,7 @@ def check_data_again(frontier: Any, deterministic: Any, people: People) -> None:
         )
     if not deterministic:
         raise ValueError("X and y are for deterministic=True; without it at takes eps alone.")
+    check_two_labels(frontier.classes_, "deterministic=True")
     check_one_rule(deterministic, people, frontier._oracle_spec)
     if "recertified" in frontier.shares_:
         raise ValueError(

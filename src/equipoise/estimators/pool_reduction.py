@@ -22,8 +22,9 @@ from equipoise.estimators.results import result_of, warn
 from equipoise.estimators.switched import switched_of
 from equipoise.exceptions import EquipoiseWarning
 from equipoise.faces import Records
-from equipoise.game.certificate import Certificate, Scope
+from equipoise.game.certificate import Certificate
 from equipoise.game.column_generation import Queries, over_pool
+from equipoise.game.evidence import Scope
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.least_random import Lottery, least_random_round, members_that_matter
 from equipoise.game.mixture import Mixture
@@ -41,7 +42,7 @@ class PoolReduction(Reduction):
     cells_: CellTable
     shares_: Mapping[str, Array]
     disagreement_: Array
-    switches_: Array
+    switches_: Array | None
     lagrangian_: Lagrangian
     classes_: NDArray
     people_: Fingerprint | None
@@ -134,7 +135,8 @@ class PoolReduction(Reduction):
         mixture, lam, gap = found.mixture, found.multipliers, max(nu, found.gap)
         numbers = members_that_matter(game, s, mixture, lam, gap=gap, free=free)
         among = self.disagreement_[np.ix_(numbers, numbers)]
-        return least_random_round(found, game, s, numbers, among, nu=nu, free=free)
+        V = self.cells_.n_decisions
+        return least_random_round(found, game, s, numbers, among, nu=nu, free=free, n_decisions=V)
 
     @property
     def _shares(self) -> Array:
@@ -155,9 +157,9 @@ class PoolReduction(Reduction):
             self._shares if s is None else s,
             nu=self.nu_,
             scope=self._scope,
-            mass=self.cells_.mass,
+            cells=self.cells_,
         )
-        if switched is None:
+        if switched is None and self.switches_ is not None:
             known = self.cells_, self.switches_
             switched = Switched.of_mixture(*known, found.mixture, self.classes_)
         return replace(certificate, switched=switched)

@@ -21,7 +21,7 @@ from equipoise.game.switched import Switched
 from equipoise.guarantees.proof import Proof
 from equipoise.metrics.audit import Tally
 from equipoise.metrics.violations import ViolationReport, measure
-from equipoise.oracles.decisions import binary_predictions, decisions
+from equipoise.oracles.decisions import decisions, predictions
 from equipoise.rows.fingerprint import Fingerprint
 from equipoise.rows.hashing import draw_uniform
 from equipoise.rows.people import People
@@ -39,11 +39,11 @@ class RandomizedClassifier:
     Parameters
     ----------
     members : sequence of classifiers
-        Each predicts 0 or 1.
+        Each predicts 0 or 1; 0 to V - 1 where there are V classes.
     weights : array-like
         Probability of each member; members of weight zero are dropped.
-    classes : array-like of two labels, default=(0, 1)
-        What the predictions 0 and 1 stand for.
+    classes : array-like of labels, default=(0, 1)
+        What the predictions 0, 1, ... stand for.
     random_state : int, default=0
         The salt. Another salt is another, equally valid, set of draws. Models that decide on the
         same people with the same salt share their luck; fitted ones have salts of their own.
@@ -118,27 +118,30 @@ class RandomizedClassifier:
         return np.searchsorted(np.cumsum(self.weights)[:-1], uniform, side="right")
 
     def _follow(self, X: Any, drawn: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return the decision of the member drawn, 0 or 1, for each row."""
-        n = len(drawn)
+        """Return the decision of the member drawn, 0, 1, ..., for each row."""
+        n, V = len(drawn), len(self.classes_)
         decided = np.zeros(n, dtype=np.intp)
         for number, member in enumerate(self.members):
             rows = np.flatnonzero(drawn == number)
             if len(rows) == n:
-                decided[:] = binary_predictions(member, X)
+                decided[:] = predictions(member, X, V)
             elif len(rows):
-                decided[rows] = binary_predictions(member, take_rows(X, rows))
+                decided[rows] = predictions(member, take_rows(X, rows), V)
         return decided
 
     def predict_pmf(self, X: Any) -> Array:
-        """Return the probability of deciding either way, over the draw of a member: shape (n, 2).
+        """Return the probability of each decision, over the draw of a member: shape (n, V).
 
         Not ``predict_proba``: it says how often Q selects this person, not how likely the label is.
         """
-        selected = np.zeros(_num_samples(X))
-        for weight, decided in zip(self.weights, decisions(self.members, X), strict=True):
-            selected += weight * decided
+        V = len(self.classes_)
+        selected = np.zeros((V - 1, _num_samples(X)))
+        for weight, decided in zip(self.weights, decisions(self.members, X, V), strict=True):
+            for number, share in enumerate(selected, 1):
+                share += weight * (decided == number)
         selected = np.clip(selected, 0.0, 1.0)
-        return np.column_stack([1.0 - selected, selected])
+        rest = np.maximum(1.0 - selected.sum(axis=0), 0.0)
+        return np.column_stack([rest, *selected])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the expected accuracy, over the draw of a member."""
@@ -147,8 +150,9 @@ class RandomizedClassifier:
             raise ValueError(
                 f"y has shape {y.shape}; expected one label for each of {len(pmf)} rows."
             )
-        right = np.where(y == self.classes_[0], pmf[:, 0], 0.0)
-        right = np.where(y == self.classes_[1], pmf[:, 1], right)
+        right = np.zeros(len(y))
+        for label, share in zip(self.classes_, pmf.T, strict=True):
+            right = np.where(y == label, share, right)
         return float(np.average(right, weights=read_weights(sample_weight, len(y))))
 
 
@@ -242,7 +246,7 @@ class RandomizedReduction(ScoredReduction):
         return engine_for(X).predict(self.classifier_, X, key=key, random_state=random_state)
 
     def predict_pmf(self, X: Any) -> Array:
-        """Return the probability of deciding either way, over the draw of a member: (n, 2).
+        """Return the probability of each decision, over the draw of a member: (n, V).
 
         Not ``predict_proba``, which is about the label.
         """

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 
-from equipoise.cells.table import CellTable, Mask
+from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.distribution import DistributionParity
 from equipoise.estimators.base import Problem, fingerprint_of
 from equipoise.estimators.frontier_point import FrontierPoint
@@ -24,7 +24,8 @@ from equipoise.exceptions import (
     LotteryWarning,
     NothingComparedWarning,
 )
-from equipoise.game.certificate import Certificate, Scope, Status
+from equipoise.game.certificate import Certificate
+from equipoise.game.evidence import Scope, Status
 from equipoise.game.feasibility import explain
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian
 from equipoise.game.least_random import Lottery, least_random_round, members_that_matter
@@ -53,7 +54,8 @@ def with_least_random(problem: Problem, found: Round) -> Round:
         classifiers = [problem.pool.classifiers[h] for h in numbers]
         again, among = problem.engine.compare(classifiers)
     problem.asked_again.update(zip(numbers.tolist(), again, strict=True))
-    chosen = least_random_round(found, game, s, numbers, among, nu=nu, free=free)
+    V = problem.cells.n_decisions
+    chosen = least_random_round(found, game, s, numbers, among, nu=nu, free=free, n_decisions=V)
     return chosen if chosen.by_lot and chosen.by_lot.exact else measured(problem, chosen)
 
 
@@ -89,7 +91,7 @@ def result_of(problem: Problem, outcome: Outcome[Round], salt: int | None) -> Fi
         pool.s,
         nu=problem.nu,
         scope=Scope.WHOLE_CLASS if problem.oracle.exact else Scope.ORACLE,
-        mass=cells.mass,
+        cells=cells,
         conflict=conflict,
     )
     salt = salt_of(cells, engine.classes) if salt is None else salt
@@ -160,8 +162,7 @@ def warn(
     """Warn of remarks, of a fit that ended early, of impossible bounds, and of no one rule."""
     if certificate.why_by_lot:
         warnings.warn(certificate.why_by_lot, LotteryWarning, stacklevel=3)
-    selected = float(outcome.last.s[: len(problem.cells.mass)].sum())
-    warn_of(remarks(problem.lagrangian, problem.cells, selected))
+    warn_of(remarks(problem.lagrangian, problem.cells, problem.cells.shares(outcome.last.s)))
     if outcome.reason.is_early and not certificate.is_optimal():
         warnings.warn(
             f"{outcome.reason.value} after {outcome.n_rounds} rounds: the bounds are "
@@ -203,23 +204,28 @@ def warn(
 Remark = tuple[type[EquipoiseWarning], str]
 
 
-def remarks(lagrangian: Lagrangian | None, cells: CellTable, selected: float) -> list[Remark]:
+def remarks(lagrangian: Lagrangian | None, cells: CellTable, shares: Array) -> list[Remark]:
     """Return what is easily overlooked: that decisions are all alike, that bounds ask nothing.
 
-    ``selected`` is the share of people who are. Without a game, nothing is said of its bounds.
+    ``shares`` of people get each decision. Without a game, nothing is said of its bounds.
     """
     found: list[Remark] = []
-    if selected <= TOLERANCE or selected >= 1 - TOLERANCE:
-        whom = "nobody" if selected <= TOLERANCE else "everybody"
+    selected = float(shares[1:].sum())
+    if shares.max() >= 1 - TOLERANCE:
+        only = int(shares.argmax())
+        does = f"selects {'everybody' if only else 'nobody'}"
+        if len(shares) > 2:
+            does = f"decides {cells.decisions[only]} for everybody"
         found.append(
             (
                 ConstantDecisionWarning,
-                f"it selects {whom}: every group is treated alike, and nothing is decided. Where "
+                f"it {does}: every group is treated alike, and nothing is decided. Where "
                 "one label is rare, weigh its errors more (objective=Costs(...)), or use weights.",
             )
         )
     elif selected < FEW_SELECTED and any(
-        row.constraint == DistributionParity.name for row in lagrangian.rows
+        row.constraint == DistributionParity.name
+        for row in (() if lagrangian is None else lagrangian.rows)
     ):
         found.append(
             (
@@ -253,11 +259,10 @@ def remarks(lagrangian: Lagrangian | None, cells: CellTable, selected: float) ->
 def remarks_of(certificate: Certificate, cells: CellTable) -> list[Remark]:
     """Return the remarks on what a certificate speaks of; some need its evidence."""
     if (evidence := certificate.evidence) is None:
-        return remarks(
-            None, cells, np.nan if certificate.constant is None else certificate.constant
-        )
-    selected = float(evidence.mean_shares()[: cells.n_cells].sum())
-    return remarks(evidence.lagrangian, cells, selected)
+        constant = np.nan if certificate.constant is None else certificate.constant
+        told = constant if isinstance(constant, tuple) else (1 - constant, constant)
+        return remarks(None, cells, np.array(told))
+    return remarks(evidence.lagrangian, cells, cells.shares(evidence.mean_shares()))
 
 
 def remarks_of_points(points: Sequence[FrontierPoint], cells: CellTable) -> list[Remark]:
@@ -269,9 +274,10 @@ def remarks_of_points(points: Sequence[FrontierPoint], cells: CellTable) -> list
 def cannot_bind(lagrangian: Lagrangian, cells: CellTable) -> Mask:
     """Return which inequalities hold whatever is decided, so that they compare nothing."""
     free = lagrangian.elastic if lagrangian.elastic is not None else np.zeros(1, dtype=bool)
-    if lagrangian.gamma_slope.shape[1] != len(cells.mass):  # rows that count in several ways
+    if not cells.is_plain:
         return np.zeros(len(lagrangian.c), dtype=bool)
-    most = lagrangian.gamma_offset + np.maximum(lagrangian.gamma_slope, 0.0) @ cells.mass
+    slopes = np.reshape(lagrangian.gamma_slope, (len(lagrangian.c), cells.n_cells, -1))
+    most = lagrangian.gamma_offset + slopes.max(axis=2, initial=0.0) @ cells.mass
     return (most <= lagrangian.c + TOLERANCE) & ~free
 
 

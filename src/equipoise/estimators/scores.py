@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from equipoise.cells.table import Array, CellTable
+from equipoise.constraints.rates import ERROR
 from equipoise.engines import engine_for
-from equipoise.estimators.base import BinaryClassifierMixin, Problem, Reduction
+from equipoise.estimators.base import Problem, Reduction
 from equipoise.estimators.explanation import Explanation, explain
 from equipoise.estimators.selection import Selection, select
 from equipoise.estimators.switched import switched_of
@@ -29,6 +31,7 @@ from equipoise.oracles.scores import (
     score_with_cut,
 )
 from equipoise.rows.people import People
+from equipoise.rows.validation import check_two_labels
 
 
 class UnconstrainedModel:
@@ -53,13 +56,15 @@ class UnconstrainedModel:
 
     def predict(self, X: Any) -> NDArray:
         """Decide for each row, in memory, as without constraints."""
-        (selected,) = decisions([self.classifier], X)
-        return self.classes_[selected.astype(np.intp)]
+        (decided,) = decisions([self.classifier], X, len(self.classes_))
+        return self.classes_[decided.astype(np.intp)]
 
     def predict_proba(self, X: Any) -> Array:
-        """Return the chance of either label for each row, in memory: shape (n, 2)."""
+        """Return the chance of each label for each row, in memory: shape (n, V)."""
         if why := self.why_no_probabilities():
             raise AttributeError(why)
+        if (V := len(self.classes_)) > 2:
+            return np.column_stack([probability(self.classifier, X, label) for label in range(V)])
         one = np.clip(probability(self.classifier, X), 0.0, 1.0)
         if self.odds is not None and not isinstance(self.classifier, PluginClassifier):
             one = self.odds * one / (self.odds * one + (1.0 - one))
@@ -83,16 +88,16 @@ class UnconstrainedModel:
             )
         if self.odds is None and not isinstance(self.classifier, PluginClassifier):
             return (
-                "the objective weighs people of the same label differently, so the learner's "
-                "probabilities are not those of the label. Use oracle='plugin', which learns them "
-                "apart from the costs."
+                "the objective weighs people of the same label differently, or kinds of errors, so "
+                "the learner's probabilities are not those of the label. Use oracle='plugin', "
+                "which learns them apart from the costs."
             )
         return ""
 
     def why_no_order(self) -> str:
         """Return why people cannot be ranked; empty if they can."""
-        if has_order(self.classifier):
-            return ""
+        if has_order(self.classifier) or len(self.classes_) > 2:
+            return self.why_no_probabilities() if len(self.classes_) > 2 else ""
         return f"{learner_name(self.classifier)} has neither predict_proba nor decision_function."
 
 
@@ -121,6 +126,10 @@ def label_odds(error_slope: Array, cells: CellTable) -> float | None:
     >>> label_odds(slope, cells) is None
     True
     """
+    if cells.n_decisions > 2:  # nothing undoes other costs than those of all errors alike
+        _, error = cells.total(ERROR.table(cells))
+        largest = np.abs(error_slope).max()
+        return 1.0 if np.abs(error_slope - largest * error).max() <= 1e-9 * largest else None
     of_cells, of_people = np.split(error_slope, [len(cells.label)])
     if of_people.any():  # a cost of each person's own
         return None
@@ -155,7 +164,7 @@ def _available(model: Any, *methods: str) -> bool:
     return True
 
 
-class ScoredReduction(BinaryClassifierMixin, Reduction):
+class ScoredReduction(ClassifierMixin, Reduction):
     """A fitted reduction that decides: its scores, selections of exactly k, and explanations."""
 
     classes_: NDArray
@@ -182,7 +191,7 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
 
     @available_if(_gives_probabilities)
     def predict_proba(self, X: Any) -> Array:
-        """Return the chance of either LABEL for each row, not of the decision: shape (n, 2).
+        """Return the chance of each LABEL for each row, not of the decision: shape (n, V).
 
         It is the estimate of the learner without constraints, calibrated as far as that learner
         is: of the plug-in oracle its P(Y | X); of the others the probabilities of the
@@ -197,7 +206,8 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
         """
         check_is_fitted(self)
         X = self._with_features(X)
-        return engine_for(X).answer(self._label_model().predict_proba, X, columns=2)
+        chances, V = self._label_model().predict_proba, len(self.classes_)
+        return engine_for(X).answer(chances, X, columns=V)
 
     @available_if(_gives_order)
     def decision_function(self, X: Any, *, key: Any = None) -> Array:
@@ -208,10 +218,14 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
         `predict_proba`. So roc_auc and average precision measure the decisions first and then the
         order. Where somebody is drawn, the sign is that of the draw that ``predict(X, key=key)``
         makes. A learner without probabilities is asked for its own scores instead, brought into
-        the range from 0 to 1.
+        the range from 0 to 1. Of V > 2 labels there is such a score for each: (n, V).
         """
         X = self._decidable(X)
         engine = engine_for(X)
+        if len(self.classes_) > 2:
+            chance = self._label_model().predict_proba(X)
+            decided = engine.predict(self._mixture(), X, key=key)[:, None] == self.classes_
+            return np.where(decided, np.maximum(chance, LEAST), np.minimum(chance - 1.0, -LEAST))
         rank = engine.answer(self._label_model().order, X)
         selected = engine.predict(self._mixture(), X, key=key) == self.classes_[1]
         # A chance of exactly 0 or 1 must not lose the sign.
@@ -228,6 +242,7 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
         person whom it selects, and -1 for the others.
         """
         X = self._decidable(X)
+        check_two_labels(self.classes_, "margin")
         mixture = self._mixture()
         return engine_for(X).answer(lambda rows: _mean_margin(mixture, rows), X)
 
@@ -302,6 +317,7 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
         True
         """
         X = self._decidable(X)
+        check_two_labels(self.classes_, "select")
         if order not in ("hash", "chance"):
             raise ValueError(f"order is {order!r}; expected 'hash' or 'chance'.")
         if by not in ("lot", "rank"):
@@ -355,12 +371,13 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
         (2000.0, True, True)
         """
         known = self._label_model()
+        check_two_labels(self.classes_, "switched")
         if X is None:
             if (found := self._switched_in_fit()) is None:
                 raise AttributeError("this fit counted none; pass people: switched(X, y, ...).")
             return found
-        self._check_decides(X)
-        found = switched_of(self._open_new(People(X, y, **metadata)), self._mixture(), known)
+        people = People(self._decidable(X), y, **metadata)
+        found = switched_of(self._open_new(people), self._mixture(), known)
         assert found is not None
         return found
 
@@ -380,6 +397,7 @@ class ScoredReduction(BinaryClassifierMixin, Reduction):
             Prints as sentences; ``to_pandas()`` is a table.
         """
         X = self._decidable(X)
+        check_two_labels(self.classes_, "explain")
         return explain(self._mixture(), X, self.unconstrained_, key=key)
 
 

@@ -23,7 +23,7 @@ from equipoise.files.onnx_graph import Graph, inputs_of
 from equipoise.files.onnx_probes import LARGEST, Probe, columns_of, frame_of, nudged, probes
 from equipoise.guarantees.proof import check_proven
 from equipoise.rows.tables import take_rows
-from equipoise.rows.validation import is_missing
+from equipoise.rows.validation import check_two_labels, is_missing
 
 #: Numbers that differ by less than this, relatively, may fall on other sides of a threshold.
 NEAR = 1e-6
@@ -106,6 +106,7 @@ def to_onnx(model: Any, X: Any, *, allowed: float = 0.0) -> Any:
 
 
 def _mixture(model: Any) -> RandomizedClassifier:
+    check_two_labels(getattr(model, "classes_", np.arange(2)), "export to ONNX")
     if isinstance(model, RandomizedClassifier):
         return model
     if isinstance(model, GridSearch) and hasattr(model, "best_estimator_"):

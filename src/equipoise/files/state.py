@@ -37,9 +37,9 @@ from equipoise.estimators.reductions import ExponentiatedGradient, FairClassifie
 from equipoise.estimators.scores import UnconstrainedModel
 from equipoise.exceptions import ModelFileError
 from equipoise.faces import FrozenRecords, Records
-from equipoise.game.certificate import Certificate, Scope
+from equipoise.game.certificate import Certificate
 from equipoise.game.column_generation import Queries
-from equipoise.game.evidence import Evidence
+from equipoise.game.evidence import Evidence, Scope
 from equipoise.game.lagrangian import BalancedError, Costs, Lagrangian, PersonCosts
 from equipoise.game.least_random import Lottery
 from equipoise.game.mixture import Mixture
@@ -316,8 +316,10 @@ def check_model(model: Any, parts: Iterable[Any]) -> None:
         if isinstance(part, RandomizedClassifier):
             if not all(hasattr(member, "predict") for member in part.members):
                 raise ModelFileError("a member of a mixture does not predict.")
-            if np.shape(part.classes_) != (2,):
-                raise ModelFileError(f"a mixture has the classes {part.classes_!r}; expected two.")
+            if np.ndim(part.classes_) != 1 or len(part.classes_) < 2:
+                raise ModelFileError(
+                    f"a mixture has the classes {part.classes_!r}; expected two or more."
+                )
             _check_weights(part.weights, len(part.members))
         elif isinstance(part, Mixture):
             _check_weights(part.weights, len(part.indices))

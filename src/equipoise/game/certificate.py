@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from equipoise.cells.table import Array
+from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.groups import group_name
 from equipoise.constraints.moments import Row
 from equipoise.faces import Columns, Face, FrozenRecords, Records, facts, folded, paragraph, table
-from equipoise.game.evidence import Evidence
+from equipoise.game.evidence import Evidence, Scope, Status
 from equipoise.game.feasibility import Conflict
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian, is_met
 from equipoise.game.least_random import Lottery
@@ -29,22 +28,6 @@ _NUMBERS = (
     *("error", "violation", "lower", "upper", "gap", "nu", "B"),
     *("least_slack", "proven_slack", "free_error"),
 )
-
-
-class Status(Enum):
-    """Whether the bounds are met, as they were given; the value is a phrase for users."""
-
-    MET = "met"
-    IMPOSSIBLE = "not met, and proven impossible"
-    NOT_YET = "not met yet"
-
-
-class Scope(Enum):
-    """Whom the lower value is compared with; the value is a phrase for users."""
-
-    WHOLE_CLASS = "over the whole class"
-    ORACLE = "relative to the oracle"
-    POOL = "over mixtures of the classifiers known"
 
 
 class Price(NamedTuple):
@@ -96,8 +79,9 @@ class Certificate(Face):
         included. If so, it is the learner that does not find them.
     worst_rate : pair of float, or None
         With `MinimaxGroupError`: the largest group error, and a lower value for it, lower first.
-    constant : float or None
-        The share selected, when it is (nearly) the same for everybody, whatever group and label.
+    constant : float, tuple of V floats or None
+        The share selected, when it is (nearly) the same for everybody, whatever group and label;
+        of more than two decisions, the share of each.
     free_error : float
         The least error found without regard to the constraints: what they cost is ``error`` minus
         this.
@@ -109,8 +93,7 @@ class Certificate(Face):
     why_by_lot : str
         Where one rule was asked for (``deterministic=True``) and is not the result, the reason.
     switched : Switched or None
-        Who is decided on differently than by the unconstrained model, by group and label; None
-        where the learner was not asked for its unconstrained answer.
+        Who is decided on differently than by the unconstrained model; None if that is not known.
     evidence : Evidence or None
         What all of this follows from; see `check`. None where a model file does not keep it.
     suppressed : bool
@@ -137,7 +120,7 @@ class Certificate(Face):
     conflict: tuple[Row, ...] = field(default=(), repr=False)
     possible: bool = True
     worst_rate: tuple[float, float] | None = None
-    constant: float | None = None
+    constant: float | tuple[float, ...] | None = None
     free_error: float = 0.0
     n_calls: int = 0
     by_lot: Lottery | None = None
@@ -154,7 +137,7 @@ class Certificate(Face):
         *,
         nu: float,
         scope: Scope,
-        mass: Array,
+        cells: CellTable,
         conflict: Conflict | None = None,
     ) -> Certificate:
         """Return what a Round has proven.
@@ -165,13 +148,13 @@ class Certificate(Face):
             The game as it was stated.
         s : array of shape (P, C)
             The shares of the pool.
-        mass : array of shape (C,)
-            Share of each cell; tells whether the classifier is constant.
+        cells : CellTable
+            Tells whether the classifier is constant.
         conflict : Conflict, optional
             Why the constraints cannot be met, if they cannot.
         """
         rows = found.conflict if conflict is None else conflict.rows
-        constant = _constant_rate(found.s, mass)
+        constant = _constant_rate(found.s, cells)
         loosened = lagrangian.relaxed(found.loosening)
         return cls(
             error=found.error,
@@ -317,14 +300,9 @@ class Certificate(Face):
         return "\n".join([*lines, *self._sentences()])
 
     def _columns(self) -> Columns:
-        binding = set(self.binding)
-        return {
-            "constraint": [row.sentence() for row in self.rows],
-            "value": self.gamma,
-            "bound": self.bound,
-            "multiplier": self.multipliers,
-            "binding": [row in binding for row in self.rows],
-        }
+        names, tight = [row.sentence() for row in self.rows], set(self.binding)
+        numbers = {"value": self.gamma, "bound": self.bound, "multiplier": self.multipliers}
+        return {"constraint": names, **numbers, "binding": [row in tight for row in self.rows]}
 
     def _repr_html_(self) -> str:
         sentences = "".join(map(paragraph, self._sentences()))
@@ -336,42 +314,36 @@ class Certificate(Face):
         scope = self.scope.value
         name = "" if self.scope is Scope.WHOLE_CLASS else "search gap "
         closed = name + ("closed" if self.is_optimal() else "NOT closed")
+        calls = f"{self.n_calls} calls of the learner"
         found = [
             ("bounds", self.verdict, ""),
             ("error", f"{self.error:.4f}", ""),
             ("violation", f"{self.violation:.4f}", "largest excess over a bound"),
             ("lower value", f"{self.lower:.4f}", scope),
             ("upper value", f"{self.upper:.4f}", ""),
-            (
-                "gap",
-                f"{self.gap:.6f}",
-                f"{closed} at nu = {self.nu:.6f}, {scope}; {self.n_calls} calls of the learner",
-            ),
+            ("gap", f"{self.gap:.6f}", f"{closed} at nu = {self.nu:.6f}, {scope}; {calls}"),
         ]
         if self.by_lot is not None:
             most = "" if self.by_lot.exact else "at most "
             share = f"{most}{self.by_lot.share:.2%} of the people measured"
             found.append(("by lot", share, ""))
         if self.switched is not None:
-            found.append(("switched", self.switched.sentence(), ""))
+            found.append(("switched", self.switched.sentence(), "against the unconstrained model"))
         if self.worst_rate is not None:
             low, high = self.worst_rate
             found.append(("worst group", f"{high:.4f}", f"it cannot be below {low:.4f}, {scope}"))
         if self._prices():
             price, free = self.error - self.free_error, self.free_error
             found.append(("price", f"{price:.4f}", f"error {free:.4f} without the constraints"))
-            found.append(("binding", self._binding_text(), ""))
+            of, group = f"of {len(self.rows)} constraints", self.limiting_group
+            if group is not None:
+                what = "limits the result" if self.binding else "is dearest"
+                of += f"; {group_name(group)} {what}"
+            found.append(("binding", f"{len(self.binding) or 'none'} {of}", ""))
         if self.suppressed:
-            found.append(
-                ("suppressed", "constraints on small groups, and what would tell of them", "")
-            )
+            hidden = "constraints on small groups, and what would tell of them"
+            found.append(("suppressed", hidden, ""))
         return found
-
-    def _binding_text(self) -> str:
-        group = self.limiting_group
-        what = "limits the result" if self.binding else "is dearest"
-        limits = "" if group is None else f"; {group_name(group)} {what}"
-        return f"{len(self.binding) or 'none'} of {len(self.rows)} constraints{limits}"
 
     def _sentences(self) -> list[str]:
         """Return what is easily overlooked, and what loosening a bound is worth."""
@@ -385,15 +357,13 @@ class Certificate(Face):
         if self.status is Status.MET:
             return ""
         if self.status is Status.NOT_YET:
-            loosened = (
-                f" With every bound loosened by {self.least_slack:.4f} they are met."
-                if self.least_slack > 0
-                else ""
-            )
-            return (
+            told = (
                 "not met yet: whether these bounds can be met is not known; the search ended "
-                f"before that was settled.{loosened}"
+                "before that was settled."
             )
+            if self.least_slack > 0:
+                told += f" With every bound loosened by {self.least_slack:.4f} they are met."
+            return told
         reason = (
             "Other decisions could meet them, so a more flexible learner may."
             if self.possible
@@ -401,11 +371,9 @@ class Certificate(Face):
         )
         rows = "; ".join(row.sentence() for row in self.conflict)
         conflict = f"In conflict: {rows}. " if rows else ""
-        in_all = (
-            f", or {self.total_slack:.4f} in all, spread over the bounds that need it"
-            if self.total_slack > 0
-            else ""
-        )
+        in_all = ""
+        if self.total_slack > 0:
+            in_all = f", or {self.total_slack:.4f} in all, spread over the bounds that need it"
         return (
             f"impossible {self.scope.value}: the bounds were loosened. Every bound by "
             f"{self.least_slack:.4f} suffices{in_all}; less than {self.proven_slack:.4f} does not. "
@@ -415,18 +383,29 @@ class Certificate(Face):
     def _is_trivial(self) -> str:
         if self.constant is None or not (self.multipliers > TOLERANCE).any():
             return ""
+        how = (
+            f"It decides for everybody with the same probabilities, {_listed(self.constant)}"
+            if isinstance(self.constant, tuple)
+            else f"It selects everybody with the same probability, {self.constant:.3f}"
+        )
         return (
-            "trivial: the constraints leave only a constant classifier. It selects everybody with "
-            f"the same probability, {self.constant:.3f}, whatever their group and label."
+            f"trivial: the constraints leave only a constant classifier. {how}, whatever their "
+            "group and label."
         )
 
     def _prices(self) -> list[Price]:
         return self.shadow_prices() if np.isfinite(self.gap) else []
 
 
-def _constant_rate(s: Array, mass: Array) -> float | None:
-    rates = s[: len(mass)][mass > 0] / mass[mass > 0]
-    return float(s[: len(mass)].sum()) if np.ptp(rates) <= _NEARLY else None
+def _constant_rate(s: Array, cells: CellTable) -> float | tuple[float, ...] | None:
+    if np.ptp(cells.rates(s)[:, 1:], axis=0).max() > _NEARLY:
+        return None
+    shares = cells.shares(s)
+    return float(shares[1]) if len(shares) == 2 else tuple(shares.tolist())
+
+
+def _listed(shares: tuple[float, ...]) -> str:
+    return ", ".join(f"{share:.3f}" for share in shares)
 
 
 def _finite(value: float) -> float | None:

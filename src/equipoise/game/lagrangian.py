@@ -1,24 +1,26 @@
 """The Lagrangian L(Q, lambda) = err(Q) + lambda . (M mu(Q) - c) on cells (section 3.2).
 
 Pure functions of ``s``, the selected shares of a classifier: shape (C,) for one classifier,
-(P, C) for several. A randomized classifier Q enters as the mean of its members' shares, because
-everything here is affine in ``s`` (appendix A).
+(P, C) for several, where each has C (V - 1) entries if there are V decisions. A randomized
+classifier Q enters as the mean of its members' shares, because everything here is affine in ``s``
+(appendix A).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.moments import Moments, Row, tabulate
+from equipoise.constraints.rates import ERROR, shown
 
 #: g_err(A, Y, h): (sensitive values of a cell, label, prediction) -> loss in [0, 1].
-Loss = Callable[[dict, int, int], float]
+Loss = Callable[[dict, Any, Any], float]
 
 
 @runtime_checkable
@@ -26,7 +28,7 @@ class Objective(Protocol):
     """Anything that can tabulate a loss over cells."""
 
     def table(self, cells: CellTable) -> Array | str:
-        """g_err in every cell (rows) for prediction 0 and 1 (columns); or a utility's name."""
+        """g_err in every cell (rows) for each decision (columns); or a utility's name."""
         ...
 
 
@@ -41,6 +43,8 @@ class Costs:
         mapping gives each group its own cost; ``"else"`` stands for the groups not named.
     on : str or sequence of str, optional
         The sensitive features that make the groups; all of them by default.
+    matrix : array-like of shape (V, V), optional
+        Instead of these ``matrix[label][decision]``, for any number of labels, sorted.
 
     Examples
     --------
@@ -55,8 +59,12 @@ class Costs:
     false_positive: float | Mapping[Hashable, float] = 1.0
     false_negative: float | Mapping[Hashable, float] = 1.0
     on: str | Sequence[str] | None = field(default=None, kw_only=True)
+    matrix: ArrayLike | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
+        if self.matrix is not None:
+            self._check_matrix(matrix := np.asarray(self.matrix, dtype=float))
+            object.__setattr__(self, "matrix", tuple(map(tuple, matrix.tolist())))
         largest = 0.0
         for name in ("false_positive", "false_negative"):
             cost = getattr(self, name)
@@ -67,18 +75,47 @@ class Costs:
         if largest == 0:
             raise ValueError("both costs are 0: every classifier would be optimal.")
 
+    def _check_matrix(self, matrix: Array) -> None:
+        square = matrix.ndim == 2 and matrix.shape[0] == matrix.shape[1] >= 2
+        if not square or not (np.isfinite(matrix) & (matrix >= 0)).all():
+            raise ValueError(
+                f"matrix of costs has shape {matrix.shape}; expected finite numbers >= 0, a row "
+                "for each label and a column for each decision."
+            )
+        if not np.ptp(matrix, axis=1).any():
+            raise ValueError("no decision costs more than another: every classifier is optimal.")
+        if self.on is not None or (self.false_positive, self.false_negative) != (1.0, 1.0):
+            raise ValueError("matrix= comes in place of false_positive, false_negative and on.")
+
     def __repr__(self) -> str:
-        more = "" if self.on is None else f", on={self.on!r}"
-        return (
-            f"Costs(false_positive={self.false_positive!r}, "
-            f"false_negative={self.false_negative!r}{more})"
-        )
+        if self.matrix is not None:
+            return f"Costs(matrix={self.matrix!r})"
+        on = "" if self.on is None else f", on={self.on!r}"
+        fp, fn = self.false_positive, self.false_negative
+        return f"Costs(false_positive={fp!r}, false_negative={fn!r}{on})"
 
     def table(self, cells: CellTable) -> Array:
-        """g_err in every cell (rows) for prediction 0 and 1 (columns)."""
+        """g_err in every cell (rows) for each decision (columns)."""
+        if self.matrix is not None:
+            return self._by_label(np.asarray(self.matrix, dtype=float), cells)
+        if cells.n_decisions > 2:
+            if (self.false_positive, self.false_negative) == (1.0, 1.0):
+                return ERROR.table(cells)
+            raise ValueError(
+                f"{self!r} is about two labels, but there are {cells.n_decisions}: "
+                f"{shown(cells.decisions)}. Give each pair its cost: Costs(matrix=...)."
+            )
         negative = np.where(cells.label == 1, self._by_cell("false_negative", cells), 0.0)
         positive = np.where(cells.label == 0, self._by_cell("false_positive", cells), 0.0)
         return np.column_stack([negative, positive])
+
+    def _by_label(self, matrix: Array, cells: CellTable) -> Array:
+        if len(matrix) != cells.n_decisions:
+            raise ValueError(
+                f"matrix of costs has shape {matrix.shape} for {cells.n_decisions} labels: "
+                f"{shown(cells.decisions)}; expected a row and a column for each, in this order."
+            )
+        return matrix[cells.label]
 
     def _by_cell(self, name: str, cells: CellTable) -> Array | float:
         cost = getattr(self, name)
@@ -113,8 +150,8 @@ class BalancedError:
     Parameters
     ----------
     over : {"label", "group", "both"}, default="label"
-        Average the error rates of the two labels, which is (FPR + FNR) / 2; of the groups, so that
-        a small group counts as much as a large one; or of each label in each group. By group,
+        Average the error rates of the labels, which of two is (FPR + FNR) / 2; of the groups, so
+        that a small group counts as much as a large one; or of each label in each group. By group,
         errors on people whose group is unknown count nothing.
     on : str or sequence of str, optional
         The sensitive features that make the groups; all of them by default.
@@ -132,8 +169,8 @@ class BalancedError:
     on: str | Sequence[str] | None = None
 
     def table(self, cells: CellTable) -> Array:
-        """g_err in every cell (rows) for prediction 0 and 1 (columns)."""
-        labels = [cells.label == 0, cells.label == 1]
+        """g_err in every cell (rows) for each decision (columns)."""
+        labels = [cells.label == label for label in range(cells.n_decisions)]
         groups = list(cells.groups(self.on).values())
         kinds = {
             "label": labels,
@@ -182,7 +219,7 @@ class PersonCosts:
 
 
 def loss_table(loss: Objective | Loss | None, cells: CellTable) -> Array | str:
-    """Tabulate g_err(A, Y, prediction) over the cells, shape (C, 2); or name a utility.
+    """Tabulate g_err(A, Y, prediction) over the cells, shape (C, V); or name a utility.
 
     >>> from equipoise.cells import Cells
     >>> cells = Cells.from_columns([0, 1], {"sex": ["F", "M"]})
@@ -229,9 +266,9 @@ class Lagrangian:
 
     Attributes
     ----------
-    error_offset, error_slope : float and array of shape (C,)
+    error_offset, error_slope : float and array of the shape of s(h)
         err(h) = offset + slope . s(h).
-    gamma_offset, gamma_slope : arrays of shape (K,) and (K, C)
+    gamma_offset, gamma_slope : arrays of shape (K,) and (K, len(s))
         gamma(h) = M mu(h) = offset + slope s(h).
     c : array of shape (K,)
         The bounds, c-hat of equation (4).
@@ -300,7 +337,7 @@ class Lagrangian:
         return self.error(s) + lam @ (self.gamma(s) - self.c).T
 
     def costs(self, lam: Array) -> Array:
-        """C^1 - C^0 in each cell: the cost of predicting 1 rather than 0 (section 3.2)."""
+        """C^v - C^0 in each cell: the cost of deciding v rather than 0 (section 3.2)."""
         return self.error_slope + lam @ self.gamma_slope
 
     def best_lambda(self, s: Array) -> Array:

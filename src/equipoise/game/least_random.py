@@ -47,8 +47,10 @@ class Lottery(NamedTuple):
     exact: bool
 
 
-def lottery(disagreement: Array, members: NDArray[np.intp]) -> Lottery:
+def lottery(disagreement: Array, members: NDArray[np.intp], n_decisions: int = 2) -> Lottery:
     """Return the share decided by lot, from the shares on which each two classifiers differ (P, P).
+
+    Of more than two decisions three members may all differ, so that it is exact of two members.
 
     >>> differ = np.array([[0.0, 0.2, 0.3], [0.2, 0.0, 0.1], [0.3, 0.1, 0.0]])
     >>> lottery(differ, np.array([0, 2])), lottery(differ, np.array([1])).share
@@ -56,7 +58,9 @@ def lottery(disagreement: Array, members: NDArray[np.intp]) -> Lottery:
     """
     among = disagreement[np.ix_(members, members)]
     if len(members) <= 3:
-        return Lottery(float(among.sum()) / (2.0 if len(members) < 3 else 4.0), True)
+        share = float(among.sum()) / (2.0 if len(members) < 3 else 4.0)
+        exact = n_decisions == 2 or len(members) < 3
+        return Lottery(share if exact else min(share, 1.0), exact)
     # A spanning tree leaves out edges of no length; they add nothing.
     return Lottery(min(float(minimum_spanning_tree(among).sum()), 1.0), False)
 
@@ -70,6 +74,7 @@ def least_random_round(
     *,
     nu: float,
     free: int,
+    n_decisions: int = 2,
 ) -> Round:
     """Return the last round of a solver with the least random mixture within ``nu`` of the best.
 
@@ -86,6 +91,7 @@ def least_random_round(
         The share of people on whom each two of these decide differently.
     free : int
         The number of the unconstrained classifier.
+    n_decisions : int, default=2
     """
     chosen = least_random(
         game,
@@ -96,7 +102,7 @@ def least_random_round(
         free=int(np.flatnonzero(numbers == free)[0]),
     )
     mixture = replace(chosen, indices=numbers[chosen.indices])
-    return found.mixing(game, s, mixture, by_lot=lottery(among, chosen.indices))
+    return found.mixing(game, s, mixture, by_lot=lottery(among, chosen.indices, n_decisions))
 
 
 def members_that_matter(

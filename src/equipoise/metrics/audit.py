@@ -45,7 +45,8 @@ class Tally(NamedTuple):
         The selected shares.
     squares : three arrays of shape (C,), or None
         Sums over cells of w^2, w^2 h and w^2 h^2, where the weights w sum to one. None where people
-        count in more than one way (`equipoise.cells.layered`): then there are no intervals.
+        count in more than one way (`equipoise.cells.layered`): then there are no intervals. Of V
+        decisions the last two are tables like s.
     """
 
     cells: CellTable
@@ -56,8 +57,8 @@ class Tally(NamedTuple):
     def of_people(cls, cells: AnyCells, h: Array) -> Tally:
         """Add up decisions, or the probabilities of them, person by person."""
         table, s = cells.table(), cells.sum(h)
-        if not isinstance(cells, Cells):
-            return cls(table, s, None)
+        if not isinstance(cells, Cells) or cells.n_decisions > 2:
+            return cls.of_shares(cells, s)
         square = np.full(len(h), len(h) ** -2.0)
         if cells.weight is not None:
             square = np.square(cells.weight / cells.total_weight)
@@ -74,7 +75,10 @@ class Tally(NamedTuple):
         table = cells.table()
         if not table.is_plain:
             return cls(table, s, None)
-        drawn = table.square * np.clip(s / np.maximum(table.mass, 1e-300), 0.0, 1.0)
+        square, mass = (
+            np.repeat(each, table.n_decisions - 1) for each in (table.square, table.mass)
+        )
+        drawn = square * np.clip(s / np.maximum(mass, 1e-300), 0.0, 1.0)
         return cls(table, s, (table.square, drawn, drawn))
 
 
@@ -214,11 +218,16 @@ def stratified_rows(audit: Audit, groups: str) -> Iterator[tuple[Hashable, str, 
             yield _plain(stratum), feature, group, mask & inside
 
 
+def unstratified_rows(audit: Audit, groups: str) -> Iterator[tuple[None, str, Hashable, Mask]]:
+    """Yield the same of all strata together."""
+    return ((None, *row) for row in group_rows(audit, groups))
+
+
 def group_rows(audit: Audit, groups: str) -> Iterator[tuple[str, Hashable, Mask]]:
-    """Yield the feature, the group and the cells of each row of a table, everybody first."""
+    """Yield the feature, the group and the cells of each row of a table, all known first."""
     if groups not in ("intersections", "margins", "both"):
         raise ValueError(f"groups is {groups!r}; expected 'intersections', 'margins' or 'both'.")
-    yield "", "overall", np.ones(audit.cells.n_cells, dtype=bool)
+    yield "", "overall", ~audit.cells.unknown
     names = tuple(audit.cells.sensitive)
     sizes = {"intersections": [len(names)], "margins": [1]}.get(groups, [1, len(names)])
     for size in dict.fromkeys(sizes):

@@ -22,6 +22,7 @@ from equipoise.metrics.intervals import (
     joint_limits,
     normal_quantile,
 )
+from equipoise.metrics.unknown import share_unknown
 from equipoise.rows.fingerprint import Overlap
 
 
@@ -52,6 +53,8 @@ class Measured(Face):
     unshown : str
         A sentence about the difference that so few people say least about, where its bound is
         smaller than its sampling error; else empty.
+    unknown : float
+        The share of the people who lack a sensitive feature: they are in no group that it makes.
     """
 
     data: str
@@ -62,6 +65,7 @@ class Measured(Face):
     rows: tuple[tuple[Row, Interval], ...] = field(repr=False)
     bound: float | None = None
     unshown: str = ""
+    unknown: float = 0.0
 
     @property
     def met(self) -> bool:
@@ -158,6 +162,12 @@ class ViolationReport(Face):
         # On a frontier, of the largest such bound: smaller ones are no better.
         unshown = {entry.data: entry.unshown for entry in self.measured if entry.unshown}
         notes += [f"{data}: {text}" for data, text in unshown.items()]
+        lacking = {entry.data: entry.unknown for entry in self.measured if entry.unknown}
+        notes += [
+            f"{data}: the group of {share:.1%} of the people is unknown; they count in the error, "
+            "and in no group. group_table(..., missing='ignore') bounds what that may hide."
+            for data, share in lacking.items()
+        ]
         if any(entry.data == "test" for entry in self.measured):
             known = self.overlap or "whether they were learned from is not known"
             notes.append(f"test: {known}.")
@@ -276,7 +286,8 @@ class Meter:
         most, worst = largest(rows)
         people = round(float(tally.cells.count.sum()))
         unshown = self._unshown(moments, high - moments.M @ mu)
-        return Measured(data, people, self._error(tally, level), most, worst, rows, bound, unshown)
+        error, unknown = self._error(tally, level), share_unknown(tally.cells)
+        return Measured(data, people, error, most, worst, rows, bound, unshown, unknown)
 
     def _unshown(self, moments: Moments, reach: Array) -> str:
         """Return a sentence about a bound below the reach of its interval, if there is one."""
@@ -301,8 +312,7 @@ class Meter:
         if not len(mu):
             return np.zeros(0), np.zeros(0)
         events = np.array([event for event, _ in self._averaged], dtype=float)
-        low, high = np.moveaxis(np.array([g for _, g in self._averaged], dtype=float), 2, 0)
-        means = Means.of_cells(events, low, high, tally.cells.mass, mu, tally.squares)
+        means = _means(tally, events, np.array([g for _, g in self._averaged], dtype=float), mu)
         return joint_limits([(means, self._contrasts)], level)[0]
 
     def _error(self, tally: Tally, level: float) -> Interval:
@@ -310,10 +320,8 @@ class Meter:
         value = float(offset + tally.s @ slope) if self._error_known else np.nan
         if tally.squares is None or isinstance(self._loss, str):
             return Interval(value, float("nan"), float("nan"))
-        everybody, mass = np.ones((1, len(self._loss))), tally.cells.mass
-        mean = np.array([value])
-        low, high = self._loss.T
-        means = Means.of_cells(everybody, low, high, mass, mean, tally.squares)
+        everybody, mean = np.ones((1, len(self._loss))), np.array([value])
+        means = _means(tally, everybody, self._loss[None], mean)
         ends = means.limits(normal_quantile(level))
         return Interval(value, *(float(end[0]) for end in ends))
 
@@ -321,7 +329,7 @@ class Meter:
 def _tells_apart(cells: CellTable, event: Mask, g: Array | str) -> bool:
     """Whether E[g | event] needs cells one by one whose numbers are known together only."""
     assert cells.together is not None
-    by_label = [cells.together & (cells.label == label) for label in (0, 1)]
+    by_label = [cells.together & (cells.label == label) for label in range(cells.n_decisions)]
     parts = [mask for mask in by_label if mask.any()]
     if isinstance(g, str):  # a utility of each person's own is added up as decisions are
         return any(event[part].any() != event[part].all() for part in parts)
@@ -329,6 +337,24 @@ def _tells_apart(cells: CellTable, event: Mask, g: Array | str) -> bool:
         event[part].any() != event[part].all() or (event[part] & (g[part] != g[part][:1]).T).any()
         for part in parts
     )
+
+
+def _means(tally: Tally, events: Array, g: Array, value: Array) -> Means:
+    """Return the means of utilities g (J, C, V) over events (J, C), with their covariance."""
+    cells, squares = tally.cells, tally.squares
+    assert squares is not None
+    if cells.n_decisions == 2:
+        return Means.of_cells(events, g[:, :, 0], g[:, :, 1], cells.mass, value, squares)
+
+    # Decisions count as drawn: those of a cell who get the same one are a cell of their own.
+    def by_decision(every: Array, others: Array) -> Array:
+        known = cells.by_decision(others)
+        return np.column_stack([np.maximum(every - known.sum(axis=1), 0.0), known]).ravel()
+
+    mass, square = by_decision(cells.mass, tally.s), by_decision(*squares[:2])
+    each, none = g.reshape(len(g), -1), np.zeros_like(square)
+    events = np.repeat(events, cells.n_decisions, axis=1)
+    return Means.of_cells(events, each, each, mass, value, (square, none, none))
 
 
 def largest(rows: Iterable[tuple[Row, Interval]]) -> tuple[Interval, Row | None]:

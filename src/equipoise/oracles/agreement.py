@@ -36,7 +36,8 @@ def agreement(
     classifiers: Sequence[Any],
     X: Any,
     weight: Array,
-    sums: Callable[[Iterable[NDArray[np.bool_]]], Array],
+    sums: Callable[[Iterable[NDArray]], Array],
+    n_decisions: int = 2,
 ) -> Agreement:
     """Ask classifiers about rows, once, and compare what they decide.
 
@@ -47,6 +48,7 @@ def agreement(
     weight : array of shape (n,)
     sums : callable
         From the decisions of each classifier about all rows to sums over cells, of shape (P, C).
+    n_decisions : int, default=2
 
     Examples
     --------
@@ -59,33 +61,46 @@ def agreement(
     [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
     """
     both = np.zeros((len(classifiers), len(classifiers)))
-    packed: list[tuple[NDArray[np.uint8], int]] = []  # all decisions, eight to a byte
-    for decided, own in _blocks(classifiers, X, weight):
-        selected = decided.astype(float)
-        both += (selected * own) @ selected.T
-        packed.append((np.packbits(decided, axis=1), decided.shape[1]))
-    each = np.diag(both)
-    differ = np.maximum(each[:, None] + each[None, :] - 2.0 * both, 0.0)
+    packed: list[tuple[NDArray[np.uint8], int]] = []  # all decisions, of two eight to a byte
+    for decided, own in _blocks(classifiers, X, weight, n_decisions):
+        for number in (1,) if n_decisions == 2 else range(n_decisions):
+            selected = (decided == number).astype(float)
+            both += (selected * own) @ selected.T
+        small = np.packbits(decided, axis=1) if n_decisions == 2 else decided.astype(np.uint8)
+        packed.append((small, decided.shape[1]))
+    if n_decisions == 2:
+        each = np.diag(both)
+        differ = np.maximum(each[:, None] + each[None, :] - 2.0 * both, 0.0)
+    else:
+        differ = np.maximum(weight.sum() - both, 0.0)
     np.fill_diagonal(differ, 0.0)
+
+    def unpacked(some: NDArray[np.uint8], size: int) -> NDArray:
+        return np.unpackbits(some, count=size).view(bool) if n_decisions == 2 else some
+
     shares = sums(
-        np.concatenate([np.unpackbits(some[h], count=size) for some, size in packed]).view(bool)
+        np.concatenate([unpacked(some[h], size) for some, size in packed])
         for h in range(len(classifiers))
     )
     return Agreement(shares, differ)
 
 
 def divided(
-    classifiers: Sequence[Any], X: Any, weight: Array, mixtures: Sequence[NDArray[np.intp]]
+    classifiers: Sequence[Any],
+    X: Any,
+    weight: Array,
+    mixtures: Sequence[NDArray[np.intp]],
+    n_decisions: int = 2,
 ) -> Array:
     """Return for each mixture the weight of the rows that not all of its members decide alike.
 
     ``mixtures`` are numbers of classifiers; the members of a mixture of one agree with themselves.
     """
     found = np.zeros(len(mixtures))
-    for decided, own in _blocks(classifiers, X, weight):
+    for decided, own in _blocks(classifiers, X, weight, n_decisions):
         for number, members in enumerate(mixtures):
             some = decided[members]
-            found[number] += own[some.any(axis=0) & ~some.all(axis=0)].sum()
+            found[number] += own[(some != some[0]).any(axis=0)].sum()
     return found
 
 
@@ -93,24 +108,25 @@ def switches(
     classifiers: Sequence[Any],
     reference: Any,
     X: Any,
-    count: Callable[[NDArray[np.bool_]], Array],
+    count: Callable[[Iterable[NDArray[np.bool_]]], Array],
 ) -> Array:
     """Return how many rows each classifier selects and the reference does not, or the reverse.
 
-    ``count`` adds up selected rows by cell; the shape is (P, 2, C).
+    ``count`` adds up the rows of each selection by cell; the shape is (P, 2, C).
     """
     decided = decisions([reference, *classifiers], X)
     before = next(decided)
-    return np.array([[count(after & ~before), count(before & ~after)] for after in decided])
+    found = count(rows for after in decided for rows in (after & ~before, before & ~after))
+    return found.reshape(len(classifiers), 2, -1)
 
 
 def _blocks(
-    classifiers: Sequence[Any], X: Any, weight: Array
-) -> Iterator[tuple[NDArray[np.bool_], Array]]:
+    classifiers: Sequence[Any], X: Any, weight: Array, n_decisions: int
+) -> Iterator[tuple[NDArray, Array]]:
     """Yield the decisions of all classifiers on some rows, of shape (P, b), and their weights."""
     start = 0
     for batch in batches(X):
-        decided = np.array(list(decisions(classifiers, batch)), dtype=bool)
+        decided = np.array(list(decisions(classifiers, batch, n_decisions)))
         for first in range(0, decided.shape[1], _BLOCK):
             some = decided[:, first : first + _BLOCK]
             yield some, weight[start + first : start + first + some.shape[1]]

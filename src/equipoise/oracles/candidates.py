@@ -59,20 +59,22 @@ class ExactOracle:
 
 
 class LabelAdapter:
-    """A fitted classifier of the user's, whose labels are translated to 0 and 1."""
+    """A fitted classifier of the user's, whose labels are translated to 0, 1, ..."""
 
     def __init__(self, classifier: Any, classes: NDArray) -> None:
         self.classifier, self.classes = classifier, classes
 
     def predict(self, X: Any) -> NDArray:
-        """Decide 0 or 1 for each row."""
+        """Return the decision, 0 to V - 1, for each row."""
         predicted = np.asarray(self.classifier.predict(X))
         if strange := set(np.unique(predicted).tolist()) - set(self.classes.tolist()):
             raise ValueError(
                 f"candidate {type(self.classifier).__name__} predicts {sorted(map(str, strange))}, "
                 f"which y does not contain; expected {self.classes.tolist()}."
             )
-        return predicted == self.classes[1]
+        if len(self.classes) == 2:
+            return predicted == self.classes[1]
+        return (predicted[:, None] == self.classes).argmax(axis=1)
 
 
 def candidate_oracle(
@@ -85,9 +87,9 @@ def candidate_oracle(
     candidates : sequence of fitted classifiers
         Of the user's own; they predict the labels of the user's y.
     shares : callable
-        From classifiers that decide 0 or 1 to their selected shares (P, C).
-    classes : array of two labels
-        The second is the 1.
+        From classifiers that decide 0, 1, ... to their selected shares (P, C).
+    classes : array of labels
+        What 0, 1, ... stand for.
     """
     if not candidates:
         raise ValueError("estimator is an empty list; expected one or more fitted classifiers.")

@@ -31,9 +31,9 @@ class CellProbabilities:
     ----------
     table : CellGroups
     label : callable
-        From X to P(Y | X), of shape (n, 2).
-    group : sequence of two callables
-        From X to P(A | X, Y) for either label, of shape (n, n_groups); none where A is read from X
+        From X to P(Y | X), of shape (n, V).
+    group : sequence of V callables
+        From X to P(A | X, Y) for each label, of shape (n, n_groups); none where A is read from X
         instead.
     """
 
@@ -55,9 +55,9 @@ class CellProbabilities:
             ClassProbabilities.learned(
                 estimator, X, rows[label[rows] == y], group, table.n_groups, cells.weight
             )
-            for y in (() if aware else (0, 1))
+            for y in (() if aware else range(cells.n_decisions))
         ]
-        own = ClassProbabilities.learned(estimator, X, rows, label, 2, cells.weight)
+        own = ClassProbabilities.learned(estimator, X, rows, label, cells.n_decisions, cells.weight)
         return cls(table, own, given)
 
     def __call__(self, X: Any) -> Array:
@@ -66,7 +66,7 @@ class CellProbabilities:
         if self.aware:
             group = self.table.read_groups(X)
             groups = np.equal.outer(group, np.arange(self.table.n_groups)).astype(float)
-            given = [groups, groups]
+            given = [groups] * label.shape[1]
         else:
             given = [probabilities(X) for probabilities in self.group]
         result = np.empty((len(label), len(self.table.label)))
@@ -184,9 +184,9 @@ class CellGroups:
                 f"aware=True reads the group from X, but X has no column {missing[0]!r}. Pass a "
                 "data frame with columns called like the sensitive and control features."
             )
-        bins, missing = self.rules.bins, self.rules.missing
-        found = read_columns(native[self.names].to_native(), len(native), "X", "group", missing)
-        found |= {name: in_bins(found[name], edges, name) for name, edges in bins.items()}
+        rows, rules = native[self.names].to_native(), self.rules
+        found = read_columns(rows, len(native), "X", "group", rules.missing)
+        found |= {name: in_bins(found[name], edges, name) for name, edges in rules.bins.items()}
         keys = list(zip(*(found[name].tolist() for name in self.names), strict=True))
         if strange := set(keys) - set(self.number):
             raise ValueError(

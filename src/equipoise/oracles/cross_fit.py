@@ -17,7 +17,7 @@ from equipoise.cells.table import Array
 from equipoise.game.rounds import Response
 from equipoise.oracles.agreement import check_shares
 from equipoise.oracles.cell_probabilities import Rows
-from equipoise.oracles.decisions import binary_predictions
+from equipoise.oracles.decisions import predictions
 from equipoise.oracles.refit import Refitter
 from equipoise.rows.tables import take_rows
 from equipoise.rows.validation import read_integer
@@ -62,26 +62,27 @@ class CrossFittedOracle:
     ) -> None:
         self.estimator, self.X, self.cells, self.threshold = estimator, X, cells, threshold
         self.folds = make_folds(cells, cv)
-        self._deployed = Refitter(estimator, X, threshold)
+        self._deployed = Refitter(estimator, X, cells.n_decisions, threshold)
         self._without: dict[int, Refitter] = {}
 
     def best_response(self, costs: Array) -> Response:
         """Train for these costs: on all examples, and without each fold."""
-        label, weight = self.cells.relabel_rows(costs)
+        lesson, n = self.cells.lesson(costs), self.cells.n_examples
         models = [
-            self._learner_without(fold).train(label[train], weight[train]).classifier
+            self._learner_without(fold).train(lesson.among(train, n)).classifier
             for fold, (train, _) in enumerate(self.folds)
         ]
         s = self._measure(models)
-        deployed = self._deployed.train(label, weight).classifier
+        deployed = self._deployed.train(lesson).classifier
         check_shares([s], [self._measure(models)], models[:1])
         return Response(deployed, s)
 
     def _measure(self, models: list[Any]) -> Array:
         """Return the shares of decisions that models make on the folds they have not seen."""
-        h = np.zeros(self.cells.n_examples, dtype=bool)
+        V = self.cells.n_decisions
+        h = np.zeros(self.cells.n_examples, dtype=bool if V == 2 else np.intp)
         for model, (_, test) in zip(models, self.folds, strict=True):
-            decided = binary_predictions(model, take_rows(self.X, test))
+            decided = predictions(model, take_rows(self.X, test), V)
             if len(decided) != len(test):  # a single one would be given to everybody
                 raise ValueError(
                     f"{type(model).__name__}.predict returned {len(decided)} predictions for "
@@ -102,7 +103,7 @@ class CrossFittedOracle:
         if fold in self._without:
             return self._without[fold]
         rows = take_rows(self.X, self.folds[fold][0])
-        learner = Refitter(self.estimator, rows, self.threshold)
+        learner = Refitter(self.estimator, rows, self.cells.n_decisions, self.threshold)
         if learner.caches:
             self._without[fold] = learner
         return learner

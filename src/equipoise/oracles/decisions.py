@@ -170,22 +170,29 @@ class TransformedClassifier:
         return self.classifier.predict(Guard()(self.transformer.transform, X))
 
 
-def select(probabilities: Array, costs: Array) -> NDArray[np.bool_]:
-    """Return whose expected cost is negative, from the probabilities of the cells (n, C)."""
-    return probabilities @ costs < -ROUNDING * np.abs(costs).max(initial=0.0)
+def select(probabilities: Array, costs: Array) -> NDArray:
+    """Return whose expected cost is negative, from the probabilities of the cells (n, C).
+
+    Of more than two decisions it is the number of the cheapest one.
+    """
+    rounding = -ROUNDING * np.abs(costs).max(initial=0.0)
+    if len(costs) == probabilities.shape[1]:
+        return probabilities @ costs < rounding
+    each = probabilities @ np.reshape(costs, (probabilities.shape[1], -1))
+    return np.where(each.min(axis=1) < rounding, each.argmin(axis=1) + 1, 0)
 
 
 @dataclass(eq=False, repr=False)
 class PluginClassifier:
-    """Selects those whose expected cost is negative.
+    """Selects those whose expected cost is negative; of several decisions, takes the cheapest.
 
     Parameters
     ----------
     probabilities : CellProbabilities
         Shared by all classifiers of an oracle.
-    costs : array of shape (C,)
+    costs : array of shape (C (V - 1),)
     slopes : array of shape (C,), optional
-        What the costs change by as the chance of label 1 goes from 0 to 1.
+        What the costs of two decisions change by as the chance of label 1 goes from 0 to 1.
     """
 
     probabilities: CellProbabilities
@@ -194,14 +201,16 @@ class PluginClassifier:
 
     def __repr__(self) -> str:
         what = "threshold" if self.slopes is None else "curved threshold"
-        return f"<{what} on the probabilities of {len(self.costs)} cells>"
+        return f"<{what} on the probabilities of {len(self.probabilities.table.label)} cells>"
 
     def predict(self, X: Any) -> NDArray[np.int64]:
-        """Decide 0 or 1 for each row."""
+        """Return the decision, 0 to V - 1, for each row."""
         return self.select(self.probabilities(X)).astype(np.int64)
 
-    def select(self, probabilities: Array) -> NDArray[np.bool_]:
+    def select(self, probabilities: Array) -> NDArray:
         """Return who is selected, from the probabilities of the cells of shape (n, C)."""
+        if self.slopes is None:
+            return select(probabilities, self.costs)
         return self.expected_costs(probabilities) < -ROUNDING * self.largest_cost
 
     def expected_costs(self, probabilities: Array) -> Array:
@@ -219,8 +228,8 @@ class PluginClassifier:
         return float(np.abs(known).max(initial=0.0))
 
 
-def decisions(classifiers: Sequence[Any], X: Any) -> Iterator[NDArray[np.bool_]]:
-    """Yield whom each classifier selects, one after the other.
+def decisions(classifiers: Sequence[Any], X: Any, n_decisions: int = 2) -> Iterator[NDArray]:
+    """Yield whom each classifier selects, or its decisions 0 to V - 1, one after the other.
 
     Plug-in classifiers share their probabilities, which are computed once for all of them, and
     classifiers behind the same fitted transformers the output of these. Rows on disk are read once,
@@ -233,7 +242,7 @@ def decisions(classifiers: Sequence[Any], X: Any) -> Iterator[NDArray[np.bool_]]
     [[True, True], [False, False]]
     """
     if isinstance(X, Batched):
-        yield from _from_batches(classifiers, X)
+        yield from _from_batches(classifiers, X, n_decisions)
         return
     known: dict[int, Array] = {}
     transformed: dict[tuple[int, ...], Any] = {}
@@ -252,7 +261,7 @@ def decisions(classifiers: Sequence[Any], X: Any) -> Iterator[NDArray[np.bool_]]
                 known[id(shared)] = shared(rows)
             yield classifier.select(known[id(shared)])
         else:
-            yield binary_predictions(classifier, rows)
+            yield predictions(classifier, rows, n_decisions)
 
 
 def _key(transformers: list[Any]) -> tuple[int, ...]:
@@ -273,31 +282,37 @@ def _split(classifier: Any) -> tuple[list[Any], Any]:
     return [], classifier
 
 
-def _from_batches(classifiers: Sequence[Any], rows: Batched) -> NDArray[np.bool_]:
-    found = np.empty((len(classifiers), len(rows)), dtype=bool)
+def _from_batches(classifiers: Sequence[Any], rows: Batched, n_decisions: int) -> NDArray:
+    dtype = bool if n_decisions == 2 else np.intp
+    found = np.empty((len(classifiers), len(rows)), dtype=dtype)
     start = 0
     for batch in rows.batches():
-        for decided, some in zip(found, decisions(classifiers, batch), strict=True):
+        for decided, some in zip(found, decisions(classifiers, batch, n_decisions), strict=True):
             decided[start : start + len(batch)] = some
         start += len(batch)
     return found
 
 
-def binary_predictions(classifier: Any, X: Any) -> NDArray[np.bool_]:
-    """Return whom a classifier trained on labels 0 and 1 selects, its predictions checked."""
+def predictions(classifier: Any, X: Any, n_decisions: int = 2) -> NDArray:
+    """Return the decisions of a classifier trained on labels 0 to V - 1, checked.
+
+    Of two, it is who is selected: an array of bools.
+    """
     h = np.asarray(Guard()(classifier.predict, X))
     if h.ndim == 2 and h.shape[1] == 1:
         h = h[:, 0]
-    if h.dtype.kind in "iu":  # many times as fast as comparing, and without a copy
-        is_binary = bool(np.bitwise_or.reduce(h, axis=None) in (0, 1))
+    if n_decisions > 2:
+        is_decision = h.dtype.kind in "iuf" and bool(np.isin(h, np.arange(n_decisions)).all())
+    elif h.dtype.kind in "iu":  # many times as fast as comparing, and without a copy
+        is_decision = bool(np.bitwise_or.reduce(h, axis=None) in (0, 1))
     else:
-        is_binary = h.dtype == bool or bool(((h == 0) | (h == 1)).all())
-    if h.ndim != 1 or not is_binary:
-        seen = np.unique(h)
+        is_decision = h.dtype == bool or bool(((h == 0) | (h == 1)).all())
+    if h.ndim != 1 or not is_decision:
+        seen, most = np.unique(h), n_decisions - 1
         shown = ", ".join(map(str, seen[:4])) + (", ..." if len(seen) > 4 else "")
         raise ValueError(
             f"{type(classifier).__name__}.predict returned an array of shape {h.shape} with values "
-            f"{shown}; expected one 0 or 1 per row. equipoise needs a classifier, not a "
-            "regressor or a model of scores."
+            f"{shown}; expected one {'0 or 1' if n_decisions == 2 else f'of 0 to {most}'} per row. "
+            "equipoise needs a classifier, not a regressor or a model of scores."
         )
-    return h.astype(bool, copy=False)
+    return h.astype(bool if n_decisions == 2 else np.intp, copy=False)

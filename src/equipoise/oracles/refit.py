@@ -13,11 +13,18 @@ from numpy.typing import NDArray
 from sklearn import config_context
 
 from equipoise.cells.layered import AnyCells
+from equipoise.cells.lesson import Lesson
 from equipoise.cells.table import Array
 from equipoise.game.rounds import Response
-from equipoise.oracles.decisions import ThresholdedClassifier, binary_predictions
+from equipoise.oracles.decisions import ThresholdedClassifier, predictions
 from equipoise.oracles.thresholds import is_tuned, tuned
-from equipoise.oracles.trainers import Trained, choose_trainer, constant_classifier
+from equipoise.oracles.trainers import (
+    PlainTrainer,
+    Trained,
+    choose_trainer,
+    constant_classifier,
+)
+from equipoise.rows.tables import take_rows
 
 
 class RefitOracle:
@@ -25,7 +32,8 @@ class RefitOracle:
 
     With d_i the signed cost of the cell of example i, the label is 1 where d_i < 0 and the weight
     is |d_i| times the example's own, scaled so that all weights sum to as much as the examples' own
-    and the learner's regularisation keeps its meaning.
+    and the learner's regularisation keeps its meaning. With more than two labels the learner gets
+    copies of each example, see `equipoise.cells.lesson`, and decides by its own ``predict``.
 
     Parameters
     ----------
@@ -47,16 +55,16 @@ class RefitOracle:
 
     def __init__(self, estimator: Any, X: Any, cells: AnyCells, threshold: str = "learner") -> None:
         self.cells = cells
-        self._learner = Refitter(estimator, X, threshold)
+        self._learner = Refitter(estimator, X, cells.n_decisions, threshold)
 
     def best_response(self, costs: Array) -> Response:
         """Fit the learner for these costs."""
-        label, weight = self.cells.relabel_rows(costs)
-        trained = self._learner.train(label, weight)
-        del label, weight  # 16 bytes a row, before the predictions take theirs
+        lesson = self.cells.lesson(costs)
+        trained = self._learner.train(lesson)
+        del lesson  # 16 bytes a row, before the predictions take theirs
         h = trained.selected
         if h is None:
-            h = binary_predictions(trained.local, trained.rows)
+            h = predictions(trained.local, trained.rows, self.cells.n_decisions)
         return Response(trained.classifier, self.cells.sum(h))
 
     def start_from(self, classifier: Any) -> None:
@@ -71,10 +79,13 @@ class Refitter:
     ----------
     estimator, X, threshold
         As for `RefitOracle`.
+    n_decisions : int
     """
 
-    def __init__(self, estimator: Any, X: Any, threshold: str = "learner") -> None:
-        self.X, self.threshold = X, threshold
+    def __init__(
+        self, estimator: Any, X: Any, n_decisions: int = 2, threshold: str = "learner"
+    ) -> None:
+        self.X, self.n_decisions, self.threshold = X, n_decisions, threshold
         self._trainer = choose_trainer(estimator, X)
 
     @property
@@ -82,19 +93,28 @@ class Refitter:
         """Whether it is worth keeping: later fits use what earlier ones made."""
         return self._trainer.caches
 
-    def train(self, label: NDArray[np.int64], weight: Array) -> Trained:
+    def train(self, lesson: Lesson) -> Trained:
         """Return the learner trained, its scores cut where the costs are least if asked for."""
+        label, weight, rows = lesson
         labels = _labels_in_use(label, weight)
         if len(labels) < 2:
-            constant = constant_classifier(max(labels, default=0))
+            constant = constant_classifier(max(labels, default=0), self.n_decisions)
             return Trained(constant, constant, self.X)
         with config_context(enable_metadata_routing=False):
+            if rows is not None:
+                return self._train_on_copies(label, weight, rows)
             trained = self._trainer.fit(label, weight)
         if not is_tuned(self.threshold, trained.local):
             return trained
         cut, h = tuned(trained.local, trained.rows, label, weight)
         classifier = ThresholdedClassifier(trained.classifier, cut.threshold)
         return Trained(classifier, trained.local, trained.rows, selected=h)
+
+    def _train_on_copies(self, label: NDArray, weight: Array, rows: NDArray[np.intp]) -> Trained:
+        """Return the learner trained on rows that stand several times, once for each label."""
+        trainer = PlainTrainer(self._trainer.estimator, take_rows(self.X, rows))
+        trained = trainer.fit(label, weight).classifier
+        return Trained(trained, trained, self.X)
 
     def start_from(self, classifier: Any) -> None:
         """Let later fits start from this solution, where the learner can."""
@@ -103,14 +123,14 @@ class Refitter:
         self._trainer.start_from(classifier)
 
 
-def _labels_in_use(label: NDArray[np.int64], weight: Array, block: int = 4096) -> set[int]:
-    """Return the labels of examples with positive weight; the first block often has both."""
+def _labels_in_use(label: NDArray, weight: Array, block: int = 4096) -> set[int]:
+    """Return labels of examples with positive weight, two if there are; often the first block's."""
     labels: set[int] = set()
     for start in range(0, len(label), block):
         rows = slice(start, start + block)
         counted = label[rows][weight[rows] > 0]
         if counted.size:
             labels.update((int(counted.min()), int(counted.max())))
-        if len(labels) == 2:
+        if len(labels) >= 2:
             break
     return labels

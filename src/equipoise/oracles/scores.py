@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from equipoise.oracles.decisions import (
 )
 from equipoise.oracles.plugin import PluginClassifier
 from equipoise.oracles.thresholds import has_scores, own_threshold
+from equipoise.rows.validation import MOST_LABELS
 
 #: The least number that still has a sign.
 LEAST = float(np.finfo(float).tiny)
@@ -71,11 +73,11 @@ def score_with_cut(classifier: Any, X: Any) -> Scored | None:
 
 
 class _Source(NamedTuple):
-    """The model that knows probabilities, behind some transformers, and which class is the 1."""
+    """The model that knows probabilities, behind some transformers, and what it calls 0, 1, ..."""
 
     transformers: list[Any]
     model: Any
-    positive: Any
+    labels: Sequence[Any]
 
 
 def _source(classifier: Any) -> _Source:
@@ -85,8 +87,8 @@ def _source(classifier: Any) -> _Source:
     if isinstance(classifier, ThresholdedClassifier):
         return _source(classifier.classifier)
     if isinstance(classifier, LabelAdapter):
-        return _Source([], classifier.classifier, classifier.classes[1])
-    return _Source([], classifier, 1)
+        return _Source([], classifier.classifier, classifier.classes.tolist())
+    return _Source([], classifier, range(MOST_LABELS))
 
 
 def learner_name(classifier: Any) -> str:
@@ -112,22 +114,22 @@ def order(classifier: Any, X: Any) -> Array:
     """
     if has_probabilities(classifier):
         return np.clip(probability(classifier, X), 0.0, 1.0)
-    transformers, model, positive = _source(classifier)
+    transformers, model, labels = _source(classifier)
     for transformer in transformers:
         X = Guard()(transformer.transform, X)
     score = np.asarray(Guard()(model.decision_function, X), dtype=float)
-    if np.asarray(getattr(model, "classes_", [0, 1]))[0] == positive:
+    if np.asarray(getattr(model, "classes_", [0, 1]))[0] == labels[1]:
         score = -score
     return 0.5 + 0.5 * score / (1.0 + np.abs(score))
 
 
-def probability(classifier: Any, X: Any) -> Array:
-    """Return how likely a classifier takes label 1 to be, for each row; see `has_probabilities`."""
-    transformers, model, positive = _source(classifier)
+def probability(classifier: Any, X: Any, label: int = 1) -> Array:
+    """Return how likely a classifier takes a label to be, for each row; see `has_probabilities`."""
+    transformers, model, labels = _source(classifier)
     for transformer in transformers:
         X = Guard()(transformer.transform, X)
     if isinstance(model, PluginClassifier):
-        return model.probabilities.label(X)[:, 1]
+        return model.probabilities.label(X)[:, label]
     found = np.asarray(Guard()(model.predict_proba, X), dtype=float)
     known = np.asarray(getattr(model, "classes_", [0, 1])).tolist()
     if found.ndim != 2 or found.shape[1] != len(known) or not np.isfinite(found).all():
@@ -135,5 +137,6 @@ def probability(classifier: Any, X: Any) -> Array:
             f"{type(model).__name__}.predict_proba returned an array of shape {found.shape}; "
             f"expected {len(known)} finite probabilities for each row."
         )
-    # A candidate of the user's may never have met the favourable label.
-    return found[:, known.index(positive)] if positive in known else np.zeros(len(found))
+    # A candidate of the user's may never have met this label.
+    at = labels[label]
+    return found[:, known.index(at)] if at in known else np.zeros(len(found))

@@ -37,12 +37,14 @@ from equipoise.report.groups import (
     group_contents,
     span,
     switched_contents,
+    unknown_remarks,
     with_predictive,
     without_labels,
 )
 from equipoise.report.suppression import RowFacts
 from equipoise.rows.fingerprint import Overlap
 from equipoise.rows.people import People
+from equipoise.rows.validation import check_two_labels
 
 _SIX_DIGITS = Context(prec=6, rounding=ROUND_FLOOR)
 
@@ -56,6 +58,7 @@ def frontier_points(
     suppress_below: int = SUPPRESS_BELOW,
 ) -> tuple[list[PointContents], PointContents]:
     """Return the points of a frontier and the unconstrained one, measured on these people."""
+    check_two_labels(frontier.classes_, "a report")
     traced = [*frontier.points_, frontier.unconstrained_]
     mixtures = [point.mixture for point in traced]
     evaluated = {data: on_frontier(frontier, data, some, mixtures) for data, some in people.items()}
@@ -94,6 +97,7 @@ def model_points(
     suppress_below: int = SUPPRESS_BELOW,
 ) -> tuple[PointContents, PointContents | None]:
     """Return a single model and its unconstrained one, if known, measured on these people."""
+    check_two_labels(model.classes_, "a report")
     certificate, mixed = model.certificate_, model.classifier_
     cells = model.tallies_["training" if "training" in model.tallies_ else "recertified"].cells
     view = _View(model, model.constraint_, people, cells, level, suppress_below)
@@ -240,13 +244,17 @@ class _View:
         }
         for data in self.unlabelled:
             groups[data] = [without_labels(group) for group in groups[data]]
+        told = [*point.remarks, *dict.fromkeys(text for text in absent if text)]
+        if found:
+            last = list(found)[-1]
+            told += unknown_remarks(found[last].audit, groups[last])
         return replace(
             point,
             measured=[*point.measured, *measured],
             groups=groups,
             switched=point.switched
             | self._switched({data: some.switched for data, some in found.items()}),
-            remarks=[*point.remarks, *dict.fromkeys(text for text in absent if text)],
+            remarks=told,
         )
 
 

@@ -37,7 +37,7 @@ class RowFacts(NamedTuple):
         if cells.is_plain:
             squares = (cells.square, cells.square, cells.square)
             audit = Audit.of_sums(cells.table(), cells.mass, squares)
-            table = GroupTable.from_audit(audit, interval=None)
+            table = GroupTable.from_audit(audit, interval=None, stratified=False)
             names = _names(table, small_groups(table, least))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the fit has warned of what is left out

@@ -172,12 +172,14 @@ class Fingerprint:
         return Overlap(people, middle, least, most, apart)
 
 
-def hash_people(X: Any, y: Any, favourable: Any) -> Bits:
-    """Return 64 bits for each row and its label, which is the favourable one or not."""
+def hash_people(X: Any, y: Any, *others: Any) -> Bits:
+    """Return 64 bits for each row and its label: one of ``others``, or the first of all."""
     y = y if type(y) is np.ndarray else to_array(y, "y")
-    hashes, selected = hash_bits(X), y.reshape(-1) == favourable
+    hashes, label = hash_bits(X), np.zeros(y.size, dtype=np.uint8)
+    for number, other in enumerate(others, 1):
+        label[y.reshape(-1) == other] = number
     for part in blocks(hashes):
-        hashes[part] = _salted(hashes[part], selected[part])
+        hashes[part] = _salted(hashes[part], label[part])
     return hashes
 
 

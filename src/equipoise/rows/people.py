@@ -17,6 +17,7 @@ from equipoise.rows.probabilities import Probabilities, split_probabilities
 from equipoise.rows.validation import (
     check_index,
     check_length,
+    check_two_labels,
     read_columns,
     read_labels,
     read_weights,
@@ -62,14 +63,14 @@ class People:
     def read(
         self, *, constraint_weights: bool = True, fitted: NDArray | None = None
     ) -> tuple[AnyCells, NDArray]:
-        """Check everything; return the cells and the two classes.
+        """Check everything; return the cells and the classes.
 
         Parameters
         ----------
         constraint_weights : bool, default=True
             Whether sample weights enter the constraints, or the error only.
-        fitted : array of two labels, optional
-            The classes of a fit, of which these people may have one only.
+        fitted : array of labels, optional
+            The classes of a fit, of which these people may lack some.
         """
         n = _num_samples(self.X)
         self.check()
@@ -78,17 +79,21 @@ class People:
         if isinstance(known, (dict, Probabilities)):
             known, uncertain = split_probabilities(known)
         self._check_index()
-        sensitive, control, rules = {}, {}, GroupRules(self.missing)
+        sensitive: dict[str, NDArray] = {}
+        control, rules = {}, GroupRules(self.missing)
         if known is not None:
             sensitive, rules = read_groups(known, n, self.missing, self.bins)
         if self.control_features is not None:
             control = read_columns(self.control_features, n, "control_features", "stratum")
         weight = read_weights(self.sample_weight, n)
         if weight is not None and fitted is None:
-            _check_both_weigh(label, classes, weight)
+            _check_all_weigh(label, classes, weight)
+        decisions = (0, 1) if len(classes) == 2 else tuple(classes.tolist())
+        if len(classes) > 2:
+            self._check_plain(classes, constraint_weights)
         given = {} if self.utilities is None else read_utilities(self.utilities, n)
         if uncertain is None:
-            cells = Cells.from_columns(label, sensitive, control, weight)
+            cells = Cells.from_columns(label, sensitive, control, weight, decisions)
             cells = cells.as_kind(Cells, rules=rules)
             if not given and constraint_weights:
                 return cells, classes
@@ -104,6 +109,17 @@ class People:
             utilities=given,
         )
         return soft.as_kind(LayeredCells, rules=rules), classes
+
+    def _check_plain(self, classes: NDArray, constraint_weights: bool) -> None:
+        """Raise where rows count in more than one way, which they may with two labels only."""
+        if isinstance(self.sensitive_features, (dict, Probabilities)):
+            _, uncertain = split_probabilities(self.sensitive_features)
+            if uncertain is not None:
+                check_two_labels(classes, "sensitive_features=Probabilities(...)")
+        if self.utilities is not None:
+            check_two_labels(classes, "utilities, which have two values for each person,")
+        if self.sample_weight is not None and not constraint_weights:
+            check_two_labels(classes, "constraint_weights=False")
 
     def read_plain(self, fitted: NDArray | None = None) -> tuple[Cells, NDArray]:
         """Check everything; return the cells, in which every row counts in one way, and classes."""
@@ -150,11 +166,13 @@ def read_utilities(utilities: Any, n: int) -> dict[str, Array]:
     return found
 
 
-def _check_both_weigh(label: NDArray[np.int8], classes: NDArray, weight: Array) -> None:
-    """Raise if one of the two classes has no weight."""
-    if not 0 < weight[label == 1].sum() < weight.sum():
-        other = classes.tolist()[0 if weight[label == 1].any() else 1]
+def _check_all_weigh(label: NDArray[np.int8], classes: NDArray, weight: Array) -> None:
+    """Raise if one of the classes has no weight."""
+    each = np.bincount(label, weights=weight, minlength=len(classes))
+    if not each.all():
+        other, two = classes.tolist()[int(each.argmin())], len(classes) == 2
         raise ValueError(
-            f"sample_weight is zero wherever y is {other!r}; expected two classes with some "
-            "weight. Give both classes some weight."
+            f"sample_weight is zero wherever y is {other!r}; expected "
+            f"{'two' if two else len(classes)} classes with some weight. Give "
+            f"{'both' if two else 'all'} classes some weight."
         )

@@ -20,6 +20,8 @@ from equipoise.cells.table import Array
 from equipoise.cells.values import UNKNOWN, Missing, levels
 from equipoise.exceptions import EmptyCellWarning
 
+#: The most labels: with more than this, y is a number and not a kind of decision.
+MOST_LABELS = 50
 #: The least weight, as a share of all, that sums of weights still tell from zero.
 LEAST_SHARE = 1e-14
 #: Weights whose squares are far from the ends of all numbers.
@@ -31,26 +33,51 @@ _ADVICE = (
 
 
 def read_labels(y: Any, n: int, fitted: NDArray | None = None) -> tuple[NDArray[np.int8], NDArray]:
-    """Return labels as 0 and 1, and the two classes these stand for, in sorted order.
+    """Return labels as 0, 1, ..., and the classes these stand for, in sorted order.
 
-    Where the classes are known from a fit, one of them may be absent.
+    Where the classes are known from a fit, some of them may be absent.
     """
     y = read_target(y, n)
     if fitted is not None and np.isin(y, fitted).all():
-        return (y == fitted[1]).astype(np.int8), fitted
+        if len(fitted) == 2:
+            return (y == fitted[1]).astype(np.int8), fitted
+        return (y[:, None] == fitted).argmax(axis=1).astype(np.int8), fitted
     codes, classes = factorize(y)
     if len(classes) == 1:
         raise ValueError(
             f"y has only one class, {classes.tolist()[0]!r}; expected two. There is nothing to "
             "classify."
         )
-    if len(classes) > 2:
-        shown = ", ".join(map(repr, classes[:4].tolist())) + (", ..." if len(classes) > 4 else "")
+    if len(classes) > MOST_LABELS:
         raise ValueError(
-            f"Only binary classification is supported. y has {len(classes)} classes ({shown}); "
-            "expected two. Make the decision binary, for example y == value."
+            f"y has {len(classes)} classes ({_first(classes)}); expected at most {MOST_LABELS}. "
+            "Put values into bins, or make the decision binary."
         )
     return codes.astype(np.int8), classes
+
+
+def read_two_labels(y: Any, n: int) -> tuple[NDArray[np.int8], NDArray]:
+    """Return labels as 0 and 1, and the two classes these stand for, in sorted order."""
+    labels, classes = read_labels(y, n)
+    if len(classes) > 2:
+        raise ValueError(
+            f"Only binary classification is supported. y has {len(classes)} classes "
+            f"({_first(classes)}); expected two. Make the decision binary, for example y == value."
+        )
+    return labels, classes
+
+
+def check_two_labels(classes: NDArray, what: str) -> None:
+    """Raise if there are more than two classes, for something that knows two only."""
+    if len(classes) > 2:
+        raise ValueError(
+            f"{what} is for two labels, but there are {len(classes)}: {_first(classes)}. Leave it "
+            "out, or make the decision binary, for example y == value."
+        )
+
+
+def _first(classes: NDArray) -> str:
+    return ", ".join(map(repr, classes[:4].tolist())) + (", ..." if len(classes) > 4 else "")
 
 
 def read_target(y: Any, n: int) -> NDArray:
@@ -309,9 +336,9 @@ def check_index(X: Any, **others: Any) -> None:
 
     Rows are matched by their place. Other labels than those of X say nothing about that.
     """
-    index = getattr(X, "index", None)
+    index: Any = getattr(X, "index", None)
     for name, other in others.items():
-        own = getattr(other, "index", None)
+        own: Any = getattr(other, "index", None)
         if not hasattr(index, "equals") or not hasattr(own, "equals") or index.equals(own):
             continue
         if len(index) == len(own) and set(index) == set(own):

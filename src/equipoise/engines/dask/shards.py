@@ -26,7 +26,7 @@ from equipoise.rows.bins import quantile_edges, read_bins
 from equipoise.rows.fingerprint import hash_people
 from equipoise.rows.groups import check_missing_choice
 from equipoise.rows.people import People
-from equipoise.rows.validation import LEAST_SHARE, read_labels
+from equipoise.rows.validation import LEAST_SHARE, read_two_labels
 
 
 class Shards:
@@ -136,35 +136,39 @@ def _rules_of(client: Any, people: People, parts: list[tuple[Any, ...]]) -> Grou
     check_missing_choice(people.missing)
     example = example_of(people.sensitive_features)
     columns = groups_in(example, 0, GroupRules(people.missing))
-    bins = read_bins(people.bins, list(columns))
-    names = [name for name, spec in bins.items() if isinstance(spec, int)]
-    if names:
+    asked = read_bins(people.bins, list(columns))
+    sizes = {name: spec for name, spec in asked.items() if isinstance(spec, int)}
+    bins = {name: spec for name, spec in asked.items() if not isinstance(spec, int)}
+    if names := list(sizes):
         each = [(part[2], names, people.missing) for part in parts]
         counted = _computed(client, "counting values", numbers_in, each)
         for name in names:
             values = np.concatenate([part[name][0] for part in counted])
             count = np.concatenate([part[name][1] for part in counted])
             distinct, at = np.unique(values, return_inverse=True)
-            bins[name] = quantile_edges(distinct, np.bincount(at, count), int(bins[name]))
+            bins[name] = quantile_edges(distinct, np.bincount(at, count), sizes[name])
     return GroupRules(people.missing, bins)
 
 
 def _merge(tables: Sequence[Combinations]) -> tuple[CellTable, NDArray, list[NDArray]]:
     """Number the cells of all partitions; return them, the classes and the codes of each part."""
     y = np.concatenate([np.asarray(table.y, dtype=object) for table in tables])
-    labels, classes = read_labels(_plain(y), len(y))
+    labels, classes = read_two_labels(_plain(y), len(y))
     names = [(list(table.sensitive), list(table.control)) for table in tables]
     if any(name != names[0] for name in names):
         raise ValueError(
             "the partitions of sensitive_features or control_features have different columns; "
             "expected the same in all."
         )
-    sums = ("count", "weight", "square")
+    count, weight, square = (
+        np.concatenate([getattr(table, of) for table in tables])
+        for of in ("count", "weight", "square")
+    )
     cells, code = CellTable.from_sums(
         labels,
         {name: _joined(name, [t.sensitive for t in tables]) for name in names[0][0]},
         {name: _joined(name, [t.control for t in tables]) for name in names[0][1]},
-        *(np.concatenate([getattr(table, of) for table in tables]) for of in sums),
+        *(count, weight, square),
     )
     for name in cells.sensitive:
         if not cells.groups(name):

@@ -192,9 +192,10 @@ class CachedScores:
         return self._decisions
 
 
-def constant_classifier(label: int) -> DummyClassifier:
+def constant_classifier(label: int, n_decisions: int = 2) -> DummyClassifier:
     """Return a classifier that decides the same for everybody."""
-    return DummyClassifier(strategy="constant", constant=label).fit(np.zeros((2, 1)), [0, 1])
+    dummy = DummyClassifier(strategy="constant", constant=label)
+    return dummy.fit(np.zeros((n_decisions, 1)), list(range(n_decisions)))
 
 
 def is_constant(classifier: Any) -> bool:
