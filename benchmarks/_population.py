@@ -42,6 +42,7 @@ class Population:
     X : array of shape (U, features)
         The group is the last feature.
     group : array of shape (U,)
+        Its number.
     people : array of shape (U, 2)
     """
 
@@ -93,7 +94,7 @@ def acs_income(by: str) -> Population:
     age, school, hours = ((v - v.mean()) / v.std() for v in units[:, :3].T)
     one_hot = np.eye(len(names))[units[:, 4]][:, 1:]
     X = np.column_stack([age, age**2, school, hours, units[:, 3], school * hours, one_hot])
-    return Population(X, names[units[:, 4]], people.astype(float))
+    return Population(X, units[:, 4], people.astype(float))  # numbers: sorted often
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,10 +114,16 @@ class Fit:
     nu: float
     decisions: Array
 
-    def candidates(self, most: float = np.inf) -> Array:
-        """Return the chance that each candidate, up to ``most``, selects each unit: (T, U)."""
+    def candidates(self, most: float = np.inf) -> tuple[Array, Array]:
+        """Return the chance that each candidate, up to ``most``, selects each unit: (T, U).
+
+        And the least and the largest chance that constants leave to anybody: (T, 2).
+        """
         path = self.path if most == np.inf else self.path.again(self.pool, self.nu, most)
-        return np.array([mixture.shares(self.decisions) for mixture in path.mixtures])
+        return (
+            np.array([mixture.shares(self.decisions) for mixture in path.mixtures]),
+            np.array([path.reach(mixture) for mixture in path.mixtures]),
+        )
 
     def for_people(self, factor: float) -> Fit:
         """Return the fit for a proof of so many times the people; give ``most`` to candidates."""
@@ -144,15 +151,17 @@ def fit(
     pool = Pool()
     pool.add(constant_classifier(0), np.zeros(table.n_cells))
     pool.add(constant_classifier(1), table.mass)
+    rows = TestedRows.of(constraint, counted)
     path = Path.train(
         game,
         Refit().over(engine, LogisticRegression(C=10) if learner is None else learner, 1),
         pool,
-        TestedRows.of(constraint, counted),
+        rows,
         float(np.sqrt(n / n_proof)),
         nu=nu,
         limits=Limits(ROUNDS),
-        queries=Queries.none(),
+        queries=Queries([], []),
+        constants={label: label for label in (0, 1) if rows.sure[label]},
     )
     decisions = np.array([np.asarray(h.predict(population.X)) for h in pool.classifiers], float)
     return Fit(path, pool, nu, decisions)

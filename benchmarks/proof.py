@@ -7,9 +7,11 @@
     python benchmarks/proof.py --table FILE                 the table of results kept with --keep
 
 Every resample draws people from the population, fits, and proves; the truth is then computed over
-the whole population. "found": a classifier was returned. "broken": it was, and exceeds a bound in
-the population (of all resamples; a proof at 95 % may break 5 %). "slack": bound less true value of
-the worst row. "error": above the least error of the population within the bounds.
+the whole population. "found": a classifier was returned; "without lot": one that decides nothing
+regardless of who it is. "broken": it was, and exceeds a bound in the population; of all resamples,
+of which a proof at 95 % may break 5 %. "lot": the mean share of decisions made regardless of who
+it is. "slack": bound less true value of the worst row. "error": above the least error of the
+population within the bounds. All ± one standard error.
 
 split: half to learn from, half for the proof; score test, fixed sequence. cross_fit: two halves,
 each tested on the other. margin: tested on those learned from. naive: a plain fit to the bound, on
@@ -42,7 +44,7 @@ from equipoise.constraints import (
 )
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.guarantees.needed import people_needed
-from equipoise.guarantees.proof import walk
+from equipoise.guarantees.proof import Decided, walk
 from equipoise.guarantees.tested_rows import TestedRows
 
 DELTA = 0.05
@@ -62,16 +64,25 @@ LEARNERS: dict[str, Any] = {
 }
 
 
+#: Excess over the worst bound, error, share of decisions made regardless of who it is.
+Found = tuple[float, float, float]
+
+
 class Truth(NamedTuple):
     """Error and rows over the whole population."""
 
     game: Lagrangian
     shares: Array
 
-    def of(self, h: Array) -> tuple[float, float]:
-        """Return by how much the worst bound is exceeded, and the error."""
+    def of(self, h: Array, regardless: float = 0.0) -> Found:
+        """Return by how much the worst bound is exceeded, the error, and a share that is kept."""
         s = h @ self.shares
-        return float((self.game.gamma(s) - self.game.c).max()), float(self.game.error(s))
+        excess = float((self.game.gamma(s) - self.game.c).max())
+        return excess, float(self.game.error(s)), regardless
+
+    def at(self, h: Array, decided: Decided, at: int) -> Found | None:
+        """Return the same of a candidate, None for number -1."""
+        return self.of(h[at], float(decided.regardless[at])) if at >= 0 else None
 
 
 def constraint_of(problem: str, bound: float | None) -> Constraint:
@@ -84,28 +95,31 @@ def constraint_of(problem: str, bound: float | None) -> Constraint:
 
 def clopper(rows: TestedRows, s: Array) -> Array:
     """Return 0 where each row is proven by intervals of its rates, with Bonferroni, and 1 else."""
-    n, a = rows.people, rows.moments.M
+    n, a = rows.people, rows.coefficients
     x, level = rows.rates(s) * n, DELTA / len(a) / (a != 0).sum(axis=1)
     low = beta.ppf(level[:, None], np.maximum(x, 1e-9), n - x + 1)
     high = beta.ppf(1 - level[:, None], x + 1, np.maximum(n - x, 1e-9))
-    return (np.where(a > 0, a * high, a * low).sum(axis=1) > rows.moments.c).astype(float)
+    return (np.where(a > 0, a * high, a * low).sum(axis=1) > rows.bounds).astype(float)
 
 
 def hoeffding(rows: TestedRows, s: Array) -> Array:
     """Return the same with Hoeffding's intervals."""
-    a = rows.moments.M
+    a = rows.coefficients
     level = DELTA / len(a) / (a != 0).sum(axis=1)
     half = np.sqrt(np.log(1 / level)[:, None] / (2 * rows.people))
     reach = (a * rows.rates(s) + np.abs(a) * half).sum(axis=1)
-    return (reach > rows.moments.c).astype(float)
+    return (reach > rows.bounds).astype(float)
 
 
-def proven(rows: TestedRows, s: Array, test: Any = None, joint: bool = False) -> int:
+def proven(rows: TestedRows, decided: Decided, test: Any = None, joint: bool = False) -> int:
     """Return the number of the candidate proven, -1 if none is."""
-    if test is not None:
-        return walk(len(s), lambda t: test(rows, s[t]), DELTA).last
-    p = rows.joint_p_values(s) if joint else rows.p_values(s)
-    return walk(len(s), lambda t: p[t], DELTA).last
+
+    def compare(t: int) -> Array:
+        among, others = decided.among(rows, [t])
+        return np.asarray(test(among, others[0]))
+
+    tests = decided.tests(rows, joint) if test is None else compare
+    return walk(len(decided.shares), tests, DELTA).last
 
 
 def resample(
@@ -116,19 +130,17 @@ def resample(
     methods: list[str],
     learner: Any,
     rng: np.random.Generator,
-) -> dict[str, tuple[float, float] | None]:
+) -> dict[str, Found | None]:
     """Return excess and error of what each method found in one sample, None for nothing."""
     halves = [population.draw(n // 2, rng) for _ in range(2)]
-    found: dict[str, tuple[float, float] | None] = {}
-    tables = [population.table(half) for half in halves]
+    found: dict[str, Found | None] = {}
     if {"split", "clopper", "hoeffding", "cross_fit"} & set(methods):
         first = fit(population, halves[0], constraint, n // 2, learner)
-        h, (cells, shares) = first.candidates(), tables[1]
-        rows, s = TestedRows.of(constraint, cells), h @ shares
+        (h, reach), (cells, shares) = first.candidates(), population.table(halves[1])
+        rows, decided = TestedRows.of(constraint, cells), Decided(h @ shares, reach)
         for name, test in (("split", None), ("clopper", clopper), ("hoeffding", hoeffding)):
             if name in methods:
-                at = proven(rows, s, test)
-                found[name] = truth.of(h[at]) if at >= 0 else None
+                found[name] = truth.at(h, decided, proven(rows, decided, test))
     if "cross_fit" in methods:
         second = fit(population, halves[1], constraint, n // 2, learner)
         found["cross_fit"] = cross_fitted(population, truth, constraint, halves, [first, second])
@@ -136,10 +148,11 @@ def resample(
         together = halves[0] + halves[1]
         full = fit(population, together, constraint, n, learner)
         cells, shares = population.table(together)
-        h = full.candidates()
         if "margin" in methods:
-            at = proven(TestedRows.of(constraint, cells), h @ shares, joint=True)
-            found["margin"] = truth.of(h[at]) if at >= 0 else None
+            h, reach = full.candidates()
+            decided = Decided(h @ shares, reach)
+            at = proven(TestedRows.of(constraint, cells), decided, joint=True)
+            found["margin"] = truth.at(h, decided, at)
         if "naive" in methods:
             found["naive"] = truth.of(full.naive()[0])
     if "fairlearn" in methods:
@@ -153,21 +166,23 @@ def cross_fitted(
     constraint: Constraint,
     halves: list[Array],
     fits: list[Fit],
-) -> tuple[float, float] | None:
+) -> Found | None:
     """Return what the average of two fits does, each tested on the other's people."""
     n = sum(half.sum() for half in halves)
     fits = [each.for_people(2.0) for each in fits]
-    most = min(each.path.strictest(each.pool) for each in fits)
-    h = [each.candidates(most) for each in fits]
+    most = min(each.path.again(each.pool, each.nu).taus[0] for each in fits)
+    both = [each.candidates(most) for each in fits]
+    T = min(len(h) for h, _ in both)
     cells, _ = population.table(halves[0] + halves[1])
-    s = np.zeros((len(h[0]), cells.n_cells))
-    for half, other in zip(halves, (h[1], h[0]), strict=True):
+    s = np.zeros((T, cells.n_cells))
+    for half, (h, _) in zip(halves, both[::-1], strict=True):
         table, shares = population.table(half)
         if table.n_cells != cells.n_cells:
             return None
-        s += other @ shares * (half.sum() / n)
-    at = proven(TestedRows.of(constraint, cells), s, joint=True)
-    return truth.of((h[0][at] + h[1][at]) / 2) if at >= 0 else None
+        s += h[-T:] @ shares * (half.sum() / n)
+    h, reach = (np.mean([each[-T:] for each in one], axis=0) for one in zip(*both, strict=True))
+    decided = Decided(s, reach)
+    return truth.at(h, decided, proven(TestedRows.of(constraint, cells), decided, joint=True))
 
 
 def by_fairlearn(
@@ -216,17 +231,22 @@ def needed_people(population: Population, truth: Truth, constraint: Constraint) 
 
 def line(name: str, got: list[Any], least: float) -> list[object]:
     """Return a line of the table."""
-    ok = np.array([value for value in got if value is not None]).reshape(-1, 2)
-    share, total = len(ok) / len(got), len(got)
-    broken = float((ok[:, 0] > 1e-8).sum()) / total
-    error = np.sqrt(max(broken * (1 - broken), 0.0) / total)
-    told = [name, total, f"{share:.3f}", f"{broken:.3f} ± {error:.3f}"]
+    ok = np.array([value for value in got if value is not None]).reshape(-1, 3)
+    told: list[object] = [name, len(got)]
+    for happened in (np.ones(len(ok)), ok[:, 2] < 1e-6, ok[:, 0] > 1e-8):
+        share = float(happened.sum()) / len(got)
+        told.append(f"{share:.3f} ± {np.sqrt(share * (1 - share) / len(got)):.3f}")
     if not len(ok):
-        return [*told, "", ""]
-    return [*told, f"{-ok[:, 0].mean():+.4f}", f"{ok[:, 1].mean() - least:+.4f}"]
+        return [*told, "", "", ""]
+    means = ok.mean(axis=0) - [0.0, least, 0.0]
+    spread = ok.std(axis=0) / np.sqrt(len(ok))
+    slack, error = (
+        f"{m:+.4f} ± {e:.4f}" for m, e in zip(means[:2] * [-1, 1], spread, strict=False)
+    )
+    return [*told, f"{means[2]:.3f}", slack, error]
 
 
-HEADER = ["method", "resamples", "found", "broken ± s.e.", "slack", "error above least"]
+HEADER = ["method", "resamples", "found", "without lot", "broken", "lot", "slack", "error"]
 
 
 def table_of(kept: dict[str, Any]) -> str:

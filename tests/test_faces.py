@@ -168,3 +168,13 @@ def test_a_missing_library_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "polars", None)
     with pytest.raises(ImportError, match="to_polars needs polars, which is not installed"):
         frame("polars", {"a": [1]})
+
+
+def test_switched_decisions_are_a_table(model):
+    switched = model.switched()
+    shown = Tables(switched._repr_html_())
+    assert shown.rows[0] == ["group", "label", "people", "gained", "lost"]
+    assert len(shown.rows) == 1 + len(switched.rows) == 7
+    assert "b" not in shown.tags
+    frame = switched.to_polars()
+    assert frame["gained"].to_list() == [row.gained for row in switched.rows]

@@ -78,6 +78,10 @@ class NotProvenWarning(EquipoiseWarning):
     """The bounds were put to the proof and are not proven for people who were not seen."""
 
 
+class RegardlessWarning(EquipoiseWarning):
+    """A proof needed decisions that are made by lot, regardless of who it is: too few people."""
+
+
 class ReusedPeopleWarning(EquipoiseWarning):
     """The people of a proof had served another one, so that the better of both proves less."""
 

@@ -280,3 +280,31 @@ def test_not_proven_is_not_a_model(run, data):
     ran = run(*asked, "--fallback", "fairest", "--json")
     assert ran.code == 6
     assert equipoise.load(data.parent / "model.equipoise").fallback == "fairest"
+
+
+@pytest.mark.parametrize("oracle", ["plugin", "refit"])
+def test_one_rule(run, data, oracle):
+    ran = run("fit", data, *COLUMNS, "--eps", 0.05, "--oracle", oracle, "--deterministic", "--json")
+    assert ran.code == 0
+    model = equipoise.load(data.parent / "model.equipoise")
+    certificate = model.certificate_
+    assert ran.json["certificate"]["by_lot"] == certificate.by_lot.share
+    assert model.deterministic is True
+    # One rule, or the reason: nothing else.
+    assert (len(model.classifier_.members) == 1) == (certificate.why_by_lot == "")
+    assert certificate.why_by_lot in ran.json["certificate"]["why_by_lot"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--oracle", "best_of"], "Use --oracle plugin"),
+        (["--cv", 3], "Use --oracle plugin"),
+        (["--dask", "tcp://127.0.0.1:1"], "leave --deterministic out"),
+    ],
+)
+def test_one_rule_is_refused_before_any_work(run, data, options, message):
+    ran = run("fit", data, *COLUMNS, "--deterministic", *options)
+    assert ran.code == 2
+    assert message in " ".join(ran.err.split())
+    assert not (data.parent / "model.equipoise").exists()

@@ -7,7 +7,7 @@ import pytest
 
 import equipoise
 from equipoise.cli import options
-from equipoise.report.contents import SUPPRESS_BELOW
+from equipoise.metrics.small_groups import SUPPRESS_BELOW
 
 HEAVY = ("sklearn", "scipy", "numpy", "pandas", "pyarrow", "rich.progress")
 

@@ -62,7 +62,7 @@ def test_states_are_checked(run, model, frontier, data):
     run("monitor", model, day, "--state", "watch.json")
     path = data.parent / "watch.json"
     whole = path.read_text()
-    path.write_text(whole.replace('"bets": 1', '"bets": 2', 1))
+    path.write_text(whole.replace('"information": ', '"information": 1', 1))
     ran = run("monitor", model, day, "--state", "watch.json")
     assert ran.code == 2
     assert "damaged" in ran.err

@@ -92,3 +92,13 @@ def test_what_cannot_work_is_said(run, model, data, people):
     ran = run("select", model, "empty.csv", "-k", 1, "-o", "never.csv")
     assert ran.code == 2
     assert "has no rows" in ran.err
+
+
+def test_by_rank(run, model, data, people):
+    options = ("--by", "rank", "--id", "person", "-o", "r.csv", "--json")
+    ran = run("select", model, "new.csv", "-k", 390, *options)
+    assert ran.code == 0
+    assert ran.json["u"] is None
+    found = read(data.parent / "r.csv")
+    assert found["decision"].count("yes") == ran.json["selected"] == 390
+    assert set(found["probability"]) == {0, 1}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import by_hand
 import numpy as np
 import pytest
@@ -262,6 +264,20 @@ def test_a_cell_that_test_people_lack_is_not_measured_and_named(eps) -> None:
 def test_what_was_only_about_an_absent_group_is_not_measured_and_named(constraint) -> None:
     with pytest.warns(AbsentGroupWarning, match="nobody .* belongs to M,.*no bound on it"):
         assert excesses(constraint, "FFF", [0, 1, 0]) == {}
+
+
+@pytest.mark.filterwarnings("ignore::equipoise.exceptions.InfeasibleWarning")
+@pytest.mark.parametrize("rate", ["selection", "tpr"])
+@pytest.mark.parametrize(("sex", "y"), [("FFF", [0, 1, 0]), ("FFFM", [0, 1, 0, 0])])
+def test_inequalities_warn_once_of_what_is_not_measured(rate, sex, y) -> None:
+    equal = abs(eq.rate(rate, sex="F") - eq.rate(rate, sex="M")) <= 0.5
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", EmptyCellWarning)
+        warnings.simplefilter("always", AbsentGroupWarning)
+        found = excesses(equal, sex, y)
+    is_measured = sex == "FFFM" and rate == "selection"
+    assert len(caught) == (0 if is_measured else 1)
+    assert len(found) == (2 if is_measured else 0)
 
 
 @pytest.mark.filterwarnings("ignore::equipoise.exceptions.InfeasibleWarning")

@@ -35,7 +35,8 @@ def test_nothing_is_printed_that_is_not_a_result(outputs):
 
 
 def test_results_are_tables(outputs):
-    for code in ("group_table", "certificate_", "model.report", "points_", "explain", "Monitor("):
+    results = ("group_table", "certificate_", "model.report", "switched()", "points_", "explain")
+    for code in (*results, "Monitor("):
         assert "<table>" in shown(outputs, code, "text/html")[-1], code
     certificate = shown(outputs, "certificate_", "text/html")[-1]
     assert "by at most 0.03" in certificate
@@ -50,8 +51,8 @@ def test_a_fit_shows_its_progress(outputs):
 
 
 def test_pictures_are_shown(outputs):
-    for code in ("GroupRatesDisplay.from", "FrontierDisplay.from", "MonitorDisplay.from"):
-        assert len(shown(outputs, code, "image/png")) == 1, code
+    for kind in ("GroupRates", "Switched", "Frontier", "Monitor"):
+        assert len(shown(outputs, f"{kind}Display.from", "image/png")) == 1, kind
 
 
 def test_the_page_is_shown_in_a_frame_of_its_own(outputs):

@@ -26,8 +26,9 @@ pd = pytest.importorskip("pandas")
 def opened(request, people, tmp_path):
     """Open an engine on the people, with further columns and settings."""
 
-    def open_engine(*more, **settings):
+    def open_engine(*more, groups=None, **settings):
         X, y, A = people
+        A = A if groups is None else groups
         if request.param == "dask":
             request.getfixturevalue("client")
             X, y, A, *more = split(X, y, A, *more)
@@ -38,6 +39,7 @@ def opened(request, people, tmp_path):
         kind = engine_for(X)
         assert kind.__name__.lower() == f"{request.param}engine"
         given = dict(zip(("utilities", "sample_weight"), more, strict=False))
+        given |= {name: settings.pop(name) for name in ("missing", "bins") if name in settings}
         return kind.open(People(X, y, A, **given), estimator=trees(), **settings)
 
     return open_engine
@@ -227,3 +229,43 @@ def test_an_engine_counts_switched_decisions(opened, people, constraint_weights)
                 ((after == 1) & (before == 0) & here).sum(),
                 ((after == 0) & (before == 1) & here).sum(),
             ]
+
+
+@pytest.fixture
+def partly_known(people):
+    """Groups of three numbers, of which some are missing."""
+    gone = np.random.default_rng(3).random(N) < 0.25
+    return np.where(gone, np.nan, people[2].astype(float))
+
+
+def test_an_engine_counts_people_of_unknown_group(opened, people, partly_known):
+    """Counted apart, in no group, and by the same edges on every engine."""
+    X, y, _ = people
+    engine = opened(groups=partly_known, missing="ignore", bins=[0.5])
+    cells, bins = engine.cells, np.where(partly_known < 0.5, "under 0.5", "0.5 and over")
+    for group, mask in cells.groups().items():
+        inside = (bins == group) & ~np.isnan(partly_known)
+        assert cells.count[mask].sum() == inside.sum()
+    assert list(cells.groups()) == ["under 0.5", "0.5 and over"]
+    assert cells.count[cells.unknown].sum() == np.isnan(partly_known).sum()
+    assert cells.rules.bins == {"group": [0.5]}
+    classifier, s = engine.refit(trees()).best_response(np.where(cells.label == 1, -1.0, 1.0))
+    h = classifier.predict(X)
+    unknown = np.isnan(partly_known)
+    assert s[cells.unknown].sum() == pytest.approx(h[unknown].sum() / N)
+    selected = h[(partly_known < 0.5) & (y == 1)].sum() / N
+    assert s[cells.groups()["under 0.5"] & (cells.label == 1)].sum() == pytest.approx(selected)
+
+
+def test_an_engine_finds_edges_of_equal_size(opened, partly_known):
+    known = partly_known[~np.isnan(partly_known)]
+    found = opened(groups=partly_known, missing="ignore", bins=3).cells.rules.bins["group"]
+    expected = np.unique(np.quantile(known, [1 / 3, 2 / 3]))
+    assert found == pytest.approx(expected[expected > known.min()])
+
+
+def test_an_engine_refuses_groups_that_are_missing(opened, partly_known):
+    with pytest.raises(ValueError, match="missing='ignore'"):
+        opened(groups=partly_known)
+    with pytest.raises(ValueError, match="missing for everybody"):
+        opened(groups=np.full(N, np.nan), missing="ignore")

@@ -53,8 +53,32 @@ def test_dask_is_memory(people, client):
     assert (there.people, there.fingerprint) == (memory.people, memory.fingerprint)
 
 
-def test_rows_that_are_elsewhere_are_not_taken_apart(people, client):
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("design", ["split", "cross_fit"])
+def test_rows_on_disk_are_taken_apart_as_in_memory(people, tmp_path, design):
+    X, y, A = people
+    proofs = []
+    for rows in (X, on_disk(X, tmp_path / "all")):
+        model = FairClassifier(trees(), RULE, confidence=0.9, proof=design, max_iter=6)
+        proofs.append(model.fit(rows, y, sensitive_features=A).proof_)
+        _PROVEN.clear()
+    memory, disk = proofs
+    assert memory.holds == disk.holds
+    assert (disk.people, disk.fingerprint) == (memory.people, memory.fingerprint)
+    assert disk.p_value == pytest.approx(memory.p_value, abs=0.02)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_split_on_dask(people, client):
     X, y, A = split(*people)
-    model = FairClassifier(logistic(), RULE, confidence=0.9)
-    with pytest.raises(ValueError, match=r"Frontier to one part.*prove"):
+    model = FairClassifier(logistic(), RULE, confidence=0.9).fit(X, y, sensitive_features=A)
+    assert model.proof_.holds
+    assert abs(model.proof_.people - len(people[1]) / 2) <= X.npartitions / 2
+    assert model.people_.rows + model.proof_.people == len(people[1])
+
+
+def test_no_cross_fit_on_dask(people, client):
+    X, y, A = split(*people)
+    model = FairClassifier(logistic(), RULE, confidence=0.9, proof="cross_fit")
+    with pytest.raises(ValueError, match="Use proof='split'"):
         model.fit(X, y, sensitive_features=A)

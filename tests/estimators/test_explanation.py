@@ -99,10 +99,19 @@ def test_rows_elsewhere_are_refused(model):
     da = pytest.importorskip("dask.array")
     with pytest.raises(TypeError, match="not in memory"):
         model.explain(da.from_array(X))
-    with pytest.raises(TypeError, match="Dask collection"):
-        model.select(da.from_array(X), 3)
     rows = da.from_array(X, chunks=(200, 3))
     for method in ("predict_proba", "decision_function", "margin"):
         lazy = getattr(model, method)(rows)
         assert hasattr(lazy, "compute")
         np.testing.assert_allclose(lazy.compute(scheduler="synchronous"), getattr(model, method)(X))
+
+
+def test_a_dask_frame_is_explained_by_partition(model):
+    pd, dd = pytest.importorskip("pandas"), pytest.importorskip("dask.dataframe")
+    rows = dd.from_pandas(pd.DataFrame(X), npartitions=3)
+    found = rows.map_partitions(lambda part: model.explain(part.to_numpy()).to_pandas())
+    expected = model.explain(X).to_pandas()
+    found = found.compute(scheduler="synchronous")
+    for name in ("decision", "drawn", "member"):
+        np.testing.assert_array_equal(found[name], expected[name])
+    np.testing.assert_allclose(found["member 0 score"], expected["member 0 score"])

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from people import make_people, selection_gap
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.calibration import CalibrationDisplay
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import RocCurveDisplay, get_scorer
 from sklearn.tree import DecisionTreeClassifier
 
 import equipoise
-from equipoise import DemographicParity, EqualizedOdds, FairClassifier, Frontier
+from equipoise import DemographicParity, EqualizedOdds, FairClassifier, Frontier, Monitor
 from equipoise.estimators import one_rule
 from equipoise.exceptions import LotteryWarning
 from equipoise.oracles.specs import BestOf, Plugin, Refit
@@ -28,12 +30,12 @@ def fitted(people, oracle, constraint, **params):
     return model.fit(people.X, people.y, sensitive_features=people.A)
 
 
-def selected_out_of_fold(people, theta_of):
+def selected_out_of_fold(people, rule):
     """Decisions of a plug-in rule on people that its probabilities were not learned from."""
     problem = FairClassifier(LogisticRegression(), DemographicParity(), oracle="plugin")._state(
         equipoise.rows.people.People(people.X, people.y, people.A)
     )
-    return problem.oracle.probabilities @ theta_of.costs < 0
+    return rule.select(problem.oracle.probabilities)
 
 
 @pytest.mark.parametrize("constraint", [DemographicParity(0.02), EqualizedOdds(0.05)])
@@ -61,6 +63,59 @@ def test_one_rule_keeps_the_bounds_and_decides_without_a_draw(people, oracle, co
     assert max(selection_gap(h[e], people.A[e]) for e in events) <= constraint.eps + 1e-8
 
 
+@pytest.fixture
+def curved(people, monkeypatch):
+    """A rule whose prices change with the chance of the label: straight ones are not tried."""
+    both = one_rule._of_probabilities
+    monkeypatch.setattr(one_rule, "_of_probabilities", lambda *given: both(*given)[1:])
+    constraint = EqualizedOdds(0.02, reference="pairwise")
+    rule = fitted(people, "plugin", constraint, nu=4e-3, deterministic=True)
+    (member,) = rule.classifier_.members
+    assert member.slopes.any()
+    return rule
+
+
+def test_prices_may_change_with_the_chance_of_the_label(people, curved, tmp_path):
+    assert curved.certificate_.by_lot.share == 0.0
+    assert curved.certificate_.feasible
+    (member,) = curved.classifier_.members
+    cells, chance = member.probabilities(people.X), curved.predict_proba(people.X)[:, 1]
+    score = -(cells * (member.costs + chance[:, None] * member.slopes)).sum(axis=1)
+    selected = curved.predict(people.X)
+    np.testing.assert_array_equal(selected, score > 0)
+    np.testing.assert_array_equal(curved.margin(people.X) > 0, score > 0)
+    found = curved.explain(people.X[:50])
+    np.testing.assert_array_equal(found.scores[:, 0] > found.cuts[0], score[:50] > 0)
+    check_exported(curved, people, tmp_path)
+
+
+def test_one_rule_is_monitored_and_reported_by_its_decisions(people, curved):
+    new = make_people(1500, seed=5)
+    decided = curved.predict(new.X)
+    monitor = Monitor(curved).update(new.X, y=new.y, sensitive_features=new.A)
+    rates = [[decided[(new.y == label) & (a == new.A)].mean() for a in (0, 1)] for label in (0, 1)]
+    differences = np.array([first - second for first, second in rates])
+    values = sorted([*differences, *-differences])
+    assert sorted(row.value for row in monitor.rows_) == pytest.approx(values, abs=1e-12)
+    report = curved.report(new.X, new.y, sensitive_features=new.A)
+    assert f"{(decided != new.y).mean():.4f}" in str(report)
+
+
+def check_exported(rule, people, tmp_path):
+    """A model file and an ONNX graph decide the same."""
+    equipoise.save(rule, tmp_path / "rule.equipoise")
+    again = equipoise.load(tmp_path / "rule.equipoise")
+    np.testing.assert_array_equal(again.predict(people.X), rule.predict(people.X))
+    assert again.certificate_.by_lot == rule.certificate_.by_lot
+    onnxruntime = pytest.importorskip("onnxruntime", reason="needs equipoise[onnx]")
+    from equipoise.files.onnx import to_onnx
+
+    graph = to_onnx(rule, people.X)
+    session = onnxruntime.InferenceSession(graph.SerializeToString())
+    (chance,) = session.run(None, {"X": people.X})
+    np.testing.assert_array_equal(chance[:, 1], rule.predict_pmf(people.X)[:, 1])
+
+
 def test_share_decided_by_lot_is_counted(people):
     fair = fitted(people, "plugin", EqualizedOdds(0.02), nu=1e-3)
     chance = fair.predict_pmf(people.X)[:, 1]
@@ -78,21 +133,26 @@ def test_a_ranking_has_the_sign_of_the_rule(people, oracle):
     np.testing.assert_array_equal(rule.margin(people.X) > 0, selected)
 
 
+def test_scorers_and_displays_of_scikit_learn(people, curved):
+    pytest.importorskip("matplotlib").use("agg")
+    score = curved.decision_function(people.X)
+    above = (score[people.y == 1][:, None] > score[people.y == 0]).mean()
+    tied = (score[people.y == 1][:, None] == score[people.y == 0]).mean()
+    assert get_scorer("roc_auc")(curved, people.X, people.y) == pytest.approx(above + tied / 2)
+    curve = RocCurveDisplay.from_estimator(
+        curved, people.X, people.y, response_method="decision_function"
+    )
+    assert curve.roc_auc == pytest.approx(above + tied / 2)
+    shown = CalibrationDisplay.from_estimator(curved, people.X, people.y, n_bins=5)
+    np.testing.assert_array_equal(shown.y_prob, curved.predict_proba(people.X)[:, 1])
+    assert 0 < get_scorer("average_precision")(curved, people.X, people.y) <= 1
+
+
 @pytest.mark.parametrize("oracle", ["plugin", "refit"])
 def test_saved_and_exported(people, oracle, tmp_path):
     rule = fitted(people, oracle, DemographicParity(0.02), nu=1e-4, deterministic=True)
     assert rule.certificate_.by_lot.share == 0.0
-    equipoise.save(rule, tmp_path / "rule.equipoise")
-    again = equipoise.load(tmp_path / "rule.equipoise")
-    np.testing.assert_array_equal(again.predict(people.X), rule.predict(people.X))
-    assert again.certificate_.by_lot == rule.certificate_.by_lot
-    onnxruntime = pytest.importorskip("onnxruntime", reason="needs equipoise[onnx]")
-    from equipoise.files.onnx import to_onnx
-
-    graph = to_onnx(rule, people.X)
-    session = onnxruntime.InferenceSession(graph.SerializeToString())
-    (chance,) = session.run(None, {"X": people.X})
-    np.testing.assert_array_equal(chance[:, 1], rule.predict_pmf(people.X)[:, 1])
+    check_exported(rule, people, tmp_path)
 
 
 def test_a_frontier_takes_its_data_again(people):
@@ -173,7 +233,10 @@ def test_a_learner_without_scores_is_left_to_the_lot(people):
         ({"deterministic": "yes"}, "deterministic is 'yes'"),
         ({"deterministic": True, "oracle": Refit(cv=3)}, "models that are not kept"),
         ({"deterministic": True, "oracle": BestOf()}, "models that are not kept"),
-        ({"deterministic": True, "confidence": 0.95}, "Use one of the two"),
+        (
+            {"deterministic": True, "confidence": 0.95, "proof": "margin"},
+            "one rule is proven on people apart",
+        ),
     ],
 )
 def test_refused_before_any_work(people, params, match):

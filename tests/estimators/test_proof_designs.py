@@ -5,13 +5,22 @@ import warnings
 import numpy as np
 import pytest
 from people import make_people
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 from equipoise import BoundedGroupError, DemographicParity, FairClassifier, MinimaxGroupError
 from equipoise.constraints import TreatmentEquality
 from equipoise.estimators.proofs import _PROVEN
-from equipoise.exceptions import NotProvenError, NotProvenWarning, ReusedPeopleWarning
+from equipoise.exceptions import (
+    ConstantDecisionWarning,
+    LotteryWarning,
+    NothingComparedWarning,
+    NotProvenError,
+    NotProvenWarning,
+    RegardlessWarning,
+    ReusedPeopleWarning,
+)
 from equipoise.oracles import Refit
 
 PAIRS = DemographicParity(0.15, reference="pairwise")
@@ -102,6 +111,67 @@ def test_nothing_proven():
     assert 2 < model.proof_.needed.factor < 10_000
 
 
+@pytest.mark.parametrize("design", ["split", "cross_fit", "margin"])
+def test_with_too_few_people_some_are_decided_by_lot(design):
+    X, y, A = make_people(700)
+    rule = DemographicParity(0.06, reference="pairwise")
+    model = FairClassifier(LogisticRegression(), rule, confidence=0.95, proof=design)
+    with pytest.warns(RegardlessWarning, match="regardless of who it is"):
+        model.fit(X, y, sensitive_features=A)
+    proof = model.proof_
+    assert proof.holds
+    assert 0 < proof.regardless <= 0.75
+    assert proof.needed.factor > 1
+    X, _, A = make_people(20_000, seed=2)
+    selected = model.predict_pmf(X)[:, 1]
+    # Nobody is above or below what the lot leaves open.
+    assert np.ptp(selected) <= 1 - proof.regardless + 1e-6
+    assert abs(selected[A == 0].mean() - selected[A == 1].mean()) < 0.06
+
+
+def test_errors_of_groups_are_not_known_for_sure():
+    """Who selects nobody errs about everybody with label 1: how many there are is not known."""
+    X, y, A = make_people(700)
+    model = FairClassifier(LogisticRegression(), BoundedGroupError(0.25), confidence=0.95)
+    with pytest.warns(NotProvenWarning):
+        model.fit(X, y, sensitive_features=A)
+    assert model.proof_.regardless == 0
+
+
+def test_one_rule_is_proven():
+    X, y, A = make_people(6000)
+    model = FairClassifier(LogisticRegression(), PAIRS, confidence=0.95, deterministic=True)
+    model.fit(X, y, sensitive_features=A)
+    assert model.proof_.holds
+    assert model.proof_.n_points > 3
+    X, _, A = make_people(20_000, seed=2)
+    assert set(model.predict_pmf(X)[:, 1]) == {0.0, 1.0}
+    selected = model.predict(X)
+    assert abs(selected[A == 0].mean() - selected[A == 1].mean()) < 0.15
+
+
+class DecideOnly(ClassifierMixin, BaseEstimator):
+    """Decides, and gives no scores that could be cut elsewhere."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.inner_ = LogisticRegression().fit(X, y, sample_weight)
+        self.classes_ = self.inner_.classes_
+        return self
+
+    def predict(self, X):
+        return self.inner_.predict(X)
+
+
+def test_mixtures_are_proven_where_there_is_no_rule():
+    X, y, A = make_people(3000)
+    model = FairClassifier(
+        DecideOnly(), PAIRS, confidence=0.9, deterministic=True, oracle=Refit(threshold="learner")
+    )
+    with pytest.warns(LotteryWarning, match="The proof is about mixtures"):
+        model.fit(X, y, sensitive_features=A)
+    assert model.proof_.holds
+
+
 def test_another_learner_on_the_same_people_is_another_test():
     X, y, A = make_people(1000)
     for C in (1.0, 1.0):
@@ -131,6 +201,7 @@ def test_the_margin_is_for_linear_learners():
         ({"proof": "half"}, "proof is 'half'"),
         ({"fallback": "best"}, "fallback is 'best'"),
         ({"B": 3.0}, "Leave B out"),
+        ({"proof": "margin", "deterministic": True}, "Use proof='split'"),
         ({"constraint": MinimaxGroupError()}, "no bound"),
         ({"constraint_weights": False}, "more than one way"),
     ],
@@ -143,3 +214,15 @@ def test_what_is_wrong_is_named(wrong, words):
         FairClassifier(LogisticRegression(), **given).fit(
             X, y, sensitive_features=A, sample_weight=weight
         )
+
+
+def test_a_proof_that_selects_nobody_or_asks_nothing_says_so():
+    rng = np.random.default_rng(0)
+    A, X = rng.choice(["F", "M"], 600), rng.normal(size=(600, 2))
+    rare = (np.arange(600) % 120 == 0).astype(int)
+    clf = FairClassifier(LogisticRegression(), DemographicParity(eps=0.3), confidence=0.95)
+    with pytest.warns(ConstantDecisionWarning, match="selects nobody"):
+        clf.fit(X, rare, sensitive_features=A)
+    loose = FairClassifier(LogisticRegression(), DemographicParity(eps=2), confidence=0.95)
+    with pytest.warns(NothingComparedWarning, match="they ask nothing"):
+        loose.fit(X, (X[:, 0] > 0).astype(int), sensitive_features=A)

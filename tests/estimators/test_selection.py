@@ -13,7 +13,7 @@ from people import make_people
 from sklearn.linear_model import LogisticRegression
 
 from equipoise import DemographicParity, FairClassifier, Frontier, GridSearch, Probabilities
-from equipoise.estimators.selection import proportional, select_by, systematic
+from equipoise.estimators.selection import proportional, select_by, select_by_rank, systematic
 
 X, Y, A = make_people(600, seed=3)
 
@@ -217,6 +217,58 @@ def test_the_order_of_the_chance(model):
     )
 
 
+# By rank
+
+
+@pytest.mark.parametrize("k", [0, 1, 17, 150, 599, 600])
+def test_by_rank_nobody_is_drawn(model, k):
+    """Of each group the first ones: most often selected, then the higher chance of the label."""
+    usual, chance = model.predict_pmf(X)[:, 1], model.predict_proba(X)[:, 1]
+    found = model.select(X, k, sensitive_features=A, by="rank")
+    assert (found.selected.sum(), found.u) == (k, None)
+    np.testing.assert_array_equal(found.probabilities, found.selected)
+    for group, count in found.groups.items():
+        among = np.flatnonzero(group == A)
+        assert count.selected == found.selected[among].sum()
+        first = sorted(among, key=lambda i: (-usual[i], -chance[i]))[: count.selected]
+        assert set(first) == set(among[found.selected[among]])
+        share = k * usual[among].sum() / usual.sum()
+        if share <= len(among):
+            assert abs(count.selected - share) < 1 or count.selected > share  # others are full
+    assert "by rank, nobody by lot" in str(found)
+
+
+def test_by_rank_without_groups_the_first_of_all():
+    grid = GridSearch(LogisticRegression(), DemographicParity(eps=0.2), grid_size=5)
+    grid.fit(X, Y, sensitive_features=A)
+    able, score = int(grid.predict(X).sum()), grid.decision_function(X)
+    for k in (able - 7, able, able + 50):  # a rule without a lottery, and more than it selects
+        found = grid.select(X, k, by="rank")
+        assert set(np.flatnonzero(found.selected)) == set(np.argsort(-score)[:k])
+    assert found.factor == pytest.approx((able + 50) / able)
+
+
+def test_by_rank_of_a_model_that_selects_nobody():
+    found = select_by_rank(np.zeros(6), 3, [np.repeat([0, 1], [4, 2])], [np.arange(6.0)])
+    assert found.selected.tolist() == [False, False, True, True, False, True]
+    assert found.factor == np.inf
+
+
+def test_rows_on_other_machines(model):
+    da, dd = pytest.importorskip("dask.array"), pytest.importorskip("dask.dataframe")
+    pd = pytest.importorskip("pandas")
+    rows, groups = da.from_array(X, chunks=(200, X.shape[1])), pd.Series(A)
+    for how in ({}, {"by": "rank"}, {"order": "chance"}):
+        expected = model.select(X, 50, sensitive_features=A, **how)
+        for given in (A, dd.from_pandas(groups, npartitions=2)):
+            found = model.select(rows, 50, sensitive_features=given, **how)
+            assert found.u == expected.u
+            np.testing.assert_array_equal(found.selected, expected.selected)
+    keys = dd.from_pandas(pd.Series(np.arange(600)), npartitions=2)
+    expected = model.select(X, 50, key=np.arange(600))
+    np.testing.assert_array_equal(model.select(rows, 50, key=keys).selected, expected.selected)
+
+
 # Words
 
 
@@ -250,6 +302,9 @@ def test_what_is_printed(model):
         (2, {"sensitive_features": A[:5]}, "sensitive_features has 5"),
         (2, {"order": "score"}, "order is 'score'; expected 'hash' or 'chance'"),
         (2, {"key": [1, 2]}, "key has 2 entries"),
+        (2, {"by": "score"}, "by is 'score'; expected 'lot' or 'rank'"),
+        (2, {"by": "rank", "u": 0.5}, "by='rank' draws nothing"),
+        (601, {"by": "rank"}, "k is 601 but there are 600 people"),
         (
             2,
             {"sensitive_features": Probabilities(np.full((600, 2), 0.5), ["F", "M"])},

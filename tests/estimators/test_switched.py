@@ -153,7 +153,9 @@ def test_a_table_and_a_sentence():
     assert model.certificate_.to_dict()["switched"] == switched.total()._asdict()
     assert len(str(switched).splitlines()) == 1 + len(switched.rows)
     assert switched._repr_html_().count("<tr>") == 1 + len(switched.rows)
-    assert list(pd.DataFrame(switched.rows).columns[:3]) == ["feature", "group", "label"]
+    frame = switched.to_pandas()
+    assert list(frame.columns) == ["feature", "group", "label", "people", "gained", "lost"]
+    assert set(frame[frame["feature"] == "sex x age"]["group"]) >= {"F & 20", "M & 40"}
 
 
 def test_names_of_groups_are_escaped():

@@ -41,7 +41,9 @@ def test_a_proof_comes_back(eps, tmp_path):
 
 def test_a_frontier_from_a_file_knows_whom_it_used(tmp_path):
     X, y, A = make_people(600)
-    frontier = Frontier(LogisticRegression(), RULE, bounds=[0.3]).fit(X, y, sensitive_features=A)
+    frontier = Frontier(LogisticRegression(), RULE, bounds=[0.02, 0.3]).fit(
+        X, y, sensitive_features=A
+    )
     X, y, A = make_people(600, seed=1)
     frontier.prove(X, y, sensitive_features=A)
     equipoise.save(frontier, tmp_path / "f.equipoise")

@@ -27,8 +27,8 @@ from equipoise import (
     FairClassifier,
     Frontier,
 )
-from equipoise.exceptions import InfeasibleWarning
-from equipoise.game.certificate import Status
+from equipoise.exceptions import InfeasibleWarning, ManyGroupsWarning
+from equipoise.game.evidence import Status
 
 #: What the linear programs of both sides may differ by.
 SOLVER = 2e-7
@@ -242,6 +242,7 @@ def test_a_fit_that_was_stopped_is_not_called_impossible(max_iter: int) -> None:
     clf = FairClassifier(LogisticRegression(), BoundedGroupError(0.22), max_iter=max_iter)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        warnings.simplefilter("ignore", ManyGroupsWarning)
         certificate = clf.fit(X, y, sensitive_features=group).certificate_
     assert [warning.category for warning in caught] == [ConvergenceWarning]
     assert "stopped by max_iter" in str(caught[0].message)
@@ -260,3 +261,39 @@ def test_a_frontier_that_was_stopped_proves_nothing_impossible() -> None:
     for point in frontier.points_:
         assert point.certificate.status in (Status.MET, Status.NOT_YET)
         assert "impossible" not in str(point.certificate)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::equipoise.exceptions.InfeasibleWarning")
+@pytest.mark.parametrize("problem", list(infeasible_problems(5, first_seed=5000)), ids=str)
+def test_only_a_search_that_ended_says_impossible(problem: FiniteProblem) -> None:
+    how = {"estimator": listed(problem), "constraint": constraint_of(problem)}
+    ended = fit(FairClassifier(**how), problem)
+    assert ended.certificate_.status is Status.IMPOSSIBLE
+    for max_iter in range(1, ended.n_iter_ + 1):
+        certificate = fit(FairClassifier(**how, max_iter=max_iter), problem).certificate_
+        assert certificate.status is Status.NOT_YET
+        assert "impossible" not in str(certificate)
+        assert certificate.to_dict()["status"] == "not met yet"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", InfeasibleWarning)
+        stopped = fit(FairClassifier(**how, callback=lambda found: True), problem)
+    assert stopped.certificate_.status is Status.NOT_YET
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::equipoise.exceptions.SmallGroupWarning")
+def test_a_stopped_frontier_says_impossible_only_where_refine_came_to_its_end() -> None:
+    y = [1, 1, 0, 0, 1, 0, 0, 1]
+    classifiers = [Listed(np.array(list(h), dtype=int)) for h in ("11001111", "11000110")]
+    frontier = Frontier(classifiers, AccuracyEquality(), bounds=[0.01, 0.02], max_iter=1)
+    data = {"X": np.arange(8)[:, None], "y": y, "sensitive_features": list("FFFFMMMM")}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", InfeasibleWarning)
+        frontier.fit(**data)
+    assert {point.certificate.status for point in frontier.points_} == {Status.NOT_YET}
+    frontier.max_iter = 100
+    assert frontier.refine(0.01, **data).certificate_.status is Status.IMPOSSIBLE
+    assert frontier.at(0.01).certificate_.status is Status.IMPOSSIBLE
+    assert frontier.at(0.02).certificate_.status is Status.NOT_YET
+    assert frontier.at(0.015).certificate_.status is Status.NOT_YET

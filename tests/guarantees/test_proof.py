@@ -7,7 +7,7 @@ import pytest
 
 from equipoise.cells import Cells
 from equipoise.constraints import DemographicParity
-from equipoise.guarantees.proof import Proof, walk
+from equipoise.guarantees.proof import Decided, Proof, walk
 from equipoise.guarantees.tested_rows import TestedRows
 
 
@@ -40,8 +40,11 @@ def proof(**more):
     cells = Cells.from_columns(rng.integers(0, 2, 5000), {"sex": rng.choice(["F", "M"], 5000)})
     rows = TestedRows.of(DemographicParity(0.05, reference="pairwise"), cells.table())
     walked = walk(2, lambda t: np.array([0.01, [0.04, 0.2][t]]), 0.05)
+    reach = np.array([[0.0, 1.0], [0.0, 1.0]])
+    reach[0] = more.pop("reach", (0.0, 1.0))
+    decided = Decided(np.zeros((2, rows.cells.n_cells)), reach)
     given = {"confidence": 0.95, "design": "apart"} | more
-    return Proof.of_walk(rows, walked, 2, **given)
+    return Proof.of_walk(rows, walked, decided, **given)
 
 
 def test_the_sentence_says_what_is_promised_and_about_whom():

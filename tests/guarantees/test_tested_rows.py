@@ -13,6 +13,7 @@ from equipoise.constraints import (
     MinimaxGroupError,
     TreatmentEquality,
 )
+from equipoise.guarantees.row_tests import score_p
 from equipoise.guarantees.tested_rows import TestedRows
 
 RULES = [
@@ -134,3 +135,26 @@ def test_one_group_proves_nothing(reference):
     cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "F", "F"]})
     with pytest.raises(ValueError, match="no decisions about these people could change"):
         TestedRows.of(DemographicParity(0.1, reference=reference), cells)
+
+
+def test_what_is_decided_by_lot_leaves_a_wider_bound_to_the_others():
+    """A share of 0.2 is selected and 0.3 is not, whoever they are: differences count half."""
+    rng = np.random.default_rng(0)
+    cells = Cells.from_columns(rng.integers(0, 2, 900), {"sex": rng.choice(["F", "M"], 900)})
+    rows = TestedRows.of(DemographicParity(0.05, reference="pairwise"), cells.table())
+    assert rows.sure.tolist() == [True, True]
+    others = rng.uniform(0.3, 0.6, cells.n_cells) * cells.mass
+    F = cells.sensitive["sex"] == "F"
+    n = np.array([cells.count[F].sum(), cells.count[~F].sum()])
+    rate = [others[F].sum() / cells.mass[F].sum(), others[~F].sum() / cells.mass[~F].sum()]
+    x = np.array(rate) * n
+    expected = sorted(float(score_p(x, n, a, 0.1)) for a in ([1, -1], [-1, 1]))
+    p = rows.among(0.2, 0.7).p_values(others[None])[0]
+    assert sorted(p) == pytest.approx(expected, rel=1e-6)
+
+
+def test_only_decisions_are_known_without_people():
+    rng = np.random.default_rng(0)
+    cells = Cells.from_columns(rng.integers(0, 2, 900), {"sex": rng.choice(["F", "M"], 900)})
+    for rule, sure in ((EqualizedOdds(0.1), True), (BoundedGroupError(0.3), False)):
+        assert TestedRows.of(rule, cells.table()).sure.tolist() == [sure, sure]

@@ -7,8 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 
+from equipoise.metrics import group_table
 from equipoise.metrics.audit import Audit
-from equipoise.metrics.unknown import rate_bounds, read_odds, share_unknown, unknown_bounds
+from equipoise.metrics.unknown import UnknownPeople, rate_bounds, share_unknown
 
 RATES = {
     "selection_rate": lambda y, h: (h == 1, np.ones(len(y), dtype=bool)),
@@ -55,8 +56,7 @@ def test_the_worst_case_is_that_of_all_assignments(seed: int) -> None:
     y, h, sex, hidden = people(seed)
     column = np.where(hidden, None, sex)
     audit = Audit.read(y, h, {"sex": column}, missing="ignore")
-    groups = [("sex", g, mask) for g, mask in audit.cells.groups().items()]
-    for found in unknown_bounds(audit, groups, odds=2.0):
+    for found in UnknownPeople.of(audit, odds=2.0).groups:
         for name, of in RATES.items():
             yes, event = of(y, h)
             rates, within = [], []
@@ -94,8 +94,8 @@ def test_under_an_odds_ratio_the_bounds_are_those_of_a_fine_grid(seed: int) -> N
 def test_a_person_known_in_one_feature_may_be_in_few_combinations() -> None:
     sex, race = ["F", "F", "M", "M", "F"], ["b", "w", "b", "w", None]
     audit = Audit.read([1] * 5, [1, 0, 1, 0, 1], {"sex": sex, "race": race}, missing="ignore")
-    rows = [("sex x race", g, mask) for g, mask in audit.cells.groups().items()]
-    found = {row.group: row.worst["selection_rate"] for row in unknown_bounds(audit, rows)}
+    rows = UnknownPeople.of(audit).groups
+    found = {row.group: row.worst["selection_rate"] for row in rows}
     assert found["F", "w"] == (0.0, 0.5)  # she is known, selected, and perhaps w
     assert found["F", "b"] == (1.0, 1.0)
     assert found["M", "b"] == (1.0, 1.0)
@@ -106,17 +106,43 @@ def test_weights_count() -> None:
     audit = Audit.read(
         [0, 0, 0], [1, 0, 1], {"sex": ["F", "F", None]}, sample_weight=[1, 1, 2], missing="ignore"
     )
-    ((_, group, mask),) = [("sex", g, m) for g, m in audit.cells.groups().items()]
-    (found,) = unknown_bounds(audit, [("sex", group, mask)])
+    (found,) = UnknownPeople.of(audit).groups
     assert found.worst["selection_rate"] == (0.5, 0.75)
 
 
 def test_where_everybody_is_known_there_is_nothing_to_bound() -> None:
     audit = Audit.read([0, 1], [1, 0], {"sex": ["F", "M"]}, missing="ignore")
-    assert unknown_bounds(audit, [("sex", "F", audit.cells.groups()["F"])]) == []
+    assert UnknownPeople.of(audit) is None
 
 
 @pytest.mark.parametrize("odds", [0.5, float("nan"), True, "2", None])
 def test_odds_ratios_that_are_none_are_refused(odds: object) -> None:
     with pytest.raises(ValueError, match="expected a number >= 1"):
-        read_odds(odds)
+        group_table([0, 1], [0, 1], sensitive_features=["a", "b"], unknown_odds=odds)
+
+
+def test_a_table_of_groups_tells_who_is_unknown() -> None:
+    sex = ["F", "F", "M", "M", None]
+    with pytest.raises(ValueError, match="missing='ignore'"):
+        group_table([0] * 5, [1] * 5, sensitive_features=sex)
+    table = group_table([0, 1, 0, 1, 1], [1, 0, 1, 1, 1], sensitive_features=sex, missing="ignore")
+    assert table["count"].tolist() == [4, 2, 2]  # overall: all whose group is known
+    assert table.unknown.share == pytest.approx(0.2)
+    assert table.difference("selection_rate", method="to_overall") == pytest.approx(0.25)
+    assert "the group of 20.0% of the people is unknown" in str(table)
+    assert "selected of F: 50.0% to 66.7% whatever" in str(table)
+    frame = table.unknown.to_pandas()
+    assert frame.loc[0, "selection_rate_high"] == pytest.approx(2 / 3)
+    assert frame.loc[1, "if"] == "odds ratio 2"
+
+
+def test_strata_are_bounded_by_themselves() -> None:
+    table = group_table(
+        [0] * 4,
+        [1, 0, 1, 1],
+        sensitive_features=["F", None, "F", None],
+        control_features=["a", "a", "b", "b"],
+        missing="ignore",
+    )
+    found = {row.stratum: row.worst["selection_rate"] for row in table.unknown.groups}
+    assert found == {"a": (0.5, 1.0), "b": (1.0, 1.0)}

@@ -214,3 +214,20 @@ def test_cells_smaller_than_the_number_of_folds_do_no_harm():
 def test_folds_that_do_not_hold_everybody_out_once_are_refused(people, cv, message):
     with pytest.raises(ValueError, match=message):
         make_folds(cells_of(people), cv)
+
+
+class OneForAll(ClassifierMixin, BaseEstimator):
+    """Predicts once, whatever the number of rows."""
+
+    def fit(self, X, y, sample_weight=None):
+        self.classes_ = np.array([0, 1])
+        return self
+
+    def predict(self, X):
+        return np.array([1])
+
+
+def test_one_prediction_is_not_given_to_everybody(people):
+    clf = FairClassifier(OneForAll(), DemographicParity(), oracle=Refit(cv=3))
+    with pytest.raises(ValueError, match=r"OneForAll\.predict returned 1 predictions for"):
+        clf.fit(people.X, people.y, sensitive_features=people.A)

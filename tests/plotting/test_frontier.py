@@ -61,6 +61,10 @@ def test_display_draws_curves_and_points(traced):
     both = FrontierDisplay.from_frontiers({"a": traced, "b": traced}, ax=display.ax_)
     assert both.ax_ is display.ax_
     assert len(both.plot(display.ax_, envelope=False).lines_) == 2
+    points = FrontierDisplay.from_points(traced.points_[:2], n=500, name="two", ax=display.ax_)
+    error = np.array([point.error for point in traced.points_[:2]])
+    half = 1.96 * np.sqrt(error * (1 - error) / 500)
+    assert points.curves[0].band[1] == pytest.approx(error + half)  # by growing disparity
     assert pyplot.get_fignums() == [1]
     pyplot.close("all")
 

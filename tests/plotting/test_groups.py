@@ -73,3 +73,17 @@ def test_who_is_decided_differently():
     assert lost == pytest.approx([0, -20, 0])
     names = [text.get_text() for text in display.ax_.get_yticklabels()]
     assert names == ["F, label yes (200)", "M & old, label no (100)", "X, label no (0)"]
+
+
+def test_who_is_decided_differently_by_a_model(model):
+    display = SwitchedDisplay.from_estimator(model, X, Y, sensitive_features=A)
+    before = model.unconstrained_.predict(X) == "yes"
+    chance = model.predict_pmf(X)[:, 1]
+    gained, lost = ([bar.get_width() for bar in bars] for bars in display.bars_)
+    for at, (group, label) in enumerate((g, y) for g in ("F", "M") for y in ("no", "yes")):
+        inside = (group == A) & (label == Y)
+        row = at + 2  # after those of everybody
+        assert gained[row] == pytest.approx(100 * (chance * ~before)[inside].mean())
+        assert lost[row] == pytest.approx(-100 * ((1 - chance) * before)[inside].mean())
+    fit = SwitchedDisplay.from_estimator(model, ax=display.ax_)
+    assert [row.gained for row in fit.rows] == [row.gained for row in display.rows]

@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 import pytest
 from unkind import BOUNDS, GROUPS, UNKIND, rates_by_hand
 
-from equipoise.game.certificate import Status
+from equipoise.game.evidence import Status
 from equipoise.report import ReportContents, report_of, write_report
 from equipoise.report.contents import AuditContents, GroupContents, Range
 from equipoise.report.page import MOST_BYTES, render
@@ -248,3 +248,13 @@ def test_groups_are_named_in_the_first_lines(made):
     assert f"Selected most often: {most} (" in line
     assert f"least often: {least} (" in line
     assert point.on("test").worst in line
+
+
+def test_in_a_notebook_the_page_is_in_a_frame_of_its_own(made):
+    contents = replace(made.contents, title='"><script>alert(1)</script>')
+    (frame,) = Page(contents._repr_html_()).elements
+    assert frame["tag"] == "iframe"
+    assert frame["attrs"]["title"] == contents.title
+    assert "allow-same-origin" not in frame["attrs"]["sandbox"]
+    assert frame["attrs"]["srcdoc"].encode() == render(contents)
+    assert repr(contents) == f"<ReportContents: {contents.title}>"

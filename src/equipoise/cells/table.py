@@ -59,6 +59,9 @@ class CellTable:
         The weight of all rows together; their number where all weigh the same.
     decisions : tuple of V values, default=(0, 1)
         What labels and decisions are called.
+    together : mask of shape (C,), or None
+        Cells of small groups in a model file: their numbers are equal parts of what they have
+        together, label by label.
     rules : GroupRules
         How groups were made out of values.
 
@@ -81,6 +84,7 @@ class CellTable:
     square: Array
     total_weight: float
     decisions: tuple[Hashable, ...] = (0, 1)
+    together: Mask | None = None
     rules: GroupRules = field(default_factory=GroupRules)
 
     @staticmethod
@@ -100,7 +104,7 @@ class CellTable:
         Parameters
         ----------
         label, sensitive, control, decisions
-            As for `equipoise.cells.table.Cells.from_columns`, one entry for each combination.
+            As for `Cells.from_columns`, one entry for each combination.
         count, weight, square : array
             Rows of a combination, the sum of their weights, and that of the squared weights;
             without ``weight``, all rows weigh one.

@@ -13,11 +13,12 @@ from equipoise.cells.codes import factorize
 from equipoise.cells.table import Array
 from equipoise.cli import options as opt
 from equipoise.cli.tables.columns import as_number, is_missing, kind_of, plain_values
+from equipoise.cli.terminal import Terminal
 from equipoise.constraints.groups import group_name
 from equipoise.metrics import GroupTable
 from equipoise.metrics.audit import Audit
 from equipoise.report.contents import AuditContents, GroupContents
-from equipoise.report.groups import group_contents, span, with_predictive
+from equipoise.report.groups import group_contents, span, unknown_remarks, with_predictive
 from equipoise.rows.people import People
 
 #: Disparity -> what it is, in words. The first three need decisions only, the others also labels.
@@ -51,6 +52,8 @@ def audit_contents(
     audited = Audit.read(*given, sample_weight=people.sample_weight, missing=people.missing)
     table = with_predictive(audited, results.level)
     groups = group_contents(table, results.suppress_below)
+    for text in unknown_remarks(audited, groups):
+        Terminal.current().note(text)
     large = _in_large_groups(people, min_size)
     some = {name: values[large] for name, values in people.sensitive_features.items()}
     weight = None if people.sample_weight is None else people.sample_weight[large]

@@ -16,7 +16,7 @@ from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.reductions import FairClassifier
 from equipoise.exceptions import ModelFileError
 from equipoise.files import load, read_manifest, save
-from equipoise.files.manifest import date_made, small_cells, versions
+from equipoise.files.manifest import date_made, versions
 from equipoise.report.contents import ReportContents
 
 
@@ -71,14 +71,21 @@ def open_classifier(path: Path, eps: float | None, trust: Sequence[str] | None) 
 
 
 def write_model(
-    model: Any, path: Path, metadata: dict[str, Any], *, force: bool, terminal: Terminal
+    model: Any,
+    path: Path,
+    metadata: dict[str, Any],
+    *,
+    force: bool,
+    suppress_below: int,
+    terminal: Terminal,
 ) -> None:
     """Write a model file and say so."""
-    save(model, path, overwrite=force, metadata=metadata)
+    save(model, path, overwrite=force, metadata=metadata, suppress_below=suppress_below)
     terminal.say(f"Written: {path} ({path.stat().st_size:,} bytes)")
-    if few := small_cells(model):
-        terminal.note(few, keep=False)
-    for name, kept in read_manifest(path)["keeps"].items():
+    manifest = read_manifest(path)
+    if manifest["suppressed"]:
+        terminal.note(f"{path.name}: {manifest['suppressed']}", keep=False)
+    for name, kept in manifest["keeps"].items():
         if name != "SimpleImputer":  # the median of each number, of all commands
             terminal.note(f"of the training data, the {name} in {path.name} keeps {kept}.")
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from equipoise.cli.tables.dialect import Dialect
     from equipoise.cli.tables.request import Request
 
-#: As in `equipoise.report.contents`, which takes time to import.
+#: As in `equipoise.metrics.small_groups`, which takes time to import.
 SUPPRESS_BELOW = 10
 
 

@@ -64,6 +64,14 @@ class Term(NamedTuple):
         """Return the conditions as they are written."""
         return [f"{name}={value!r}" for name, value in self.where]
 
+    def names_absent(self, cells: CellTable) -> bool:
+        """Whether it is about values of a sensitive feature that nobody has."""
+        asked = ((name, v if isinstance(v, (list, tuple, set)) else [v]) for name, v in self.where)
+        return any(
+            name in cells.sensitive and not set(values) & set(cells.sensitive[name].tolist())
+            for name, values in asked
+        )
+
 
 def rate(
     name: str,
@@ -257,7 +265,9 @@ class Inequality(Constraint):
             )
             events = {term: self._event(term, builder) for term in difference.terms}
             if absent := [term for term, event in events.items() if not event.any()]:
-                builder.leave_out(row, f"nobody is in {absent[0]}")
+                # That a whole group of the fit is absent is said once, by whoever measures.
+                if sign > 0 and not any(term.names_absent(builder.cells) for term in absent):
+                    builder.leave_out(row, f"nobody is in {absent[0]}")
                 continue
             coefficients: dict[int, float] = {}
             for term, event in events.items():

@@ -53,6 +53,10 @@ class Engine(Protocol):
         """Return a table with the columns of X, of any rows or none, to check features by."""
 
     @staticmethod
+    def halves(people: People) -> tuple[People, People]:
+        """Return people in two halves, dealt by lot with a fixed seed."""
+
+    @staticmethod
     def hashed(people: People, classes: NDArray) -> Hashed:
         """Return the hashes of the rows with their labels, for a `Fingerprint` of people."""
 

@@ -18,14 +18,14 @@ from equipoise.game.rounds import Oracle
 from equipoise.metrics.audit import Tally
 from equipoise.oracles.agreement import Agreement, agreement, divided, switches
 from equipoise.oracles.candidates import candidate_oracle
-from equipoise.oracles.cross_fit import CrossFittedOracle
+from equipoise.oracles.cross_fit import CrossFittedOracle, make_folds
 from equipoise.oracles.decisions import decisions
 from equipoise.oracles.plugin import PluginOracle
 from equipoise.oracles.refit import RefitOracle
 from equipoise.rows.fingerprint import LocalHashes, hash_people
 from equipoise.rows.hashing import hash_uniform
 from equipoise.rows.people import People
-from equipoise.rows.tables import batches, describe_columns
+from equipoise.rows.tables import batches, describe_columns, take_rows
 from equipoise.rows.validation import check_two_labels
 
 
@@ -51,6 +51,24 @@ class MemoryEngine:
     def example(X: Any) -> Any:
         """Return a table with the columns of X: X itself."""
         return X
+
+    @staticmethod
+    def halves(people: People) -> tuple[People, People]:
+        """Return people in two halves, dealt evenly from every cell."""
+        cells, classes = people.read_plain()
+        (_, first), (_, second) = make_folds(cells, 2)
+
+        def half(rows: NDArray[np.intp]) -> People:
+            code = cells.code[rows]
+            return People(
+                take_rows(people.X, rows),
+                classes[cells.label[code]],
+                {name: values[code] for name, values in cells.sensitive.items()},
+                {name: values[code] for name, values in cells.control.items()} or None,
+                None if cells.weight is None else cells.weight[rows],
+            ).by(cells.rules)
+
+        return half(first), half(second)
 
     @staticmethod
     def hashed(people: People, classes: NDArray) -> LocalHashes:

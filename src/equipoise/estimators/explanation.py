@@ -148,7 +148,8 @@ def explain(mixture: Any, X: Any, unconstrained: Any = None, *, key: Any = None)
     if not engine_for(X).is_local or isinstance(X, Batched):
         raise TypeError(
             f"X is a {type(X).__name__}, whose rows are not in memory; expected a table of the "
-            "rows to explain."
+            "rows to explain. Explain the rows in question, or all of a Dask data frame by "
+            "partition: X.map_partitions(lambda rows: model.explain(rows).to_pandas())."
         )
     selects = np.column_stack(list(decisions(mixture.members, X)))
     n, m = selects.shape

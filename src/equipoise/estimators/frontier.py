@@ -35,10 +35,10 @@ from equipoise.estimators.scores import unconstrained_of
 from equipoise.estimators.switched import switches_of
 from equipoise.exceptions import DeploymentError
 from equipoise.faces import Records
-from equipoise.game.certificate import Scope
 from equipoise.game.column_generation import Queries, many_bounds
+from equipoise.game.evidence import Scope
 from equipoise.game.lagrangian import Loss, Objective
-from equipoise.game.rounds import Pool, run
+from equipoise.game.rounds import Pool, Reason, run
 from equipoise.metrics.audit import Tally
 from equipoise.metrics.violations import Meter, ViolationReport
 from equipoise.oracles.specs import OracleSpec
@@ -157,6 +157,7 @@ class Frontier(PoolReduction):
         self._free, exact = unconstrained(problem), problem.oracle.exact
         self._scope = Scope.WHOLE_CLASS if exact else Scope.ORACLE
         self._queries: Queries | None = queries
+        self._settled = None if outcome.reason is Reason.FINISHED else set()
         self.people_ = fingerprint_of(problem.engine, people)
         self._unconstrained = unconstrained_of(problem)
         self._take_over(problem, problem.pool.detached())
@@ -192,6 +193,8 @@ class Frontier(PoolReduction):
         if deterministic or X is not None:
             people = People(X, y, **metadata).by(self.cells_.rules)
             return self._one_rule(float(eps), deterministic, people)
+        if self.cells_.together is not None:
+            return self._classifier(self._traced(float(eps)))
         traced = next((point for point in self.points_ if point.eps == eps), None)
         return self._classifier(traced or self._points([float(eps)])[0])
 
@@ -202,6 +205,7 @@ class Frontier(PoolReduction):
         all bounds: ``points_`` are traced anew.
         """
         check_is_fitted(self)
+        self._check_all_known()
         people, (limits, _) = People(X, y, **metadata).by(self.cells_.rules), read_limits(self)
         problem = self._state(people, pool=self.pool_, n_jobs=self.n_jobs)
         rounds = many_bounds(
@@ -212,6 +216,8 @@ class Frontier(PoolReduction):
             queries=self._queries,
         )
         outcome = run(rounds, limits, problem.nu)
+        if outcome.reason is Reason.FINISHED and self._settled is not None:
+            self._settled = {*self._settled, float(eps)}
         self.nu_, self.n_iter_ = problem.nu, self.n_iter_ + outcome.n_rounds
         self.people_ = joined(self.people_, problem.engine, people)
         self._take_over(problem, problem.pool)
@@ -230,6 +236,8 @@ class Frontier(PoolReduction):
             return self.at(violation)
         if error is None or violation is not None:
             raise ValueError("give either violation= (a disparity) or error=, and not both.")
+        if self.cells_.together is not None:
+            return self._select_traced(error)
         low, high = 0.0, max(self.unconstrained_.disparity, self.points_[-1].eps)
         (most,) = self._points([high])
         if most.error > error:
@@ -240,6 +248,15 @@ class Frontier(PoolReduction):
             (point,) = self._points([(low + high) / 2])
             low, high = (low, point.eps) if point.error <= error else (point.eps, high)
         return self.at(high)
+
+    def _select_traced(self, error: float) -> FairClassifier:
+        found = next((point for point in self.points_ if point.error <= error), None)
+        if found is None:
+            least = min(point.error for point in self.points_)
+            raise ValueError(
+                f"no classifier traced errs as little as {error}; the least is {least:.4f}."
+            )
+        return self.at(found.eps)
 
     def with_constraint(self, constraint: Constraint, bounds: ArrayLike | None = None) -> Frontier:
         """Return the frontier of another constraint over the same cells, without training.
@@ -344,6 +361,6 @@ class Frontier(PoolReduction):
         for name, value in changes.items():
             setattr(other, name, value)
         other.lagrangian_ = other._game(other.constraint, other.cells_)
-        other._queries, other._scope = None, Scope.POOL
+        other._queries, other._scope, other._settled = None, Scope.POOL, None
         other._trace(read_bounds(other.bounds))
         return other

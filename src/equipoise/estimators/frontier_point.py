@@ -14,7 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from equipoise.cells.table import Array
 from equipoise.constraints.base import All, Constraint
 from equipoise.exceptions import InfeasibleWarning
-from equipoise.game.certificate import Certificate, Status
+from equipoise.game.certificate import Certificate
+from equipoise.game.evidence import Status
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.mixture import Mixture
 from equipoise.game.rounds import Outcome, Reason, Round
@@ -60,11 +61,10 @@ class FrontierPoint:
 
 def point_of(eps: float, found: Round, game: Lagrangian, certificate: Certificate) -> FrontierPoint:
     """Return the point of a Round, in the game whose bound is ``eps``."""
-    s = certificate.evidence.mean_shares()
     return FrontierPoint(
         eps=eps,
         error=found.error,
-        disparity=disparity(game, s, eps if np.isfinite(eps) else 0.0),
+        disparity=disparity(game, found.s, eps if np.isfinite(eps) else 0.0),
         lower=found.lower,
         gap=found.gap,
         price=float(found.multipliers.sum()) if np.isfinite(eps) else 0.0,

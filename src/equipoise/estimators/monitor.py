@@ -51,7 +51,7 @@ class MonitoredDay(NamedTuple):
 
     @property
     def e_value(self) -> float:
-        """The mean of the e-values of all rows after this day."""
+        """The weighted mean of the e-values of all rows after this day."""
         return _told(self.log_e_value)
 
     def _shown(self) -> dict[str, Any]:
@@ -64,8 +64,9 @@ class Monitor(Face):
     `certify` or a test repeated every day finds an excess sooner or later where there is none.
     Here the chance of an alarm, on whatever day, is at most ``delta`` while all bounds hold,
     however rates move within them. Every bound has an *e-value*, which starts at 1 and is the
-    capital of somebody who bets against it (`equipoise.guarantees.e_process`). Their mean is
-    ``e_value_``, and the alarm is raised once it reaches ``1 / delta``.
+    capital of somebody who bets against it (`equipoise.guarantees.e_process`). Their mean, in
+    which bounds that the fit came near to weigh more, is ``e_value_``, and the alarm is raised once
+    it reaches ``1 / delta``.
 
     Parameters
     ----------
@@ -170,7 +171,7 @@ class Monitor(Face):
 
     @property
     def e_value_(self) -> float:
-        """The mean of the e-values of all rows."""
+        """The weighted mean of the e-values of all rows."""
         return _told(float(self._process.log_value()))
 
     @property
@@ -304,8 +305,8 @@ class Monitor(Face):
         rows = [
             {
                 "row": row.sentence(),
-                "bets": int(process.bets[k]),
-                "log_capital": process.log_capital[k].tolist() if process.bets[k] else None,
+                "information": float(process.information[k]),
+                "log_capital": process.log_capital[k].tolist() if process.information[k] else None,
                 "people": process.people[k].tolist(),
                 "successes": process.successes[k].tolist(),
             }
@@ -340,9 +341,9 @@ class Monitor(Face):
                 "that it was made with, or start a new monitor."
             )
         process, rows = monitor._process, state["rows"]
-        process.bets = np.array([row["bets"] for row in rows], dtype=float)
+        process.information = np.array([row["information"] for row in rows], dtype=float)
         for k, row in enumerate(rows):
-            if row["bets"]:
+            if row["information"]:
                 process.log_capital[k] = row["log_capital"]
             process.people[k], process.successes[k] = row["people"], row["successes"]
         monitor.history_ = Records(MonitoredDay(*day) for day in state["days"])

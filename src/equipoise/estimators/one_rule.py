@@ -39,11 +39,11 @@ _MOST_DIRECTIONS = 8
 _MOST_OTHERS = 4
 #: Searches along lines look at so many people; the last few at all.
 _MOST_ROWS = 50_000
-
-
 _LAST_LINES = 40
-#: Further starts of the second search, where the first rule is fragile: few of these are to be had.
-_STACKED_RETRIES = 4
+#: Searches that are followed by others are short.
+_SHORT = {"lines": 100, "retries": 4}
+#: Cells up to which prices may also change with the chance of the label.
+_MOST_CURVED = 32
 
 
 class Basis(NamedTuple):
@@ -123,10 +123,10 @@ def with_one_rule(problem: Problem, found: Round, least_random: Round) -> Round:
         return least_random
     game = problem.lagrangian.relaxed(found.loosening)
     with config_context(assume_finite=True):  # members have seen these rows before
-        basis = _basis(problem, found, game)
-        if basis is None:
+        bases = _bases(problem, found, game)
+        if not bases:
             return _by_lot(least_random, "a member gives no scores that could be cut elsewhere")
-        tried = _search(_Trial(problem, found, game, basis))
+        tried = _search([_Trial(problem, found, game, basis) for basis in bases])
     if tried.reason:
         return _by_lot(least_random, tried.reason)
     pool = problem.pool
@@ -151,20 +151,32 @@ def _by_lot(found: Round, reason: str) -> Round:
 
 
 class Tried(NamedTuple):
-    """A rule, its selected shares, and why it will not do, if it will not."""
+    """A rule, its selected shares, its error, and why it will not do, if it will not."""
 
     rule: Any
     s: Array
+    error: float
     reason: str
 
 
-def _search(trial: _Trial) -> Tried:
-    """Return the nearest rule to the mixture; if unstable, the nearest that is stable."""
-    tried = trial.run(stacked=False)
-    if tried.reason and trial.basis.deployed is not None:
-        again = trial.run(stacked=True)
-        return tried if again.reason else again
-    return tried
+def _search(trials: list[_Trial]) -> Tried:
+    """Return the nearest rule to the mixture that will do; otherwise the first that was tried.
+
+    The first scores are tried as they are. Where that does not lead to a rule as good as the
+    mixture, the last ones are: for people as they were measured and with the deployed model, then
+    without the latter.
+    """
+    first, last = trials[0], trials[-1]
+    plans = [(first, False)]
+    if last.basis.deployed is not None:
+        plans += [(last, True)] if last is first else [(last, True), (last, False)]
+    found = list[Tried]()
+    for trial, stacked in plans:
+        found.append(trial.run(stacked))
+        if not found[-1].reason and found[-1].error <= trial.aim:
+            return found[-1]
+    sound = [tried for tried in found if not tried.reason]
+    return min(sound, key=lambda tried: tried.error) if sound else found[0]
 
 
 class _Trial:
@@ -187,13 +199,13 @@ class _Trial:
         rows = np.arange(len(B))
         if len(B) > _MOST_ROWS:
             rows = np.sort(rng.choice(len(B), _MOST_ROWS, replace=False))
-        few, tries = criteria.of_sample(rows), {"retries": _STACKED_RETRIES} if stacked else {}
+        few, tries = criteria.of_sample(rows), {} if self.basis.deployed is None else _SHORT
         theta = find_cut(B[rows], self.basis.starts, few, rng, self.aim, **tries)
         if len(B) > _MOST_ROWS:
             theta = find_cut(B, [theta], criteria, rng, self.aim, lines=_LAST_LINES, retries=0)
         rule = self.basis.make(theta)
         s = self.shares(rule)
-        return Tried(rule, s, self.reason(rule, s))
+        return Tried(rule, s, float(self.game.error(s)), self.reason(rule, s))
 
     def criteria(self, mixed: Array, slack: float = 0.0) -> Criteria:
         """Return what rules are judged by; ``slack`` loosens bounds, from the mixture's on."""
@@ -246,17 +258,22 @@ class _Trial:
         )
 
 
-def _basis(problem: Problem, found: Round, game: Lagrangian) -> Basis | None:
-    """Return the scores that members of the mixture cut, if all have some."""
+def _bases(problem: Problem, found: Round, game: Lagrangian) -> list[Basis]:
+    """Return the scores that members of the mixture cut, and more; none if a member has none."""
     if isinstance(problem.oracle, PluginOracle):
         return _of_probabilities(problem, problem.oracle, found, game)
-    return _of_scores(problem, found)
+    basis = _of_scores(problem, found)
+    return [] if basis is None else [basis]
 
 
 def _of_probabilities(
     problem: Problem, oracle: PluginOracle, found: Round, game: Lagrangian
-) -> Basis:
-    """Return the probabilities of cells times prices: error, inequalities, and a constant."""
+) -> list[Basis]:
+    """Return the probabilities of cells times prices, and times prices that change.
+
+    The former are the error, inequalities, and a constant. The latter have a price of each cell,
+    and what it changes by with the chance of the label.
+    """
     pool, mixture = problem.pool, found.mixture
     slopes = directions_of(game, mixture.shares(pool.s))[0]
     rows = np.column_stack([found.multipliers, mixture.multipliers]).max(axis=1)
@@ -268,24 +285,39 @@ def _of_probabilities(
     members = mixture.members(pool.classifiers)
     costs = [_costs_of(member, len(E)) for member in members]
     mean = sum(w * c / np.abs(c).sum() for w, c in zip(mixture.weights, costs, strict=True))
-    starts = [np.linalg.lstsq(E, -c, rcond=None)[0] for c in [mean, *costs]]
     again = [oracle.cells.sum(select(oracle.probabilities, c)) for c in costs]
     check_shares(pool.s[mixture.indices], again, members)
     deployed = next(m for m in members if isinstance(m, PluginClassifier)).probabilities
-    now = deployed(problem.people.X)
+    measured, now = oracle.probabilities, deployed(problem.people.X)
 
     def mixed(probabilities: Array) -> Array:
         each = [select(probabilities, c) for c in costs]
         return mixture.weights @ np.array(each, dtype=float)
 
-    return Basis(
-        oracle.probabilities @ E,
-        starts,
-        mixed(oracle.probabilities),
+    def curved(probabilities: Array) -> Array:
+        chance = probabilities[:, oracle.cells.label == 1].sum(axis=1)
+        return np.column_stack([probabilities, chance[:, None] * probabilities])
+
+    straight = Basis(
+        measured @ E,
+        [np.linalg.lstsq(E, -c, rcond=None)[0] for c in [mean, *costs]],
+        mixed(measured),
         lambda theta: PluginClassifier(deployed, -(E @ theta)),
         now @ E,
         mixed(now),
     )
+    if len(E) > _MOST_CURVED:
+        return [straight]
+    starts = [np.append(-c, np.zeros(len(E))) for c in [mean, *costs]]
+    return [
+        straight,
+        straight._replace(
+            B=curved(measured),
+            starts=starts,
+            make=lambda theta: PluginClassifier(deployed, *np.split(-theta, 2)),
+            deployed=curved(now),
+        ),
+    ]
 
 
 def _costs_of(member: Any, n_cells: int) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -19,9 +20,11 @@ from equipoise.estimators.randomized import FitResult, RandomizedClassifier
 from equipoise.estimators.reductions import FairClassifier
 from equipoise.estimators.results import result_of, warn
 from equipoise.estimators.switched import switched_of
+from equipoise.exceptions import EquipoiseWarning
 from equipoise.faces import Records
-from equipoise.game.certificate import Certificate, Scope
+from equipoise.game.certificate import Certificate
 from equipoise.game.column_generation import Queries, over_pool
+from equipoise.game.evidence import Scope
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.least_random import Lottery, least_random_round, members_that_matter
 from equipoise.game.mixture import Mixture
@@ -50,6 +53,7 @@ class PoolReduction(Reduction):
     points_: Records[FrontierPoint]
     unconstrained_: FrontierPoint
     _queries: Queries | None
+    _settled: set[float] | None
     _free: int
     _unconstrained: Any
     _salt: int
@@ -72,17 +76,56 @@ class PoolReduction(Reduction):
         largest = self.lagrangian_.with_bound(0.0)
         self.unconstrained_ = point_of(np.inf, free, largest, certificate)
 
+    def _check_all_known(self) -> None:
+        """Raise where small groups are known together only: their bounds cannot be looked at."""
+        if self.cells_.together is not None:
+            raise ValueError(
+                "this frontier is from a model file that does not tell small groups apart, so that "
+                "no other bounds or constraints can be looked at than those that were traced. "
+                "Save it with suppress_below=0 (--suppress-below 0) where it was fitted."
+            )
+
+    def _traced(self, eps: float) -> FrontierPoint:
+        """Return the loosest point within a bound; six digits of one traced are that one."""
+        within = [point for point in self.points_ if point.eps <= eps * (1 + 1e-5)]
+        if not within:
+            raise ValueError(
+                f"eps is {eps:.6g}, and the least bound that was traced {self.points_[0].eps:.6g}: "
+                "this frontier is from a model file that does not tell small groups apart, so that "
+                "it answers to no others. Save it with suppress_below=0 (--suppress-below 0) where "
+                "it was fitted."
+            )
+        if within[-1].eps < eps * (1 - 1e-5):
+            warnings.warn(
+                f"the bound {eps:.6g} was not traced: the classifier is that of the next stricter "
+                f"one, {within[-1].eps:.6g}. Small groups are not told apart in this model file, "
+                "so that no other can be looked at.",
+                EquipoiseWarning,
+                stacklevel=3,
+            )
+        return within[-1]
+
     def _points(self, bounds: list[float]) -> Records[FrontierPoint]:
+        self._check_all_known()
         games = games_of(self.constraint, self.lagrangian_, bounds)
-        found = [found for _, found in self._solved(games)]
+        found = [found for _, found in self._solved(games, bounds)]
         return Records(
             point_of(eps, found, game, self._certificate(found, game))
             for eps, found, game in zip(bounds, found, games, strict=True)
         )
 
-    def _solved(self, games: list[Lagrangian]) -> list[tuple[Round, Round]]:
-        """Return the best mixture of the pool and the least random one, for each game."""
+    def _solved(self, games: list[Lagrangian], bounds: list[float]) -> list[tuple[Round, Round]]:
+        """Return the best mixture of the pool and the least random one, for each game.
+
+        Where the search was stopped, nothing is proven impossible, see `results.as_settled`.
+        """
         rounds = over_pool(games, self.pool_, self._queries, unconstrained=self._free, nu=self.nu_)
+        rounds = [
+            found
+            if self._settled is None or eps in self._settled
+            else replace(found, proven_slack=0.0)
+            for eps, found in zip(bounds, rounds, strict=True)
+        ]
         return [
             (last, self._least_random(last, game)) for last, game in zip(rounds, games, strict=True)
         ]
@@ -130,7 +173,9 @@ class PoolReduction(Reduction):
         }
         certified, (first, *others) = point.certificate.violation, tallies
         violations = {"train" if first == "training" else first: certified}
-        if others:
+        if others and self.cells_.together is not None:
+            violations = {"train": np.nan, "out_of_fold": certified}
+        elif others:
             seen = self.lagrangian_.with_bound(point.eps).violation(tallies["training"].s)
             violations = {"train": float(seen), "out_of_fold": certified}
         members = point.mixture.members(self.pool_.classifiers)
@@ -157,11 +202,12 @@ class PoolReduction(Reduction):
 
     def _one_rule(self, eps: float, deterministic: Any, people: People) -> FairClassifier:
         """Return the fitted classifier of a bound that is one rule, if there is one as good."""
+        self._check_all_known()
         check_data_again(self, deterministic, people)
         stated = self._state(people, pool=self.pool_.detached(), n_jobs=self.n_jobs)
         game, constraint = self.lagrangian_.with_bound(eps), with_eps(self.constraint, eps)
         problem = replace(stated, lagrangian=game, constraint=constraint, nu=self.nu_)
-        ((last, least_random),) = self._solved([game])
+        ((last, least_random),) = self._solved([game], [eps])
         found = with_one_rule(problem, last, least_random)
         # As if stopped: a fit that came to its end would ask the learner why bounds conflict.
         outcome = Outcome(replace(found, iteration=self.n_iter_), self.n_iter_, Reason.CALLBACK)

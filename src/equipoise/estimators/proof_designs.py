@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from equipoise.cells.table import Cells
-from equipoise.engines.base import Engine
-from equipoise.estimators.base import Problem, Reduction, fingerprint_of, read_limits
+from equipoise.engines.base import Engine, engine_for
+from equipoise.estimators.base import Problem, fingerprint_of, read_limits
+from equipoise.estimators.one_rule import with_one_rule
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
 from equipoise.estimators.results import result_of
 from equipoise.estimators.scores import unconstrained_of
 from equipoise.estimators.switched import switched_of
-from equipoise.game.certificate import Certificate, Scope
+from equipoise.exceptions import LotteryWarning
+from equipoise.game.certificate import Certificate
 from equipoise.game.column_generation import Queries
+from equipoise.game.evidence import Scope
 from equipoise.game.mixture import Mixture, best_mixture
 from equipoise.game.rounds import Outcome, Pool, Round
 from equipoise.guarantees.needed import check_probability
 from equipoise.guarantees.path import Path
-from equipoise.guarantees.proof import Proof, walk
+from equipoise.guarantees.proof import Decided, Proof, Walk, walk
 from equipoise.guarantees.tested_rows import TestedRows
 from equipoise.metrics.audit import Tally
 from equipoise.oracles.cross_fit import make_folds
@@ -30,7 +32,7 @@ from equipoise.oracles.decisions import decisions, learner_of
 from equipoise.oracles.thresholds import is_linear
 from equipoise.rows.hashing import salt_of
 from equipoise.rows.people import People
-from equipoise.rows.tables import Batched, take_rows
+from equipoise.rows.tables import take_rows
 
 if TYPE_CHECKING:
     from equipoise.estimators.reductions import FairClassifier
@@ -40,8 +42,12 @@ from equipoise.estimators.proofs import (
     note_people,
     people_for_proof,
     rows_of_proof,
+    sure_constants,
     walk_people,
 )
+
+#: Candidates that one rule is searched for, in standard errors; each search may take seconds.
+_RULES = (3.0, 2.5, 2.0, 1.6, 1.2, 0.8, 0.4, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,34 +69,32 @@ def fit_with_proof(model: FairClassifier, people: People) -> Proven:
         raise ValueError(
             f"B is {model.B!r}; with confidence= the constraints are hard. Leave B out."
         )
+    if model.deterministic and model.proof != "split":
+        raise ValueError(
+            f"proof={model.proof!r} and deterministic=True: one rule is proven on people apart "
+            "from those it was searched on. Use proof='split'."
+        )
     return designs[model.proof](model, people)
 
 
 def _split(model: FairClassifier, people: People) -> Proven:
     """Learn from one half and prove on the other."""
-    (learn, test), parts = _halves(model, people, "split")
-    trained = _Trained.of(model, parts[0], np.sqrt(len(learn) / len(test)))
+    learned, apart = engine_for(people.X).halves(people)
+    trained = _Trained.of(model, learned, 1.0)
+    if model.deterministic:
+        trained = trained.with_rules()
     problem, path = trained.problem, trained.path
-    engine = model._open(parts[1])
+    apart = apart.by(problem.cells.rules)
+    engine = model._open(apart)
     rows = rows_of_proof(problem.constraint, engine.cells.table(), problem.cells.table())
     salt, delta = _salt(model, problem.engine), 1 - _confidence(model)
-    walked = walk_people(path.mixtures, problem.pool.classifiers, rows, engine, salt, delta)
-    digest, reused = note_people(engine, parts[1], _statement(model))
-    known, ratio = trained.rows, len(test) / len(learn)
-    proof = Proof.of_walk(
-        rows,
-        walked,
-        len(path.mixtures),
-        confidence=_confidence(model),
-        design="split",
-        fingerprint=digest,
-        reused=reused,
-        needed=people_for_proof(walked, known, path, problem.pool, ratio, _confidence(model)),
-    )
+    decided, walked = walk_people(path, problem.pool, rows, engine, salt, delta)
+    ratio = engine.cells.n_effective / problem.cells.n_effective
+    proof = _proof(model, rows, (decided, walked), trained, (engine, apart), ratio)
     found = trained.finish(proof, model)
     if (seen := found.result.people) is not None:
-        apart = seen.with_held_out(engine.hashed(parts[1], engine.classes))
-        found = replace(found, result=replace(found.result, people=apart))
+        marked = seen.with_held_out(engine.hashed(apart, engine.classes))
+        found = replace(found, result=replace(found.result, people=marked))
     return found
 
 
@@ -105,21 +109,16 @@ def _margin(model: FairClassifier, people: People) -> Proven:
             f"with oracle='refit' only; got {type(model.estimator).__name__} with "
             f"oracle={model.oracle!r}. Use proof='cross_fit' or 'split'."
         )
-    shares = np.array([mixture.shares(problem.pool.s) for mixture in path.mixtures])
-    p = trained.rows.joint_p_values(shares)
-    walked = walk(len(p), lambda t: p[t], 1 - _confidence(model))
-    digest, reused = note_people(problem.engine, people, _statement(model))
-    proof = Proof.of_walk(
-        trained.rows,
-        walked,
-        len(p),
-        confidence=_confidence(model),
-        design="margin",
-        fingerprint=digest,
-        reused=reused,
-        needed=people_for_proof(walked, trained.rows, path, problem.pool, 1.0, _confidence(model)),
+    decided = Decided(
+        np.array([mixture.shares(problem.pool.s) for mixture in path.mixtures]),
+        np.array([path.reach(mixture) for mixture in path.mixtures]),
     )
-    return trained.finish(proof, model)
+    test = decided.tests(trained.rows, joint=True)
+    walked = walk(len(path.mixtures), test, 1 - _confidence(model))
+    tested = problem.engine, people
+    return trained.finish(
+        _proof(model, trained.rows, (decided, walked), trained, tested, 1.0), model
+    )
 
 
 def _cross_fit(model: FairClassifier, people: People) -> Proven:
@@ -129,54 +128,75 @@ def _cross_fit(model: FairClassifier, people: People) -> Proven:
             f"proof='cross_fit' fits twice, but {model.constraint!r} has a parameter that a fit "
             "finds. Give it a value, or use proof='split'."
         )
-    halves, parts = _halves(model, people, "cross_fit")
+    if not engine_for(people.X).is_local:
+        raise ValueError(
+            f"proof='cross_fit' adds up decisions about single rows, but X is a "
+            f"{type(people.X).__name__}, whose rows are on other machines. Use proof='split'."
+        )
     engine = model._open(people)
-    cells: Any = engine.cells
-    both = [_Trained.of(model, part, np.sqrt(0.5)) for part in parts]
-    most = min(each.path.strictest(each.problem.pool) for each in both)
-    paths = [each.path.again(each.problem.pool, each.problem.nu, most).mixtures for each in both]
-    rows = TestedRows.of(model.constraint, cells.table())
-    shares = np.zeros((len(paths[0]), cells.n_cells))
-    for each, mixtures, other in zip(both, paths, halves[::-1], strict=True):
-        pool, X = each.problem.pool, take_rows(people.X, other)
+    both = [_Trained.of(model, part, np.sqrt(0.5)) for part in engine_for(people.X).halves(people)]
+    most = min(each.path.taus[0] for each in both)
+    both = [each.no_stricter(most) for each in both]
+    n_points = min(len(each.path.mixtures) for each in both)  # both end at the same, the loosest
+    both = [replace(each, path=each.path.last(n_points)) for each in both]
+    rows = TestedRows.of(model.constraint, engine.cells.table())
+    decided = _crosswise(both, people, engine.cells)
+    walked = walk(n_points, decided.tests(rows, joint=True), 1 - _confidence(model))
+    proof = _proof(model, rows, (decided, walked), both[0], (engine, people), 1.0)
+    return _average(model, people, engine, both, proof)
+
+
+def _crosswise(both: Sequence[_Trained], people: People, cells: Any) -> Decided:
+    """Return what the average of two fits decides, each about the half that it has not seen."""
+    (_, first), (_, second) = make_folds(cells, 2)
+    shares: Any = 0.0
+    for each, other in zip(both, (second, first), strict=True):
+        pool, mixtures = each.problem.pool, each.path.mixtures
+        used = sorted({int(h) for mixture in mixtures for h in mixture.indices})
         s = np.zeros((len(pool), cells.n_cells))
-        for number, decided in _decided(pool.classifiers, mixtures, X):
+        selected = decisions([pool.classifiers[h] for h in used], take_rows(people.X, other))
+        for number, decided in zip(used, selected, strict=True):
             h = np.zeros(len(cells.code))
             h[other] = decided
             s[number] = cells.sum(h)
-        shares += np.array([mixture.shares(s) for mixture in mixtures])
-    p = rows.joint_p_values(shares)
-    walked = walk(len(p), lambda t: p[t], 1 - _confidence(model))
-    digest, reused = note_people(engine, people, _statement(model))
-    first = both[0]
-    proof = Proof.of_walk(
+        shares = shares + np.array([mixture.shares(s) for mixture in mixtures])
+    reach = [[each.path.reach(mixture) for mixture in each.path.mixtures] for each in both]
+    return Decided(shares, np.mean(reach, axis=0))
+
+
+def _proof(
+    model: FairClassifier,
+    rows: TestedRows,
+    found: tuple[Decided, Walk],
+    trained: _Trained,
+    tested: tuple[Engine, People],
+    ratio: float,
+) -> Proof:
+    """Return what was proven on people of whom there are ``ratio`` for each learned from."""
+    digest, reused = note_people(*tested, _statement(model))
+    decided, walked = found
+    path, pool, confidence = trained.path, trained.problem.pool, _confidence(model)
+    return Proof.of_walk(
         rows,
         walked,
-        len(p),
-        confidence=_confidence(model),
-        design="cross_fit",
+        decided,
+        confidence=confidence,
+        design=model.proof,
         fingerprint=digest,
         reused=reused,
-        needed=people_for_proof(
-            walked, first.rows, first.path, first.problem.pool, 1.0, _confidence(model)
-        ),
+        needed=people_for_proof(walked, decided, trained.rows, path, pool, ratio, confidence),
     )
-    pairs = [
-        (each.problem.pool, mixtures[proof.point])
-        for each, mixtures in zip(both, paths, strict=True)
-    ]
-    return _average(model, people, engine, pairs, both, proof)
 
 
 def _average(
     model: FairClassifier,
     people: People,
     engine: Engine,
-    pairs: Sequence[tuple[Pool, Mixture]],
     both: Sequence[_Trained],
     proof: Proof,
 ) -> Proven:
     """Return the average of two mixtures as the fit to all people."""
+    pairs = [(each.problem.pool, each.path.mixtures[proof.point]) for each in both]
     members = [h for pool, mixture in pairs for h in mixture.members(pool.classifiers)]
     weights = np.concatenate([mixture.weights / 2 for _, mixture in pairs])
     table, s = engine.cells.table(), engine.shares(members)
@@ -239,8 +259,38 @@ class _Trained:
                 nu=problem.nu,
                 limits=limits,
                 queries=queries,
+                constants=sure_constants(problem.pool, rows),
             )
         return cls(replace(problem, lagrangian=game), path, rows, queries)
+
+    def no_stricter(self, most: float) -> _Trained:
+        """Return the same with candidates no stricter than ``most``."""
+        again = self.path.again(self.problem.pool, self.problem.nu, most)
+        return replace(self, path=again)
+
+    def with_rules(self) -> _Trained:
+        """Return the same with one rule in place of each of some candidates, where one is found.
+
+        Rules are searched for on the people learned from, so that those of the proof are as new to
+        them as to the mixtures.
+        """
+        problem, why = self.problem, ""
+        pool, errors = problem.pool, self.path.errors
+        plain = replace(self.path, constants={}).again(pool, problem.nu)
+        taus = [plain.taus[0], *(tau for tau in plain.taus if round(tau, 1) in _RULES)]
+        mixtures = []
+        for tau in dict.fromkeys(taus):
+            tight = replace(problem, lagrangian=problem.lagrangian.relaxed(-tau * errors))
+            mixture = plain.mixtures[plain.taus.index(tau)]
+            found = Round.of_mixture(tight.lagrangian, pool, mixture, plain.n_rounds, [])
+            ruled = with_one_rule(tight, found, found)
+            why = why or ruled.why_by_lot
+            if len(ruled.mixture.indices) == 1:
+                mixtures.append(ruled.mixture)
+        if mixtures:
+            return replace(self, path=replace(plain, mixtures=mixtures))
+        warnings.warn(f"{why} The proof is about mixtures.", LotteryWarning, stacklevel=5)
+        return self
 
     def finish(self, proof: Proof, model: FairClassifier) -> Proven:
         """Return the fit of the candidate that the proof names."""
@@ -251,42 +301,6 @@ class _Trained:
         outcome = Outcome(found, path.n_rounds, path.reason)
         result = result_of(problem, outcome, read_limits(model)[1])
         return Proven(result, proof, outcome)
-
-
-def _halves(
-    model: Reduction, people: People, design: str
-) -> tuple[tuple[NDArray[np.intp], NDArray[np.intp]], list[People]]:
-    """Return the rows of two halves, dealt evenly from every cell, and these people."""
-    engine = model._open(people)
-    if not engine.is_local or isinstance(people.X, Batched):
-        raise ValueError(
-            f"proof={design!r} takes rows apart, but X is not in the memory of this process. Fit a "
-            "Frontier to one part of the table and call its prove() with the other, or use "
-            "proof='margin'."
-        )
-    cells = engine.cells
-    TestedRows.of(model.constraint.closed(np.ones(model.constraint.n_open)), cells.table())
-    assert isinstance(cells, Cells)
-    first, second = (test for _, test in make_folds(cells, 2))
-    parts = []
-    for rows in (first, second):
-        code = cells.code[rows]
-        parts.append(
-            People(
-                take_rows(people.X, rows),
-                engine.classes[cells.label[code]],
-                {name: values[code] for name, values in cells.sensitive.items()},
-                {name: values[code] for name, values in cells.control.items()} or None,
-                None if cells.weight is None else cells.weight[rows],
-            ).by(cells.rules)
-        )
-    return (first, second), parts
-
-
-def _decided(classifiers: Sequence[Any], mixtures: Sequence[Mixture], X: Any) -> Any:
-    """Yield the number and the decisions of every classifier that is mixed."""
-    used = sorted({int(h) for mixture in mixtures for h in mixture.indices})
-    return zip(used, decisions([classifiers[h] for h in used], X), strict=True)
 
 
 def _statement(model: FairClassifier) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,17 +18,18 @@ from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.exceptions import (
     EquipoiseWarning,
     NotProvenWarning,
+    RegardlessWarning,
     ReusedPeopleWarning,
     SeenPeopleWarning,
 )
 from equipoise.game.column_generation import over_pool
 from equipoise.game.lagrangian import Lagrangian
-from equipoise.game.mixture import Mixture
 from equipoise.game.rounds import Pool, Round
-from equipoise.guarantees.needed import check_probability, needed_for
+from equipoise.guarantees.needed import Needed, check_probability, needed_for
 from equipoise.guarantees.path import Path
-from equipoise.guarantees.proof import Proof, Walk, walk
+from equipoise.guarantees.proof import Decided, Proof, Walk, walk
 from equipoise.guarantees.tested_rows import TestedRows
+from equipoise.oracles.trainers import is_constant
 from equipoise.rows.fingerprint import Fingerprint
 from equipoise.rows.people import People
 from equipoise.rows.validation import check_two_labels
@@ -97,6 +97,7 @@ def prove(
     """
     check_is_fitted(self)
     check_two_labels(self.classes_, "prove")
+    self._check_all_known()
     check_probability(confidence, "confidence")
     read_fallback(fallback)
     people = People(X, y, sensitive_features, control_features, sample_weight)
@@ -118,21 +119,28 @@ def _prove(
     game = as_written(frontier.lagrangian_.with_bound(bound))
     pool, nu = frontier.pool_, frontier.nu_
     ratio = engine.cells.n_effective / frontier.cells_.n_effective
-    path = Path.over(game, pool, frontier._free, known, float(ratio**-0.5), nu)
-    salt = frontier._salt
-    walked = walk_people(path.mixtures, pool.classifiers, rows, engine, salt, 1 - confidence)
+    path = Path.over(
+        game,
+        pool,
+        frontier._free,
+        known,
+        float(ratio**-0.5),
+        nu=nu,
+        constants=sure_constants(pool, known),
+    )
+    decided, walked = walk_people(path, pool, rows, engine, frontier._salt, 1 - confidence)
     fitted = "" if frontier.people_ is None else frontier.people_.digest
     statement = f"{constraint!r} {frontier.estimator!r} {confidence} {fitted}"
     digest, reused = note_people(engine, people, statement, frontier.__dict__)
     proof = Proof.of_walk(
         rows,
         walked,
-        len(path.mixtures),
+        decided,
         confidence=confidence,
         design="apart",
         fingerprint=digest,
         reused=reused,
-        needed=people_for_proof(walked, known, path, pool, ratio, confidence),
+        needed=people_for_proof(walked, decided, known, path, pool, ratio, confidence),
     )
     (best,) = over_pool([game], pool, frontier._queries, unconstrained=frontier._free, nu=nu)
     chosen = path.mixtures[proof.point]
@@ -143,9 +151,11 @@ def _prove(
 
 
 def warn_of_proof(proof: Proof) -> None:
-    """Warn where nothing was proven."""
+    """Warn where nothing was proven, or at the price of decisions regardless of who it is."""
     if not proof.holds:
         warnings.warn(proof.sentence, NotProvenWarning, stacklevel=3)
+    elif proof.regardless:
+        warnings.warn(proof.sentence, RegardlessWarning, stacklevel=3)
 
 
 def as_written(game: Lagrangian) -> Lagrangian:
@@ -153,31 +163,38 @@ def as_written(game: Lagrangian) -> Lagrangian:
     return game.relaxed(-np.asarray(game.loosening))
 
 
+def sure_constants(pool: Pool, rows: TestedRows) -> dict[int, int]:
+    """Return constant classifiers of a pool whose rows are known for sure: numbers, decisions."""
+    constants = {h: int(c.constant) for h, c in enumerate(pool.classifiers) if is_constant(c)}
+    return {h: label for h, label in constants.items() if rows.sure[label]}
+
+
 def walk_people(
-    mixtures: Sequence[Mixture],
-    classifiers: Sequence[Any],
-    rows: TestedRows,
-    engine: Engine,
-    salt: int,
-    delta: float,
-) -> Walk:
+    path: Path, pool: Pool, rows: TestedRows, engine: Engine, salt: int, delta: float
+) -> tuple[Decided, Walk]:
     """Walk along the path on the people of an engine, which were not learned from."""
+    mixtures, classifiers = path.mixtures, pool.classifiers
     used = sorted({int(h) for mixture in mixtures for h in mixture.indices})
     s = np.zeros((len(classifiers), rows.cells.n_cells))
     s[used] = engine.shares([classifiers[h] for h in used])
-    shares = np.array([mixture.shares(s) for mixture in mixtures])
+    decided = Decided(
+        np.array([mixture.shares(s) for mixture in mixtures]),
+        np.array([path.reach(mixture) for mixture in mixtures]),
+    )
     if not rows.exact.any():
-        p = rows.p_values(shares)
-        return walk(len(p), lambda t: p[t], delta)
+        return decided, walk(len(mixtures), decided.tests(rows), delta)
 
     def test(t: int) -> Array:
         # Decisions as they will be drawn: a fixed classifier, so that counts are whole.
-        drawn = RandomizedClassifier(
-            mixtures[t].members(classifiers), mixtures[t].weights, (0, 1), salt
-        )
-        return rows.p_values(shares[t : t + 1], engine.shares([drawn]))[0]
+        left = ~np.isin(mixtures[t].indices, list(path.constants))
+        members = [classifiers[h] for h in mixtures[t].indices[left]]
+        among, others = decided.among(rows, [t])
+        if not members:
+            return among.p_values(others)[0]
+        drawn = RandomizedClassifier(members, mixtures[t].weights[left], (0, 1), salt)
+        return among.p_values(others, engine.shares([drawn]))[0]
 
-    return walk(len(mixtures), test, delta)
+    return decided, walk(len(mixtures), test, delta)
 
 
 def rows_of_proof(constraint: Constraint, cells: CellTable, known: CellTable) -> TestedRows:
@@ -197,15 +214,21 @@ def rows_of_proof(constraint: Constraint, cells: CellTable, known: CellTable) ->
 
 
 def people_for_proof(
-    walked: Walk, known: TestedRows, path: Path, pool: Pool, ratio: float, confidence: float
-) -> Any:
-    """Return how many people a failed proof would take, from the fit alone; None if it holds.
+    walked: Walk,
+    decided: Decided,
+    known: TestedRows,
+    path: Path,
+    pool: Pool,
+    ratio: float,
+    confidence: float,
+) -> Needed | None:
+    """Return how many people a proof would take, from the fit alone; None if there are enough.
 
     ``known`` are rows over people learned from, of whom there are 1 / ratio for each of the proof.
     """
-    if walked.last >= 0:
+    if walked.last >= 0 and not decided.regardless[walked.last]:
         return None
-    s = path.mixtures[0].shares(pool.s)
+    s = path.plain_strictest(pool)
     cells = known.cells
     sized = replace(cells, count=cells.count * ratio, square=cells.square / ratio)
     return needed_for(replace(known, cells=sized), s, ratio=float(ratio), confidence=confidence)

@@ -14,7 +14,14 @@ from equipoise.estimators.one_rule import check_one_rule, with_one_rule
 from equipoise.estimators.proof_designs import fit_with_proof
 from equipoise.estimators.proofs import warn_of_proof
 from equipoise.estimators.randomized import RandomizedReduction
-from equipoise.estimators.results import measured, result_of, warn, with_least_random
+from equipoise.estimators.results import (
+    measured,
+    remarks_of,
+    result_of,
+    warn,
+    warn_of,
+    with_least_random,
+)
 from equipoise.game import theory
 from equipoise.game.column_generation import column_generation
 from equipoise.game.exponentiated_gradient import exponentiated_gradient, polished
@@ -69,7 +76,8 @@ class FairClassifier(RandomizedReduction):
         nearest to their mixture, within the same bounds and at most ``nu`` dearer. Where none is
         found, or it is fragile, the result is the least random mixture, with a `LotteryWarning`
         that says why. Needs rows in memory or on disk, and an oracle that keeps scores: `Plugin`,
-        or `Refit` without ``cv``.
+        or `Refit` without ``cv``. With ``confidence`` the candidates of the proof are such rules,
+        wherever they are found.
     max_iter : int, default=100
         The most rounds to run.
     checkpoint : str or Path, optional
@@ -200,11 +208,6 @@ class FairClassifier(RandomizedReduction):
         people = People(X, y, *groups, sample_weight, utilities, missing, bins)
         if self.deterministic is not False:
             check_one_rule(self.deterministic, people, self._oracle_spec)
-        if self.confidence is not None and self.deterministic:
-            raise ValueError(
-                f"confidence={self.confidence!r} and deterministic=True: a proof chooses among "
-                "mixtures, and one rule is none of them. Use one of the two."
-            )
         if self.confidence is not None:
             return self._fit_with_proof(people)
         self.__dict__.pop("proof_", None)
@@ -229,6 +232,8 @@ class FairClassifier(RandomizedReduction):
         proven = fit_with_proof(self, people)
         self._finish(proven.result)
         self.proof_ = proven.proof
+        cells = next(iter(self.tallies_.values())).cells
+        warn_of(remarks_of(self.certificate_, cells))
         warn_of_proof(proven.proof)
         return self
 

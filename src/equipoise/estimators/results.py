@@ -24,7 +24,8 @@ from equipoise.exceptions import (
     LotteryWarning,
     NothingComparedWarning,
 )
-from equipoise.game.certificate import Certificate, Scope, Status
+from equipoise.game.certificate import Certificate
+from equipoise.game.evidence import Scope, Status
 from equipoise.game.feasibility import explain
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian
 from equipoise.game.least_random import Lottery, least_random_round, members_that_matter
@@ -79,7 +80,7 @@ def result_of(problem: Problem, outcome: Outcome[Round], salt: int | None) -> Fi
 
     It is checked against the classifiers that are deployed, see `verify`.
     """
-    last, game, pool, conflict = outcome.last, problem.lagrangian, problem.pool, None
+    last, game, pool, conflict = as_settled(outcome), problem.lagrangian, problem.pool, None
     engine, cells = problem.engine, problem.cells
     verify(problem, last.mixture.indices)
     if last.least_slack > 0 and outcome.reason is Reason.FINISHED:
@@ -125,6 +126,16 @@ def result_of(problem: Problem, outcome: Outcome[Round], salt: int | None) -> Fi
     )
 
 
+def as_settled(outcome: Outcome[Round]) -> Round:
+    """Return the last round; that of a search that was stopped proves nothing impossible.
+
+    Where the oracle is a learner, it may still find what none of its answers so far allows.
+    """
+    if outcome.reason is Reason.FINISHED:
+        return outcome.last
+    return replace(outcome.last, proven_slack=0.0)
+
+
 def verify(problem: Problem, members: Iterable[int]) -> None:
     """Raise unless these classifiers of the pool decide about the rows of the fit as recorded.
 
@@ -151,7 +162,7 @@ def warn(
     """Warn of remarks, of a fit that ended early, of impossible bounds, and of no one rule."""
     if certificate.why_by_lot:
         warnings.warn(certificate.why_by_lot, LotteryWarning, stacklevel=3)
-    warn_of(remarks(problem.lagrangian, problem.cells, outcome.last.s))
+    warn_of(remarks(problem.lagrangian, problem.cells, problem.cells.shares(outcome.last.s)))
     if outcome.reason.is_early and not certificate.is_optimal():
         warnings.warn(
             f"{outcome.reason.value} after {outcome.n_rounds} rounds: the bounds are "
@@ -193,10 +204,12 @@ def warn(
 Remark = tuple[type[EquipoiseWarning], str]
 
 
-def remarks(lagrangian: Lagrangian, cells: CellTable, s: Array) -> list[Remark]:
-    """Return what to know of decisions ``s``: that they are all alike, that bounds ask nothing."""
+def remarks(lagrangian: Lagrangian | None, cells: CellTable, shares: Array) -> list[Remark]:
+    """Return what is easily overlooked: that decisions are all alike, that bounds ask nothing.
+
+    ``shares`` of people get each decision. Without a game, nothing is said of its bounds.
+    """
     found: list[Remark] = []
-    shares = cells.shares(s)
     selected = float(shares[1:].sum())
     if shares.max() >= 1 - TOLERANCE:
         only = int(shares.argmax())
@@ -211,7 +224,8 @@ def remarks(lagrangian: Lagrangian, cells: CellTable, s: Array) -> list[Remark]:
             )
         )
     elif selected < FEW_SELECTED and any(
-        row.constraint == DistributionParity.name for row in lagrangian.rows
+        row.constraint == DistributionParity.name
+        for row in (() if lagrangian is None else lagrangian.rows)
     ):
         found.append(
             (
@@ -227,6 +241,8 @@ def remarks(lagrangian: Lagrangian, cells: CellTable, s: Array) -> list[Remark]:
         found.append(
             (NothingComparedWarning, f"everybody has the same value of {named}: no groups differ.")
         )
+    elif lagrangian is None:
+        return found
     elif not len(lagrangian.c):
         found.append((NothingComparedWarning, "no inequality is left: nothing is compared."))
     elif cannot_bind(lagrangian, cells).all():
@@ -240,10 +256,18 @@ def remarks(lagrangian: Lagrangian, cells: CellTable, s: Array) -> list[Remark]:
     return found
 
 
+def remarks_of(certificate: Certificate, cells: CellTable) -> list[Remark]:
+    """Return the remarks on what a certificate speaks of; some need its evidence."""
+    if (evidence := certificate.evidence) is None:
+        constant = np.nan if certificate.constant is None else certificate.constant
+        told = constant if isinstance(constant, tuple) else (1 - constant, constant)
+        return remarks(None, cells, np.array(told))
+    return remarks(evidence.lagrangian, cells, cells.shares(evidence.mean_shares()))
+
+
 def remarks_of_points(points: Sequence[FrontierPoint], cells: CellTable) -> list[Remark]:
     """Return the remarks that are true of every point of a frontier."""
-    evidence = [point.certificate.evidence for point in points]
-    found = [remarks(some.lagrangian, cells, some.mean_shares()) for some in evidence]
+    found = [remarks_of(point.certificate, cells) for point in points]
     return [remark for remark in found[0] if all(remark in others for others in found)]
 
 

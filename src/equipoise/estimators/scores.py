@@ -253,18 +253,24 @@ class ScoredReduction(ClassifierMixin, Reduction):
         *,
         sensitive_features: Any = None,
         key: Any = None,
+        by: str = "lot",
         order: str = "hash",
         random_state: Any = None,
         u: float | None = None,
     ) -> Selection:
-        """Select exactly k of these people, each with their own probability, groups in balance.
+        """Select exactly k of these people, groups in balance: by lot, or by rank.
 
-        The probabilities of `predict_pmf` are multiplied by one number, up to 1, so that they sum
-        to k. Systematic sampling then lays the people end to end, group after group and within
-        groups in the order of a hash, each with a stretch of the length of their probability, and
-        selects those whose stretch has one of the points u, u + 1, u + 2, ... in it. Everybody's
-        chance over u is exactly their probability; every group gets its expected number, rounded
-        up or down.
+        By lot everybody has a probability of their own: those of `predict_pmf` are multiplied by
+        one number, up to 1, so that they sum to k. Systematic sampling then lays the people end to
+        end, group after group and within groups in the order of a hash, each with a stretch of the
+        length of their probability, and selects those whose stretch has one of the points u,
+        u + 1, u + 2, ... in it. Everybody's chance over u is exactly their probability; every
+        group gets its expected number, rounded up or down. A model of one rule has probabilities 0
+        and 1: fewer than it selects are drawn among them, and more cannot be selected.
+
+        By rank nobody is drawn, and k can be any number. Every group gets k times its share of
+        whom the model selects, rounded; within a group those come first whom the model selects
+        most often, then those of the higher chance of the label, see `decision_function`.
 
         Parameters
         ----------
@@ -277,10 +283,11 @@ class ScoredReduction(ClassifierMixin, Reduction):
             of groups are left to chance.
         key : array-like of shape (n,) or table of n rows, optional
             What to hash instead of the row: whatever identifies the person.
+        by : {"lot", "rank"}, default="lot"
         order : {"hash", "chance"}, default="hash"
-            How people are laid out within a group. In the order of `decision_function`'s chance
-            of the label, true-positive rates of batches vary less, since of any two neighbours
-            hardly ever both are selected.
+            How people are laid out within a group, by lot. In the order of the chance of the
+            label, true-positive rates of batches vary less, since of any two neighbours hardly
+            ever both are selected.
         random_state : int, Generator or RandomState, optional
             Source of u. By default u follows from the hashes of these people: asking again, or in
             another order, selects the same ones.
@@ -313,6 +320,9 @@ class ScoredReduction(ClassifierMixin, Reduction):
         check_two_labels(self.classes_, "select")
         if order not in ("hash", "chance"):
             raise ValueError(f"order is {order!r}; expected 'hash' or 'chance'.")
+        if by not in ("lot", "rank"):
+            raise ValueError(f"by is {by!r}; expected 'lot' or 'rank'.")
+        by_chance = by == "rank" or order == "chance"
         return select(
             self._mixture(),
             X,
@@ -321,7 +331,8 @@ class ScoredReduction(ClassifierMixin, Reduction):
             key=key,
             random_state=random_state,
             u=u,
-            score=self._label_model().order if order == "chance" else None,
+            score=self._label_model().order if by_chance else None,
+            by_rank=by == "rank",
             rules=self._group_rules,
         )
 
@@ -365,8 +376,8 @@ class ScoredReduction(ClassifierMixin, Reduction):
             if (found := self._switched_in_fit()) is None:
                 raise AttributeError("this fit counted none; pass people: switched(X, y, ...).")
             return found
-        self._check_decides(X)
-        found = switched_of(self._open_new(People(X, y, **metadata)), self._mixture(), known)
+        people = People(self._decidable(X), y, **metadata)
+        found = switched_of(self._open_new(people), self._mixture(), known)
         assert found is not None
         return found
 

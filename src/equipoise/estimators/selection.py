@@ -1,4 +1,4 @@
-"""Exactly k people of a batch, each with their own probability: systematic sampling by group."""
+"""Exactly k people of a batch: by lot, each with their own probability, or by rank."""
 
 from __future__ import annotations
 
@@ -40,12 +40,13 @@ class Selection(Face):
     selected : array of bool, shape (n,)
         Exactly k of them are True.
     probabilities : array of shape (n,)
-        Everybody's chance of being selected, over u; they sum to k.
-    u : float in [0, 1)
+        Everybody's chance of being selected, over u; they sum to k. By rank they are 0 and 1.
+    u : float in [0, 1) or None
         The one number that was drawn. Log it: with the same people, model and k it selects the
-        same ones.
+        same ones. None by rank.
     factor : float
-        What the model's probabilities were multiplied by, before those above 1 became 1.
+        What the model's probabilities were multiplied by, before those above 1 became 1. By rank:
+        k as a multiple of how many the model selects, in expectation.
     groups : mapping from group to GroupCount
         Empty where no sensitive features were given.
 
@@ -61,7 +62,7 @@ class Selection(Face):
 
     selected: NDArray[np.bool_] = field(repr=False)
     probabilities: Array = field(repr=False)
-    u: float
+    u: float | None
     factor: float
     groups: dict[Any, GroupCount]
 
@@ -73,11 +74,13 @@ class Selection(Face):
             if (self.probabilities == 1).any() and self.factor > 1:
                 how += ", at most 1"
         lines = [f"{k:,} of {n:,} people are selected, with {how}; u={self.u!r}."]
+        if self.u is None:
+            lines = [f"{k:,} of {n:,} people are selected by rank, nobody by lot."]
         lines += [
             f"{name}: {count.selected:,} of {count.people:,}, {count.expected:,.1f} to be expected"
             for name, count in self.groups.items()
         ]
-        if not self.groups:
+        if not self.groups and self.u is not None:
             lines.append("No groups were given: how many of each are selected is left to chance.")
         return "\n".join(lines)
 
@@ -102,25 +105,82 @@ def select(
     random_state: Any = None,
     u: float | None = None,
     score: Callable[[Any], Array] | None = None,
+    by_rank: bool = False,
     rules: GroupRules | None = None,
 ) -> Selection:
     """Select exactly k rows; see `equipoise.FairClassifier.select`.
 
-    ``score`` says in whose order people of a group are laid, before that of the hash; ``rules``
-    are those of the fit. People whose group is unknown are laid out together.
+    ``score`` says in whose order people of a group are laid or, ``by_rank``, are selected; ties
+    are in the order of the hash. ``rules`` are those of the fit; people whose group is unknown are
+    laid out together. Of rows on other machines a few numbers each are fetched.
     """
-    engine = engine_for(X)
-    if not engine.is_local:
-        raise TypeError(
-            "X is a Dask collection; select looks at all people of a batch at once, so it expects "
-            "them in memory: X.compute()."
-        )
     k = read_integer(k, "k", least=0)
-    chance = engine.predict_pmf(mixture, X)[:, 1]
-    columns = _read_groups(sensitive_features, len(chance), rules or GroupRules())
-    place = draw_uniform(X, salt=mixture.random_state, key=key)
-    places = [place] if score is None else [place, engine.answer(score, X)]
+    if by_rank and (u is not None or random_state is not None):
+        raise ValueError("by='rank' draws nothing; u and random_state are for by='lot'.")
+    engine = engine_for(X)
+    chance = _fetched(engine.predict_pmf(mixture, X))[:, 1]
+    columns = _read_groups(_fetched(sensitive_features), len(chance), rules or GroupRules())
+    salt = mixture.random_state
+    if key is not None:
+        place = draw_uniform(chance[:, None], salt=salt, key=_fetched(key))
+    else:
+        place = _fetched(engine.answer(lambda rows: draw_uniform(rows, salt=salt), X))
+    places = [place] if score is None else [place, _fetched(engine.answer(score, X))]
+    if by_rank:
+        return select_by_rank(chance, k, columns, places)
     return select_by(chance, k, columns, places, _read_u(u, random_state, place))
+
+
+def _fetched(values: Any) -> Any:
+    """Return values in memory, also those of a collection whose rows are on other machines."""
+    return values if engine_for(values).is_local else values.compute()
+
+
+def select_by_rank(
+    chance: Array, k: int, columns: Sequence[NDArray], places: Sequence[Array]
+) -> Selection:
+    """Select those of k who come first in their group: by chance, then by the last of ``places``.
+
+    Every group has its share of whom the model selects, in expectation; of everybody where that
+    is nobody.
+
+    >>> chance, score = np.array([1.0, 1.0, 0.0, 1.0]), np.array([0.7, 0.9, 0.4, 0.6])
+    >>> select_by_rank(chance, 2, [np.array(["F", "F", "M", "M"])], [score]).selected.tolist()
+    [False, True, False, True]
+    """
+    if k > len(chance):
+        raise ValueError(f"k is {k:,} but there are {len(chance):,} people; expected at most them.")
+    group, names = _number_groups(columns, len(chance))
+    people = np.bincount(group, minlength=max(len(names), 1))
+    usual = np.bincount(group, weights=chance, minlength=len(people)).astype(float)
+    expected = _dealt(usual, people, k)
+    numbers = np.floor(expected + 1e-9).astype(np.int64)
+    by_rest = np.argsort(numbers - expected, kind="stable")
+    numbers[by_rest[: k - int(numbers.sum())]] += 1
+    order = np.lexsort((*(-place for place in places), -chance, group))
+    rank = np.empty(len(chance), dtype=np.int64)
+    rank[order] = np.arange(len(chance)) - np.repeat(np.cumsum(people) - people, people)
+    selected = rank < numbers[group]
+    counts = zip(names, people.tolist(), expected.tolist(), numbers.tolist(), strict=False)
+    groups = {name: GroupCount(*each) for name, *each in counts}
+    factor = float(k / usual.sum()) if usual.any() else np.inf
+    return Selection(selected, selected.astype(float), None, factor, groups)
+
+
+def _dealt(usual: Array, people: NDArray, k: int) -> Array:
+    """Return k in proportion to ``usual``; what is more than a group's people goes to the others.
+
+    >>> _dealt(np.array([3.0, 1.0]), np.array([4, 10]), 8)
+    array([4., 4.])
+    """
+    dealt, full = np.zeros(len(usual)), np.zeros(len(usual), dtype=bool)
+    while (rest := k - dealt.sum()) > 1e-9:
+        shares = np.where(full, 0.0, usual)
+        shares = shares if shares.any() else np.where(full, 0, people).astype(float)
+        dealt = dealt + rest * shares / shares.sum()
+        full = dealt >= people
+        dealt = np.minimum(dealt, people)
+    return dealt
 
 
 def select_by(
@@ -178,8 +238,9 @@ def proportional(chance: Array, k: int) -> tuple[Array, float]:
     if k > possible:
         raise ValueError(
             f"k is {k:,} but the model never selects {n - possible:,} of the {n:,} people; "
-            f"expected k of at most {possible:,}. Select fewer, bring more people, or fit with a "
-            "higher selection rate, such as SelectionRate(at_least=...)."
+            f"expected k of at most {possible:,}. Select fewer, bring more people, use "
+            "by='rank', which goes on with the next ones in rank, or fit with a higher selection "
+            "rate, such as SelectionRate(at_least=...)."
         )
     if k == 0:
         return np.zeros(n), 0.0

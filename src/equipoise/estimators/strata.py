@@ -16,8 +16,9 @@ from equipoise.constraints.base import Constraint
 from equipoise.constraints.groups import group_name
 from equipoise.constraints.moments import MomentsBuilder, Row
 from equipoise.constraints.rates import SELECTION
-from equipoise.exceptions import AbsentGroupWarning, EquipoiseWarning
+from equipoise.exceptions import AbsentGroupWarning, EquipoiseWarning, NothingComparedWarning
 from equipoise.metrics.audit import Tally
+from equipoise.metrics.violations import Meter
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,9 +69,11 @@ class RowStrata:
             warnings.simplefilter("ignore", EquipoiseWarning)  # the fit has warned
             constraint.add_rows(builder)
         averaged = _tables(builder)
-        moments, known = builder.build(), _Numbers()
+        moments, known, unknown = builder.build(), _Numbers(), _untold(constraint, fit)
         kept, c, shift = [], [], []
         for row, coefficients, bound in zip(moments.rows, moments.M, moments.c, strict=True):
+            if str(row) in unknown:
+                continue
             bound = worst_rate if row.bound is None else bound
             parts = list(_parts(coefficients, averaged, cells))
             constant = sum(part.constant for part in parts)
@@ -200,6 +203,22 @@ def _in_unit_range(inside: Mask, value: Array) -> _Part:
     falls = (value[inside, 1] - value[inside, 0]).sum() < 0
     start, a = (high, low - high) if falls else (low, high - low)
     return _Part(inside, np.where(inside[:, None], (value - start) / a, 0.0), a, start)
+
+
+def _untold(constraint: Constraint, fit: Tally) -> set[str]:
+    """Return the rows on small groups that a model file does not tell apart, with a warning."""
+    if fit.cells.together is None:
+        return set()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EquipoiseWarning)  # the fit has warned
+        meter = Meter(fit.cells, constraint, None)
+    warnings.warn(
+        "bounds on small groups are not watched: the model file does not tell these groups apart. "
+        "Save the model with suppress_below=0 where it was fitted to watch them.",
+        NothingComparedWarning,
+        stacklevel=4,
+    )
+    return {str(row) for row in meter.moments.rows} - meter.compared
 
 
 def _both_labels(fit: Tally) -> tuple[CellTable, Array]:

@@ -79,32 +79,12 @@ def summarize(model: Any) -> dict[str, Any]:
         summary["people"] = {"rows": people.rows, "fingerprint": people.digest}
     if used := getattr(inner, "proofs_", None):
         summary["people_of_proofs"] = list(used)
-    if few := small_cells(inner):
-        summary["small_cells"] = few
     names = getattr(model, "feature_names_in_", getattr(inner, "feature_names_in_", None))
     return summary | {
         "classes": [str(value) for value in inner.classes_],
         "feature_names": None if names is None else [str(name) for name in names],
         "n_features": getattr(inner, "n_features_in_", None),
     }
-
-
-def small_cells(model: Any, below: int = 10) -> str:
-    """Return what a file of the model tells about few people, empty if it tells nothing.
-
-    The certificate, `Frontier.at` and intervals follow from the number of people in each cell and
-    from how many of them are selected, so a file holds these exactly, however few they are.
-    """
-    tallies = getattr(model, "tallies_", {})
-    cells = getattr(model, "cells_", None) or next((some.cells for some in tallies.values()), None)
-    if cells is None or not (few := int((cells.count < below).sum())):
-        return ""
-    return (
-        f"{few} of {cells.n_cells} cells (combinations of label, groups and control features) have "
-        f"fewer than {below} people. The file holds the number of people in each, and the share "
-        "of them that each classifier selects: who knows that somebody was learned from may tell "
-        "their label. Fit with small groups merged before passing the file on."
-    )
 
 
 def _point(point: FrontierPoint) -> dict[str, Any]:
@@ -152,6 +132,7 @@ KEPT = {
     "_BaseEncoder": "the categories of each feature, those of a single person too",
     "CountVectorizer": "every word of the texts",
     "DictVectorizer": "every name of a feature",
+    "PluginClassifier": "a cost for each cell, which tells how many people it has",
     "SimpleImputer": "one value of each feature, such as its median",
 }
 _LIBRARIES = ("sklearn", "equipoise", "lightgbm", "xgboost", "numpy", "scipy")

@@ -28,6 +28,8 @@ from equipoise.files import archive
 from equipoise.files import members as member_files
 from equipoise.files.manifest import date_made, kept_values, summarize, versions
 from equipoise.files.state import MODELS, Decoder, Encoder, check_model, is_model
+from equipoise.files.suppression import without_small_groups
+from equipoise.metrics.small_groups import SUPPRESS_BELOW
 
 __all__ = ["ModelFileError", "UntrustedTypeError", "load", "read_manifest", "save"]
 
@@ -42,6 +44,7 @@ def save(
     *,
     overwrite: bool = False,
     metadata: Mapping[str, Any] | None = None,
+    suppress_below: int = SUPPRESS_BELOW,
 ) -> None:
     """Write a fitted model to a file, whole or not at all.
 
@@ -49,6 +52,10 @@ def save(
     over people, and what the classifiers themselves keep of single people: the manifest says that
     for each type, under "keeps". Functions of your own (an objective, a utility, a callback) are
     code and are left out.
+
+    Small groups are not told apart in a file. Where there are any, the certificate has no evidence,
+    so that `Certificate.check` has nothing to look at, and a frontier keeps the bounds that were
+    traced and answers to no others.
 
     Parameters
     ----------
@@ -59,6 +66,9 @@ def save(
         Whether a file of this name is replaced.
     metadata : mapping, optional
         Notes of your own to keep in the manifest; anything that JSON can hold.
+    suppress_below : int, default=10
+        Groups of fewer people, and those that would give them away, have their numbers in the file
+        for all of them together only; 0 keeps everything as it is.
 
     Raises
     ------
@@ -101,6 +111,7 @@ def save(
         )
     if not isinstance(model, RandomizedClassifier):
         check_is_fitted(model)
+    model, suppressed = without_small_groups(model, suppress_below)
     encoder = Encoder()
     state = json.dumps(encoder.encode(model), ensure_ascii=False, allow_nan=False).encode()
     members, untrusted = member_files.dump(encoder.objects)
@@ -108,8 +119,9 @@ def save(
         "date": date_made(),
         "versions": versions(),
         **summarize(model),
+        "suppressed": suppressed,
         "types_to_trust": untrusted,
-        "keeps": kept_values(encoder.objects),
+        "keeps": kept_values([*encoder.objects, *encoder.plugins]),
         "metadata": dict(metadata or {}),
     }
     archive.write(Path(path), manifest, {_STATE: state, _MEMBERS: members}, overwrite=overwrite)

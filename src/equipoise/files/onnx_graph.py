@@ -95,10 +95,8 @@ class Graph:
         if isinstance(member, DummyClassifier):
             return self.always(float(member.predict(np.zeros((1, 1)))[0]))
         if isinstance(member, PluginClassifier):
-            costs = self.constant(member.costs[:, None])
-            cost = self.node("MatMul", self.cells(member.probabilities), costs)
-            least = -ROUNDING * float(np.abs(member.costs).max(initial=0.0))
-            return self.as_double(self.node("Less", cost, self.number(least)))
+            least = self.number(-ROUNDING * member.largest_cost)
+            return self.as_double(self.node("Less", self.expected_costs(member), least))
         if isinstance(member, ThresholdedClassifier):
             return self.above(member.classifier, member.threshold)
         if isinstance(member, LinearCut):
@@ -109,6 +107,19 @@ class Graph:
         if isinstance(member, LabelAdapter):
             return self.label_is(member.classifier, member.classes[1])
         return self.label_is(member, 1)
+
+    def expected_costs(self, member: PluginClassifier) -> str:
+        """Return what selecting each row is expected to cost."""
+        cells = self.cells(member.probabilities)
+        cost = self.node("MatMul", cells, self.constant(member.costs[:, None]))
+        if member.slopes is None:
+            return cost
+        labels = (member.probabilities.table.label == 1).astype(float)
+        chance, slope = (
+            self.node("MatMul", cells, self.constant(each[:, None]))
+            for each in (labels, member.slopes)
+        )
+        return self.node("Add", cost, self.node("Mul", chance, slope))
 
     def above(self, classifier: Any, threshold: float) -> str:
         """Return 1 where the score of class 1 is above a threshold."""

@@ -37,9 +37,9 @@ from equipoise.estimators.reductions import ExponentiatedGradient, FairClassifie
 from equipoise.estimators.scores import UnconstrainedModel
 from equipoise.exceptions import ModelFileError
 from equipoise.faces import FrozenRecords, Records
-from equipoise.game.certificate import Certificate, Scope
+from equipoise.game.certificate import Certificate
 from equipoise.game.column_generation import Queries
-from equipoise.game.evidence import Evidence
+from equipoise.game.evidence import Evidence, Scope
 from equipoise.game.lagrangian import BalancedError, Costs, Lagrangian, PersonCosts
 from equipoise.game.least_random import Lottery
 from equipoise.game.mixture import Mixture
@@ -131,6 +131,11 @@ class Encoder:
         self._numbers: dict[int, int] = {}
         self._seen: dict[int, int] = {}
         self._kept_alive: list[Any] = []  # so that no id is given out twice
+
+    @property
+    def plugins(self) -> list[PluginClassifier]:
+        """The plug-in classifiers met, which keep costs of cells."""
+        return [value for value in self._kept_alive if isinstance(value, PluginClassifier)]
 
     def encode(self, value: Any) -> Any:
         """Return the value as JSON can hold it."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +12,7 @@ from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.groups import group_name
 from equipoise.constraints.moments import Row
 from equipoise.faces import Columns, Face, FrozenRecords, Records, facts, folded, paragraph, table
-from equipoise.game.evidence import Evidence
+from equipoise.game.evidence import Evidence, Scope, Status
 from equipoise.game.feasibility import Conflict
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian, is_met
 from equipoise.game.least_random import Lottery
@@ -29,22 +28,6 @@ _NUMBERS = (
     *("error", "violation", "lower", "upper", "gap", "nu", "B"),
     *("least_slack", "proven_slack", "free_error"),
 )
-
-
-class Status(Enum):
-    """Whether the bounds are met, as they were given; the value is a phrase for users."""
-
-    MET = "met"
-    IMPOSSIBLE = "not met, and proven impossible"
-    NOT_YET = "not met yet"
-
-
-class Scope(Enum):
-    """Whom the lower value is compared with; the value is a phrase for users."""
-
-    WHOLE_CLASS = "over the whole class"
-    ORACLE = "relative to the oracle"
-    POOL = "over mixtures of the classifiers known"
 
 
 class Price(NamedTuple):
@@ -110,10 +93,11 @@ class Certificate(Face):
     why_by_lot : str
         Where one rule was asked for (``deterministic=True``) and is not the result, the reason.
     switched : Switched or None
-        Who is decided on differently than by the unconstrained model, by group and label; None
-        where the learner was not asked for its unconstrained answer.
-    evidence : Evidence
-        What all of this follows from; see `check`.
+        Who is decided on differently than by the unconstrained model; None if that is not known.
+    evidence : Evidence or None
+        What all of this follows from; see `check`. None where a model file does not keep it.
+    suppressed : bool
+        Whether a model file has left inequalities on small groups out of ``rows``.
     """
 
     error: float
@@ -128,7 +112,7 @@ class Certificate(Face):
     bound: Array = field(repr=False)
     multipliers: Array = field(repr=False)
     rows: tuple[Row, ...] = field(repr=False)
-    evidence: Evidence = field(repr=False)
+    evidence: Evidence | None = field(repr=False)
     least_slack: float = 0.0
     proven_slack: float = 0.0
     total_slack: float = 0.0
@@ -141,6 +125,7 @@ class Certificate(Face):
     n_calls: int = 0
     by_lot: Lottery | None = None
     why_by_lot: str = ""
+    suppressed: bool = False
     switched: Switched | None = field(default=None, repr=False)
 
     @classmethod
@@ -218,8 +203,14 @@ class Certificate(Face):
         Raises
         ------
         ValueError
-            If they are not the values that this certificate states.
+            If they are not the values that this certificate states, or if there is no evidence.
         """
+        if self.evidence is None:
+            raise ValueError(
+                "this certificate has no evidence to check: it is from a model file, which does "
+                "not tell small groups apart. Save the model with suppress_below=0 where it was "
+                "fitted, and check the certificate in that file."
+            )
         recomputed = self.evidence.numbers()
         found_gap = min(self.evidence.gaps(), key=lambda found: abs(self.gap - found))
         for name, found in {**recomputed, "gap": found_gap}.items():
@@ -237,6 +228,12 @@ class Certificate(Face):
         if self.least_slack == 0 and is_met(self.violation):
             return Status.MET
         return Status.IMPOSSIBLE if self.proven_slack > TOLERANCE else Status.NOT_YET
+
+    @property
+    def verdict(self) -> str:
+        """The status in words, with what a proof of impossibility is relative to."""
+        is_proven = self.status is Status.IMPOSSIBLE
+        return f"{self.status.value} {self.scope.value}" if is_proven else self.status.value
 
     @property
     def feasible(self) -> bool:
@@ -303,14 +300,9 @@ class Certificate(Face):
         return "\n".join([*lines, *self._sentences()])
 
     def _columns(self) -> Columns:
-        binding = set(self.binding)
-        return {
-            "constraint": [row.sentence() for row in self.rows],
-            "value": self.gamma,
-            "bound": self.bound,
-            "multiplier": self.multipliers,
-            "binding": [row in binding for row in self.rows],
-        }
+        names, tight = [row.sentence() for row in self.rows], set(self.binding)
+        numbers = {"value": self.gamma, "bound": self.bound, "multiplier": self.multipliers}
+        return {"constraint": names, **numbers, "binding": [row in tight for row in self.rows]}
 
     def _repr_html_(self) -> str:
         sentences = "".join(map(paragraph, self._sentences()))
@@ -322,38 +314,36 @@ class Certificate(Face):
         scope = self.scope.value
         name = "" if self.scope is Scope.WHOLE_CLASS else "search gap "
         closed = name + ("closed" if self.is_optimal() else "NOT closed")
+        calls = f"{self.n_calls} calls of the learner"
         found = [
-            ("bounds", self.status.value, ""),
+            ("bounds", self.verdict, ""),
             ("error", f"{self.error:.4f}", ""),
             ("violation", f"{self.violation:.4f}", "largest excess over a bound"),
             ("lower value", f"{self.lower:.4f}", scope),
             ("upper value", f"{self.upper:.4f}", ""),
-            (
-                "gap",
-                f"{self.gap:.6f}",
-                f"{closed} at nu = {self.nu:.6f}, {scope}; {self.n_calls} calls of the learner",
-            ),
+            ("gap", f"{self.gap:.6f}", f"{closed} at nu = {self.nu:.6f}, {scope}; {calls}"),
         ]
         if self.by_lot is not None:
             most = "" if self.by_lot.exact else "at most "
             share = f"{most}{self.by_lot.share:.2%} of the people measured"
             found.append(("by lot", share, ""))
         if self.switched is not None:
-            found.append(("switched", self.switched.sentence(), ""))
+            found.append(("switched", self.switched.sentence(), "against the unconstrained model"))
         if self.worst_rate is not None:
             low, high = self.worst_rate
             found.append(("worst group", f"{high:.4f}", f"it cannot be below {low:.4f}, {scope}"))
         if self._prices():
             price, free = self.error - self.free_error, self.free_error
             found.append(("price", f"{price:.4f}", f"error {free:.4f} without the constraints"))
-            found.append(("binding", self._binding_text(), ""))
+            of, group = f"of {len(self.rows)} constraints", self.limiting_group
+            if group is not None:
+                what = "limits the result" if self.binding else "is dearest"
+                of += f"; {group_name(group)} {what}"
+            found.append(("binding", f"{len(self.binding) or 'none'} {of}", ""))
+        if self.suppressed:
+            hidden = "constraints on small groups, and what would tell of them"
+            found.append(("suppressed", hidden, ""))
         return found
-
-    def _binding_text(self) -> str:
-        group = self.limiting_group
-        what = "limits the result" if self.binding else "is dearest"
-        limits = "" if group is None else f"; {group_name(group)} {what}"
-        return f"{len(self.binding) or 'none'} of {len(self.rows)} constraints{limits}"
 
     def _sentences(self) -> list[str]:
         """Return what is easily overlooked, and what loosening a bound is worth."""
@@ -367,30 +357,27 @@ class Certificate(Face):
         if self.status is Status.MET:
             return ""
         if self.status is Status.NOT_YET:
-            loosened = (
-                f" With every bound loosened by {self.least_slack:.4f} they are met."
-                if self.least_slack > 0
-                else ""
-            )
-            return (
+            told = (
                 "not met yet: whether these bounds can be met is not known; the search ended "
-                f"before that was settled.{loosened}"
+                "before that was settled."
             )
+            if self.least_slack > 0:
+                told += f" With every bound loosened by {self.least_slack:.4f} they are met."
+            return told
         reason = (
             "Other decisions could meet them, so a more flexible learner may."
             if self.possible
             else "No decisions whatsoever can meet them, not even with every label known."
         )
         rows = "; ".join(row.sentence() for row in self.conflict)
-        in_all = (
-            f", or {self.total_slack:.4f} in all, spread over the bounds that need it"
-            if self.total_slack > 0
-            else ""
-        )
+        conflict = f"In conflict: {rows}. " if rows else ""
+        in_all = ""
+        if self.total_slack > 0:
+            in_all = f", or {self.total_slack:.4f} in all, spread over the bounds that need it"
         return (
             f"impossible {self.scope.value}: the bounds were loosened. Every bound by "
             f"{self.least_slack:.4f} suffices{in_all}; less than {self.proven_slack:.4f} does not. "
-            f"In conflict: {rows}. {reason}"
+            f"{conflict}{reason}"
         )
 
     def _is_trivial(self) -> str:

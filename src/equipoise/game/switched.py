@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from html import escape
 from itertools import combinations
 from typing import Any, NamedTuple, Self
 
@@ -13,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.groups import group_name
+from equipoise.faces import Columns, Face, Records, table
 from equipoise.game.mixture import Mixture
 
 
@@ -31,6 +31,9 @@ class SwitchedRow:
     gained: float
     lost: float
 
+    def _shown(self) -> dict[str, Any]:
+        return {**vars(self), "group": group_name(self.group)}
+
 
 class Total(NamedTuple):
     """People, and how many of them gain or lose the favourable decision."""
@@ -41,7 +44,7 @@ class Total(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Switched:
+class Switched(Face):
     """Decisions that differ from those of the unconstrained model, counted by group and label.
 
     People are counted, whatever they weigh. Where groups are known by probability, and where a
@@ -84,14 +87,24 @@ class Switched:
         return cls(cells, gained, lost, classes)
 
     @property
-    def rows(self) -> list[SwitchedRow]:
-        """A row for everybody and for every group, by label; pandas.DataFrame takes them."""
+    def rows(self) -> Records[SwitchedRow]:
+        """A row for everybody and for every group, by label.
+
+        Groups that a model file does not tell apart have none.
+        """
         labels = np.asarray(self.classes).tolist()
-        return [
+        return Records(
             SwitchedRow(feature, group, label, *self.total(mask & (self.cells.label == number)))
             for feature, group, mask in _groups(self.cells)
+            if self._is_told(mask)
             for number, label in enumerate(labels)
-        ]
+        )
+
+    def _is_told(self, mask: Mask) -> bool:
+        """Whether sums over these cells are known, and not only those of more groups together."""
+        together = np.zeros(1, dtype=bool) if self.cells.together is None else self.cells.together
+        inside = mask & together
+        return not inside.any() or bool((inside == together).all())
 
     def total(self, mask: Mask | None = None) -> Total:
         """Return the sums over some cells; by default over all."""
@@ -102,8 +115,7 @@ class Switched:
     def sentence(self) -> str:
         """Return the totals in words."""
         people, gained, lost = map(number, self.total())
-        told = f"{gained} of {people} people gain the favourable decision, {lost} lose it"
-        return f"{told} (against the unconstrained model)"
+        return f"{gained} of {people} people gain the favourable decision, {lost} lose it"
 
     def _lines(self) -> list[tuple[str, ...]]:
         header = ("group", "label", "people", "gained", "lost")
@@ -125,14 +137,16 @@ class Switched:
             for a, b, *rest in lines
         )
 
+    def _columns(self) -> Columns:
+        named = {"feature": [row.feature for row in self.rows]}
+        named["group"] = [group_name(row.group) for row in self.rows]
+        named["label"] = [str(row.label) for row in self.rows]
+        counts = ("people", "gained", "lost")
+        return {**named, **{name: [getattr(row, name) for row in self.rows] for name in counts}}
+
     def _repr_html_(self) -> str:
         header, *lines = self._lines()
-        head = "".join(f"<th>{escape(text)}</th>" for text in header)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(text)}</td>" for text in line) + "</tr>"
-            for line in lines
-        )
-        return f"<table><tr>{head}</tr>{body}</table>"
+        return table(dict(zip(header, zip(*lines, strict=True), strict=True)))
 
 
 def number(people: float) -> str:

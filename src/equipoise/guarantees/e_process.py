@@ -25,16 +25,21 @@ PRIOR_PEOPLE = 50.0
 #: No outcome of one person divides the capital by more than five.
 LEAST_FACTOR = 0.2
 #: The drifts bet on, as shares of the one that should be found.
-DRIFTS = np.array([0.5, 1.0])
+DRIFTS = np.array([0.6, 1.0])
+#: Half of the capital has been put at stake when this is known of a row: the expected logarithm of
+#: the factor that a bet on the right drift would have gained.
+HALF_SPENT = 6.0
 _RATES, _LINE = (0.005, 0.995), (0.002, 0.998)
 
 
 class EProcess:
     """Evidence against rows a . p <= c, a value for each; capital grows where they do not hold.
 
-    Every value starts at 1. Capital is divided among the drifts in `DRIFTS`, and among the days on
-    which the row may have begun to fail: a share of 1 / (d (d + 1)) is put at stake on the d-th
-    day. A day on which a stratum of the row has nobody does not move it.
+    Every value starts at 1. Capital is divided among the drifts in `DRIFTS`, and among the times at
+    which the row may have begun to fail. Time is what could have been learned, I: on a day with
+    variance v of a . p it grows by detect^2 / (2 v), so that many people make a long day. Until
+    then 1 - 1 / (1 + I / `HALF_SPENT`) of the capital is put at stake. A day on which a stratum of
+    the row has nobody does not move it.
 
     Parameters
     ----------
@@ -48,8 +53,10 @@ class EProcess:
 
     Attributes
     ----------
-    bets : array of shape (K,)
-        Days that have moved each row.
+    information : array of shape (K,)
+        I of each row.
+    log_weights : array of shape (K,)
+        Logarithm of each row's part in `log_value`: those near their bounds at first have more.
     log_capital : array of shape (K, 2)
         Logarithm of the capital at stake on each drift.
     people, successes : array of shape (K, S)
@@ -69,7 +76,10 @@ class EProcess:
     def __init__(self, a: ArrayLike, c: ArrayLike, rates: ArrayLike, detect: ArrayLike) -> None:
         self.a, self.c = np.asarray(a, dtype=float), np.asarray(c, dtype=float)
         self.rates, self.detect = np.asarray(rates, dtype=float), np.asarray(detect, dtype=float)
-        self.bets = np.zeros(len(self.c))
+        self.information = np.zeros(len(self.c))
+        room = np.maximum(self.c - (self.a * self.rates).sum(axis=-1), 0.0)
+        weights = 1.0 / (1.0 + 2.0 * room / self.detect)
+        self.log_weights = np.log(weights / weights.sum())
         self.log_capital = np.full((len(self.c), len(DRIFTS)), -np.inf)
         self.people, self.successes = np.zeros_like(self.a), np.zeros_like(self.a)
 
@@ -83,30 +93,35 @@ class EProcess:
         """
         x, n = np.asarray(successes, dtype=float), np.asarray(people, dtype=float)
         moves = ((n > 0) | (self.a == 0)).all(axis=-1)
-        self.bets = self.bets + moves
-        with np.errstate(divide="ignore"):
-            share = -np.log(self.bets * (self.bets + 1) * len(DRIFTS))[..., None]
-        staked = np.logaddexp(self.log_capital, share) + self._log_factors(x, n)
+        p, variance = self._expected(n)
+        grown = self.information + np.where(moves, self.detect**2 / (2 * variance), 0.0)
+        with np.errstate(divide="ignore"):  # where nothing moves
+            share = np.log(_unspent(self.information) - _unspent(grown)) - np.log(len(DRIFTS))
+        staked = np.logaddexp(self.log_capital, share[..., None])
+        staked = staked + self._log_factors(x, n, p, variance[..., None])
         self.log_capital = np.where(moves[..., None], staked, self.log_capital)
+        self.information = grown
         self.people, self.successes = self.people + n, self.successes + x
 
     def log_values(self) -> Array:
         """Return the logarithm of each row's e-value: capital at stake and still unspent."""
-        unspent = -np.log(self.bets + 1)[..., None]
+        unspent = np.log(_unspent(self.information))[..., None]
         return logsumexp(np.concatenate([self.log_capital, unspent], axis=-1), axis=-1)
 
     def log_value(self) -> Array:
-        """Return the logarithm of the mean of the rows' e-values: evidence that not all hold."""
-        return logsumexp(self.log_values(), axis=-1) - np.log(len(self.c))
+        """Return the logarithm of the rows' mean e-value, weighted: evidence that not all hold."""
+        return logsumexp(self.log_values() + self.log_weights, axis=-1)
 
-    def _log_factors(self, x: Array, n: Array) -> Array:
-        """Return log E of the day for every drift; x is looked at after all is chosen."""
-        a, present = self.a, np.maximum(n, 1.0)
+    def _expected(self, n: Array) -> tuple[Array, Array]:
+        """Return rates (..., K, S) as known before, and the variance of a . p with n people."""
         known = PRIOR_PEOPLE + self.people
         p = np.clip((PRIOR_PEOPLE * self.rates + self.successes) / known, *_RATES)
-        v = p * (1 - p) / present
-        variance = (a**2 * v).sum(axis=-1, keepdims=True)
-        q = self._on_the_line(p, a * v / variance)
+        return p, (self.a**2 * p * (1 - p) / np.maximum(n, 1.0)).sum(axis=-1)
+
+    def _log_factors(self, x: Array, n: Array, p: Array, variance: Array) -> Array:
+        """Return log E of the day for every drift; x is looked at after all is chosen."""
+        a, present = self.a, np.maximum(n, 1.0)
+        q = self._on_the_line(p, a * p * (1 - p) / present / variance)
         with np.errstate(divide="ignore"):
             loss = np.abs(a) * np.where(a > 0, q, 1 - q) / present  # of t = 1, at worst
             most = (1 - LEAST_FACTOR) / loss.max(axis=-1, keepdims=True)
@@ -124,3 +139,8 @@ class EProcess:
             step = short / np.where(a[..., s] == 0, np.inf, a[..., s])
             q[..., s] = np.clip(q[..., s] + step, 0.0, 1.0)
         return q
+
+
+def _unspent(information: Array) -> Array:
+    """Return the share of the capital that has not been put at stake yet."""
+    return 1.0 / (1.0 + information / HALF_SPENT)

@@ -11,6 +11,7 @@ from scipy.stats import norm
 
 from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.base import Constraint
+from equipoise.faces import paragraph
 from equipoise.guarantees.tested_rows import TestedRows
 
 #: Draws from the normal distribution that give the share of proofs that succeed.
@@ -67,6 +68,9 @@ class Needed:
             f"learn from; {rounded(self.limiting_people)} in the smallest stratum of "
             f"{self.limiting!r}."
         )
+
+    def _repr_html_(self) -> str:
+        return paragraph(str(self))
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data for JSON, where infinity becomes None."""

@@ -67,6 +67,47 @@ def walk(n_points: int, test: Callable[[int], Array], delta: float) -> Walk:
     return Walk(n_points - 1, np.array(seen))
 
 
+@dataclass(frozen=True, eq=False)
+class Decided:
+    """What the candidates of a path decide about the people of a proof.
+
+    Attributes
+    ----------
+    shares : array of shape (T, C)
+        Selected shares.
+    reach : array of shape (T, 2)
+        The least and the largest chance to be selected that constants leave to anybody.
+    """
+
+    shares: Array
+    reach: Array
+
+    @property
+    def regardless(self) -> Array:
+        """The share of decisions that are made regardless of who it is: shape (T,)."""
+        return 1.0 - np.ptp(self.reach, axis=1)
+
+    def tests(self, rows: TestedRows, joint: bool = False) -> Callable[[int], Array]:
+        """Return what gives the p-values of a candidate; see `TestedRows` for ``joint``."""
+        p: dict[int, Array] = {}
+
+        def test(t: int) -> Array:
+            if t not in p:  # all that leave the same to the others, at once
+                same = np.flatnonzero((self.reach == self.reach[t]).all(axis=1))
+                among, others = self.among(rows, same)
+                found = among.joint_p_values(others) if joint else among.p_values(others)
+                p.update(zip(same.tolist(), found, strict=True))
+            return p[t]
+
+        return test
+
+    def among(self, rows: TestedRows, same: Any) -> tuple[TestedRows, Array]:
+        """Return rows and shares of the members that are not constant, of candidates alike."""
+        low, high = self.reach[same[0]]
+        others = (self.shares[same] - low * rows.cells.mass) / max(high - low, 1e-9)
+        return rows.among(low, high), others
+
+
 @dataclass(frozen=True)
 class Proof:
     """What was proven about people who were not seen, with which probability.
@@ -97,11 +138,14 @@ class Proof:
         People of its smallest stratum.
     point, n_points : int
         Number of the point of the path returned, from 0 for the strictest, and their number.
+    regardless : float
+        The share of decisions that are made regardless of who it is, since these people are too
+        few to prove the bounds otherwise; 0 as a rule.
     weighted, overlapping, reused : bool
         Whether people weigh differently (their numbers are then effective ones), whether groups of
         a row share people, and whether the same people had served another proof before.
     needed : Needed or None
-        Where nothing is proven: how many people it would take.
+        Where nothing is proven, or only with decisions ``regardless``: how many people it takes.
     fingerprint : str
         A hash of the people of the proof; empty where rows cannot be hashed.
     """
@@ -118,6 +162,7 @@ class Proof:
     limiting_people: int
     point: int
     n_points: int
+    regardless: float = 0.0
     weighted: bool = False
     overlapping: bool = False
     reused: bool = False
@@ -126,7 +171,7 @@ class Proof:
 
     @classmethod
     def of_walk(
-        cls, rows: TestedRows, walked: Walk, n_points: int, *, confidence: float, **more: Any
+        cls, rows: TestedRows, walked: Walk, decided: Decided, *, confidence: float, **more: Any
     ) -> Proof:
         """Return what a walk along a path has proven."""
         p, c = walked.reported, rows.moments.c
@@ -144,7 +189,8 @@ class Proof:
             limiting=rows.moments.rows[worst].sentence() if len(p) else "nothing",
             limiting_people=round(float(rows.smallest[worst])) if len(p) else 0,
             point=max(walked.last, 0),
-            n_points=n_points,
+            n_points=len(decided.shares),
+            regardless=round(float(decided.regardless[max(walked.last, 0)]), 6),
             weighted=rows.is_weighted,
             overlapping=bool(rows.overlapping.any()),
             **more,
@@ -170,6 +216,7 @@ class Proof:
                 f"hold{'s' if self.n_rows == 1 else ''}{at} for the population that they come "
                 "from.",
                 about,
+                self._price(),
             ]
         else:
             parts = [
@@ -178,6 +225,16 @@ class Proof:
                 "" if self.needed is None else str(self.needed),
             ]
         return " ".join(part for part in (*parts, self._reservations()) if part)
+
+    def _price(self) -> str:
+        """What had to be given up for the proof."""
+        if not self.regardless:
+            return ""
+        return (
+            f"With so few people that takes {100 * self.regardless:.3g} % of decisions made by "
+            "lot, regardless of who it is; the error counts them. Without them: "
+            f"{self.needed}"
+        )
 
     def _reservations(self) -> str:
         reasons = [_DESIGNS[self.design]] if self.design in _DESIGNS else []
@@ -193,10 +250,16 @@ class Proof:
             )
         return " ".join(told)
 
+    def without_few(self, people: int) -> Proof:
+        """Return the proof without its limiting row, where that is about fewer people."""
+        if self.limiting_people >= people:
+            return self
+        return replace(self, limiting="", limiting_people=0, needed=None)
+
     def to_dict(self, suppress_below: int = 0) -> dict[str, Any]:
         """Return it as plain data for JSON, without a row that is about fewer people than this."""
         if self.limiting_people < suppress_below:
-            return replace(self, limiting="", limiting_people=0, needed=None).to_dict()
+            return self.without_few(suppress_below).to_dict()
         needed = None if self.needed is None else self.needed.to_dict()
         return {**asdict(self), "needed": needed, "text": self.sentence}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -121,7 +121,7 @@ class TestedRows:
     @cached_property
     def exact(self) -> Mask:
         """Rows that are tested exactly: one or two disjoint strata, one of them small."""
-        strata = (self._coefficients != 0).sum(axis=1)
+        strata = (self.coefficients != 0).sum(axis=1)
         few = self.smallest < FEW_PEOPLE
         return few & ~self.overlapping & (strata <= 2) & (not self.is_weighted) & self._is_binary
 
@@ -134,6 +134,30 @@ class TestedRows:
         whole = (rate == 0) | (rate == 1) | (self.event[:, :, None] == 0)
         return ~((self.moments.M != 0) & ~whole.all(axis=(1, 2))).any(axis=1)
 
+    @cached_property
+    def sure(self) -> Mask:
+        """Whether every row is known for sure where nobody, and where everybody, is selected.
+
+        Where rows compare decisions alone it is. Errors depend on labels, too.
+        """
+        inside, used = self.event[:, :, None] > 0, (self.moments.M != 0).any(axis=0)
+        least = np.where(inside, self.g, np.inf).min(axis=1, initial=np.inf)
+        most = np.where(inside, self.g, -np.inf).max(axis=1, initial=-np.inf)
+        return ((most - least)[used] <= 0).all(axis=0)
+
+    def among(self, low: float, high: float) -> TestedRows:
+        """Return the rows as inequalities on the decisions that are not the same for everybody.
+
+        A mixture selects everybody with probability ``low``, nobody with 1 - ``high``, and leaves
+        the others to its other members; shares are to be those of the latter alone.
+        """
+        g0, g1 = np.moveaxis(self.g, -1, 0)
+        moments, mass = self.moments, self.cells.mass
+        offset = moments.offset + moments.U @ (low * mass)
+        moments = replace(moments, U=(high - low) * moments.U, offset=offset)
+        g = np.stack([g0 + low * (g1 - g0), g0 + high * (g1 - g0)], axis=-1)
+        return replace(self, moments=moments, g=g)
+
     @property
     def method(self) -> str:
         """The weakest of the tests used: "asymptotic", "score" or "exact"."""
@@ -144,12 +168,13 @@ class TestedRows:
         return "exact" if self.exact.all() else "score"
 
     @cached_property
-    def _coefficients(self) -> Array:
+    def coefficients(self) -> Array:
         """The coefficient of each stratum's rate in each row: shape (K, J)."""
         return self.moments.M * np.nan_to_num(self._range[1], posinf=0.0, neginf=0.0)
 
     @cached_property
-    def _bounds(self) -> Array:
+    def bounds(self) -> Array:
+        """The bound of each row on the sum of coefficients times rates: shape (K,)."""
         least = np.nan_to_num(self._range[0], posinf=0.0, neginf=0.0)
         return self.moments.c - self.moments.M @ least
 
@@ -197,9 +222,9 @@ class TestedRows:
         p = np.ones((len(s), self.n_rows))
         rates, plain = self.rates(s), np.flatnonzero(~self.overlapping)
         if len(plain):
-            at, a = _packed(self._coefficients[plain])
+            at, a = _packed(self.coefficients[plain])
             n = np.where(a != 0, self.people[at], 1.0)
-            p[:, plain] = score_p(rates[:, at] * n, n, a, self._bounds[plain])
+            p[:, plain] = score_p(rates[:, at] * n, n, a, self.bounds[plain])
         for k in np.flatnonzero(self.overlapping).tolist():
             p[:, k] = self._overlapping_p(k, s)
         if drawn is not None:
@@ -235,14 +260,14 @@ class TestedRows:
         One that is well above every usual level is kept, since it proves nothing.
         """
         for k in np.flatnonzero(self.exact):
-            at = np.flatnonzero(self._coefficients[k])
+            at = np.flatnonzero(self.coefficients[k])
             n = self.people[at].round()
             for t in range(len(p)):
                 x = np.round(rates[t, at] * n)
-                score = float(score_p(x, n, self._coefficients[k, at], self._bounds[k]))
+                score = float(score_p(x, n, self.coefficients[k, at], self.bounds[k]))
                 p[t, k] = score
                 if score <= 0.5:
-                    p[t, k] = exact_p(x, n, self._coefficients[k, at], float(self._bounds[k]))
+                    p[t, k] = exact_p(x, n, self.coefficients[k, at], float(self.bounds[k]))
 
     @cached_property
     def _cell_people(self) -> Array:

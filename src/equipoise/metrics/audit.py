@@ -218,11 +218,16 @@ def stratified_rows(audit: Audit, groups: str) -> Iterator[tuple[Hashable, str, 
             yield _plain(stratum), feature, group, mask & inside
 
 
+def unstratified_rows(audit: Audit, groups: str) -> Iterator[tuple[None, str, Hashable, Mask]]:
+    """Yield the same of all strata together."""
+    return ((None, *row) for row in group_rows(audit, groups))
+
+
 def group_rows(audit: Audit, groups: str) -> Iterator[tuple[str, Hashable, Mask]]:
-    """Yield the feature, the group and the cells of each row of a table, everybody first."""
+    """Yield the feature, the group and the cells of each row of a table, all known first."""
     if groups not in ("intersections", "margins", "both"):
         raise ValueError(f"groups is {groups!r}; expected 'intersections', 'margins' or 'both'.")
-    yield "", "overall", np.ones(audit.cells.n_cells, dtype=bool)
+    yield "", "overall", ~audit.cells.unknown
     names = tuple(audit.cells.sensitive)
     sizes = {"intersections": [len(names)], "margins": [1]}.get(groups, [1, len(names)])
     for size in dict.fromkeys(sizes):

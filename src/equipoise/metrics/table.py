@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.cells.table import Array
+from equipoise.cells.values import Missing
 from equipoise.constraints.groups import group_name
 from equipoise.constraints.rates import GROUP_RATES, Rate
 from equipoise.faces import Columns, Face, table
-from equipoise.metrics.audit import Audit, Draws, stratified_rows
+from equipoise.metrics.audit import Audit, Draws, stratified_rows, unstratified_rows
 from equipoise.metrics.disparities import Method
 from equipoise.metrics.functions import Functions, read_metrics
 from equipoise.metrics.intervals import (
@@ -25,7 +26,15 @@ from equipoise.metrics.intervals import (
     resample,
 )
 from equipoise.metrics.rates import RATE_OF, Metric
-from equipoise.metrics.summaries import Pairs, Summary, pairs_of, summarise, summary_interval
+from equipoise.metrics.summaries import (
+    Pairs,
+    Summary,
+    few_people,
+    pairs_of,
+    summarise,
+    summary_interval,
+)
+from equipoise.metrics.unknown import ODDS, UnknownPeople
 
 #: One number, or with control features one for each stratum.
 PerStratum = Any
@@ -52,6 +61,8 @@ class GroupTable(Face):
         Of the intervals.
     draws : dict from name to array of shape (n_draws, rows)
         Metrics in the resamples of the bootstrap.
+    unknown : UnknownPeople or None
+        The people whose group is unknown, who are in no row, and what rates may be with them.
     """
 
     groups: tuple[Hashable, ...]
@@ -60,6 +71,11 @@ class GroupTable(Face):
     strata: tuple[Hashable, ...] = ()
     level: float = 0.95
     draws: dict[str, Array] = field(default_factory=dict, repr=False)
+    unknown: UnknownPeople | None = None
+
+    def __post_init__(self) -> None:
+        if not self.strata:
+            object.__setattr__(self, "strata", (None,) * len(self.groups))
 
     @classmethod
     def from_audit(
@@ -71,9 +87,11 @@ class GroupTable(Face):
         interval: Kind | None = "analytic",
         level: float = 0.95,
         draws: Draws | None = None,
+        stratified: bool = True,
     ) -> GroupTable:
-        """Return the table of an audit; see `group_table`."""
-        rows = list(stratified_rows(audit, groups))
+        """Return the table of an audit, see `group_table`; all strata together if it says so."""
+        within = stratified_rows if stratified else unstratified_rows
+        rows = list(within(audit, groups))
         strata, features, names, masks = zip(*rows, strict=True)
         inside, drawn = np.array(masks), {}
         columns: dict[str, NDArray[Any]] = {"count": inside @ audit.cells.count}
@@ -87,7 +105,7 @@ class GroupTable(Face):
                 columns |= {name: value, f"{name}_low": low, f"{name}_high": high}
             if draws is not None:
                 drawn[name] = audit.rate(rate, inside, draws)
-        return cls(names, features, columns, strata, level, drawn)
+        return cls(names, features, columns, strata, level, drawn, UnknownPeople.of(audit, groups))
 
     def with_functions(
         self, values: Mapping[str, Array], drawn: Mapping[str, Array] | None, order: Iterable[str]
@@ -272,10 +290,12 @@ class GroupTable(Face):
         ]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         sides = [str.ljust] * len(names) + [str.rjust] * len(shown)
-        return "\n".join(
+        told = [
             "  ".join(side(*cell) for side, *cell in zip(sides, line, widths, strict=True))
             for line in lines
-        )
+        ]
+        told += few_people(self.features, self.groups, self.columns["count"])
+        return "\n".join(told + ([] if self.unknown is None else self.unknown.sentences()))
 
     def _cell(self, column: str, at: int) -> str:
         value = self.columns[column][at]
@@ -301,6 +321,8 @@ def group_table(
     level: float = 0.95,
     n_draws: int = 1000,
     random_state: int | np.random.Generator = 0,
+    missing: Missing = "error",
+    unknown_odds: float = ODDS,
 ) -> GroupTable:
     """Return size and metrics of everybody and of every group.
 
@@ -327,6 +349,11 @@ def group_table(
         analytic ones, all metrics those of the bootstrap.
     level, n_draws, random_state
         See `confidence_interval`.
+    missing : {"error", "ignore"}, default="error"
+        With "ignore", people whose group is unknown are in no row, and ``unknown`` of the table
+        says what rates may be with them. "overall" is everybody who lacks no feature.
+    unknown_odds : float >= 1, default=2
+        The odds ratio of these bounds, see `equipoise.metrics.unknown`.
 
     Examples
     --------
@@ -348,8 +375,7 @@ def group_table(
     overall      5  0.8000
     a            2  1.0000
     b            3  0.6667
-    >>> round(table.min("f1"), 4)
-    0.6667
+    2 groups, a (2), b (3), have fewer than 30 people: too few to say anything about their rates.
     """
     check_level(level)
     asked = None if metrics is None else read_metrics(metrics)
@@ -363,11 +389,12 @@ def group_table(
     nothing = np.zeros(len(y_true))
     true, predicted = (nothing, nothing) if others and not rates else (y_true, y_pred)
     about = (sensitive_features, control_features, sample_weight, pos_label)
-    audit = Audit.read(true, predicted, *about)
+    audit = Audit.read(true, predicted, *about, missing=missing)
     draws = None if interval is None else resample(audit, interval, n_draws, random_state)
     found = GroupTable.from_audit(
         audit, groups, rates=rates, interval=interval, level=level, draws=draws
     )
+    found = replace(found, unknown=UnknownPeople.of(audit, groups, unknown_odds))
     if not others:
         return found
     functions = Functions.read(others, y_true, y_pred, sample_weight)

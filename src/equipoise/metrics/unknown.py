@@ -10,15 +10,21 @@ smallest rate have a closed form, since the rate grows with a and falls with b.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.cells.values import UNKNOWN
-from equipoise.constraints.rates import GROUP_RATES
-from equipoise.metrics.audit import Audit
+from equipoise.constraints.groups import group_name
+from equipoise.constraints.rates import GROUP_RATES, SELECTION, Rate
+from equipoise.faces import Columns, Face
+from equipoise.metrics.audit import Audit, group_rows
+
+#: The odds ratio that bounds are about, unless another is asked for.
+ODDS = 2.0
 
 
 class Bounds(NamedTuple):
@@ -33,21 +39,99 @@ class UnknownGroup(NamedTuple):
 
     Attributes
     ----------
+    stratum : value of the control features, or None
     feature : str
         The sensitive feature that makes the group, "a x b" for combinations.
     group : value or tuple of values
     worst : dict from the name of a rate to Bounds
         Whatever group the unknown belong to.
     within_odds : dict from the name of a rate to Bounds
-        If the odds of hiding one's group differ by a factor at most, between those of the group who
-        are selected and those who are not (or right and wrong, for an error rate). The same as
-        ``worst`` where no known member, or every one, is selected.
+        Under the odds ratio. The same as ``worst`` where of the known members nobody counts, or
+        everybody does: those have no odds.
     """
 
+    stratum: Hashable
     feature: str
     group: Hashable
     worst: dict[str, Bounds]
     within_odds: dict[str, Bounds]
+
+
+@dataclass(frozen=True)
+class UnknownPeople(Face):
+    """People whose group is unknown: their share, and what the rates of groups may be with them.
+
+    Sampling error is not in it: the bounds are about these people.
+
+    Attributes
+    ----------
+    share : float
+        The weight of people who lack a sensitive feature, as a share of all.
+    odds : float
+        The odds ratio that ``within_odds`` of the groups is about.
+    groups : tuple of UnknownGroup
+    """
+
+    share: float
+    odds: float
+    groups: tuple[UnknownGroup, ...]
+
+    @classmethod
+    def of(cls, audit: Audit, groups: str = "both", odds: float = ODDS) -> UnknownPeople | None:
+        """Return what is known of groups as for `group_table`; None if nobody is unknown."""
+        odds, cells = _read_odds(odds), audit.cells
+        if not cells.unknown.any():
+            return None
+        found = []
+        for stratum, inside in cells.strata().items():
+            for feature, group, members in group_rows(audit, groups):
+                if feature:
+                    maybe = _may_belong(cells, feature, group) & inside
+                    parts = {
+                        rate.column: _counts(audit, rate, members & inside, maybe)
+                        for rate in GROUP_RATES
+                    }
+                    worst = {name: rate_bounds(*counts) for name, counts in parts.items()}
+                    within = {name: rate_bounds(*counts, odds) for name, counts in parts.items()}
+                    found.append(UnknownGroup(stratum, feature, group, worst, within))
+        return cls(share_unknown(cells), odds, tuple(found))
+
+    def _columns(self) -> Columns:
+        lines = [(row, how) for row in self.groups for how in (row.worst, row.within_odds)]
+        columns: dict[str, list[Any]] = {
+            "group": [group_name(row.group) for row, _ in lines],
+            "if": ["any", f"odds ratio {self.odds:g}"] * len(self.groups),
+        }
+        if any(row.stratum is not None for row in self.groups):
+            columns = {"stratum": [group_name(row.stratum) for row, _ in lines]} | columns
+        for rate in GROUP_RATES:
+            for end in ("low", "high"):
+                name = f"{rate.column}_{end}"
+                columns[name] = [getattr(bounds[rate.column], end) for _, bounds in lines]
+        return columns
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences())
+
+    def sentences(self, hidden: Collection[tuple[str, str]] = ()) -> list[str]:
+        """Return the share, and what selection rates may be; not of (feature, group) hidden."""
+        told = [
+            f"the group of {self.share:.1%} of the people is unknown: they count in no group, and "
+            "intervals leave out what that may hide."
+        ]
+        for row in self.groups:
+            if (row.feature, name := group_name(row.group)) in hidden:
+                continue
+            (low, high), (least, most) = (
+                bounds[SELECTION.column] for bounds in (row.worst, row.within_odds)
+            )
+            within = "" if row.stratum is None else f" within {group_name(row.stratum)}"
+            told.append(
+                f"selected of {name}{within}: {low:.1%} to {high:.1%} whatever their groups are, "
+                f"{least:.1%} to {most:.1%} if hiding depends on the decision by an odds ratio of "
+                f"at most {self.odds:g}."
+            )
+        return told
 
 
 def share_unknown(cells: CellTable) -> float:
@@ -55,47 +139,13 @@ def share_unknown(cells: CellTable) -> float:
     return float(cells.mass[cells.unknown].sum() / cells.mass.sum())
 
 
-def read_odds(odds: Any) -> float:
-    """Return a checked odds ratio."""
+def _read_odds(odds: Any) -> float:
     if not isinstance(odds, (int, float, np.number)) or isinstance(odds, bool) or not odds >= 1:
         raise ValueError(
             f"unknown_odds is {odds!r}; expected a number >= 1: by how much the odds of hiding "
             "one's group may differ between those selected and others. 1 is not at all."
         )
     return float(odds)
-
-
-def unknown_bounds(
-    audit: Audit, rows: Sequence[tuple[str, Hashable, Mask]], odds: float = 2.0
-) -> list[UnknownGroup]:
-    """Return how far the rates of groups are known; empty where every group is.
-
-    Parameters
-    ----------
-    audit : Audit
-    rows : sequence of (feature, group, mask)
-        The groups: see `equipoise.metrics.audit`.
-    odds : float >= 1, default=2
-        The odds ratio.
-    """
-    if not audit.cells.unknown.any():
-        return []
-    found = []
-    for feature, group, members in rows:
-        if not feature:
-            continue
-        names = feature.split(" x ") if isinstance(group, tuple) else [feature]
-        maybe = _may_belong(audit.cells, names, group if isinstance(group, tuple) else (group,))
-        parts = {rate.column: _counts(audit, rate, members, maybe) for rate in GROUP_RATES}
-        found.append(
-            UnknownGroup(
-                feature,
-                group,
-                {name: rate_bounds(*counts) for name, counts in parts.items()},
-                {name: rate_bounds(*counts, odds) for name, counts in parts.items()},
-            )
-        )
-    return found
 
 
 def rate_bounds(k: float, n: float, yes: float, no: float, odds: float = np.inf) -> Bounds:
@@ -123,10 +173,12 @@ def rate_bounds(k: float, n: float, yes: float, no: float, odds: float = np.inf)
     return Bounds(low, high)
 
 
-def _may_belong(cells: CellTable, names: Sequence[str], values: Sequence[Hashable]) -> Mask:
+def _may_belong(cells: CellTable, feature: str, group: Hashable) -> Mask:
     """Return the cells of those who may be in a group, since a feature of theirs is unknown."""
-    fits = np.ones(cells.n_cells, dtype=bool)
-    unknown = np.zeros(cells.n_cells, dtype=bool)
+    names, values = [feature], (group,)
+    if isinstance(group, tuple):
+        names, values = feature.split(" x "), group
+    fits, unknown = np.ones(cells.n_cells, dtype=bool), np.zeros(cells.n_cells, dtype=bool)
     for name, value in zip(names, values, strict=True):
         here = cells.sensitive[name].tolist()
         unknown |= np.array([entry is UNKNOWN for entry in here])
@@ -134,7 +186,9 @@ def _may_belong(cells: CellTable, names: Sequence[str], values: Sequence[Hashabl
     return fits & unknown
 
 
-def _counts(audit: Audit, rate: Any, members: Mask, maybe: Mask) -> tuple[float, ...]:
+def _counts(
+    audit: Audit, rate: Rate, members: Mask, maybe: Mask
+) -> tuple[float, float, float, float]:
     """Return k and n of the members, and the yes and no of those who may belong to them."""
     low, high = rate.table(audit.cells).T
     yes: Array = low * (audit.mass - audit.selected) + high * audit.selected

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from equipoise.cells.table import Array, CellTable
+from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.moments import DIFFERENCE, Moments, MomentsBuilder, Row
 from equipoise.faces import Columns, Face, columns_of, paragraph, table
@@ -22,6 +22,7 @@ from equipoise.metrics.intervals import (
     joint_limits,
     normal_quantile,
 )
+from equipoise.metrics.unknown import share_unknown
 from equipoise.rows.fingerprint import Overlap
 
 
@@ -52,6 +53,8 @@ class Measured(Face):
     unshown : str
         A sentence about the difference that so few people say least about, where its bound is
         smaller than its sampling error; else empty.
+    unknown : float
+        The share of the people who lack a sensitive feature: they are in no group that it makes.
     """
 
     data: str
@@ -62,6 +65,7 @@ class Measured(Face):
     rows: tuple[tuple[Row, Interval], ...] = field(repr=False)
     bound: float | None = None
     unshown: str = ""
+    unknown: float = 0.0
 
     @property
     def met(self) -> bool:
@@ -158,6 +162,12 @@ class ViolationReport(Face):
         # On a frontier, of the largest such bound: smaller ones are no better.
         unshown = {entry.data: entry.unshown for entry in self.measured if entry.unshown}
         notes += [f"{data}: {text}" for data, text in unshown.items()]
+        lacking = {entry.data: entry.unknown for entry in self.measured if entry.unknown}
+        notes += [
+            f"{data}: the group of {share:.1%} of the people is unknown; they count in the error, "
+            "and in no group. group_table(..., missing='ignore') bounds what that may hide."
+            for data, share in lacking.items()
+        ]
         if any(entry.data == "test" for entry in self.measured):
             known = self.overlap or "whether they were learned from is not known"
             notes.append(f"test: {known}.")
@@ -231,6 +241,23 @@ class Meter:
         slope = self.moments.M @ self.moments.U
         self._compared = np.abs(slope).max(axis=1, initial=0.0) > TOLERANCE
         self._loss = loss_table(objective, cells)
+        self._error_known = True
+        if cells.together is not None:
+            unknown = np.array([_tells_apart(cells, *average) for average in self._averaged])
+            self._compared &= ~((self.moments.M != 0) & unknown).any(axis=1)
+            everybody = np.ones(cells.n_cells, dtype=bool)
+            self._error_known = not _tells_apart(cells, everybody, self._loss)
+
+    @property
+    def compared(self) -> set[str]:
+        """The inequalities that can be measured on these cells, without their bounds."""
+        rows = zip(self.moments.rows, self._compared, strict=True)
+        return {str(row) for row, known in rows if known}
+
+    def excess(self, s: Array) -> Array:
+        """Return by how much shares exceed the bounds that can be measured."""
+        moments = self.moments
+        return (moments.M @ moments.mu(s) - moments.c)[self._compared]
 
     def measure(
         self,
@@ -259,13 +286,16 @@ class Meter:
         most, worst = largest(rows)
         people = round(float(tally.cells.count.sum()))
         unshown = self._unshown(moments, high - moments.M @ mu)
-        return Measured(data, people, self._error(tally, level), most, worst, rows, bound, unshown)
+        error, unknown = self._error(tally, level), share_unknown(tally.cells)
+        return Measured(data, people, error, most, worst, rows, bound, unshown, unknown)
 
     def _unshown(self, moments: Moments, reach: Array) -> str:
         """Return a sentence about a bound below the reach of its interval, if there is one."""
         is_difference = [row.limit == DIFFERENCE and row.bound is not None for row in moments.rows]
         with np.errstate(divide="ignore", invalid="ignore"):
-            times = np.where(is_difference, reach / moments.c, 0.0)
+            times = np.where(
+                self._compared & np.array(is_difference, dtype=bool), reach / moments.c, 0.0
+            )
         if not len(times) or not times.max() > 1:
             return ""
         k = int(times.argmax())
@@ -287,13 +317,26 @@ class Meter:
 
     def _error(self, tally: Tally, level: float) -> Interval:
         offset, slope = tally.cells.total(self._loss)
-        value = float(offset + tally.s @ slope)
+        value = float(offset + tally.s @ slope) if self._error_known else np.nan
         if tally.squares is None or isinstance(self._loss, str):
             return Interval(value, float("nan"), float("nan"))
         everybody, mean = np.ones((1, len(self._loss))), np.array([value])
         means = _means(tally, everybody, self._loss[None], mean)
         ends = means.limits(normal_quantile(level))
         return Interval(value, *(float(end[0]) for end in ends))
+
+
+def _tells_apart(cells: CellTable, event: Mask, g: Array | str) -> bool:
+    """Whether E[g | event] needs cells one by one whose numbers are known together only."""
+    assert cells.together is not None
+    by_label = [cells.together & (cells.label == label) for label in range(cells.n_decisions)]
+    parts = [mask for mask in by_label if mask.any()]
+    if isinstance(g, str):  # a utility of each person's own is added up as decisions are
+        return any(event[part].any() != event[part].all() for part in parts)
+    return any(
+        event[part].any() != event[part].all() or (event[part] & (g[part] != g[part][:1]).T).any()
+        for part in parts
+    )
 
 
 def _means(tally: Tally, events: Array, g: Array, value: Array) -> Means:

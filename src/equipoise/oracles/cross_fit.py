@@ -82,7 +82,13 @@ class CrossFittedOracle:
         V = self.cells.n_decisions
         h = np.zeros(self.cells.n_examples, dtype=bool if V == 2 else np.intp)
         for model, (_, test) in zip(models, self.folds, strict=True):
-            h[test] = predictions(model, take_rows(self.X, test), V)
+            decided = predictions(model, take_rows(self.X, test), V)
+            if len(decided) != len(test):  # a single one would be given to everybody
+                raise ValueError(
+                    f"{type(model).__name__}.predict returned {len(decided)} predictions for "
+                    f"{len(test)} rows; expected one for each row."
+                )
+            h[test] = decided
         return self.cells.sum(h)
 
     def start_from(self, classifier: Any) -> None:

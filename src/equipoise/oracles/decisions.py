@@ -191,13 +191,17 @@ class PluginClassifier:
     probabilities : CellProbabilities
         Shared by all classifiers of an oracle.
     costs : array of shape (C (V - 1),)
+    slopes : array of shape (C,), optional
+        What the costs of two decisions change by as the chance of label 1 goes from 0 to 1.
     """
 
     probabilities: CellProbabilities
     costs: Array
+    slopes: Array | None = None
 
     def __repr__(self) -> str:
-        return f"<threshold on the probabilities of {len(self.probabilities.table.label)} cells>"
+        what = "threshold" if self.slopes is None else "curved threshold"
+        return f"<{what} on the probabilities of {len(self.probabilities.table.label)} cells>"
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return the decision, 0 to V - 1, for each row."""
@@ -205,7 +209,23 @@ class PluginClassifier:
 
     def select(self, probabilities: Array) -> NDArray:
         """Return who is selected, from the probabilities of the cells of shape (n, C)."""
-        return select(probabilities, self.costs)
+        if self.slopes is None:
+            return select(probabilities, self.costs)
+        return self.expected_costs(probabilities) < -ROUNDING * self.largest_cost
+
+    def expected_costs(self, probabilities: Array) -> Array:
+        """Return the expected cost of selecting each row, from the probabilities of the cells."""
+        expected = probabilities @ self.costs
+        if self.slopes is not None:
+            chance = probabilities[:, self.probabilities.table.label == 1].sum(axis=1)
+            expected += chance * (probabilities @ self.slopes)
+        return expected
+
+    @property
+    def largest_cost(self) -> float:
+        """The largest cost or slope of a cell: the unit in which expected costs are told."""
+        known = self.costs if self.slopes is None else np.append(self.costs, self.slopes)
+        return float(np.abs(known).max(initial=0.0))
 
 
 def decisions(classifiers: Sequence[Any], X: Any, n_decisions: int = 2) -> Iterator[NDArray]:
@@ -282,7 +302,7 @@ def predictions(classifier: Any, X: Any, n_decisions: int = 2) -> NDArray:
     if h.ndim == 2 and h.shape[1] == 1:
         h = h[:, 0]
     if n_decisions > 2:
-        is_decision = h.dtype.kind in "iuf" and np.isin(h, np.arange(n_decisions)).all()
+        is_decision = h.dtype.kind in "iuf" and bool(np.isin(h, np.arange(n_decisions)).all())
     elif h.dtype.kind in "iu":  # many times as fast as comparing, and without a copy
         is_decision = bool(np.bitwise_or.reduce(h, axis=None) in (0, 1))
     else:

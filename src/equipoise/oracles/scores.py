@@ -59,8 +59,8 @@ def score_with_cut(classifier: Any, X: Any) -> Scored | None:
         rows = Guard()(classifier.transformer.transform, X)
         return score_with_cut(classifier.classifier, rows)
     if isinstance(classifier, PluginClassifier):
-        largest = np.abs(classifier.costs).max(initial=0.0) or 1.0
-        return Scored(-(classifier.probabilities(X) @ classifier.costs) / largest, 0.0)
+        expected = classifier.expected_costs(classifier.probabilities(X))
+        return Scored(-expected / (classifier.largest_cost or 1.0), 0.0)
     if isinstance(classifier, ThresholdedClassifier):
         return Scored(scores(classifier.classifier, X), float(classifier.threshold))
     if isinstance(classifier, LabelAdapter):

@@ -143,6 +143,19 @@ class FrontierDisplay:
         return cls([curve], shown).plot(ax)
 
     @classmethod
+    def from_points(
+        cls,
+        traced: Sequence[FrontierPoint],
+        *,
+        n: int | None = None,
+        points: Mapping[str, tuple[float, float]] | None = None,
+        name: str = "frontier",
+        ax: Any = None,
+    ) -> Self:
+        """Draw points of a frontier, such as ``evaluate`` returns; a band for ``n`` examples."""
+        return cls([Curve.from_points(name, traced, n)], points).plot(ax)
+
+    @classmethod
     def from_frontiers(
         cls,
         frontiers: Mapping[str, Frontier],

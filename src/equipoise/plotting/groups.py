@@ -154,7 +154,7 @@ def _reach(table: GroupTable, column: str, rows: list[int]) -> Any:
 
 
 class SwitchedDisplay:
-    """Who is decided differently than by another model: gained and lost, by group and label.
+    """Who is decided differently than by another model: gained and lost; see `from_estimator`.
 
     Parameters
     ----------
@@ -178,6 +178,23 @@ class SwitchedDisplay:
     def __init__(self, rows: Iterable[Any]) -> None:
         self.rows = list(rows)
 
+    @classmethod
+    def from_estimator(
+        cls, model: Any, X: Any = None, y: Any = None, *, ax: Any = None, **metadata: Any
+    ) -> Self:
+        """Draw whom a fitted model decides on differently than the unconstrained one.
+
+        Parameters
+        ----------
+        model : FairClassifier, ExponentiatedGradient or GridSearch
+            Fitted.
+        X, y, **metadata : optional
+            People, as for ``fit``; by default those of the fit.
+        ax : matplotlib Axes, optional
+            By default those of a new figure.
+        """
+        return cls(model.switched(X, y, **metadata).rows).plot(ax)
+
     def plot(self, ax: Any = None) -> Self:
         """Draw on ``ax``, or on a new figure of pyplot's; shares of people, and their numbers."""
         self.ax_ = ax = drawn_on(ax, (7, 1.4 + 0.4 * len(self.rows)))
@@ -189,7 +206,8 @@ class SwitchedDisplay:
         for name, (colour, sign) in sides.items():
             count = np.array([getattr(row, name) for row in self.rows], dtype=float)
             bars = ax.barh(place, sign * 100 * count / people, color=PALETTE[colour], label=name)
-            ax.bar_label(bars, [f"{number:,.0f}" for number in count], padding=3)
+            told = [f"{number:,.0f}" if number >= 0.5 else "" for number in count]
+            ax.bar_label(bars, told, padding=3)
             self.bars_.append(bars)
         names = [f"{group_name(row.group)}, label {row.label}" for row in self.rows]
         counts = [f"{row.people:,.0f}" for row in self.rows]

@@ -10,17 +10,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
 
-from equipoise.game.certificate import Status
+from equipoise.game.evidence import Status
 from equipoise.metrics.predictive import PREDICTIVE
+from equipoise.metrics.small_groups import SUPPRESS_BELOW
+from equipoise.metrics.unknown import Bounds
 from equipoise.rows.fingerprint import Overlap
 
 #: The rates that are shown for every group; the first is of labels, the others of decisions.
 RATES = ("base_rate", "selection_rate", "true_positive_rate", "false_positive_rate", "error_rate")
 #: Rates of labels given the decision.
 PREDICTIVE_RATES = tuple(PREDICTIVE)
-
-#: Groups of fewer people are suppressed, by default.
-SUPPRESS_BELOW = 10
 
 
 class Range(NamedTuple):
@@ -74,13 +73,16 @@ class GroupContents:
     ``feature`` is the column that makes the group, "a x b" for combinations, "" for everybody.
     ``rates`` has the names `RATES` and, of decisions, `PREDICTIVE_RATES`. Of a group that is
     suppressed ``count`` is None and ``rates`` is empty: too few people belong to it, or another
-    group could be told from it.
+    group could be told from it. Where the group of some people is unknown, ``worst`` has the ends
+    of what each rate may be whatever their groups are, and ``within_odds`` under an odds ratio.
     """
 
     feature: str
     group: str
     count: int | None
     rates: dict[str, Range]
+    worst: dict[str, Bounds] = field(default_factory=dict)
+    within_odds: dict[str, Bounds] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

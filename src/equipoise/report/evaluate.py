@@ -19,13 +19,13 @@ from equipoise.engines import engine_for
 from equipoise.estimators.base import absent_groups, overlap_of
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.reductions import FairClassifier
-from equipoise.estimators.results import remarks
+from equipoise.estimators.results import remarks_of
 from equipoise.game.certificate import Certificate
 from equipoise.game.lagrangian import TOLERANCE
 from equipoise.game.switched import Switched
+from equipoise.metrics.small_groups import SUPPRESS_BELOW
 from equipoise.metrics.violations import Measured, largest, measure
 from equipoise.report.contents import (
-    SUPPRESS_BELOW,
     MeasuredContents,
     PointContents,
     RowContents,
@@ -37,6 +37,7 @@ from equipoise.report.groups import (
     group_contents,
     span,
     switched_contents,
+    unknown_remarks,
     with_predictive,
     without_labels,
 )
@@ -183,10 +184,8 @@ class _View:
     ) -> PointContents:
         """Return a classifier with what its certificate says, and what is known from the fit."""
         facts = self.facts(self.cells)
-        # The unconstrained classifier's certificate has no rows.
-        rows = {row for row, hide in zip(certificate.rows, facts.hidden, strict=False) if hide}
-        evidence = certificate.evidence
-        told = remarks(evidence.lagrangian, self.cells, evidence.mean_shares())
+        rows = {row for row in certificate.rows if str(row) in facts.names}
+        told = remarks_of(certificate, self.cells)
         return PointContents(
             error=float(certificate.error),
             disparity=None,
@@ -245,13 +244,17 @@ class _View:
         }
         for data in self.unlabelled:
             groups[data] = [without_labels(group) for group in groups[data]]
+        told = [*point.remarks, *dict.fromkeys(text for text in absent if text)]
+        if found:
+            last = list(found)[-1]
+            told += unknown_remarks(found[last].audit, groups[last])
         return replace(
             point,
             measured=[*point.measured, *measured],
             groups=groups,
             switched=point.switched
             | self._switched({data: some.switched for data, some in found.items()}),
-            remarks=[*point.remarks, *dict.fromkeys(text for text in absent if text)],
+            remarks=told,
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,18 +16,20 @@ from equipoise.game.switched import Switched, SwitchedRow
 from equipoise.metrics import GroupTable
 from equipoise.metrics.audit import Audit, group_rows
 from equipoise.metrics.predictive import predictive_values
+from equipoise.metrics.small_groups import SUPPRESS_BELOW, small_groups
+from equipoise.metrics.unknown import Bounds, UnknownGroup, UnknownPeople
 from equipoise.report.contents import (
     PREDICTIVE_RATES,
     RATES,
-    SUPPRESS_BELOW,
     GroupContents,
     Range,
     SwitchedContents,
 )
-from equipoise.report.suppression import small_groups
 from equipoise.report.switched import SwitchedGroup
 
 _ENDS = ("", "_low", "_high")
+#: Sentences about people whose group is unknown.
+_MOST_SENTENCES = 7
 #: A number that is not known.
 NOT_KNOWN = Range(None, None, None)
 
@@ -55,7 +57,7 @@ def largest_groups(groups: Sequence[Counted], most: int) -> list[Counted]:
 
 def with_predictive(audit: Audit, level: float) -> GroupTable:
     """Return the table of an audit with predictive values too."""
-    table = GroupTable.from_audit(audit, level=level)
+    table = GroupTable.from_audit(audit, level=level, stratified=False)
     masks = np.array([mask for _, _, mask in group_rows(audit, "both")])
     columns = dict(table.columns)
     for name, ends in predictive_values(audit, masks, level).items():
@@ -66,6 +68,8 @@ def with_predictive(audit: Audit, level: float) -> GroupTable:
 def group_contents(table: GroupTable, suppress_below: int = SUPPRESS_BELOW) -> list[GroupContents]:
     """Return a table of groups as plain data; small ones without size and rates."""
     hidden = small_groups(table, suppress_below)
+    unknown = () if table.unknown is None else table.unknown.groups
+    bounds = {(group.feature, group.group): _bounds(group) for group in unknown}
     return [
         GroupContents(
             feature=feature,
@@ -76,9 +80,29 @@ def group_contents(table: GroupTable, suppress_below: int = SUPPRESS_BELOW) -> l
                 for rate in (*RATES, *PREDICTIVE_RATES)
                 if not hidden[at] and rate in table.columns
             },
+            **({} if hidden[at] else bounds.get((feature, group), {})),
         )
         for at, (group, feature) in enumerate(zip(table.groups, table.features, strict=True))
     ]
+
+
+def _bounds(group: UnknownGroup) -> dict[str, Any]:
+    """Return what the rates of a group may be; not those of nobody."""
+
+    def known(bounds: dict[str, Bounds]) -> dict[str, Bounds]:
+        return {name: ends for name, ends in bounds.items() if math.isfinite(ends.low)}
+
+    return {"worst": known(group.worst), "within_odds": known(group.within_odds)}
+
+
+def unknown_remarks(audit: Audit, shown: Sequence[GroupContents]) -> list[str]:
+    """Return sentences about people whose group is unknown; none of groups that are suppressed."""
+    people = UnknownPeople.of(audit)
+    hidden = {(group.feature, group.group) for group in shown if group.count is None}
+    told = [] if people is None else people.sentences(hidden)
+    if len(told) > _MOST_SENTENCES:
+        told[_MOST_SENTENCES:] = [f"so for {len(told) - _MOST_SENTENCES} groups more."]
+    return told
 
 
 def switched_contents(

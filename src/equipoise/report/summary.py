@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.reductions import FairClassifier
 from equipoise.files.manifest import date_made, versions
-from equipoise.report.contents import SUPPRESS_BELOW, ColumnContents, DataContents, ReportContents
+from equipoise.metrics.small_groups import SUPPRESS_BELOW
+from equipoise.report.contents import ColumnContents, DataContents, ReportContents
 from equipoise.report.evaluate import frontier_points, model_points
 from equipoise.report.text import constraint_contents
 from equipoise.rows.people import People

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
@@ -59,6 +60,18 @@ class ParquetRows:
         sizes = [self._check(file) for file in self.files]
         self.shape = (sum(sizes), len(self.features))
 
+        self._kept: NDArray[np.intp] | None = None
+
+    def take(self, rows: NDArray[np.intp]) -> ParquetRows:
+        """Return the same files with some rows only, in the order of the files.
+
+        ``rows`` are their numbers, rising. All rows are read, and the others left out.
+        """
+        part = copy(self)
+        part._kept = rows if self._kept is None else self._kept[rows]
+        part.shape = (len(rows), self.shape[1])
+        return part
+
     def __len__(self) -> int:
         return self.shape[0]
 
@@ -78,13 +91,28 @@ class ParquetRows:
                 raise ValueError(f"{file} has no column {name!r}.")
         values = arrow.concat_tables(parts, promote_options="permissive").column(name)
         if not arrow.types.is_string(values.type) and not arrow.types.is_large_string(values.type):
-            return values.to_numpy()
+            return self._some(values.to_numpy())
         coded = values.dictionary_encode().unify_dictionaries().combine_chunks()
         texts = np.array([*coded.dictionary.to_pylist(), None], dtype=object)
-        return texts[coded.indices.fill_null(len(texts) - 1).to_numpy()]
+        return self._some(texts[coded.indices.fill_null(len(texts) - 1).to_numpy()])
+
+    def _some(self, values: NDArray) -> NDArray:
+        """Return the values of the rows that were taken."""
+        return values if self._kept is None else values[self._kept]
 
     def batches(self) -> Iterator[NDArray]:
         """Read the features, a table of at most ``batch_size`` rows at a time."""
+        if self._kept is None:
+            yield from self._all_batches()
+            return
+        start = 0
+        for batch in self._all_batches():
+            ends = np.searchsorted(self._kept, [start, start + len(batch)])
+            if ends[0] < ends[1]:
+                yield batch[self._kept[slice(*ends)] - start]
+            start += len(batch)
+
+    def _all_batches(self) -> Iterator[NDArray]:
         arrow = _pyarrow()
         for file in self.files:
             # Arrow would read ahead, the whole file if it can: a group of rows at a time.

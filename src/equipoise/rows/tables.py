@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, Self, runtime_checkable
 
 import narwhals.stable.v1 as nw
 import numpy as np
@@ -21,6 +21,10 @@ class Batched(Protocol):
 
     def batches(self) -> Iterator[NDArray]:
         """Yield tables of rows, from the first to the last row."""
+        ...
+
+    def take(self, rows: NDArray[np.intp]) -> Self:
+        """Return the rows with these numbers, which rise."""
         ...
 
 
@@ -57,11 +61,13 @@ def describe_columns(X: Any) -> list[str]:
 
 
 def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
-    """Return some rows of an array, sparse matrix or data frame, as the same kind of thing.
+    """Return some rows of a table, as the same kind of table; of batches, in rising order.
 
     >>> take_rows(np.array([[0.0], [1.0], [2.0]]), np.array([2, 0])).tolist()
     [[2.0], [0.0]]
     """
+    if isinstance(X, Batched):
+        return X.take(rows)
     native = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(native, nw.DataFrame):
         return native[rows].to_native()

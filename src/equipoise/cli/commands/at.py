@@ -37,10 +37,11 @@ def at(
             "frontier writes."
         )
     model = opened.model.at(eps)
-    if model.certificate_.least_slack > 0:
+    certificate = model.certificate_
+    if not certificate.feasible:
         terminal.note(
-            f"the bound {eps:g} cannot be met with this learner; the classifier exceeds it by "
-            f"{model.certificate_.least_slack:.4g}, the least that it can."
+            f"the bound {eps:g} is {certificate.verdict}; the classifier exceeds it by "
+            f"{max(certificate.least_slack, certificate.violation):.4g}."
         )
     point, _ = model_points(model, {}, **results.of_file(output))
     favourable = opened.columns.labels[1]
@@ -49,5 +50,6 @@ def at(
     if "report" in opened.metadata:
         metadata["data"] = opened.metadata["report"]["data"]
     metadata["made"] = made(opened.metadata.get("made", {}).get("seed"))
-    write_model(model, output, metadata, force=results.force, terminal=terminal)
+    few = results.suppress_below
+    write_model(model, output, metadata, force=results.force, suppress_below=few, terminal=terminal)
     terminal.emit({"file": str(output), "constraint": repr(model.constraint_), **vars(point)})

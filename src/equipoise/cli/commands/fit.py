@@ -22,6 +22,13 @@ def fit(
         float | None, opt.option("The bound; by default that of the constraint.")
     ] = None,
     training: opt.Training,
+    deterministic: Annotated[
+        bool,
+        opt.option(
+            "One rule in place of a lottery, where one does as well; else the reason is printed.",
+            "--deterministic",
+        ),
+    ] = False,
     proof: opt.Proof,
     max_iter: opt.MaxIter = 100,
     output: opt.ModelOutput = Path("model.equipoise"),
@@ -39,9 +46,11 @@ def fit(
     terminal = Terminal.current()
     outputs = (output, training.held_out)
     force = check_outputs(*outputs, force=results.force)
+    rule = {"deterministic": _check_deterministic(deterministic, training)}
     prepared = Training.from_options(table, training, eps)
     with prepared.open_data(terminal) as data:
-        model = prepared.fit(FairClassifier, data, terminal, max_iter=max_iter, **vars(proof))
+        given = {"max_iter": max_iter, **rule, **vars(proof)}
+        model = prepared.fit(FairClassifier, data, terminal, **given)
         contents = _contents(prepared, model, data, results.of_file(output))
         data.write_held_out(training.held_out, force=force, terminal=terminal)
     (point,) = contents.points
@@ -59,7 +68,8 @@ def fit(
     proven = found is None or found.holds
     written = proven or proof.fallback is not None
     if written:
-        write_model(model, output, metadata, force=force, terminal=terminal)
+        few = results.suppress_below
+        write_model(model, output, metadata, force=force, suppress_below=few, terminal=terminal)
     else:
         terminal.say("No model file is written: not proven is not a model (see --fallback).")
     told = {"file": str(output) if written else None, "constraint": repr(model.constraint_)}
@@ -69,6 +79,24 @@ def fit(
     prepared.end(terminal)
     if not proven:
         raise Ended(NOT_PROVEN)
+
+
+def _check_deterministic(deterministic: bool, training: opt.Training) -> bool:
+    """Refuse what no rule can be searched for with, before any work is done."""
+    if not deterministic:
+        return False
+    if training.dask is not None:
+        raise ValueError(
+            "--deterministic cuts through the scores of single rows, and with --dask these are on "
+            "other machines. Fit a sample without --dask, or leave --deterministic out."
+        )
+    if training.oracle == "best_of" or (training.oracle == "refit" and training.cv is not None):
+        raise ValueError(
+            "--deterministic needs scores that are kept; those of --oracle best_of and of --cv "
+            "with --oracle refit come from models that are not. Use --oracle plugin, or --oracle "
+            "refit without --cv."
+        )
+    return True
 
 
 def _contents(

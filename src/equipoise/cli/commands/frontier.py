@@ -62,7 +62,8 @@ def frontier(
         "report": contents.to_dict(),
         "made": made(training.seed, outputs if terminal.interrupted else ()),
     }
-    write_model(model, output, metadata, force=force, terminal=terminal)
+    few = results.suppress_below
+    write_model(model, output, metadata, force=force, suppress_below=few, terminal=terminal)
     if page is not None:
         write_page(contents, page, force=force, terminal=terminal)
     terminal.say(f"Pick a classifier: equipoise at {shlex.quote(str(output))} --eps 0.02")

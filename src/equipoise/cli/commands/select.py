@@ -31,6 +31,13 @@ def select(
     id_column: Annotated[
         str | None, opt.option("A column that identifies people, such as a number.", "--id")
     ] = None,
+    by: Annotated[
+        str,
+        opt.option(
+            "lot (everybody with their own probability) or rank (nobody is drawn, and k can be "
+            "any number)."
+        ),
+    ] = "lot",
     u: Annotated[
         float | None,
         opt.option("The number that a selection has printed, to select the same people.", "--u"),
@@ -43,8 +50,9 @@ def select(
 ) -> None:
     """Select exactly k people of a table.
 
-    Everybody has their own probability, that of the model times one number; groups get their
-    expected numbers, rounded up or down. Who is selected depends on who else is in the table.
+    By lot everybody has their own probability, that of the model times one number; by rank those
+    of the highest chance of the label are selected, first of all among whom the model selects.
+    Groups get their expected numbers, rounded. Who is selected depends on who else is in the table.
     """
     import numpy as np
 
@@ -68,6 +76,7 @@ def select(
         }
         or None,
         key=key,
+        by=by,
         random_state=seed,
         u=u,
     )

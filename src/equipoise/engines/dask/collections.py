@@ -18,10 +18,10 @@ def is_collection(X: Any) -> bool:
 
 
 #: What users call the collections of a fit.
-_NAMES = ("X", "y", "sensitive_features", "control_features", "sample_weight", "utilities")
+NAMES = ("X", "y", "sensitive_features", "control_features", "sample_weight", "utilities")
 
 
-def split(*collections: Any, names: tuple[str, ...] = _NAMES) -> list[tuple[Any, ...]]:
+def split(*collections: Any, names: tuple[str, ...] = NAMES) -> list[tuple[Any, ...]]:
     """Return the partitions of collections whose rows belong together, the first being X.
 
     Partitions that differ are aligned where sizes or divisions are known, which moves rows between
@@ -103,6 +103,40 @@ def _same_number(other: Any, X: Any, name: str, remedy: str) -> Any:
             f"rows cannot be matched. {remedy}"
         )
     return other
+
+
+def halves(*collections: Any, names: tuple[str, ...]) -> list[list[Any]]:
+    """Return collections whose rows belong together in two halves, as collections of their kinds.
+
+    Every partition is dealt by lot, with its number as the seed. Not by a hash of the row: people
+    whose rows are equal would be in one half, and halves would not be alike.
+    """
+    from dask import delayed
+
+    parts, called = split(*collections, names=names), delayed(_dealt, pure=True)
+    found = []
+    for half in (0, 1):
+        dealt = [[called(part, half, i) for part in row] for i, row in enumerate(parts)]
+        columns = zip(collections, zip(*dealt, strict=True), strict=True)
+        found.append([_collection_like(given, list(column)) for given, column in columns])
+    return found
+
+
+def _dealt(part: Any, half: int, number: int) -> Any:
+    order = np.random.default_rng(number).permutation(part.shape[0])
+    return part[(order + number) % 2 == half]
+
+
+def _collection_like(given: Any, parts: list[Any]) -> Any:
+    """Return delayed partitions as a collection of the same kind, of sizes that are not known."""
+    import dask.array as da
+    import dask.dataframe as dd
+
+    if not is_array(given):
+        return dd.from_delayed(parts, meta=given._meta, verify_meta=False)
+    shape = (np.nan, *given.shape[1:])
+    blocks = [da.from_delayed(part, shape, dtype=given.dtype) for part in parts]
+    return da.concatenate(blocks, axis=0, allow_unknown_chunksizes=True)
 
 
 def lazily(

@@ -12,7 +12,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from equipoise.cells.table import Array, CellTable
-from equipoise.engines.dask.collections import computed, example_of, lazily, split
+from equipoise.engines.dask.collections import NAMES, computed, example_of, halves, lazily, split
 from equipoise.engines.dask.oracles import ShardOracle, ShardPluginOracle, TransformedOracle
 from equipoise.engines.dask.shard import (
     compared_by,
@@ -78,6 +78,18 @@ class DaskEngine:
     def example(X: Any) -> Any:
         """Return a table with the columns of X and no rows."""
         return example_of(X)
+
+    @staticmethod
+    def halves(people: People) -> tuple[People, People]:
+        """Return people in two halves, dealt by lot within each partition; nothing is computed."""
+        people.check()
+        given = {name: getattr(people, name) for name in NAMES}
+        given = {name: rows for name, rows in given.items() if rows is not None}
+        first, second = (
+            replace(people, **dict(zip(given, half, strict=True)))
+            for half in halves(*given.values(), names=tuple(given))
+        )
+        return first, second
 
     @staticmethod
     def hashed(people: People, classes: NDArray) -> DaskHashes:

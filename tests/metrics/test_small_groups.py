@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from equipoise.metrics import GroupTable, group_table
-from equipoise.report.suppression import small_groups
+from equipoise.metrics.small_groups import small_groups
 
 
 def one_feature(counts):

@@ -1,0 +1,207 @@
+"""Small groups in a model file: their numbers are kept for all of them together.
+
+The cells of suppressed groups (`equipoise.metrics.small_groups`) share what they have equally,
+label by label. Sums over everybody and over the groups that are kept stay exact; of the others
+their names are told, and what they are together.
+"""
+
+from __future__ import annotations
+
+import warnings
+from copy import copy
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from equipoise.cells.layered import LayeredTable
+from equipoise.cells.table import Array, CellTable, Mask
+from equipoise.constraints.base import Constraint
+from equipoise.estimators.frontier import Frontier
+from equipoise.estimators.frontier_point import with_eps
+from equipoise.estimators.grid_search import GridSearch
+from equipoise.estimators.randomized import RandomizedReduction
+from equipoise.exceptions import EquipoiseWarning, ModelFileError
+from equipoise.game.certificate import Certificate
+from equipoise.game.rounds import Pool
+from equipoise.game.switched import Switched
+from equipoise.metrics.audit import Tally
+from equipoise.metrics.small_groups import small_cells
+from equipoise.metrics.violations import Meter
+
+
+def without_small_groups(model: Any, below: int) -> tuple[Any, str]:
+    """Return a model as its file is to hold it, and a sentence on what is left out, if anything is.
+
+    Groups of fewer people than ``below``, and those that would give them away, are not told apart.
+    """
+    if isinstance(model, Pipeline):
+        name, last = model.steps[-1]
+        inner, said = without_small_groups(last, below)
+        kept = copy(model)
+        kept.steps = [*model.steps[:-1], (name, inner)]
+        return (kept, said) if said else (model, "")
+    if isinstance(model, Frontier):
+        cells = model.cells_
+    elif isinstance(model, RandomizedReduction):
+        cells = next(iter(model.tallies_.values())).cells
+    elif isinstance(model, GridSearch) and model.candidates_[0].switched is not None:
+        cells = model.candidates_[0].switched.cells
+    else:
+        return model, ""
+    hidden = small_cells(cells, below)
+    known = np.zeros(cells.n_cells, dtype=bool) if cells.together is None else cells.together
+    if not (hidden | known).any():
+        return model, ""
+    merger = _Merger(cells, hidden | known)
+    if (hidden & ~known).any():
+        model = merger.model(model)
+        if (proof := getattr(model, "proof_", None)) is not None:
+            model.proof_ = proof.without_few(below)
+    return model, (
+        f"{merger.n_groups} groups (combinations of sensitive and control features) have fewer "
+        f"than {below} people, or would tell of those that have: the file has the numbers of all "
+        "of them together, not of each, and no inequalities about them."
+    )
+
+
+class _Merger:
+    """Adds up the cells of hidden groups by label, and gives each of the groups an equal part."""
+
+    def __init__(self, cells: CellTable, hidden: Mask) -> None:
+        self.cells = cells
+        self._tables: dict[int, tuple[CellTable, CellTable]] = {}
+        columns = [*cells.sensitive.values(), *cells.control.values()]
+        at_of = {tuple(column[at] for column in columns): at for at in np.flatnonzero(hidden)}
+        labels = sorted(set(cells.label[hidden].tolist()))
+        self.n_groups, size = len(at_of), int((~hidden).sum())
+        # One group may have had people of one label only, so all get cells of the same labels.
+        new = [(at, label) for at in at_of.values() for label in labels]
+        self._source = np.array([*np.flatnonzero(~hidden), *(at for at, _ in new)], dtype=int)
+        self._label = np.array([*cells.label[~hidden], *(label for _, label in new)], dtype=np.int8)
+        self._together = np.arange(len(self._source)) >= size
+        self._parts = np.zeros((cells.n_cells, len(self._source)))
+        self._parts[np.flatnonzero(~hidden), np.arange(size)] = 1.0
+        for label in labels:
+            inside = np.ix_(
+                hidden & (cells.label == label), self._together & (self._label == label)
+            )
+            self._parts[inside] = 1.0 / self.n_groups
+
+    def shares(self, s: Array) -> Array:
+        """Return numbers by cell, of shape (..., layers x C), over the cells merged."""
+        size, merged = self._parts.shape
+        layers = s.reshape(*s.shape[:-1], -1, size) @ self._parts
+        return layers.reshape(*s.shape[:-1], layers.shape[-2] * merged)
+
+    def table(self, cells: CellTable) -> CellTable:
+        """Return a table with the cells of the fit, merged; the same for the same table."""
+        if id(cells) in self._tables:
+            return self._tables[id(cells)][1]
+        sums = ("mass", "count", "square")
+        added: dict[str, Any] = {name: self.shares(getattr(cells, name)) for name in sums}
+        added |= {
+            name: {key: values[self._source] for key, values in getattr(cells, name).items()}
+            for name in ("sensitive", "control")
+        }
+        if isinstance(cells, LayeredTable):
+            added["at_zero"] = {key: self.shares(v) for key, v in cells.at_zero.items()}
+            added["least"], added["most"] = self.shares(cells.least), self.shares(cells.most)
+            added["counted"] = None if cells.counted is None else self.shares(cells.counted)
+        merged = replace(cells, label=self._label, together=self._together, **added)
+        self._tables[id(cells)] = cells, merged
+        return merged
+
+    def tally(self, tally: Tally) -> Tally:
+        """Return a tally over the cells merged."""
+        squares = None
+        if tally.squares is not None:
+            first, second, third = map(self.shares, tally.squares)
+            squares = (first, second, third)
+        return Tally(self.table(tally.cells), self.shares(tally.s), squares)
+
+    def meter(self, constraint: Constraint) -> Meter | None:
+        """Return a meter for what does not tell the groups apart; None if functions are missing."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EquipoiseWarning)  # the fit has warned
+            try:
+                return Meter(self.table(self.cells), constraint, None)
+            except RuntimeError:  # a function of the user's that an earlier file has not kept
+                return None
+            except ValueError as error:
+                raise ModelFileError(
+                    "small groups cannot be kept out of the file: which of them have people of "
+                    f"which label follows from the bounds of {type(constraint).__name__}. Give "
+                    "these by group or event, or save with suppress_below=0."
+                ) from error
+
+    def switched(self, switched: Switched | None) -> Switched | None:
+        """Return switched decisions over the cells merged."""
+        if switched is None:
+            return None
+        gained, lost = self.shares(switched.gained), self.shares(switched.lost)
+        return Switched(self.table(switched.cells), gained, lost, switched.classes)
+
+    def certificate(self, certificate: Certificate, meter: Meter | None) -> Certificate:
+        """Return a certificate with what a meter compares alone, and without its evidence."""
+        compared = set() if meter is None else meter.compared
+        told = np.array([str(row) in compared for row in certificate.rows], dtype=bool)
+        rows, slacks, conflict = certificate.rows, certificate.slacks, certificate.conflict
+        arrays = ("gamma", "bound", "multipliers")
+        return replace(
+            certificate,
+            **{name: getattr(certificate, name)[told] for name in arrays},
+            rows=tuple(row for row, kept in zip(rows, told, strict=True) if kept),
+            slacks=slacks[told] if isinstance(slacks, np.ndarray) else slacks,
+            conflict=type(conflict)(row for row in conflict if str(row) in compared),
+            switched=self.switched(certificate.switched),
+            suppressed=True,
+            evidence=None,
+        )
+
+    def model(self, model: Any) -> Any:
+        """Return a model that does not tell the groups apart."""
+        if isinstance(model, Frontier):
+            return self.frontier(model)
+        if isinstance(model, RandomizedReduction):
+            return self.fitted(model)
+        kept = copy(model)
+        kept.candidates_ = type(model.candidates_)(
+            replace(each, switched=self.switched(each.switched)) for each in model.candidates_
+        )
+        return kept
+
+    def fitted(self, model: RandomizedReduction) -> RandomizedReduction:
+        """Return a classifier that does not tell the groups apart."""
+        kept = copy(model)
+        kept.tallies_ = {data: self.tally(tally) for data, tally in model.tallies_.items()}
+        kept.certificate_ = self.certificate(model.certificate_, self.meter(model.constraint_))
+        return kept
+
+    def frontier(self, frontier: Frontier) -> Frontier:
+        """Return a frontier that does not tell the groups apart; it keeps the bounds traced."""
+        kept, meter = copy(frontier), self.meter(with_eps(frontier.constraint, 0.0))
+        kept.cells_ = self.table(frontier.cells_)
+        kept.shares_ = {data: self.shares(s) for data, s in frontier.shares_.items()}
+        kept.pool_ = Pool.of(frontier.pool_.classifiers, self.shares(frontier.pool_.s))
+        kept.pool_.n_calls = frontier.pool_.n_calls
+        if frontier.switches_ is not None:
+            kept.switches_ = self.shares(frontier.switches_)
+        kept._queries = None
+        kept.__dict__.pop("lagrangian_", None)
+        points = [
+            replace(
+                point,
+                certificate=self.certificate(point.certificate, meter),
+                disparity=_largest(meter, point.mixture.shares(kept._shares)),
+            )
+            for point in (*frontier.points_, frontier.unconstrained_)
+        ]
+        kept.points_, kept.unconstrained_ = type(frontier.points_)(points[:-1]), points[-1]
+        return kept
+
+
+def _largest(meter: Meter | None, s: Array) -> float:
+    """Return the largest difference that a meter compares."""
+    return np.nan if meter is None else float(meter.excess(s).max(initial=0.0))
