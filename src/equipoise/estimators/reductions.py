@@ -42,7 +42,7 @@ class FairClassifier(RandomizedReduction):
     ----------
     estimator : classifier
         Any learner with ``fit(X, y, sample_weight)`` and ``predict``, Pipelines included; it is
-        cloned and sees the labels 0 and 1. Or a list of fitted classifiers: then nothing is
+        cloned and sees the labels 0, 1, .... Or a list of fitted classifiers: then nothing is
         trained, and the best mixture of these is found.
     constraint : Constraint
         For example ``DemographicParity(eps=0.02)``.
@@ -117,7 +117,7 @@ class FairClassifier(RandomizedReduction):
         The constraint, with parameters that were to be found (such as tau) filled in.
     unconstrained_ : UnconstrainedModel or None
         What the learner decides without constraints, with its probabilities of the label.
-    classes_ : array of two labels
+    classes_ : array of labels
     nu_, B_ : float
         The gap asked for and the bound on the multipliers, as resolved.
     people_ : Fingerprint or None
@@ -175,7 +175,8 @@ class FairClassifier(RandomizedReduction):
             Array, sparse matrix or data frame (pandas, Polars, Arrow); handed to the learner as
             it comes.
         y : array-like of shape (n,)
-            Two labels of any kind; the second in sorted order is the favourable "1".
+            Two or more labels of any kind; of two, the second in sorted order is the favourable
+            "1".
         sensitive_features : array-like or data frame of n rows
             The groups. Of several columns, every combination that occurs is a group, unless the
             constraint says otherwise. `Probabilities` where the groups are not known for sure.
