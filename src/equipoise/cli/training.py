@@ -158,8 +158,6 @@ def _check_dask(address: str, table: opt.FeatureTable, options: opt.Training, le
             "--missing-groups is not there with --dask; leave these rows out with --drop-missing, "
             "or fit in Python, where fit(..., missing='ignore') is."
         )
-    if table.bins:
-        raise ValueError("--bins is not there with --dask; put the column into classes before.")
     if not 0 <= options.test_size < 1:
         raise ValueError(f"--test-size is {options.test_size}; expected a share from 0 to below 1.")
     try:

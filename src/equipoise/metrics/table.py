@@ -72,6 +72,10 @@ class GroupTable(Face):
     draws: dict[str, Array] = field(default_factory=dict, repr=False)
     unknown: UnknownPeople | None = None
 
+    def __post_init__(self) -> None:
+        if not self.strata:
+            object.__setattr__(self, "strata", (None,) * len(self.groups))
+
     @classmethod
     def from_audit(
         cls,

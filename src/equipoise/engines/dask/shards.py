@@ -160,12 +160,15 @@ def _merge(tables: Sequence[Combinations]) -> tuple[CellTable, NDArray, list[NDA
             "the partitions of sensitive_features or control_features have different columns; "
             "expected the same in all."
         )
-    sums = ("count", "weight", "square")
+    count, weight, square = (
+        np.concatenate([getattr(table, of) for table in tables])
+        for of in ("count", "weight", "square")
+    )
     cells, code = CellTable.from_sums(
         labels,
         {name: _joined(name, [t.sensitive for t in tables]) for name in names[0][0]},
         {name: _joined(name, [t.control for t in tables]) for name in names[0][1]},
-        *(np.concatenate([getattr(table, of) for table in tables]) for of in sums),
+        *(count, weight, square),
     )
     for name in cells.sensitive:
         if not cells.groups(name):
