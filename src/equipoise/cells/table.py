@@ -240,9 +240,7 @@ class CellTable:
         """
         return {name: group.members for name, group in self._groups(on, how).items()}
 
-    def known(
-        self, on: str | Sequence[str] | None = None, how: str = "intersections"
-    ) -> dict[Hashable, Mask]:
+    def known(self, on: Any = None, how: str = "intersections") -> dict[Hashable, Mask]:
         """Return for each group the cells of those of whom is known whether they are in it."""
         return {name: group.known for name, group in self._groups(on, how).items()}
 

@@ -105,7 +105,8 @@ class GroupConstraint(Constraint):
         """Return for each of some groups "overall" within an event: all whose group is known."""
         known = builder.cells.known(self.on, self.groups)
         everybody: Mask = np.logical_or.reduce(list(known.values()))
-        return {group: mask & known.get(group, everybody) for group in members}
+        among = {**dict.fromkeys(members, everybody), **known}
+        return {group: mask & among[group] for group in members}
 
     def add_bounded(
         self,

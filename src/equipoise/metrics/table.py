@@ -61,8 +61,7 @@ class GroupTable(Face):
         Of the intervals.
     draws : dict from name to array of shape (n_draws, rows)
         Metrics in the resamples of the bootstrap.
-    unknown : UnknownPeople or None
-        The people whose group is unknown, who are in no row, and what rates may be with them.
+    unknown : UnknownPeople or None, those in no row
     """
 
     groups: tuple[Hashable, ...]
@@ -351,9 +350,9 @@ def group_table(
         See `confidence_interval`.
     missing : {"error", "ignore"}, default="error"
         With "ignore", people whose group is unknown are in no row, and ``unknown`` of the table
-        says what rates may be with them. "overall" is everybody who lacks no feature.
+        says what rates may be with them, at most. "overall" is everybody who lacks no feature.
     unknown_odds : float >= 1, default=2
-        The odds ratio of these bounds, see `equipoise.metrics.unknown`.
+        The odds ratio of bounds, see `equipoise.metrics.unknown`.
 
     Examples
     --------

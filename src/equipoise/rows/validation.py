@@ -99,9 +99,8 @@ def read_columns(
 ) -> dict[str, NDArray]:
     """Return the columns of an array, series or frame of any kind, by name.
 
-    Texts of an ordered category come as `equipoise.cells.values.Level`. Missing values are an
-    error, unless ``missing`` is "ignore": they become `equipoise.cells.values.UNKNOWN`. None says
-    that there is no such choice.
+    Ordered texts come as `Level`. Missing values are an error, or `UNKNOWN` where ``missing`` is
+    "ignore"; None says that there is no such choice.
     """
     native = nw.from_native(columns, eager_only=True, allow_series=True, pass_through=True)
     if isinstance(native, nw.DataFrame):
@@ -332,10 +331,7 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> None:
 
 
 def check_index(X: Any, **others: Any) -> None:
-    """Raise where a pandas object names the rows of X, but in another order.
-
-    Rows are matched by their place. Other labels than those of X say nothing about that.
-    """
+    """Raise where a pandas object names the rows of X, but in another order."""
     index: Any = getattr(X, "index", None)
     for name, other in others.items():
         own: Any = getattr(other, "index", None)
