@@ -28,7 +28,7 @@ from equipoise import (
     Frontier,
 )
 from equipoise.exceptions import InfeasibleWarning, ManyGroupsWarning
-from equipoise.game.certificate import Status
+from equipoise.game.evidence import Status
 
 #: What the linear programs of both sides may differ by.
 SOLVER = 2e-7

@@ -11,7 +11,7 @@ import numpy as np
 from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.moments import Row
 from equipoise.faces import Columns, Face, FrozenRecords, Records, facts, folded, paragraph, table
-from equipoise.game.evidence import Evidence
+from equipoise.game.evidence import Evidence, Scope, Status
 from equipoise.game.feasibility import Conflict
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian, is_met
 from equipoise.game.least_random import Lottery
