@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from equipoise.cells.table import Array, CellTable
-from equipoise.constraints.groups import group_name
 from equipoise.constraints.moments import Row
 from equipoise.faces import Columns, Face, FrozenRecords, Records, facts, folded, paragraph, table
 from equipoise.game.evidence import Evidence, Scope, Status
@@ -17,6 +16,7 @@ from equipoise.game.feasibility import Conflict
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian, is_met
 from equipoise.game.least_random import Lottery
 from equipoise.game.rounds import Round
+from equipoise.game.statement import Scope, Status, facts_of, sentences_of
 from equipoise.game.switched import Switched
 
 #: A classifier whose selection rates differ by no more than this between cells is called constant.
@@ -295,9 +295,9 @@ class Certificate(Face):
     def __str__(self) -> str:
         lines = [
             f"{name:<11} {value}" + (f"  ({remark})" if remark else "")
-            for name, value, remark in self._facts()
+            for name, value, remark in facts_of(self)
         ]
-        return "\n".join([*lines, *self._sentences()])
+        return "\n".join([*lines, *sentences_of(self)])
 
     def _columns(self) -> Columns:
         names, tight = [row.sentence() for row in self.rows], set(self.binding)
@@ -305,96 +305,9 @@ class Certificate(Face):
         return {"constraint": names, **numbers, "binding": [row in tight for row in self.rows]}
 
     def _repr_html_(self) -> str:
-        sentences = "".join(map(paragraph, self._sentences()))
+        sentences = "".join(map(paragraph, sentences_of(self)))
         rows = folded(f"{len(self.rows)} constraints", table(self._columns()))
-        return facts(self._facts()) + sentences + rows
-
-    def _facts(self) -> list[tuple[str, str, str]]:
-        """Return the numbers: name, value and remark."""
-        scope = self.scope.value
-        name = "" if self.scope is Scope.WHOLE_CLASS else "search gap "
-        closed = name + ("closed" if self.is_optimal() else "NOT closed")
-        calls = f"{self.n_calls} calls of the learner"
-        found = [
-            ("bounds", self.verdict, ""),
-            ("error", f"{self.error:.4f}", ""),
-            ("violation", f"{self.violation:.4f}", "largest excess over a bound"),
-            ("lower value", f"{self.lower:.4f}", scope),
-            ("upper value", f"{self.upper:.4f}", ""),
-            ("gap", f"{self.gap:.6f}", f"{closed} at nu = {self.nu:.6f}, {scope}; {calls}"),
-        ]
-        if self.by_lot is not None:
-            most = "" if self.by_lot.exact else "at most "
-            share = f"{most}{self.by_lot.share:.2%} of the people measured"
-            found.append(("by lot", share, ""))
-        if self.switched is not None:
-            found.append(("switched", self.switched.sentence(), "against the unconstrained model"))
-        if self.worst_rate is not None:
-            low, high = self.worst_rate
-            found.append(("worst group", f"{high:.4f}", f"it cannot be below {low:.4f}, {scope}"))
-        if self._prices():
-            price, free = self.error - self.free_error, self.free_error
-            found.append(("price", f"{price:.4f}", f"error {free:.4f} without the constraints"))
-            of, group = f"of {len(self.rows)} constraints", self.limiting_group
-            if group is not None:
-                what = "limits the result" if self.binding else "is dearest"
-                of += f"; {group_name(group)} {what}"
-            found.append(("binding", f"{len(self.binding) or 'none'} {of}", ""))
-        if self.suppressed:
-            hidden = "constraints on small groups, and what would tell of them"
-            found.append(("suppressed", hidden, ""))
-        return found
-
-    def _sentences(self) -> list[str]:
-        """Return what is easily overlooked, and what loosening a bound is worth."""
-        remarks = [text for text in (self.why_by_lot, self._unmet(), self._is_trivial()) if text]
-        return remarks + [
-            f'loosening "{row.sentence()}" by 0.01 saves at most {price:.4f} of error'
-            for row, price in self._prices()
-        ]
-
-    def _unmet(self) -> str:
-        if self.status is Status.MET:
-            return ""
-        if self.status is Status.NOT_YET:
-            told = (
-                "not met yet: whether these bounds can be met is not known; the search ended "
-                "before that was settled."
-            )
-            if self.least_slack > 0:
-                told += f" With every bound loosened by {self.least_slack:.4f} they are met."
-            return told
-        reason = (
-            "Other decisions could meet them, so a more flexible learner may."
-            if self.possible
-            else "No decisions whatsoever can meet them, not even with every label known."
-        )
-        rows = "; ".join(row.sentence() for row in self.conflict)
-        conflict = f"In conflict: {rows}. " if rows else ""
-        in_all = ""
-        if self.total_slack > 0:
-            in_all = f", or {self.total_slack:.4f} in all, spread over the bounds that need it"
-        return (
-            f"impossible {self.scope.value}: the bounds were loosened. Every bound by "
-            f"{self.least_slack:.4f} suffices{in_all}; less than {self.proven_slack:.4f} does not. "
-            f"{conflict}{reason}"
-        )
-
-    def _is_trivial(self) -> str:
-        if self.constant is None or not (self.multipliers > TOLERANCE).any():
-            return ""
-        how = (
-            f"It decides for everybody with the same probabilities, {_listed(self.constant)}"
-            if isinstance(self.constant, tuple)
-            else f"It selects everybody with the same probability, {self.constant:.3f}"
-        )
-        return (
-            f"trivial: the constraints leave only a constant classifier. {how}, whatever their "
-            "group and label."
-        )
-
-    def _prices(self) -> list[Price]:
-        return self.shadow_prices() if np.isfinite(self.gap) else []
+        return facts(facts_of(self)) + sentences + rows
 
 
 def _constant_rate(s: Array, cells: CellTable) -> float | tuple[float, ...] | None:
@@ -402,10 +315,6 @@ def _constant_rate(s: Array, cells: CellTable) -> float | tuple[float, ...] | No
         return None
     shares = cells.shares(s)
     return float(shares[1]) if len(shares) == 2 else tuple(shares.tolist())
-
-
-def _listed(shares: tuple[float, ...]) -> str:
-    return ", ".join(f"{share:.3f}" for share in shares)
 
 
 def _finite(value: float) -> float | None:
