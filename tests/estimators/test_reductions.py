@@ -29,7 +29,7 @@ from equipoise import (
     Frontier,
     GridSearch,
 )
-from equipoise.game.certificate import Status
+from equipoise.game.evidence import Status
 from equipoise.rows.hashing import draw_uniform
 
 # Copies on disk

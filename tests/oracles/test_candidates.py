@@ -19,7 +19,7 @@ from equipoise import (
     GridSearch,
 )
 from equipoise.cells import Cells
-from equipoise.game.certificate import Scope
+from equipoise.game.evidence import Scope
 from equipoise.oracles.candidates import BestOfOracle, ExactOracle
 from equipoise.oracles.cross_fit import CrossFittedOracle
 from equipoise.oracles.plugin import PluginOracle

@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 import pytest
 from unkind import BOUNDS, GROUPS, UNKIND, rates_by_hand
 
-from equipoise.game.certificate import Status
+from equipoise.game.evidence import Status
 from equipoise.report import ReportContents, report_of, write_report
 from equipoise.report.contents import AuditContents, GroupContents, Range
 from equipoise.report.page import MOST_BYTES, render

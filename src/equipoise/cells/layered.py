@@ -219,16 +219,20 @@ def row_gains(cells: AnyCells, costs: Array) -> Array:
     return cells.spread(costs) * cells.row_weights()
 
 
-def count_rows(cells: AnyCells, selected: NDArray[np.bool_]) -> Array:
-    """Return how many rows of each cell are selected, whatever they weigh; expected where soft.
+def count_rows(cells: AnyCells, selections: Iterable[NDArray[np.bool_]]) -> Array:
+    """Return how many rows of each cell are in each selection, whatever they weigh: (m, C).
+
+    Expected numbers, where groups are known by probability only.
 
     >>> cells = Cells.from_columns([0, 1, 1], {"sex": ["F", "F", "M"]}, weight=[1.0, 1.0, 2.0])
-    >>> count_rows(cells, np.array([False, True, True])).tolist()
-    [0.0, 1.0, 1.0]
+    >>> count_rows(cells, [np.array([False, True, True])]).tolist()
+    [[0.0, 1.0, 1.0]]
     """
-    if cells.code is None:
-        return cells.place @ selected.astype(float)
-    return count_selected(cells.code, cells.n_cells, selected)
+    code, n_cells = cells.code, cells.n_cells
+    if code is None:
+        assert isinstance(cells, LayeredCells)
+        return np.array([cells.place @ selected.astype(float) for selected in selections])
+    return np.array([count_selected(code, n_cells, selected) for selected in selections])
 
 
 def layered(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from equipoise.cli.terminal import Terminal, Tick
 from equipoise.constraints.base import Constraint
 from equipoise.engines import engine_for
 from equipoise.estimators.base import NU_SCALE
+from equipoise.exceptions import ManyGroupsWarning
 from equipoise.oracles.specs import OracleSpec
 from equipoise.report.contents import ColumnContents, DataContents
 
@@ -68,7 +70,7 @@ class Training:
         options = self.options
         given = (self.table.data, self.table.request(), options.test_size, options.seed)
         if options.dask is None:
-            reader = Reader(terminal.note, self.table.dialect())
+            reader = Reader(terminal.note, self.table.dialect()).for_constraint(self.constraint)
             data = read_training_data(*given, reader)
             show_columns(terminal, data.read, data.columns.labels, reader.format)
             yield data
@@ -103,7 +105,9 @@ class Training:
                 callback=_watcher(tick, NU_SCALE / np.sqrt(len(train))),
                 **parameters,
             )
-            model.fit(train.X, train.y, **train.metadata)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ManyGroupsWarning)  # the reader has noted it
+                model.fit(train.X, train.y, **train.metadata)
         if data.test is not None and model.people_ is not None:
             apart = engine_for(data.test.X).hashed(data.test, model.classes_)
             model.people_ = model.people_.with_held_out(apart)

@@ -35,8 +35,8 @@ from equipoise.estimators.scores import unconstrained_of
 from equipoise.estimators.switched import switches_of
 from equipoise.exceptions import DeploymentError
 from equipoise.faces import Records
-from equipoise.game.certificate import Scope
 from equipoise.game.column_generation import Queries, many_bounds
+from equipoise.game.evidence import Scope
 from equipoise.game.lagrangian import Loss, Objective
 from equipoise.game.rounds import Pool, Reason, run
 from equipoise.metrics.audit import Tally

@@ -14,7 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from equipoise.cells.table import Array
 from equipoise.constraints.base import All, Constraint
 from equipoise.exceptions import InfeasibleWarning
-from equipoise.game.certificate import Certificate, Status
+from equipoise.game.certificate import Certificate
+from equipoise.game.evidence import Status
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.mixture import Mixture
 from equipoise.game.rounds import Outcome, Reason, Round

@@ -17,8 +17,9 @@ from equipoise.estimators.results import result_of
 from equipoise.estimators.scores import unconstrained_of
 from equipoise.estimators.switched import switched_of
 from equipoise.exceptions import LotteryWarning
-from equipoise.game.certificate import Certificate, Scope
+from equipoise.game.certificate import Certificate
 from equipoise.game.column_generation import Queries
+from equipoise.game.evidence import Scope
 from equipoise.game.mixture import Mixture, best_mixture
 from equipoise.game.rounds import Outcome, Pool, Round
 from equipoise.guarantees.needed import check_probability

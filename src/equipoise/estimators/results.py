@@ -10,7 +10,7 @@ import numpy as np
 from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 
-from equipoise.cells.table import CellTable, Mask
+from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.distribution import DistributionParity
 from equipoise.estimators.base import Problem, fingerprint_of
 from equipoise.estimators.frontier_point import FrontierPoint
@@ -24,7 +24,8 @@ from equipoise.exceptions import (
     LotteryWarning,
     NothingComparedWarning,
 )
-from equipoise.game.certificate import Certificate, Scope, Status
+from equipoise.game.certificate import Certificate
+from equipoise.game.evidence import Scope, Status
 from equipoise.game.feasibility import explain
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian
 from equipoise.game.least_random import Lottery, least_random_round, members_that_matter
@@ -258,8 +259,9 @@ def remarks(lagrangian: Lagrangian | None, cells: CellTable, shares: Array) -> l
 def remarks_of(certificate: Certificate, cells: CellTable) -> list[Remark]:
     """Return the remarks on what a certificate speaks of; some need its evidence."""
     if (evidence := certificate.evidence) is None:
-        selected = np.nan if certificate.constant is None else certificate.constant
-        return remarks(None, cells, np.array([1 - selected, selected]))
+        constant = np.nan if certificate.constant is None else certificate.constant
+        told = constant if isinstance(constant, tuple) else (1 - constant, constant)
+        return remarks(None, cells, np.array(told))
     return remarks(evidence.lagrangian, cells, cells.shares(evidence.mean_shares()))
 
 

@@ -37,9 +37,9 @@ from equipoise.estimators.reductions import ExponentiatedGradient, FairClassifie
 from equipoise.estimators.scores import UnconstrainedModel
 from equipoise.exceptions import ModelFileError
 from equipoise.faces import FrozenRecords, Records
-from equipoise.game.certificate import Certificate, Scope
+from equipoise.game.certificate import Certificate
 from equipoise.game.column_generation import Queries
-from equipoise.game.evidence import Evidence
+from equipoise.game.evidence import Evidence, Scope
 from equipoise.game.lagrangian import BalancedError, Costs, Lagrangian, PersonCosts
 from equipoise.game.least_random import Lottery
 from equipoise.game.mixture import Mixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +12,7 @@ from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.groups import group_name
 from equipoise.constraints.moments import Row
 from equipoise.faces import Columns, Face, FrozenRecords, Records, facts, folded, paragraph, table
-from equipoise.game.evidence import Evidence
+from equipoise.game.evidence import Evidence, Scope, Status
 from equipoise.game.feasibility import Conflict
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian, is_met
 from equipoise.game.least_random import Lottery
@@ -29,22 +28,6 @@ _NUMBERS = (
     *("error", "violation", "lower", "upper", "gap", "nu", "B"),
     *("least_slack", "proven_slack", "free_error"),
 )
-
-
-class Status(Enum):
-    """Whether the bounds are met, as they were given; the value is a phrase for users."""
-
-    MET = "met"
-    IMPOSSIBLE = "not met, and proven impossible"
-    NOT_YET = "not met yet"
-
-
-class Scope(Enum):
-    """Whom the lower value is compared with; the value is a phrase for users."""
-
-    WHOLE_CLASS = "over the whole class"
-    ORACLE = "relative to the oracle"
-    POOL = "over mixtures of the classifiers known"
 
 
 class Price(NamedTuple):

@@ -1,14 +1,31 @@
-"""The evidence of a certificate: what its numbers follow from, and how."""
+"""The evidence of a certificate: what its numbers follow from, and of whom they speak."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 
 from equipoise.cells.table import Array
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.mixture import Mixture
+
+
+class Status(Enum):
+    """Whether the bounds are met, as they were given; the value is a phrase for users."""
+
+    MET = "met"
+    IMPOSSIBLE = "not met, and proven impossible"
+    NOT_YET = "not met yet"
+
+
+class Scope(Enum):
+    """Whom the lower value is compared with; the value is a phrase for users."""
+
+    WHOLE_CLASS = "over the whole class"
+    ORACLE = "relative to the oracle"
+    POOL = "over mixtures of the classifiers known"
 
 
 @dataclass(frozen=True, eq=False)

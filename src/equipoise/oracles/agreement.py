@@ -108,15 +108,16 @@ def switches(
     classifiers: Sequence[Any],
     reference: Any,
     X: Any,
-    count: Callable[[NDArray[np.bool_]], Array],
+    count: Callable[[Iterable[NDArray[np.bool_]]], Array],
 ) -> Array:
     """Return how many rows each classifier selects and the reference does not, or the reverse.
 
-    ``count`` adds up selected rows by cell; the shape is (P, 2, C).
+    ``count`` adds up the rows of each selection by cell; the shape is (P, 2, C).
     """
     decided = decisions([reference, *classifiers], X)
     before = next(decided)
-    return np.array([[count(after & ~before), count(before & ~after)] for after in decided])
+    found = count(rows for after in decided for rows in (after & ~before, before & ~after))
+    return found.reshape(len(classifiers), 2, -1)
 
 
 def _blocks(

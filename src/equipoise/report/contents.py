@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
 
-from equipoise.game.certificate import Status
+from equipoise.game.evidence import Status
 from equipoise.metrics.predictive import PREDICTIVE
 from equipoise.metrics.small_groups import SUPPRESS_BELOW
 from equipoise.metrics.unknown import Bounds

@@ -64,7 +64,9 @@ def on_frontier(
         switches = opened.switches(pool, pool[free])
     for mixture in mixtures:
         tally = Tally.of_shares(cells, mixture.shares(shares))
-        switched = Switched.of_mixture(cells, switches, mixture, classes)
+        switched = None
+        if switches is not None:
+            switched = Switched.of_mixture(cells, switches, mixture, classes)
         yield Evaluation.of_tally(tally, switched)
 
 

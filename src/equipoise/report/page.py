@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 
 from equipoise.atomic_files import new_file
-from equipoise.game.certificate import Scope
+from equipoise.game.evidence import Scope
 from equipoise.report.card import card_sections, model_card
 from equipoise.report.chart import Axis, Chart, rate_axis
 from equipoise.report.contents import (

@@ -8,7 +8,7 @@ from importlib.resources import files
 
 from equipoise.constraints import Constraint
 from equipoise.constraints.rates import GROUP_RATES
-from equipoise.game.certificate import Status
+from equipoise.game.evidence import Status
 from equipoise.game.lagrangian import is_met
 from equipoise.metrics.predictive import PREDICTIVE
 from equipoise.report.contents import (

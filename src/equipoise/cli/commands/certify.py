@@ -42,14 +42,7 @@ def certify(
     compared, and 0 otherwise, so that a pipeline can stop.
     """
     from equipoise.cli.model_files import open_classifier
-    from equipoise.cli.result_tables import (
-        EXCEEDED,
-        UNKNOWN,
-        show_groups,
-        show_rows,
-        show_switched,
-        verdict,
-    )
+    from equipoise.cli.result_tables import EXCEEDED, UNKNOWN, verdict
     from equipoise.cli.tables.people import Reader
     from equipoise.report.evaluate import model_points
 
@@ -57,7 +50,8 @@ def certify(
     opened = open_classifier(model, eps, trust)
     if min_size is not None:
         opened.model.constraint_ = _with_min_size(opened.model.constraint_, min_size)
-    people = _read(opened, data, Reader(terminal.note, format.dialect()), drop_missing)
+    reader = Reader(terminal.note, format.dialect()).for_constraint(opened.model.constraint_)
+    people = _read(opened, data, reader, drop_missing)
     options: dict[str, Any] = {"level": level, "file": model.name, "suppress_below": suppress_below}
     point, _ = model_points(opened.model, {"test": people}, **options)
     point = point.in_order(opened.columns.order)
@@ -67,13 +61,7 @@ def certify(
         for row in measured.rows
     ]
     terminal.say(f"{opened.model.constraint_!r} on {data.name}")
-    _say_who(terminal, measured, point.remarks)
-    show_rows(terminal, rows, measured.people, level)
-    if measured.hidden:
-        few = f"{measured.hidden} inequalities about few people are suppressed"
-        terminal.say(f"{few}; exceeded among them: {measured.hidden_exceeded}.\n")
-    show_groups(terminal, point)
-    show_switched(terminal, point, opened.columns.labels[1])
+    _show(terminal, point, measured, rows, opened.columns.labels[1], level)
     exceeded = [row["text"] for row in rows if row["verdict"] == EXCEEDED]
     compared = sum(row["verdict"] != UNKNOWN for row in rows)
     terminal.say(_outcome(len(exceeded), compared, len(rows) + measured.hidden, level))
@@ -96,6 +84,26 @@ def certify(
         raise exits.Ended(exits.EXCEEDED)
     if not compared:
         raise exits.Ended(exits.NOTHING_COMPARED)
+
+
+def _show(
+    terminal: Terminal,
+    point: Any,
+    measured: MeasuredContents,
+    rows: list[dict[str, Any]],
+    favourable: Any,
+    level: float,
+) -> None:
+    """Print who was measured, the inequalities with their verdicts, groups and switched people."""
+    from equipoise.cli.result_tables import show_groups, show_rows, show_switched
+
+    _say_who(terminal, measured, point.remarks)
+    show_rows(terminal, rows, measured.people, level)
+    if measured.hidden:
+        few = f"{measured.hidden} inequalities about few people are suppressed"
+        terminal.say(f"{few}; exceeded among them: {measured.hidden_exceeded}.\n")
+    show_groups(terminal, point)
+    show_switched(terminal, point, favourable)
 
 
 def _read(opened: ModelFile, data: Path, reader: Reader, drop_missing: bool) -> Examples:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -299,8 +298,11 @@ def switches_of(shard: Shard, both: tuple[Any, list[Any]], X: Any = None) -> Arr
     reference, classifiers = both
     if not len(shard):
         return np.zeros((len(classifiers), 2, shard.n_cells))
-    rows, count = shard.X if X is None else X, partial(count_selected, shard.code, shard.n_cells)
-    return switches(classifiers, reference, rows, count)
+
+    def count(selections: Iterable[NDArray[np.bool_]]) -> Array:
+        return np.array([count_selected(shard.code, shard.n_cells, some) for some in selections])
+
+    return switches(classifiers, reference, shard.X if X is None else X, count)
 
 
 def tally_of(shard: Shard, mixture: Any, X: Any = None) -> Array:
