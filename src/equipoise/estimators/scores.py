@@ -260,17 +260,14 @@ class ScoredReduction(ClassifierMixin, Reduction):
     ) -> Selection:
         """Select exactly k of these people, groups in balance: by lot, or by rank.
 
-        By lot everybody has a probability of their own: those of `predict_pmf` are multiplied by
-        one number, up to 1, so that they sum to k. Systematic sampling then lays the people end to
-        end, group after group and within groups in the order of a hash, each with a stretch of the
-        length of their probability, and selects those whose stretch has one of the points u,
-        u + 1, u + 2, ... in it. Everybody's chance over u is exactly their probability; every
-        group gets its expected number, rounded up or down. A model of one rule has probabilities 0
-        and 1: fewer than it selects are drawn among them, and more cannot be selected.
+        By lot everybody has a probability of their own: that of `predict_pmf` times one number, up
+        to 1, so that they sum to k. Systematic sampling, see `Selection`, gives every group its
+        expected number, rounded up or down. A model of one rule has probabilities 0 and 1: fewer
+        than it selects are drawn among them, and more cannot be selected.
 
         By rank nobody is drawn, and k can be any number. Every group gets k times its share of
         whom the model selects, rounded; within a group those come first whom the model selects
-        most often, then those of the higher chance of the label, see `decision_function`.
+        most often, then those of the higher chance of the label.
 
         Parameters
         ----------
@@ -286,8 +283,7 @@ class ScoredReduction(ClassifierMixin, Reduction):
         by : {"lot", "rank"}, default="lot"
         order : {"hash", "chance"}, default="hash"
             How people are laid out within a group, by lot. In the order of the chance of the
-            label, true-positive rates of batches vary less, since of any two neighbours hardly
-            ever both are selected.
+            label, true-positive rates of batches vary less.
         random_state : int, Generator or RandomState, optional
             Source of u. By default u follows from the hashes of these people: asking again, or in
             another order, selects the same ones.
@@ -310,11 +306,9 @@ class ScoredReduction(ClassifierMixin, Reduction):
         >>> model = FairClassifier(LogisticRegression(), DemographicParity(eps=0.02))
         >>> model = model.fit(X, y, sensitive_features=A)
         >>> chosen = model.select(X[:100], 30, sensitive_features=A[:100])
-        >>> int(chosen.selected.sum())
-        30
         >>> again = model.select(X[:100], 30, sensitive_features=A[:100], u=chosen.u)
-        >>> bool((again.selected == chosen.selected).all())
-        True
+        >>> int(chosen.selected.sum()), bool((again.selected == chosen.selected).all())
+        (30, True)
         """
         X = self._decidable(X)
         check_two_labels(self.classes_, "select")
@@ -323,18 +317,10 @@ class ScoredReduction(ClassifierMixin, Reduction):
         if by not in ("lot", "rank"):
             raise ValueError(f"by is {by!r}; expected 'lot' or 'rank'.")
         by_chance = by == "rank" or order == "chance"
-        return select(
-            self._mixture(),
-            X,
-            k,
-            sensitive_features=sensitive_features,
-            key=key,
-            random_state=random_state,
-            u=u,
-            score=self._label_model().order if by_chance else None,
-            by_rank=by == "rank",
-            rules=self._group_rules,
-        )
+        score = self._label_model().order if by_chance else None
+        how: dict[str, Any] = {"score": score, "by_rank": by == "rank", "rules": self._group_rules}
+        how |= {"sensitive_features": sensitive_features, "key": key}
+        return select(self._mixture(), X, k, random_state=random_state, u=u, **how)
 
     def _switched_in_fit(self) -> Switched | None:
         """Return the switched decisions about the people of the fit, None if not known."""

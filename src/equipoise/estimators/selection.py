@@ -35,6 +35,11 @@ class GroupCount(NamedTuple):
 class Selection(Face):
     """Who of a batch is selected, and all that is needed to select the same people again.
 
+    By lot (systematic sampling) the people are laid end to end, group after group and within
+    groups in the order of a hash, each with a stretch of the length of their probability; those
+    are selected whose stretch has one of the points u, u + 1, u + 2, ... in it. So everybody's
+    chance over u is exactly their probability.
+
     Attributes
     ----------
     selected : array of bool, shape (n,)
