@@ -117,7 +117,7 @@ def _plain(values: Sequence[Any] | NDArray[Any]) -> Any:
     return array if array is not None and array.dtype.kind in "biuf" else list(values)
 
 
-def table(columns: Columns, *, caption: str = "", most: int = MOST_ROWS) -> str:
+def table(columns: Columns) -> str:
     """Return columns as an HTML table; ``x``, ``x_low`` and ``x_high`` become one column.
 
     >>> html = table({"rate": [0.25], "rate_low": [0.1], "rate_high": [0.5]})
@@ -130,11 +130,11 @@ def table(columns: Columns, *, caption: str = "", most: int = MOST_ROWS) -> str:
     head = "".join(_cell("th", name.replace("_", " "), left[name], "col") for name in texts)
     body = "".join(
         "<tr>" + "".join(_cell("td", texts[name][at], left[name]) for name in texts) + "</tr>"
-        for at in range(min(n, most))
+        for at in range(min(n, MOST_ROWS))
     )
-    title = f"<caption>{escape(caption)}</caption>" if caption else ""
-    more = paragraph(f"{n - most:,} more rows: to_pandas() has all of them.") if n > most else ""
-    return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+    rest = n - MOST_ROWS
+    more = paragraph(f"{rest:,} more rows: to_pandas() has all of them.") if rest > 0 else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 
 
 def facts(entries: Iterable[tuple[str, str, str]]) -> str:
@@ -171,7 +171,8 @@ def _is_end(columns: Columns, name: str) -> bool:
 
 
 def _is_text(values: Sequence[Any] | NDArray[Any]) -> bool:
-    return any(isinstance(value, str) for value in values[:MOST_ROWS])
+    texts = (value for value in values[:MOST_ROWS] if isinstance(value, str))
+    return any(text[:1] not in "+-0123456789" for text in texts)
 
 
 def _texts(columns: Columns, name: str) -> list[str]:

@@ -46,7 +46,7 @@ def test_a_group_of_options_is_options_to_the_user_and_one_value_to_the_command(
     assert names[:3] == ["data", "label", "sensitive"]
     assert names[-5:] == ["more", "level", "suppress_below", "force", "machine"]
     table = {"data": Path("x.csv"), "label": "y", "sensitive": ["a"], "positive": None}
-    table |= {"weight": "w", "missing": None, "drop_missing": True}
+    table |= {"weight": "w", "missing": None, "drop_missing": True, "missing_groups": "error"}
     table |= {"separator": ";", "decimal": None, "encoding": None, "bins": None}
     run(**table, more=4, level=0.9, suppress_below=10, force=False, machine=True)
     ((read, more, results),) = seen

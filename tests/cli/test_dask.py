@@ -363,3 +363,23 @@ def test_a_cluster_of_this_machine_ends_with_the_command(monkeypatch):
     gone, alive = psutil.wait_procs(running, timeout=10)
     assert not alive
     assert gone
+
+
+def test_bins_are_those_of_the_table_in_memory(run, address, parts):
+    pq.write_table(pa.table(make_table()), "people.parquet")
+    options = ("--label", "hired", "--sensitive", "age", "--exclude", "person", "--drop-missing")
+    options += ("--bins", "age=3", "--weight", "importance", "--eps", 0.2, "--json")
+    memory = run("fit", "people.parquet", *options, "--test-size", 0, "-o", "memory.equipoise")
+    far = run("fit", "parts", *options, "--test-size", 0, "-o", "far.equipoise", "--dask", address)
+    assert far.code == 0, far.err
+    ours, theirs = (ran.json["groups"]["training"] for ran in (far, memory))
+    assert [row["group"] for row in ours] == [row["group"] for row in theirs]
+    assert [row["count"] for row in ours] == [row["count"] for row in theirs]
+    edges = [
+        read_manifest(f"{name}.equipoise")["metadata"]["columns"]["bins"]["age"]
+        for name in ("far", "memory")
+    ]
+    ages = [age for age in make_table()["age"] if age is not None]
+    assert edges == [np.quantile(ages, [1 / 3, 2 / 3]).tolist()] * 2
+    rows = {(row["group"], row["label"]): row for row in far.json["switched"]["training"]}
+    assert sum(row["people"] for (group, _), row in rows.items() if group == "overall") == len(ages)

@@ -96,7 +96,7 @@ def test_what_cannot_work_is_said(run, model, data, people):
 
 def test_by_rank(run, model, data, people):
     options = ("--by", "rank", "--id", "person", "-o", "r.csv", "--json")
-    ran = run("select", "new.csv", model, "-k", 390, *options)
+    ran = run("select", model, "new.csv", "-k", 390, *options)
     assert ran.code == 0
     assert ran.json["u"] is None
     found = read(data.parent / "r.csv")

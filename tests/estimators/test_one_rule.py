@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from people import make_people, selection_gap
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.calibration import CalibrationDisplay
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import RocCurveDisplay, get_scorer
 from sklearn.tree import DecisionTreeClassifier
 
 import equipoise
@@ -131,6 +133,21 @@ def test_a_ranking_has_the_sign_of_the_rule(people, oracle):
     np.testing.assert_array_equal(rule.margin(people.X) > 0, selected)
 
 
+def test_scorers_and_displays_of_scikit_learn(people, curved):
+    pytest.importorskip("matplotlib").use("agg")
+    score = curved.decision_function(people.X)
+    above = (score[people.y == 1][:, None] > score[people.y == 0]).mean()
+    tied = (score[people.y == 1][:, None] == score[people.y == 0]).mean()
+    assert get_scorer("roc_auc")(curved, people.X, people.y) == pytest.approx(above + tied / 2)
+    curve = RocCurveDisplay.from_estimator(
+        curved, people.X, people.y, response_method="decision_function"
+    )
+    assert curve.roc_auc == pytest.approx(above + tied / 2)
+    shown = CalibrationDisplay.from_estimator(curved, people.X, people.y, n_bins=5)
+    np.testing.assert_array_equal(shown.y_prob, curved.predict_proba(people.X)[:, 1])
+    assert 0 < get_scorer("average_precision")(curved, people.X, people.y) <= 1
+
+
 @pytest.mark.parametrize("oracle", ["plugin", "refit"])
 def test_saved_and_exported(people, oracle, tmp_path):
     rule = fitted(people, oracle, DemographicParity(0.02), nu=1e-4, deterministic=True)
@@ -216,7 +233,10 @@ def test_a_learner_without_scores_is_left_to_the_lot(people):
         ({"deterministic": "yes"}, "deterministic is 'yes'"),
         ({"deterministic": True, "oracle": Refit(cv=3)}, "models that are not kept"),
         ({"deterministic": True, "oracle": BestOf()}, "models that are not kept"),
-        ({"deterministic": True, "confidence": 0.95}, "Use one of the two"),
+        (
+            {"deterministic": True, "confidence": 0.95, "proof": "margin"},
+            "one rule is proven on people apart",
+        ),
     ],
 )
 def test_refused_before_any_work(people, params, match):

@@ -230,6 +230,7 @@ def count_rows(cells: AnyCells, selections: Iterable[NDArray[np.bool_]]) -> Arra
     """
     code, n_cells = cells.code, cells.n_cells
     if code is None:
+        assert isinstance(cells, LayeredCells)
         return np.array([cells.place @ selected.astype(float) for selected in selections])
     return np.array([count_selected(code, n_cells, selected) for selected in selections])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from equipoise.cli.terminal import Terminal, Tick
 from equipoise.constraints.base import Constraint
 from equipoise.engines import engine_for
 from equipoise.estimators.base import NU_SCALE
+from equipoise.exceptions import ManyGroupsWarning
 from equipoise.oracles.specs import OracleSpec
 from equipoise.report.contents import ColumnContents, DataContents
 
@@ -68,7 +70,7 @@ class Training:
         options = self.options
         given = (self.table.data, self.table.request(), options.test_size, options.seed)
         if options.dask is None:
-            reader = Reader(terminal.note, self.table.dialect())
+            reader = Reader(terminal.note, self.table.dialect()).for_constraint(self.constraint)
             data = read_training_data(*given, reader)
             show_columns(terminal, data.read, data.columns.labels, reader.format)
             yield data
@@ -103,7 +105,9 @@ class Training:
                 callback=_watcher(tick, NU_SCALE / np.sqrt(len(train))),
                 **parameters,
             )
-            model.fit(train.X, train.y, **train.metadata)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ManyGroupsWarning)  # the reader has noted it
+                model.fit(train.X, train.y, **train.metadata)
         if data.test is not None and model.people_ is not None:
             apart = engine_for(data.test.X).hashed(data.test, model.classes_)
             model.people_ = model.people_.with_held_out(apart)
@@ -154,8 +158,6 @@ def _check_dask(address: str, table: opt.FeatureTable, options: opt.Training, le
             "--missing-groups is not there with --dask; leave these rows out with --drop-missing, "
             "or fit in Python, where fit(..., missing='ignore') is."
         )
-    if table.bins:
-        raise ValueError("--bins is not there with --dask; put the column into classes before.")
     if not 0 <= options.test_size < 1:
         raise ValueError(f"--test-size is {options.test_size}; expected a share from 0 to below 1.")
     try:

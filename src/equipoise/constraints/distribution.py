@@ -11,7 +11,7 @@ import numpy as np
 
 from equipoise.cells.table import CellTable, Mask
 from equipoise.cells.values import Level
-from equipoise.constraints.base import Constraint
+from equipoise.constraints.base import All, Constraint
 from equipoise.constraints.groups import all_events
 from equipoise.constraints.moments import MomentsBuilder, Row
 from equipoise.constraints.rates import SELECTION, shown
@@ -124,6 +124,12 @@ class DistributionParity(Constraint):
                 f"features {', '.join(map(repr, cells.sensitive))}."
             )
         return str(self.feature)
+
+
+def takes_numbers(constraint: Constraint) -> bool:
+    """Whether a constraint, or a part of it, compares the values of a number as they are."""
+    parts = constraint.parts if isinstance(constraint, All) else (constraint,)
+    return any(isinstance(part, DistributionParity) for part in parts)
 
 
 def _ordered(cells: CellTable, feature: str) -> dict[Hashable, Mask]:

@@ -104,7 +104,7 @@ class GroupConstraint(Constraint):
     ) -> dict[Hashable, Mask]:
         """Return for each of some groups "overall" within an event: all whose group is known."""
         known = builder.cells.known(self.on, self.groups)
-        everybody = np.logical_or.reduce(list(known.values()))
+        everybody: Mask = np.logical_or.reduce(list(known.values()))
         return {group: mask & known.get(group, everybody) for group in members}
 
     def add_bounded(

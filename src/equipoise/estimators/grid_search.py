@@ -161,8 +161,8 @@ class GridSearch(ScoredReduction):
         switches = problem.engine.switches(classifiers, self.unconstrained_.classifier)
         cells = problem.cells.table()
         return [
-            replace(candidate, switched=Switched(cells, *each, self.classes_))
-            for candidate, each in zip(candidates, switches, strict=True)
+            replace(candidate, switched=Switched(cells, gained, lost, self.classes_))
+            for candidate, (gained, lost) in zip(candidates, switches, strict=True)
         ]
 
     def _switched_in_fit(self) -> Switched | None:

@@ -259,8 +259,9 @@ def remarks(lagrangian: Lagrangian | None, cells: CellTable, shares: Array) -> l
 def remarks_of(certificate: Certificate, cells: CellTable) -> list[Remark]:
     """Return the remarks on what a certificate speaks of; some need its evidence."""
     if (evidence := certificate.evidence) is None:
-        selected = np.nan if certificate.constant is None else certificate.constant
-        return remarks(None, cells, np.array([1 - selected, selected]))
+        constant = np.nan if certificate.constant is None else certificate.constant
+        told = constant if isinstance(constant, tuple) else (1 - constant, constant)
+        return remarks(None, cells, np.array(told))
     return remarks(evidence.lagrangian, cells, cells.shares(evidence.mean_shares()))
 
 

@@ -152,8 +152,8 @@ def select_by_rank(
         raise ValueError(f"k is {k:,} but there are {len(chance):,} people; expected at most them.")
     group, names = _number_groups(columns, len(chance))
     people = np.bincount(group, minlength=max(len(names), 1))
-    usual = np.bincount(group, weights=chance, minlength=len(people))
-    expected = _dealt(usual if usual.any() else people.astype(float), people, k)
+    usual = np.bincount(group, weights=chance, minlength=len(people)).astype(float)
+    expected = _dealt(usual, people, k)
     numbers = np.floor(expected + 1e-9).astype(np.int64)
     by_rest = np.argsort(numbers - expected, kind="stable")
     numbers[by_rest[: k - int(numbers.sum())]] += 1

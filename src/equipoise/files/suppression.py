@@ -186,9 +186,10 @@ class _Merger:
         kept.shares_ = {data: self.shares(s) for data, s in frontier.shares_.items()}
         kept.pool_ = Pool.of(frontier.pool_.classifiers, self.shares(frontier.pool_.s))
         kept.pool_.n_calls = frontier.pool_.n_calls
-        kept.switches_ = self.shares(frontier.switches_)
+        if frontier.switches_ is not None:
+            kept.switches_ = self.shares(frontier.switches_)
         kept._queries = None
-        vars(kept).pop("lagrangian_", None)
+        kept.__dict__.pop("lagrangian_", None)
         points = [
             replace(
                 point,

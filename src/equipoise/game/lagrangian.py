@@ -44,7 +44,7 @@ class Costs:
     on : str or sequence of str, optional
         The sensitive features that make the groups; all of them by default.
     matrix : array-like of shape (V, V), optional
-        Instead of these: ``matrix[label][decision]``, for any number of labels in sorted order.
+        Instead of these ``matrix[label][decision]``, for any number of labels, sorted.
 
     Examples
     --------
@@ -63,8 +63,7 @@ class Costs:
 
     def __post_init__(self) -> None:
         if self.matrix is not None:
-            matrix = np.asarray(self.matrix, dtype=float)
-            self._check_matrix(matrix)
+            self._check_matrix(matrix := np.asarray(self.matrix, dtype=float))
             object.__setattr__(self, "matrix", tuple(map(tuple, matrix.tolist())))
         largest = 0.0
         for name in ("false_positive", "false_negative"):
@@ -91,11 +90,9 @@ class Costs:
     def __repr__(self) -> str:
         if self.matrix is not None:
             return f"Costs(matrix={self.matrix!r})"
-        more = "" if self.on is None else f", on={self.on!r}"
-        return (
-            f"Costs(false_positive={self.false_positive!r}, "
-            f"false_negative={self.false_negative!r}{more})"
-        )
+        on = "" if self.on is None else f", on={self.on!r}"
+        fp, fn = self.false_positive, self.false_negative
+        return f"Costs(false_positive={fp!r}, false_negative={fn!r}{on})"
 
     def table(self, cells: CellTable) -> Array:
         """g_err in every cell (rows) for each decision (columns)."""

@@ -101,7 +101,7 @@ class Functions:
     def _value_or_nan(self, name: str, rows: NDArray[np.intp]) -> float:
         try:
             return self._value(name, rows)
-        except ValueError:
+        except (ValueError, ZeroDivisionError):
             return float("nan")
 
 

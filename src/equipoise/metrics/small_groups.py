@@ -104,7 +104,7 @@ def small_cells(cells: CellTable, least: int) -> Mask:
     features, groups, masks = zip(*rows, strict=True)
     count = np.array(masks) @ cells.count
     hidden = small_groups(GroupTable(groups, features, {"count": count}), least)
-    found: Mask = np.array(masks)[1:][hidden[1:]].any(axis=0)
+    found: Mask = np.logical_or.reduce(np.array(masks)[1:][hidden[1:]], axis=0)
     if not found.any():
         return found
     finest = [mask for name, mask in zip(features, masks, strict=True) if name == features[-1]]

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.cells.table import Array
+from equipoise.constraints.groups import group_name
 from equipoise.metrics.disparities import Method, ratios
 from equipoise.metrics.intervals import Interval, normal_quantile, of_largest
 
+#: Groups of fewer people are too small to say anything about.
+FEW = 30
+#: Groups that are named; the rest are counted.
+_NAMED = 5
 Summary = Literal["min", "max", "difference", "ratio"]
 Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
 
@@ -71,3 +77,22 @@ def joint_ends(value: Array, drawn: Array, level: float) -> tuple[Array, Array]:
         largest = np.abs(deviation[:, usable] / error[usable]).max(axis=1)
         wide = max(wide, float(np.quantile(largest, level)))
     return value - wide * error, value + wide * error
+
+
+def few_people(features: Sequence[str], groups: Sequence[Hashable], count: NDArray) -> list[str]:
+    """Return a sentence about groups of too few people to say anything about, if there are some.
+
+    >>> few_people(["", "sex", "sex"], ["overall", "F", "M"], np.array([407, 7, 400]))
+    ['F (7) has fewer than 30 people: too few to say anything about its rates.']
+    """
+    rows = zip(features, groups, count.tolist(), strict=True)
+    few = [f"{group_name(group)} ({n})" for feature, group, n in rows if feature and n < FEW]
+    if not few:
+        return []
+    if len(few) == 1:
+        return [f"{few[0]} has fewer than {FEW} people: too few to say anything about its rates."]
+    told = ", ".join(few[:_NAMED] + ["..."] * (len(few) > _NAMED))
+    return [
+        f"{len(few)} groups, {told}, have fewer than {FEW} people: too few to say anything about "
+        "their rates."
+    ]

@@ -26,7 +26,14 @@ from equipoise.metrics.intervals import (
     resample,
 )
 from equipoise.metrics.rates import RATE_OF, Metric
-from equipoise.metrics.summaries import Pairs, Summary, pairs_of, summarise, summary_interval
+from equipoise.metrics.summaries import (
+    Pairs,
+    Summary,
+    few_people,
+    pairs_of,
+    summarise,
+    summary_interval,
+)
 from equipoise.metrics.unknown import ODDS, UnknownPeople
 
 #: One number, or with control features one for each stratum.
@@ -65,6 +72,10 @@ class GroupTable(Face):
     level: float = 0.95
     draws: dict[str, Array] = field(default_factory=dict, repr=False)
     unknown: UnknownPeople | None = None
+
+    def __post_init__(self) -> None:
+        if not self.strata:
+            object.__setattr__(self, "strata", (None,) * len(self.groups))
 
     @classmethod
     def from_audit(
@@ -283,6 +294,7 @@ class GroupTable(Face):
             "  ".join(side(*cell) for side, *cell in zip(sides, line, widths, strict=True))
             for line in lines
         ]
+        told += few_people(self.features, self.groups, self.columns["count"])
         return "\n".join(told + ([] if self.unknown is None else self.unknown.sentences()))
 
     def _cell(self, column: str, at: int) -> str:
@@ -363,8 +375,7 @@ def group_table(
     overall      5  0.8000
     a            2  1.0000
     b            3  0.6667
-    >>> round(table.min("f1"), 4)
-    0.6667
+    2 groups, a (2), b (3), have fewer than 30 people: too few to say anything about their rates.
     """
     check_level(level)
     asked = None if metrics is None else read_metrics(metrics)

@@ -186,7 +186,9 @@ def _may_belong(cells: CellTable, feature: str, group: Hashable) -> Mask:
     return fits & unknown
 
 
-def _counts(audit: Audit, rate: Rate, members: Mask, maybe: Mask) -> tuple[float, ...]:
+def _counts(
+    audit: Audit, rate: Rate, members: Mask, maybe: Mask
+) -> tuple[float, float, float, float]:
     """Return k and n of the members, and the yes and no of those who may belong to them."""
     low, high = rate.table(audit.cells).T
     yes: Array = low * (audit.mass - audit.selected) + high * audit.selected

@@ -184,9 +184,9 @@ class CellGroups:
                 f"aware=True reads the group from X, but X has no column {missing[0]!r}. Pass a "
                 "data frame with columns called like the sensitive and control features."
             )
-        bins, missing = self.rules.bins, self.rules.missing
-        found = read_columns(native[self.names].to_native(), len(native), "X", "group", missing)
-        found |= {name: in_bins(found[name], edges, name) for name, edges in bins.items()}
+        rows, rules = native[self.names].to_native(), self.rules
+        found = read_columns(rows, len(native), "X", "group", rules.missing)
+        found |= {name: in_bins(found[name], edges, name) for name, edges in rules.bins.items()}
         keys = list(zip(*(found[name].tolist() for name in self.names), strict=True))
         if strange := set(keys) - set(self.number):
             raise ValueError(

@@ -302,7 +302,7 @@ def predictions(classifier: Any, X: Any, n_decisions: int = 2) -> NDArray:
     if h.ndim == 2 and h.shape[1] == 1:
         h = h[:, 0]
     if n_decisions > 2:
-        is_decision = h.dtype.kind in "iuf" and np.isin(h, np.arange(n_decisions)).all()
+        is_decision = h.dtype.kind in "iuf" and bool(np.isin(h, np.arange(n_decisions)).all())
     elif h.dtype.kind in "iu":  # many times as fast as comparing, and without a copy
         is_decision = bool(np.bitwise_or.reduce(h, axis=None) in (0, 1))
     else:

@@ -123,7 +123,7 @@ class Refitter:
         self._trainer.start_from(classifier)
 
 
-def _labels_in_use(label: NDArray[np.int64], weight: Array, block: int = 4096) -> set[int]:
+def _labels_in_use(label: NDArray, weight: Array, block: int = 4096) -> set[int]:
     """Return labels of examples with positive weight, two if there are; often the first block's."""
     labels: set[int] = set()
     for start in range(0, len(label), block):

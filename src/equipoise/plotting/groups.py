@@ -206,7 +206,8 @@ class SwitchedDisplay:
         for name, (colour, sign) in sides.items():
             count = np.array([getattr(row, name) for row in self.rows], dtype=float)
             bars = ax.barh(place, sign * 100 * count / people, color=PALETTE[colour], label=name)
-            ax.bar_label(bars, [f"{number:,.0f}" for number in count], padding=3)
+            told = [f"{number:,.0f}" if number >= 0.5 else "" for number in count]
+            ax.bar_label(bars, told, padding=3)
             self.bars_.append(bars)
         names = [f"{group_name(row.group)}, label {row.label}" for row in self.rows]
         counts = [f"{row.people:,.0f}" for row in self.rows]

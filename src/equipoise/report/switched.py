@@ -46,10 +46,12 @@ gained_qualified=1.0, lost_qualified=0.0)]
         if any(row.people is None for row in some):
             found.append(SwitchedGroup(*names))
             continue
-        people = sum(row.people or 0 for row in some)
-        totals = [sum(getattr(row, end) for row in some) for end in ("gained", "lost")]
-        qualified = [(row.gained, row.lost) for row in some if row.label == 1]
-        found.append(SwitchedGroup(*names, people, *totals, *(qualified or [(None, None)])[0]))
+        people, gained, lost = (
+            sum(getattr(row, part) for row in some) for part in ("people", "gained", "lost")
+        )
+        of_label = [(row.gained, row.lost) for row in some if row.label == 1]
+        qualified = of_label[0] if of_label else (None, None)
+        found.append(SwitchedGroup(*names, people, gained, lost, *qualified))
     return found
 
 

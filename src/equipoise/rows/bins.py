@@ -107,7 +107,7 @@ def in_bins(values: NDArray[Any], edges: Sequence[float], name: str) -> NDArray[
     ['under 25', '40 and over', '25 to under 40']
     """
     names = bin_names(edges)
-    groups = np.append(levels(names), UNKNOWN)
+    groups = np.array([*levels(names), UNKNOWN], dtype=object)
     known = known_in([values], len(values))
     place = np.full(len(values), len(names))
     if values.dtype.kind in "OU" and set(values[known]) <= set(names):

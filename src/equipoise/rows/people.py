@@ -79,7 +79,8 @@ class People:
         if isinstance(known, (dict, Probabilities)):
             known, uncertain = split_probabilities(known)
         self._check_index()
-        sensitive, control, rules = {}, {}, GroupRules(self.missing)
+        sensitive: dict[str, NDArray] = {}
+        control, rules = {}, GroupRules(self.missing)
         if known is not None:
             sensitive, rules = read_groups(known, n, self.missing, self.bins)
         if self.control_features is not None:

@@ -114,5 +114,5 @@ def _check(values: Array) -> None:
         at = int(np.flatnonzero(off)[0])
         raise ValueError(
             f"Probabilities: row {at} sums to {values[at].sum():.6g}, and {int(off.sum())} rows in "
-            "all do not sum to 1. Divide each row by its sum, or add a group 'unknown'."
+            "all do not sum to 1. Divide each row by its sum."
         )

@@ -336,9 +336,9 @@ def check_index(X: Any, **others: Any) -> None:
 
     Rows are matched by their place. Other labels than those of X say nothing about that.
     """
-    index = getattr(X, "index", None)
+    index: Any = getattr(X, "index", None)
     for name, other in others.items():
-        own = getattr(other, "index", None)
+        own: Any = getattr(other, "index", None)
         if not hasattr(index, "equals") or not hasattr(own, "equals") or index.equals(own):
             continue
         if len(index) == len(own) and set(index) == set(own):

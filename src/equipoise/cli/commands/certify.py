@@ -50,7 +50,8 @@ def certify(
     opened = open_classifier(model, eps, trust)
     if min_size is not None:
         opened.model.constraint_ = _with_min_size(opened.model.constraint_, min_size)
-    people = _read(opened, data, Reader(terminal.note, format.dialect()), drop_missing)
+    reader = Reader(terminal.note, format.dialect()).for_constraint(opened.model.constraint_)
+    people = _read(opened, data, reader, drop_missing)
     options: dict[str, Any] = {"level": level, "file": model.name, "suppress_below": suppress_below}
     point, _ = model_points(opened.model, {"test": people}, **options)
     point = point.in_order(opened.columns.order)

@@ -46,7 +46,7 @@ def report(
     opened = open_file(file, trust)
     people = {}
     if data is not None:
-        reader = Reader(terminal.note, format.dialect())
+        reader = Reader(terminal.note, format.dialect()).for_constraint(opened.model.constraint)
         people["test"] = reader.known(data, opened.columns, drop_missing=drop_missing)
     contents = make_contents(opened, people, data, results)
     write_page(contents, output, force=results.force, terminal=terminal)

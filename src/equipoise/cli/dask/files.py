@@ -219,7 +219,7 @@ class Summary:
     lacking: Counter = field(default_factory=Counter)  #: Missing values by named column, all rows.
     missing: Counter = field(default_factory=Counter)  #: The same by feature, whole rows.
     values: dict[str, Counter] = field(default_factory=dict)
-    """By label or group column, the weight of the whole rows with each value."""
+    """By label the weight, and by value of group columns the number of whole rows."""
     texts: dict[str, Counter] = field(default_factory=dict)
     """By feature, the rows with each text; empty where the sample holds all rows."""
     sample: list[Any] = field(default_factory=list)  #: Tables of the features of sampled rows.
@@ -267,7 +267,8 @@ def summarize_piece(piece: Piece, reader: PieceReader) -> Summary:
         weight = as_number(table.column(reader.weight), reader.weight).to_numpy()
     for name in reader.named:
         if name != reader.weight:
-            found.values[name] = _counted(table.column(name), name, weight)
+            by = weight if name == reader.named[0] else None
+            found.values[name] = _counted(table.column(name), name, by)
     for name, kind in reader.features.items():
         column = table.column(name)
         found.missing[name] = int(is_missing(column).sum())

@@ -21,7 +21,7 @@ from equipoise.cli.dask.files import (
     open_files,
     summarize,
 )
-from equipoise.cli.tables.columns import as_kinds, as_number, plain_values
+from equipoise.cli.tables.columns import as_kinds, as_number
 from equipoise.cli.tables.encoding import make_encoder, without_names
 from equipoise.cli.tables.people import Examples, check_groups, read_label
 from equipoise.cli.tables.request import Columns, Request
@@ -216,12 +216,13 @@ def _columns_and_values(
     label = pa.table({request.label: distinct[request.label]})
     y, labels, recoded = read_label(label, request.label, request.positive)
     values = {request.label: dict(zip(found.values[request.label], y.tolist(), strict=True))}
+    columns = request.columns(labels, recoded, reader.features, distinct, found.values)
     for name in (*request.sensitive, *request.control):
-        plain = plain_values(distinct[name], name)
+        groups = columns.group_values(distinct[name], name)
         if name in request.sensitive:
-            check_groups(plain, name, note)
-        values[name] = dict(zip(found.values[name], plain.tolist(), strict=True))
-    return request.columns(labels, recoded, reader.features, distinct), values
+            check_groups(groups, name, note)
+        values[name] = dict(zip(found.values[name], groups.tolist(), strict=True))
+    return columns, values
 
 
 def _column(values: Any) -> Any:

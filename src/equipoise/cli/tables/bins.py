@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.cli.tables.columns import as_number, kind_of
-from equipoise.rows.bins import MOST_BINS, edges_for
+from equipoise.rows.bins import MOST_BINS, quantile_edges
 
 
-def read_bins(given: Sequence[str], table: Any, grouping: Sequence[str]) -> dict[str, list[float]]:
+def read_bins(
+    given: Sequence[str],
+    table: Any,
+    grouping: Sequence[str],
+    counts: Mapping[str, Counter] | None = None,
+) -> dict[str, list[float]]:
     """Return the edges between classes, by column.
+
+    ``counts`` are given where a table has distinct values: how many people have each.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"age": [20, 30, 40, 50], "pay": [1.5, 2.5, 3.5, 4.5]})
@@ -32,11 +40,13 @@ def read_bins(given: Sequence[str], table: Any, grouping: Sequence[str]) -> dict
         if kind_of(table[name], name) != "number":
             raise ValueError(f"--bins is {text!r}, but column {name!r} holds no numbers.")
         values = as_number(table[name], name).to_numpy()
-        found[name] = _edges(text, spec, values[np.isfinite(values)])
+        people = np.ones(len(values)) if counts is None else np.array([*counts[name].values()])
+        known, place = np.unique(values[np.isfinite(values)], return_inverse=True)
+        found[name] = _edges(text, spec, known, np.bincount(place, people[np.isfinite(values)]))
     return found
 
 
-def _edges(text: str, spec: str, values: NDArray) -> list[float]:
+def _edges(text: str, spec: str, values: NDArray, count: NDArray) -> list[float]:
     try:
         numbers = [float(part) for part in spec.split(",")]
     except ValueError:
@@ -47,4 +57,4 @@ def _edges(text: str, spec: str, values: NDArray) -> list[float]:
         if numbers != sorted(set(numbers)) or not np.isfinite(numbers).all():
             raise ValueError(f"--bins is {text!r}; expected edges that increase.")
         return numbers
-    return edges_for(values, int(numbers[0]), text)
+    return quantile_edges(values, count, int(numbers[0]))

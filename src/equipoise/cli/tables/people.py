@@ -29,6 +29,8 @@ from equipoise.cli.tables.dialect import Dialect, looks_numeric
 from equipoise.cli.tables.encoding import FEWEST_PEOPLE, without_names
 from equipoise.cli.tables.files import format_of, naming, read_table
 from equipoise.cli.tables.request import Columns, Request, check_columns
+from equipoise.constraints.base import Constraint
+from equipoise.constraints.distribution import takes_numbers
 from equipoise.report.contents import ColumnContents
 from equipoise.rows.people import People
 
@@ -97,7 +99,13 @@ class Reader:
         self, note: Callable[[str], Any] = lambda text: None, dialect: Dialect | None = None
     ) -> None:
         self.note, self.dialect = note, dialect or Dialect()
+        self.checks_groups = True  #: Whether so many groups are too many.
         self.format = ""  #: How the last CSV file was written, in words.
+
+    def for_constraint(self, constraint: Constraint) -> Reader:
+        """Return this reader, which takes numbers as they are if the constraint does."""
+        self.checks_groups = not takes_numbers(constraint)
+        return self
 
     def training(self, table: Any, request: Request) -> tuple[Examples, Columns]:
         """Return the examples of a table, see `whole`, and what its columns were taken for."""
@@ -214,7 +222,7 @@ class Reader:
             {name: columns.group_values(table.column(name), name) for name in names}
             for names in (columns.sensitive, columns.control)
         )
-        for name, values in sensitive.items():
+        for name, values in sensitive.items() if self.checks_groups else ():
             check_groups(values, name, self.note)
         weight = None
         if columns.weight is not None:

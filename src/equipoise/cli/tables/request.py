@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -139,9 +140,14 @@ class Request:
         return features
 
     def columns(
-        self, labels: tuple[str, str], recoded: bool, features: dict[str, Kind], table: Any
+        self,
+        labels: tuple[str, str],
+        recoded: bool,
+        features: dict[str, Kind],
+        table: Any,
+        counts: Mapping[str, Counter] | None = None,
     ) -> Columns:
-        """Return what the columns of a table are."""
+        """Return what the columns of a table are; ``counts`` as for `read_bins`."""
         return Columns(
             label=self.label,
             labels=labels,
@@ -152,12 +158,12 @@ class Request:
             features=features,
             missing=tuple(self.missing),
             missing_groups=self.missing_groups,
-            **self.classes(table),
+            **self.classes(table, counts),
         )
 
-    def classes(self, table: Any) -> dict[str, Any]:
+    def classes(self, table: Any, counts: Mapping[str, Counter] | None = None) -> dict[str, Any]:
         """Return the edges of numeric columns to put into bins, and the order of groups."""
-        bins = read_bins(self.bins, table, (*self.sensitive, *self.control))
+        bins = read_bins(self.bins, table, (*self.sensitive, *self.control), counts)
         order = {name: bin_names(edges) for name, edges in bins.items()}
         for name in (*self.sensitive, *self.control):
             kind = table[name].type

@@ -18,10 +18,10 @@ def is_collection(X: Any) -> bool:
 
 
 #: What users call the collections of a fit.
-_NAMES = ("X", "y", "sensitive_features", "control_features", "sample_weight", "utilities")
+NAMES = ("X", "y", "sensitive_features", "control_features", "sample_weight", "utilities")
 
 
-def split(*collections: Any, names: tuple[str, ...] = _NAMES) -> list[tuple[Any, ...]]:
+def split(*collections: Any, names: tuple[str, ...] = NAMES) -> list[tuple[Any, ...]]:
     """Return the partitions of collections whose rows belong together, the first being X.
 
     Partitions that differ are aligned where sizes or divisions are known, which moves rows between

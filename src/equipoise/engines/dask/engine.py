@@ -12,7 +12,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from equipoise.cells.table import Array, CellTable
-from equipoise.engines.dask.collections import computed, example_of, halves, lazily, split
+from equipoise.engines.dask.collections import NAMES, computed, example_of, halves, lazily, split
 from equipoise.engines.dask.oracles import ShardOracle, ShardPluginOracle, TransformedOracle
 from equipoise.engines.dask.shard import (
     compared_by,
@@ -83,8 +83,8 @@ class DaskEngine:
     def halves(people: People) -> tuple[People, People]:
         """Return people in two halves, dealt by lot within each partition; nothing is computed."""
         people.check()
-        rules = ("missing", "bins")
-        given = {name: v for name, v in vars(people).items() if v is not None and name not in rules}
+        given = {name: getattr(people, name) for name in NAMES}
+        given = {name: rows for name, rows in given.items() if rows is not None}
         first, second = (
             replace(people, **dict(zip(given, half, strict=True)))
             for half in halves(*given.values(), names=tuple(given))

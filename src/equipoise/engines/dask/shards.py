@@ -136,16 +136,17 @@ def _rules_of(client: Any, people: People, parts: list[tuple[Any, ...]]) -> Grou
     check_missing_choice(people.missing)
     example = example_of(people.sensitive_features)
     columns = groups_in(example, 0, GroupRules(people.missing))
-    bins = read_bins(people.bins, list(columns))
-    names = [name for name, spec in bins.items() if isinstance(spec, int)]
-    if names:
+    asked = read_bins(people.bins, list(columns))
+    sizes = {name: spec for name, spec in asked.items() if isinstance(spec, int)}
+    bins = {name: spec for name, spec in asked.items() if not isinstance(spec, int)}
+    if names := list(sizes):
         each = [(part[2], names, people.missing) for part in parts]
         counted = _computed(client, "counting values", numbers_in, each)
         for name in names:
             values = np.concatenate([part[name][0] for part in counted])
             count = np.concatenate([part[name][1] for part in counted])
             distinct, at = np.unique(values, return_inverse=True)
-            bins[name] = quantile_edges(distinct, np.bincount(at, count), int(bins[name]))
+            bins[name] = quantile_edges(distinct, np.bincount(at, count), sizes[name])
     return GroupRules(people.missing, bins)
 
 
@@ -159,12 +160,15 @@ def _merge(tables: Sequence[Combinations]) -> tuple[CellTable, NDArray, list[NDA
             "the partitions of sensitive_features or control_features have different columns; "
             "expected the same in all."
         )
-    sums = ("count", "weight", "square")
+    count, weight, square = (
+        np.concatenate([getattr(table, of) for table in tables])
+        for of in ("count", "weight", "square")
+    )
     cells, code = CellTable.from_sums(
         labels,
         {name: _joined(name, [t.sensitive for t in tables]) for name in names[0][0]},
         {name: _joined(name, [t.control for t in tables]) for name in names[0][1]},
-        *(np.concatenate([getattr(table, of) for table in tables]) for of in sums),
+        *(count, weight, square),
     )
     for name in cells.sensitive:
         if not cells.groups(name):

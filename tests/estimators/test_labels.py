@@ -1,0 +1,194 @@
+"""Estimators with more than two labels: rates from raw arrays, files, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+import equipoise
+from equipoise import (
+    Costs,
+    DemographicParity,
+    EqualizedOdds,
+    ExponentiatedGradient,
+    FairClassifier,
+    FourFifthsRule,
+    Frontier,
+    GridSearch,
+    Monitor,
+    SelectionRate,
+    rate,
+)
+from equipoise.oracles import Plugin, Refit
+
+NAMES = np.array(["low", "mid", "top"])
+
+
+def make(n: int = 600, seed: int = 0):
+    rng = np.random.default_rng(seed)
+    A = rng.choice(["a", "b"], n)
+    X = np.column_stack([(A == "a") + rng.normal(size=n), rng.normal(size=n)])
+    score = X.sum(axis=1) + 0.5 * rng.normal(size=n)
+    return X, NAMES[np.digitize(score, [0.0, 1.2])], A
+
+
+X, Y, A = make()
+
+
+def differences(pmf: np.ndarray) -> np.ndarray:
+    """Between the two groups, for each decision."""
+    return np.abs(pmf[A == "a"].mean(axis=0) - pmf[A == "b"].mean(axis=0))
+
+
+@pytest.fixture(scope="module")
+def fair():
+    model = FairClassifier(LogisticRegression(), DemographicParity(0.05, reference="pairwise"))
+    return model.fit(X, Y, sensitive_features=A)
+
+
+def test_rates_of_all_decisions_are_within_the_bound(fair):
+    pmf = fair.predict_pmf(X)
+    assert pmf.shape == (len(X), 3)
+    np.testing.assert_allclose(pmf.sum(axis=1), 1.0)
+    assert differences(pmf).max() <= 0.05 + 1e-7
+    right = np.array([pmf[i, np.flatnonzero(y == NAMES)[0]] for i, y in enumerate(Y)])
+    assert fair.certificate_.error == pytest.approx(1 - right.mean())
+    assert fair.score(X, Y) == pytest.approx(right.mean())
+    assert fair.certificate_.gap <= fair.nu_
+    fair.certificate_.check()
+
+
+def test_decisions_are_labels_and_drawn_as_often_as_they_say(fair):
+    decided = fair.predict(X)
+    assert set(decided) <= set(NAMES)
+    often = np.mean([fair.predict(X, random_state=k) == "top" for k in range(60)])
+    assert often == pytest.approx(fair.predict_pmf(X)[:, 2].mean(), abs=0.02)
+    order = np.random.default_rng(0).permutation(len(X))
+    np.testing.assert_array_equal(fair.predict(X[order]), decided[order])
+
+
+def test_scores_have_the_sign_of_the_decision(fair):
+    score = fair.decision_function(X)
+    np.testing.assert_array_equal(NAMES[score.argmax(axis=1)], fair.predict(X))
+    plain = LogisticRegression().fit(X, Y).predict_proba(X)
+    np.testing.assert_allclose(fair.predict_proba(X), plain, atol=1e-4)
+
+
+@pytest.mark.parametrize("oracle", [Plugin(cv=3), Refit(cv=3)])
+def test_out_of_fold_bounds(oracle):
+    constraint = EqualizedOdds(0.1, min_size=5)
+    model = FairClassifier(LogisticRegression(), constraint, oracle=oracle)
+    model.fit(X, Y, sensitive_features=A)
+    assert model.certificate_.feasible
+    assert model.certificate_.gap <= model.nu_
+    assert set(model.violations_) == {"train", "out_of_fold"}
+
+
+def test_only_the_decisions_named_are_bounded():
+    model = FairClassifier(
+        LogisticRegression(), DemographicParity(0.0, decisions=["top"]), oracle="plugin"
+    )
+    model.fit(X, Y, sensitive_features=A)
+    assert {row.event.decision for row in model.certificate_.rows} == {"top"}
+    named = FairClassifier(LogisticRegression(), FourFifthsRule(positive="top"))
+    pmf = named.fit(X, Y, sensitive_features=A).predict_pmf(X)[:, 2]
+    a, b = pmf[A == "a"].mean(), pmf[A == "b"].mean()
+    assert min(a / b, b / a) >= 0.8 - 1e-6
+
+
+def test_rates_written_as_expressions():
+    cap = rate("selected", decision="top", group="a") <= 0.2
+    both = cap & (rate("tpr", decision="low") >= 0.5)
+    pmf = FairClassifier(LogisticRegression(), both).fit(X, Y, sensitive_features=A).predict_pmf(X)
+    assert pmf[A == "a", 2].mean() <= 0.2 + 1e-7
+    assert pmf[Y == "low", 0].mean() >= 0.5 - 1e-7
+
+
+def test_constants_are_known_from_the_start():
+    tree = DecisionTreeClassifier(max_depth=3, random_state=0)
+    model = FairClassifier(tree, DemographicParity(0.0)).fit(X, Y, sensitive_features=A)
+    assert model.certificate_.feasible
+    assert model.certificate_.error <= min((name != Y).mean() for name in NAMES) + 1e-9
+
+
+def test_costs_of_pairs_of_label_and_decision():
+    matrix = np.array([[0, 1, 9], [1, 0, 9], [1, 1, 0]])
+    model = FairClassifier(
+        LogisticRegression(), DemographicParity(1.0), objective=Costs(matrix=matrix)
+    )
+    pmf = model.fit(X, Y, sensitive_features=A).predict_pmf(X)
+    code = np.searchsorted(NAMES, Y)
+    assert model.certificate_.error == pytest.approx((matrix[code] * pmf).sum(axis=1).mean())
+    plain = LogisticRegression().fit(X, Y).predict(X)
+    assert pmf[:, 2].mean() < (plain == "top").mean()
+    assert "kinds of errors" in model.unconstrained_.why_no_probabilities()
+
+
+def test_a_frontier_and_its_file(tmp_path):
+    frontier = Frontier(
+        LogisticRegression(),
+        DemographicParity(reference="pairwise"),
+        bounds=[0.02, 0.1, 0.3],
+        oracle=Plugin(cv=3),
+    ).fit(X, Y, sensitive_features=A)
+    errors = [point.error for point in frontier.points_]
+    assert errors == sorted(errors, reverse=True)
+    equipoise.save(frontier, tmp_path / "f.equipoise")
+    loaded = equipoise.load(tmp_path / "f.equipoise")
+    model = loaded.at(0.05)
+    np.testing.assert_array_equal(model.predict(X), frontier.at(0.05).predict(X))
+    report = model.report(X, Y, sensitive_features=A)
+    pmf = model.predict_pmf(X)
+    found = report["test"].excess.estimate
+    assert found == pytest.approx(differences(pmf).max() - 0.05)
+    assert report["test"].excess.low < found < report["test"].excess.high
+
+
+def test_the_paper_s_algorithm_and_a_grid():
+    eg = ExponentiatedGradient(LogisticRegression(), DemographicParity(0.1), nu=0.05)
+    eg.fit(X, Y, sensitive_features=A)
+    assert eg.certificate_.violation <= 1e-6
+    constraint = DemographicParity(0.2, decisions=["top"], reference="pairwise")
+    grid = GridSearch(LogisticRegression(), constraint, grid_size=9).fit(X, Y, sensitive_features=A)
+    selected = grid.predict(X) == "top"
+    assert abs(selected[A == "a"].mean() - selected[A == "b"].mean()) <= 0.2 + 1e-9
+
+
+def test_candidates_are_searched_in_full():
+    trees = [DecisionTreeClassifier(max_depth=k, random_state=0).fit(X, Y) for k in (1, 2, 4)]
+    model = FairClassifier(trees, DemographicParity(1.0)).fit(X, Y, sensitive_features=A)
+    best = max(tree.score(X, Y) for tree in trees)
+    assert model.score(X, Y) == pytest.approx(best)
+
+
+@pytest.mark.parametrize(
+    ("params", "says"),
+    [
+        ({"deterministic": True}, "deterministic=True is for two labels, but there are 3"),
+        ({"confidence": 0.9}, "confidence=0.9 is for two labels"),
+        ({"constraint": FourFifthsRule()}, r"FourFifthsRule\(positive='top'\)"),
+        ({"constraint": SelectionRate(0.2)}, r"SelectionRate\(positive='top', ...\)"),
+        ({"constraint": rate("tpr") >= 0.5}, "Name the one that is meant"),
+        ({"constraint": DemographicParity(decisions=["x"])}, "'x', which is no decision here"),
+        ({"constraint": DemographicParity(decisions="top")}, "expected a list of one or more"),
+        ({"oracle": Refit(threshold="tuned")}, "moves the one cut of two labels, but y has 3"),
+    ],
+)
+def test_what_is_for_two_labels_is_refused(params, says):
+    given = {"constraint": DemographicParity(), **params}
+    with pytest.raises(ValueError, match=says):
+        FairClassifier(LogisticRegression(), **given).fit(X, Y, sensitive_features=A)
+
+
+def test_what_a_model_of_three_labels_does_not_do(fair):
+    for ask in (
+        lambda: fair.select(X, 10),
+        lambda: fair.explain(X[:2]),
+        lambda: fair.margin(X[:2]),
+        lambda: fair.switched(),
+        lambda: Monitor(fair),
+    ):
+        with pytest.raises(ValueError, match="is for two labels, but there are 3"):
+            ask()
