@@ -24,8 +24,8 @@ _NEARLY = 0.01
 #: Values recomputed from the evidence differ from those stated by no more than this.
 _RECOMPUTED = 1e-9
 #: The numbers of a certificate in JSON.
-_NUMBERS = ("error", "violation", "lower", "upper", "gap", "nu", "B", "least_slack")
-_NUMBERS += ("proven_slack", "free_error")
+_NUMBERS: tuple[str, ...] = ("error", "violation", "lower", "upper", "gap", "nu", "B")
+_NUMBERS += ("least_slack", "proven_slack", "free_error")
 
 
 @dataclass(frozen=True, eq=False)
