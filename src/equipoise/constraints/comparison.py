@@ -99,7 +99,7 @@ class Parity(GroupConstraint):
             )
         if self.positive is not None:
             return self._against_rest(number_of(self.positive, cells, "positive"), cells)
-        if self.decisions is None and cells.n_decisions == 2:
+        if self.decisions is None and len(cells.decisions) == 2:
             return {(r.given, None): (r.event(cells), r.table(cells)) for r in self.rates}
         return self._of_many(self._numbers(cells), cells)
 
@@ -119,7 +119,7 @@ class Parity(GroupConstraint):
         if not self.takes_turns:
             raise ValueError(
                 f"{type(self).__name__} is about two labels, the favourable one and the other, but "
-                f"there are {cells.n_decisions}: {shown(cells.decisions)}. Name the favourable "
+                f"there are {len(cells.decisions)}: {shown(cells.decisions)}. Name the favourable "
                 f"one, {type(self).__name__}(positive={cells.decisions[-1]!r}), or use "
                 "DemographicParity, EqualOpportunity, EqualizedOdds or AccuracyEquality, which "
                 "compare every decision."
@@ -133,7 +133,7 @@ class Parity(GroupConstraint):
     def _numbers(self, cells: CellTable) -> list[int]:
         """Return the numbers of the decisions to be compared."""
         if self.decisions is None:
-            return list(range(cells.n_decisions))
+            return list(range(len(cells.decisions)))
         if isinstance(self.decisions, str) or not len(self.decisions):
             raise ValueError(
                 f"decisions of {type(self).__name__} is {self.decisions!r}; expected a list of one "

@@ -69,8 +69,8 @@ class Rate(NamedTuple):
 
         ``positive`` is the number of the favourable decision; of two it is the second.
         """
-        decision = np.arange(cells.n_decisions)
-        if positive is None and cells.n_decisions > 2 and self.utility in (_WRONG, _RIGHT):
+        decision = np.arange(len(cells.decisions))
+        if positive is None and len(cells.decisions) > 2 and self.utility in (_WRONG, _RIGHT):
             is_right = cells.label[:, None] == decision
             return (is_right if self.utility == _RIGHT else ~is_right).astype(float)
         return one_against_rest(self.utility, cells, self._number(cells, positive))
@@ -82,10 +82,10 @@ class Rate(NamedTuple):
         return (cells.label == self._number(cells, positive)) == bool(self.given)
 
     def _number(self, cells: CellTable, positive: int | None) -> int:
-        if positive is None and cells.n_decisions > 2:
+        if positive is None and len(cells.decisions) > 2:
             raise ValueError(
                 f"{self.column} is about one decision against the others, but there are "
-                f"{cells.n_decisions}: {shown(cells.decisions)}. Name the one that is meant."
+                f"{len(cells.decisions)}: {shown(cells.decisions)}. Name the one that is meant."
             )
         return 1 if positive is None else positive
 
@@ -98,7 +98,7 @@ def one_against_rest(utility: ArrayLike, cells: CellTable, positive: int) -> Arr
     >>> one_against_rest([[0, 1], [0.2, 1]], cells, 2).tolist()
     [[0.0, 0.0, 1.0], [0.2, 0.2, 1.0]]
     """
-    label, decision = cells.label == positive, np.arange(cells.n_decisions) == positive
+    label, decision = cells.label == positive, np.arange(len(cells.decisions)) == positive
     return np.asarray(utility, dtype=float)[label.astype(int)[:, None], decision.astype(int)]
 
 

@@ -156,9 +156,11 @@ class Reduction(SaysNewWords, MetaEstimatorMixin, BaseEstimator):
         unconstrained = lagrangian.costs(np.zeros(lagrangian.n_constraints))
         oracle = spec.over(engine, self.estimator, at_a_time)
         if not oracle.exact:  # a list of candidates is the whole class
-            for decision in range(cells.n_decisions):
-                constant = constant_classifier(decision, cells.n_decisions)
-                pool.add(constant, cells.constant(decision))
+            V = len(cells.decisions)
+            constants = [constant_classifier(decision, V) for decision in range(V)]
+            shares = [cells.constant(decision) for decision in range(V)]
+            for constant, s in zip(constants, shares, strict=True):
+                pool.add(constant, s)
         pool.keep(unconstrained)
         return Problem(
             engine, cells, lagrangian, oracle, pool, opened, at_a_time, nu, constraint, people

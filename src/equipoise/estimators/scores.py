@@ -26,9 +26,9 @@ from equipoise.oracles.scores import (
     has_order,
     has_probabilities,
     learner_name,
+    mean_margin,
     order,
     probability,
-    score_with_cut,
 )
 from equipoise.rows.people import People
 from equipoise.rows.validation import check_two_labels
@@ -244,7 +244,8 @@ class ScoredReduction(ClassifierMixin, Reduction):
         X = self._decidable(X)
         check_two_labels(self.classes_, "margin")
         mixture = self._mixture()
-        return engine_for(X).answer(lambda rows: _mean_margin(mixture, rows), X)
+        members, weights = mixture.members, mixture.weights
+        return engine_for(X).answer(lambda rows: mean_margin(members, weights, rows), X)
 
     def select(
         self,
@@ -385,14 +386,3 @@ class ScoredReduction(ClassifierMixin, Reduction):
         X = self._decidable(X)
         check_two_labels(self.classes_, "explain")
         return explain(self._mixture(), X, self.unconstrained_, key=key)
-
-
-def _mean_margin(mixture: Any, X: Any) -> Array:
-    total: Any = 0.0
-    for weight, member, selected in zip(
-        mixture.weights, mixture.members, decisions(mixture.members, X), strict=True
-    ):
-        scored = score_with_cut(member, X)
-        alone = np.where(selected, 1.0, -1.0) if scored is None else scored.margin(selected)
-        total = total + weight * alone
-    return total

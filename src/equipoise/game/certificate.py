@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.moments import Row
 from equipoise.faces import Columns, Face, FrozenRecords, Records, facts, folded, paragraph, table
-from equipoise.game.evidence import Evidence, Scope, Status
+from equipoise.game.evidence import Evidence, Price, Scope, Status
 from equipoise.game.feasibility import Conflict
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian, is_met
 from equipoise.game.least_random import Lottery
@@ -24,20 +24,8 @@ _NEARLY = 0.01
 #: Values recomputed from the evidence differ from those stated by no more than this.
 _RECOMPUTED = 1e-9
 #: The numbers of a certificate in JSON.
-_NUMBERS = (
-    *("error", "violation", "lower", "upper", "gap", "nu", "B"),
-    *("least_slack", "proven_slack", "free_error"),
-)
-
-
-class Price(NamedTuple):
-    """A constraint, and the most error that loosening it could save."""
-
-    row: Row
-    saves_at_most: float
-
-    def _shown(self) -> dict[str, Any]:
-        return {"loosened": self.row.sentence(), "saves_at_most": self.saves_at_most}
+_NUMBERS: tuple[str, ...] = ("error", "violation", "lower", "upper", "gap", "nu", "B")
+_NUMBERS += ("least_slack", "proven_slack", "free_error")
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +142,6 @@ class Certificate(Face):
             Why the constraints cannot be met, if they cannot.
         """
         rows = found.conflict if conflict is None else conflict.rows
-        constant = _constant_rate(found.s, cells)
         loosened = lagrangian.relaxed(found.loosening)
         return cls(
             error=found.error,
@@ -176,7 +163,7 @@ class Certificate(Face):
             conflict=FrozenRecords(lagrangian.rows[k] for k in rows),
             possible=conflict is None or conflict.possible,
             worst_rate=found.worst_rate,
-            constant=constant,
+            constant=_constant_rate(found.s, cells),
             free_error=float(lagrangian.error(s).min()),
             n_calls=found.n_calls,
             by_lot=found.by_lot,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from equipoise.cells.table import Array
+from equipoise.constraints.moments import Row
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.mixture import Mixture
 
@@ -26,6 +28,16 @@ class Scope(Enum):
     WHOLE_CLASS = "over the whole class"
     ORACLE = "relative to the oracle"
     POOL = "over mixtures of the classifiers known"
+
+
+class Price(NamedTuple):
+    """A constraint, and the most error that loosening it could save."""
+
+    row: Row
+    saves_at_most: float
+
+    def _shown(self) -> dict[str, Any]:
+        return {"loosened": self.row.sentence(), "saves_at_most": self.saves_at_most}
 
 
 @dataclass(frozen=True, eq=False)

@@ -98,11 +98,11 @@ class Costs:
         """g_err in every cell (rows) for each decision (columns)."""
         if self.matrix is not None:
             return self._by_label(np.asarray(self.matrix, dtype=float), cells)
-        if cells.n_decisions > 2:
+        if len(cells.decisions) > 2:
             if (self.false_positive, self.false_negative) == (1.0, 1.0):
                 return ERROR.table(cells)
             raise ValueError(
-                f"{self!r} is about two labels, but there are {cells.n_decisions}: "
+                f"{self!r} is about two labels, but there are {len(cells.decisions)}: "
                 f"{shown(cells.decisions)}. Give each pair its cost: Costs(matrix=...)."
             )
         negative = np.where(cells.label == 1, self._by_cell("false_negative", cells), 0.0)
@@ -110,9 +110,9 @@ class Costs:
         return np.column_stack([negative, positive])
 
     def _by_label(self, matrix: Array, cells: CellTable) -> Array:
-        if len(matrix) != cells.n_decisions:
+        if len(matrix) != len(cells.decisions):
             raise ValueError(
-                f"matrix of costs has shape {matrix.shape} for {cells.n_decisions} labels: "
+                f"matrix of costs has shape {matrix.shape} for {len(cells.decisions)} labels: "
                 f"{shown(cells.decisions)}; expected a row and a column for each, in this order."
             )
         return matrix[cells.label]
@@ -170,7 +170,7 @@ class BalancedError:
 
     def table(self, cells: CellTable) -> Array:
         """g_err in every cell (rows) for each decision (columns)."""
-        labels = [cells.label == label for label in range(cells.n_decisions)]
+        labels = [cells.label == label for label in range(len(cells.decisions))]
         groups = list(cells.groups(self.on).values())
         kinds = {
             "label": labels,

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import _num_samples
 
 from equipoise.cells.table import Array
 from equipoise.oracles.candidates import LabelAdapter
@@ -14,6 +15,7 @@ from equipoise.oracles.decisions import (
     Guard,
     ThresholdedClassifier,
     TransformedClassifier,
+    decisions,
     scores,
 )
 from equipoise.oracles.plugin import PluginClassifier
@@ -140,3 +142,13 @@ def probability(classifier: Any, X: Any, label: int = 1) -> Array:
     # A candidate of the user's may never have met this label.
     at = labels[label]
     return found[:, known.index(at)] if at in known else np.zeros(len(found))
+
+
+def mean_margin(members: Sequence[Any], weights: Array, X: Any) -> Array:
+    """Return how far each row is from the cut, on average over the members of a mixture."""
+    total = np.zeros(_num_samples(X))
+    for weight, member, selected in zip(weights, members, decisions(members, X), strict=True):
+        scored = score_with_cut(member, X)
+        alone = np.where(selected, 1.0, -1.0) if scored is None else scored.margin(selected)
+        total += weight * alone
+    return total
