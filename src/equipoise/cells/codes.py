@@ -40,7 +40,7 @@ def factorize(values: ArrayLike) -> tuple[NDArray[np.integer], NDArray]:
             return _factorize_range(values, low, high - low + 1)
     distinct = np.unique(values)
     codes = np.empty(len(values), dtype=np.min_scalar_type(len(distinct)))
-    for rows in _blocks(len(values)):
+    for rows in blocks(len(values)):
         codes[rows] = np.searchsorted(distinct, values[rows])
     return codes, distinct
 
@@ -57,7 +57,7 @@ def _factorize_objects(values: NDArray) -> tuple[NDArray, NDArray]:
     # A dictionary is many times faster than sorting strings, and takes mixed types.
     numbers: dict[Hashable, int] = defaultdict(count().__next__)
     first_seen = np.empty(len(values), dtype=np.int64)
-    for rows in _blocks(len(values)):
+    for rows in blocks(len(values)):
         first_seen[rows] = list(map(numbers.__getitem__, values[rows].tolist()))
     try:
         ordered = sorted(numbers)  # type: ignore[type-var]
@@ -120,7 +120,7 @@ def number_combinations(
 def _renumber(codes: NDArray, size: int) -> tuple[NDArray, NDArray[np.intp]]:
     """Number the codes that occur, out of ``size``; also return which these are."""
     seen = np.zeros(size, dtype=bool)
-    for rows in _blocks(len(codes)):
+    for rows in blocks(len(codes)):
         seen |= np.bincount(codes[rows], minlength=size) > 0
         if seen.all():  # as a rule in the first block
             return codes, np.arange(size)
@@ -141,9 +141,9 @@ def add_up(
     if size > _BLOCK:
         return np.bincount(code, weights=weights, minlength=size).astype(float)
     if weights is None and code.dtype == np.uint8:
-        return _count_bytes((code[rows] for rows in _blocks(len(code), 4 * _BLOCK)), size)
+        return _count_bytes((code[rows] for rows in blocks(len(code), 4 * _BLOCK)), size)
     total = np.zeros(size)
-    for rows in _blocks(len(code)):
+    for rows in blocks(len(code)):
         block = None if weights is None else weights[rows]
         total += np.bincount(code[rows], weights=block, minlength=size)
     return total
@@ -185,7 +185,7 @@ def _shifted(
     code: NDArray[np.integer], size: int, selected: NDArray[np.bool_]
 ) -> Iterator[NDArray[np.uint8]]:
     """Yield the codes, block by block, raised by ``size`` where selected."""
-    for rows in _blocks(len(code), 4 * _BLOCK):
+    for rows in blocks(len(code), 4 * _BLOCK):
         block = np.multiply(selected[rows], size, dtype=np.uint8)
         block += code[rows].astype(np.uint8, copy=False)
         yield block
@@ -211,7 +211,7 @@ def look_up(code: NDArray[np.integer], table: NDArray) -> NDArray:
     column = np.empty(len(code), dtype=table.dtype)
     by_pairs = code.dtype == np.uint8 and table.dtype in _WORDS and len(code) > _BYTE * len(table)
     pairs = _table_of_pairs(table.view(np.float64)) if by_pairs else None
-    for rows in _blocks(len(code), 2 * _BLOCK):
+    for rows in blocks(len(code), 2 * _BLOCK):
         at, block, even = code[rows], column[rows], 0
         if pairs is not None:
             even = len(at) // 2 * 2
@@ -230,5 +230,6 @@ def _table_of_pairs(table: NDArray[np.float64]) -> NDArray[np.complex128]:
     return pairs.view(np.complex128).ravel()
 
 
-def _blocks(n: int, size: int = _BLOCK) -> Iterator[slice]:
+def blocks(n: int, size: int = _BLOCK) -> Iterator[slice]:
+    """Return slices that cover n rows, each short enough for the processor's cache."""
     return (slice(start, start + size) for start in range(0, n, size))

@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
+from equipoise.cells.codes import blocks
 from equipoise.cells.table import Array
-from equipoise.rows.hashing import ODD, Bits, blocks, hash_bits
+from equipoise.rows.hashing import ODD, Bits, as_uniform, hash_bits
 from equipoise.rows.validation import to_array
 
 #: Numbers kept: 32 kB. Counts are exact for fits of fewer rows; of a larger fit's own people the
@@ -43,7 +44,7 @@ class LocalHashes:
 
     def map(self, function: Callable[..., Any], *args: Any) -> list[Any]:
         """Return what the function makes of each block of them."""
-        return [function(self.hashes[part], *args) for part in blocks(self.hashes)]
+        return [function(self.hashes[part], *args) for part in blocks(max(len(self.hashes), 1))]
 
 
 class Overlap(NamedTuple):
@@ -178,7 +179,7 @@ def hash_people(X: Any, y: Any, *others: Any) -> Bits:
     hashes, label = hash_bits(X), np.zeros(y.size, dtype=np.uint8)
     for number, other in enumerate(others, 1):
         label[y.reshape(-1) == other] = number
-    for part in blocks(hashes):
+    for part in blocks(len(hashes)):
         hashes[part] = _salted(hashes[part], label[part])
     return hashes
 
@@ -198,15 +199,15 @@ def least_hashes(hashes: Bits, salt: int) -> Array:
     # Hashes are spread evenly, so twice the share wanted nearly always has them: no sort of all.
     share = 2 * SKETCH_SIZE / max(len(salted), 1)
     if share < 1:
-        least = np.unique(_numbers(salted[salted < np.uint64(share * 2.0**64)]))
+        least = np.unique(as_uniform(salted[salted < np.uint64(share * 2.0**64)]))
         if len(least) >= SKETCH_SIZE:
             return least[:SKETCH_SIZE]
-    return np.unique(_numbers(salted))[:SKETCH_SIZE]
+    return np.unique(as_uniform(salted))[:SKETCH_SIZE]
 
 
 def matching_hashes(hashes: Bits, salt: int, known: Array) -> Array:
     """Return the salted hashes of a part that are known, as often as they occur."""
-    salted = _numbers(_salted(hashes, salt))
+    salted = as_uniform(_salted(hashes, salt))
     return salted[np.isin(salted, known)]
 
 
@@ -214,11 +215,6 @@ def _salted(hashes: Bits, salt: Any) -> Bits:
     """Return other hashes of the same rows: every salt permutes the numbers of 64 bits."""
     mixed = (hashes ^ (np.atleast_1d(salt).astype(np.uint64) * ODD)) * ODD
     return (mixed ^ (mixed >> np.uint64(32))) * ODD
-
-
-def _numbers(hashes: Bits) -> Array:
-    """Return hashes as numbers in [0, 1)."""
-    return np.ldexp((hashes >> np.uint64(11)).astype(float), -53)
 
 
 def _total(hashed: Hashed) -> tuple[int, str]:

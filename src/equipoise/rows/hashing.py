@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from hashlib import blake2b
@@ -18,6 +18,7 @@ from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples
 
+from equipoise.cells.codes import blocks
 from equipoise.cells.table import Array, CellTable
 from equipoise.rows.tables import Batched
 from equipoise.rows.validation import is_missing, to_array
@@ -27,7 +28,6 @@ Bits = NDArray[np.uint64]
 Read = Callable[[Any], Any]
 
 _MISSING = int(np.array(np.nan).view(np.uint64))
-_BLOCK = 1 << 16
 ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio, the increment of splitmix64
 _KEY_HELP = "Pass predict(X, key=...) with whatever identifies the person, such as a number."
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,307}")
@@ -68,8 +68,8 @@ def draw_uniform(X: Any, *, salt: int, key: Any = None, random_state: Any = None
             return random_state.random(n)
         return check_random_state(random_state).random_sample(n)
     if key is None:
-        return _uniform(hash_bits(X, salt, _single))
-    uniform = _uniform(hash_bits(key, salt, _identifier))
+        return as_uniform(hash_bits(X, salt, _single))
+    uniform = as_uniform(hash_bits(key, salt, _identifier))
     if len(uniform) != n:
         raise ValueError(
             f"key has {len(uniform)} entries but X has {n} rows; expected one for each row."
@@ -110,7 +110,7 @@ def hash_uniform(rows: Any, salt: int = 0) -> Array:
     >>> bool((hash_uniform(X) == hash_uniform(X, salt=1)).any())
     False
     """
-    return _uniform(hash_bits(rows, salt))
+    return as_uniform(hash_bits(rows, salt))
 
 
 def hash_bits(rows: Any, salt: int = 0, read: Read = lambda values: values) -> Bits:
@@ -120,7 +120,7 @@ def hash_bits(rows: Any, salt: int = 0, read: Read = lambda values: values) -> B
     return _hashed(rows, salt, read)
 
 
-def _uniform(bits: Bits) -> Array:
+def as_uniform(bits: Bits) -> Array:
     """Return hashes as numbers in [0, 1)."""
     return np.ldexp((bits >> np.uint64(11)).astype(float), -53)
 
@@ -135,18 +135,13 @@ def _hashed(rows: Any, salt: int, read: Read) -> Bits:
         else:
             for number, column in enumerate(_columns(rows)):
                 # Numbers in blocks, which stay in the processor's cache; texts are met once each.
-                size = _BLOCK if column.dtype.kind in "biuf" else max(len(column), 1)
-                for part in blocks(column, size):
+                parts = blocks(len(column)) if column.dtype.kind in "biuf" else [slice(None)]
+                for part in parts:
                     total[part] += _place(_bits(column[part], read), np.array(number))
         position = _mix_position(np.array(_value_bits(salt), dtype=np.uint64))
-        for part in blocks(total):
+        for part in blocks(len(total)):
             total[part] = _mix(total[part] + position)
         return total
-
-
-def blocks(values: NDArray, size: int = _BLOCK) -> Iterator[slice]:
-    """Return slices that cover the values, each short enough for the processor's cache."""
-    return (slice(first, first + size) for first in range(0, max(len(values), 1), size))
 
 
 def _single(value: Any) -> Any:
