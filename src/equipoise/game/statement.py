@@ -2,32 +2,16 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from equipoise.constraints.groups import group_name
+from equipoise.game.evidence import Scope, Status
 from equipoise.game.lagrangian import TOLERANCE
 
 if TYPE_CHECKING:
     from equipoise.game.certificate import Certificate, Price
-
-
-class Status(Enum):
-    """Whether the bounds are met, as they were given; the value is a phrase for users."""
-
-    MET = "met"
-    IMPOSSIBLE = "not met, and proven impossible"
-    NOT_YET = "not met yet"
-
-
-class Scope(Enum):
-    """Whom the lower value is compared with; the value is a phrase for users."""
-
-    WHOLE_CLASS = "over the whole class"
-    ORACLE = "relative to the oracle"
-    POOL = "over mixtures of the classifiers known"
 
 
 def facts_of(certificate: Certificate) -> list[tuple[str, str, str]]:
