@@ -45,4 +45,6 @@ def test_the_page_of_a_model(run, data, model):
     assert contents["kind"] == "model"
     assert contents["points"][0]["eps"] == 0.05
     assert [entry["data"] for entry in contents["points"][0]["measured"]] == ["training", "test"]
-    assert Path("m.html").read_text(encoding="utf-8").count("data-panel=") == 1
+    free = contents["unconstrained"]  # kept in the file, and measured on the new people
+    assert [entry["data"] for entry in free["measured"]] == ["test"]
+    assert Path("m.html").read_text(encoding="utf-8").count("data-panel=") == 2
