@@ -226,3 +226,14 @@ def test_a_proof_that_selects_nobody_or_asks_nothing_says_so():
     loose = FairClassifier(LogisticRegression(), DemographicParity(eps=2), confidence=0.95)
     with pytest.warns(NothingComparedWarning, match="they ask nothing"):
         loose.fit(X, (X[:, 0] > 0).astype(int), sensitive_features=A)
+
+
+def test_a_search_that_was_stopped_says_so():
+    X, y, A = make_people(3000)
+    model = FairClassifier(LogisticRegression(), PAIRS, confidence=0.95, max_iter=1)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y, sensitive_features=A)
+    said = [str(warning.message) for warning in caught]
+    assert not model.certificate_.is_optimal()
+    assert sum(text.startswith("stopped by max_iter") for text in said) == 1

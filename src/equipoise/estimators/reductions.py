@@ -20,6 +20,7 @@ from equipoise.estimators.results import (
     result_of,
     warn,
     warn_of,
+    warn_of_stop,
     with_least_random,
 )
 from equipoise.game import theory
@@ -235,6 +236,7 @@ class FairClassifier(RandomizedReduction):
         self.proof_ = proven.proof
         cells = next(iter(self.tallies_.values())).cells
         warn_of(remarks_of(self.certificate_, cells))
+        warn_of_stop(proven.outcome, self.certificate_)
         warn_of_proof(proven.proof)
         return self
 

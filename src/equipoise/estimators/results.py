@@ -163,14 +163,7 @@ def warn(
     if certificate.why_by_lot:
         warnings.warn(certificate.why_by_lot, LotteryWarning, stacklevel=3)
     warn_of(remarks(problem.lagrangian, problem.cells, problem.cells.shares(outcome.last.s)))
-    if outcome.reason.is_early and not certificate.is_optimal():
-        warnings.warn(
-            f"{outcome.reason.value} after {outcome.n_rounds} rounds: the bounds are "
-            f"{certificate.status.value}, and the gap is {certificate.gap:.3g}, above "
-            f"nu={certificate.nu:.3g}. Raise max_iter, or accept a larger nu.",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
+    warn_of_stop(outcome, certificate)
     if outcome.reason is not Reason.FINISHED:
         return
     status = certificate.status
@@ -198,6 +191,18 @@ def warn(
             f"these{remedy}",
             InfeasibleWarning,
             stacklevel=3,
+        )
+
+
+def warn_of_stop(outcome: Outcome[Round], certificate: Certificate) -> None:
+    """Warn of a search that was stopped before its gap was closed."""
+    if outcome.reason.is_early and not certificate.is_optimal():
+        warnings.warn(
+            f"{outcome.reason.value} after {outcome.n_rounds} rounds: the bounds are "
+            f"{certificate.status.value}, and the gap is {certificate.gap:.3g}, above "
+            f"nu={certificate.nu:.3g}. Raise max_iter, or accept a larger nu.",
+            ConvergenceWarning,
+            stacklevel=4,
         )
 
 
