@@ -84,8 +84,12 @@ class Decided:
 
     @property
     def regardless(self) -> Array:
-        """The share of decisions that are made regardless of who it is: shape (T,)."""
-        return 1.0 - np.ptp(self.reach, axis=1)
+        """The share of decisions that are made by lot, regardless of who it is: shape (T,).
+
+        One constant alone draws nobody.
+        """
+        low, high = self.reach.T
+        return np.where((low >= 1.0) | (high <= 0.0), 0.0, 1.0 - (high - low))
 
     def tests(self, rows: TestedRows, joint: bool = False) -> Callable[[int], Array]:
         """Return what gives the p-values of a candidate; see `TestedRows` for ``joint``."""
