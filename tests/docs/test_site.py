@@ -204,7 +204,7 @@ def check_frontier(outputs):
     assert len(measured) == 3
     for eps, difference, error in measured:
         # A loose bound need not be used up: the unconstrained model may meet it within nu.
-        assert eps - 0.04 < difference < eps + 0.03
+        assert eps - 0.05 < difference < eps + 0.05  # three standard errors of both samples
         assert 0.12 < error < 0.2
     assert measured[0][2] > measured[-1][2]  # parity is not free
 

@@ -60,7 +60,7 @@ BAD_DATA = {
     "a list of column names": ({"sensitive_features": ["sex"]}, ["sensitive_features has 1"]),
     "NaN in A": (
         {"sensitive_features": np.where(np.arange(N) == 7, np.nan, A)},
-        ["sensitive_features", "1 of 60", "row 7", "Drop these rows", "'unknown'"],
+        ["sensitive_features", "1 of 60", "row 7", "missing='ignore'", "Probabilities"],
     ),
     "None in A": ({"sensitive_features": with_entry(A, None)}, ["1 of 60", "row 7"]),
     "NaN among strings in A": (

@@ -221,6 +221,9 @@ def test_rows_in_batches():
         def batches(self):
             yield from np.array_split(X, 7)
 
+        def take(self, rows):
+            raise NotImplementedError
+
     chance = fitted().unconstrained_.predict_proba
     np.testing.assert_allclose(MemoryEngine.answer(chance, Rows(), 2), chance(X), atol=1e-12)
 

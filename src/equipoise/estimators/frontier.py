@@ -100,6 +100,7 @@ class Frontier(PoolReduction):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from sklearn.linear_model import LogisticRegression
     >>> from equipoise import DemographicParity, Frontier
     >>> rng = np.random.default_rng(0)
