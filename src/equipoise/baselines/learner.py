@@ -58,7 +58,9 @@ class Baseline(SaysNewWords, ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         """
         self._check()
         cells, classes = People(X, y, sensitive_features, sample_weight=sample_weight).read_plain()
-        check_two_labels(classes, type(self).__name__)
+        # The first sentence is what scikit-learn's checks look for.
+        what = f"Only binary classification is supported. {type(self).__name__}"
+        check_two_labels(classes, what)
         fitted = self._train(X, cells, classes)
         check_features(self, X, reset=True)
         for name, value in {**fitted, "classes_": classes}.items():

@@ -71,9 +71,8 @@ def check_two_labels(classes: NDArray, what: str) -> None:
     """Raise if there are more than two classes, for something that knows two only."""
     if len(classes) > 2:
         raise ValueError(
-            f"Only binary classification is supported. {what} is for two labels, but there are "
-            f"{len(classes)}: {_first(classes)}. Leave it out, or make the decision binary, for "
-            "example y == value."
+            f"{what} is for two labels, but there are {len(classes)}: {_first(classes)}. Leave it "
+            "out, or make the decision binary, for example y == value."
         )
 
 
