@@ -68,7 +68,7 @@ def photograph(browser, source, name, clip=None, **options):
     if clip is None:
         page.locator("pre").first.screenshot(path=target)
     else:
-        height = page.locator(clip).bounding_box()
+        height = page.locator(clip).last.bounding_box()
         bottom = height["y"] + height["height"] + 16
         area = {"x": 0, "y": 0, "width": options["viewport"]["width"], "height": bottom}
         page.screenshot(path=target, full_page=True, clip=area)
