@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
-from scipy.optimize import nnls
+from scipy.optimize import lsq_linear, nnls
 
 from equipoise.cells.table import Array
 from equipoise.game.lagrangian import Lagrangian
@@ -51,7 +51,15 @@ def delta_grid(lagrangian: Lagrangian, size: int, limit: float) -> Array:
             "FairClassifier, or GridSearch(grid='saddle_point')."
         )
     deltas = [np.array(point) @ axes for point in product(ticks, repeat=len(axes))]
-    return np.array([nnls(lagrangian.gamma_slope.T, delta)[0] for delta in deltas])
+    return np.array([_multipliers(lagrangian.gamma_slope, delta) for delta in deltas])
+
+
+def _multipliers(gamma_slope: Array, delta: Array) -> Array:
+    """Return multipliers that adjust the costs by delta."""
+    try:
+        return nnls(gamma_slope.T, delta)[0]
+    except np.linalg.LinAlgError:  # SciPy before 1.15, where rows depend on each other
+        return lsq_linear(gamma_slope.T, delta, bounds=(0.0, np.inf), method="bvls").x
 
 
 def free_adjustments(gamma_slope: Array) -> Array:
