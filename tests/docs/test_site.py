@@ -63,9 +63,10 @@ def test_code_runs_and_prints_what_the_page_shows(page, tmp_path, monkeypatch):
         reason = f"{page.name} shows code that needs {need}"
         pytest.importorskip(need, minversion=OLDEST.get(need), reason=reason)
     if file := DATA.get(page.name):
-        folder = Path(os.environ.get("EQUIPOISE_DATA", "no folder"))
+        folder = Path(os.environ.get("EQUIPOISE_DATA", ROOT.parent / "shared" / "data"))
         if not (folder / file).exists():
-            pytest.skip(f"{page.name} needs {file} in the folder EQUIPOISE_DATA")
+            pytest.skip(f"{page.name} needs {file} in the folder EQUIPOISE_DATA, or in {folder}")
+        monkeypatch.setenv("EQUIPOISE_DATA", str(folder))
     monkeypatch.chdir(tmp_path)
     names = {}
     played = list(play(page.read_text(encoding="utf-8"), page.name, names))
