@@ -69,7 +69,7 @@ def _rates_at(t: Array, x: Array, n: Array, a: Array) -> Array:
     root = np.sqrt(np.maximum(b * b - 4 * pull * x, 0.0))
     with np.errstate(divide="ignore", invalid="ignore"):
         p = np.where(b >= 0, 2 * x / (b + root), (b - root) / (2 * pull))
-    return np.clip(np.nan_to_num(p), 0.0, 1.0)
+    return np.fmin(np.fmax(p, 0.0), 1.0)  # without an observation NaN, which is 0 here
 
 
 def score_p(x: ArrayLike, n: ArrayLike, a: ArrayLike, c: ArrayLike) -> Array:
