@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import get_tags
+from sklearn.utils import assert_all_finite, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from equipoise.cells.table import Array
@@ -287,15 +287,18 @@ class FairRegressor(SaysNewWords, MetaEstimatorMixin, RegressorMixin, BaseEstima
 
         See `RandomizedClassifier.predict` for ``key`` and ``random_state``.
         """
-        return self.regressor_.predict(self._rows(X), key=key, random_state=random_state)
+        X = self._rows(X)
+        return self.regressor_.predict(X, key=key, random_state=random_state)
 
     def predict_mean(self, X: Any) -> Array:
         """Return the mean over the draw; see `RandomizedRegressor.predict_mean`."""
-        return self.regressor_.predict_mean(self._rows(X))
+        X = self._rows(X)
+        return self.regressor_.predict_mean(X)
 
     def predict_members(self, X: Any) -> Array:
         """Return the predictions of all members, (n, members), to ``regressor_.weights``."""
-        return self.regressor_.predict_members(self._rows(X))
+        X = self._rows(X)
+        return self.regressor_.predict_members(X)
 
     def measure(
         self,
@@ -311,8 +314,9 @@ class FairRegressor(SaysNewWords, MetaEstimatorMixin, RegressorMixin, BaseEstima
         All are expected over the draw; differences are the largest at any threshold. Groups that
         nobody here belongs to are not measured, with a warning.
         """
+        X = self._rows(X)
         people = People(X, y, sensitive_features, control_features, sample_weight)
-        groups, target = read_rows(replace(people.by(self.cells_.rules), X=self._rows(X)))
+        groups, target = read_rows(people.by(self.cells_.rules))
         loss = read_loss(self.loss)
         cells = groups.as_kind(
             ThresholdCells, target=target, thresholds=self.thresholds_[:1], loss=loss, scale=1.0
@@ -335,6 +339,8 @@ class FairRegressor(SaysNewWords, MetaEstimatorMixin, RegressorMixin, BaseEstima
         check_is_fitted(self)
         check_local(X)
         check_features(self, X, reset=False)
+        if isinstance(X, np.ndarray) and not get_tags(self).input_tags.allow_nan:
+            assert_all_finite(X, input_name="X")  # a constant would not ask the learner
         return X
 
     def __sklearn_tags__(self) -> Any:
