@@ -335,10 +335,10 @@ def warn_of_many(lagrangian: Lagrangian) -> None:
 def check_classifies(estimator: Any, owner: str) -> None:
     """Raise for a regressor, and name the class that takes one."""
     with suppress(AttributeError):  # a learner of the user's own need not know scikit-learn's tags
-        if not isinstance(estimator, (list, tuple)) and is_regressor(estimator):
+        if not isinstance(estimator, (list, tuple, type)) and is_regressor(estimator):
             raise TypeError(
                 f"estimator is {type(estimator).__name__}, a regressor, whose predictions are not "
-                f"labels; {owner} expects a classifier. Use FairRegressor for numbers."
+                f"labels; {owner} expected a classifier. Use FairRegressor for numbers."
             )
 
 
