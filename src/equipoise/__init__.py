@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from equipoise.constraints import (
         AccuracyEquality,
         BoundedGroupError,
+        BoundedGroupLoss,
         DemographicParity,
         DistributionParity,
         EqualizedOdds,
@@ -21,17 +22,20 @@ if TYPE_CHECKING:
         FalsePositiveRateParity,
         FourFifthsRule,
         MinimaxGroupError,
+        MinimaxGroupLoss,
         SelectionRate,
         rate,
     )
     from equipoise.estimators import (
         ExponentiatedGradient,
         FairClassifier,
+        FairRegressor,
         Frontier,
         FrontierPoint,
         GridSearch,
         Monitor,
         RandomizedClassifier,
+        RandomizedRegressor,
     )
     from equipoise.files import load, save
     from equipoise.game import BalancedError, Certificate, Costs
@@ -44,12 +48,14 @@ __version__ = "0.1.0"
 
 __all__ = [
     "FairClassifier",
+    "FairRegressor",
     "Frontier",
     "FrontierPoint",
     "FrontierDisplay",
     "ExponentiatedGradient",
     "GridSearch",
     "RandomizedClassifier",
+    "RandomizedRegressor",
     "ResampledClassifier",
     "Monitor",
     "Certificate",
@@ -62,7 +68,9 @@ __all__ = [
     "AccuracyEquality",
     "FourFifthsRule",
     "BoundedGroupError",
+    "BoundedGroupLoss",
     "MinimaxGroupError",
+    "MinimaxGroupLoss",
     "SelectionRate",
     "DistributionParity",
     "rate",
@@ -80,11 +88,11 @@ _PLACES = {
     "constraints": (
         *("AccuracyEquality", "BoundedGroupError", "DemographicParity", "EqualizedOdds"),
         *("EqualOpportunity", "FalsePositiveRateParity", "FourFifthsRule", "MinimaxGroupError"),
-        *("DistributionParity", "SelectionRate", "rate"),
+        *("BoundedGroupLoss", "DistributionParity", "MinimaxGroupLoss", "SelectionRate", "rate"),
     ),
     "estimators": (
         *("ExponentiatedGradient", "FairClassifier", "Frontier", "FrontierPoint", "GridSearch"),
-        *("Monitor", "RandomizedClassifier"),
+        *("FairRegressor", "Monitor", "RandomizedClassifier", "RandomizedRegressor"),
     ),
     "files": ("load", "save"),
     "game": ("BalancedError", "Certificate", "Costs"),

@@ -33,6 +33,8 @@ from equipoise.constraints.rates import Rate
 TruePositiveRateParity = EqualOpportunity
 ErrorRateParity = AccuracyEquality
 BoundedGroupLoss = BoundedGroupError
+#: What the same constraint is called of a regressor.
+MinimaxGroupLoss = MinimaxGroupError
 
 CATALOGUE: tuple[type[Constraint], ...] = (
     DemographicParity,
@@ -72,6 +74,7 @@ __all__ = [
     "Inequality",
     "Linear",
     "MinimaxGroupError",
+    "MinimaxGroupLoss",
     "Moments",
     "Parity",
     "PredictiveParity",

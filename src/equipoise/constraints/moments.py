@@ -20,6 +20,17 @@ Utility = ArrayLike | Callable[[dict, Any, Any], float] | str
 Condition = Mapping[str, Any] | Callable[[dict], bool] | None
 
 
+class Threshold(float):
+    """A number z that stands for the decision that predictions of at least z are.
+
+    >>> print(Event(decision=Threshold(0.5)))
+     of predictions >= 0.5
+    """
+
+    def __str__(self) -> str:
+        return f"predictions >= {float(self):.6g}"
+
+
 class Event(NamedTuple):
     """A condition on the control features and the label; and the decision whose rate is meant.
 
@@ -45,6 +56,8 @@ class Event(NamedTuple):
 
     def __str__(self) -> str:
         of = "" if self.decision is None else f" of decision {self.decision}"
+        if isinstance(self.decision, Threshold):
+            of = f" of {self.decision}"
         within = "" if self.stratum is None else f" within {self.stratum}"
         return of + within + ("" if self.label is None else f" given label {self.label}")
 

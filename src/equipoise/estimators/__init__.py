@@ -6,16 +6,20 @@ from equipoise.estimators.frontier_point import FrontierPoint
 from equipoise.estimators.grid_search import GridSearch
 from equipoise.estimators.monitor import Monitor
 from equipoise.estimators.randomized import RandomizedClassifier
+from equipoise.estimators.randomized_regressor import RandomizedRegressor
 from equipoise.estimators.reductions import ExponentiatedGradient, FairClassifier
+from equipoise.estimators.regressor import FairRegressor
 
 __all__ = [
     "ExponentiatedGradient",
     "FairClassifier",
+    "FairRegressor",
     "Frontier",
     "FrontierPoint",
     "GridSearch",
     "Monitor",
     "PriceOfBlindness",
     "RandomizedClassifier",
+    "RandomizedRegressor",
     "price_of_blindness",
 ]

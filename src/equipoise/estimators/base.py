@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_regressor
 from sklearn.utils import ClassifierTags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -129,6 +129,7 @@ class Reduction(SaysNewWords, MetaEstimatorMixin, BaseEstimator):
                 f"constraint is {self.constraint!r}; expected a Constraint such as "
                 "DemographicParity(eps=0.02)."
             )
+        check_classifies(self.estimator, type(self).__name__)
         spec = self._oracle_spec
         spec.check(self.estimator, weighted=people.sample_weight is not None)
         engine = self._open(people)
@@ -329,6 +330,16 @@ def warn_of_many(lagrangian: Lagrangian) -> None:
             ManyGroupsWarning,
             stacklevel=4,
         )
+
+
+def check_classifies(estimator: Any, owner: str) -> None:
+    """Raise for a regressor, and name the class that takes one."""
+    with suppress(AttributeError):  # a learner of the user's own need not know scikit-learn's tags
+        if not isinstance(estimator, (list, tuple, type)) and is_regressor(estimator):
+            raise TypeError(
+                f"estimator is {type(estimator).__name__}, a regressor, whose predictions are not "
+                f"labels; {owner} expected a classifier. Use FairRegressor for numbers."
+            )
 
 
 def read_nu(nu: float | None, n: float) -> float:

@@ -298,7 +298,7 @@ class Certificate(Face):
 
 
 def _constant_rate(s: Array, cells: CellTable) -> float | tuple[float, ...] | None:
-    if np.ptp(cells.rates(s)[:, 1:], axis=0).max() > _NEARLY:
+    if np.ptp(cells.rates(s)[:, 1:], axis=0).max(initial=0.0) > _NEARLY:
         return None
     shares = cells.shares(s)
     return float(shares[1]) if len(shares) == 2 else tuple(shares.tolist())

@@ -1,0 +1,90 @@
+"""The game of a regressor in the units of its loss, and differences at thresholds between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from equipoise.cells.table import Array
+from equipoise.cells.threshold_table import ThresholdCells
+from equipoise.game.lagrangian import TOLERANCE, Lagrangian
+from equipoise.game.rounds import Pool, Round
+
+
+def row_scale(lagrangian: Lagrangian, cells: ThresholdCells) -> float:
+    """Return by what the game divides its bounds: the scale of the loss, where rows are losses."""
+    of_loss = lagrangian.gamma_slope[:, :: cells.n_columns].any()
+    return cells.scale if of_loss else 1.0
+
+
+def scaled(lagrangian: Lagrangian, cells: ThresholdCells) -> Lagrangian:
+    """Return the game with bounds in units of the constant's loss, as s(f) is."""
+    return replace(lagrangian, c=lagrangian.c / row_scale(lagrangian, cells))
+
+
+def in_units(
+    found: Round, lagrangian: Lagrangian, pool: Pool, cells: ThresholdCells
+) -> tuple[Round, Lagrangian, Array]:
+    """Return a round of the scaled game, the game and the pool's shares in units of the loss.
+
+    What the program may be wrong by for rounding is scaled with the loss and does not count.
+    """
+    rows = row_scale(lagrangian, cells)
+    factor = cells.scale / rows
+    s = pool.s
+    s[:, :: cells.n_columns] *= cells.scale
+    game = lagrangian if rows == 1 else lagrangian.relaxed(TOLERANCE * rows)
+    known = Pool.of(pool.classifiers, s)
+    known.n_calls = found.n_calls
+    mixture = found.mixture
+    loosening = np.broadcast_to(np.asarray(found.loosening) * rows, lagrangian.c.shape)
+    worst = found.worst_rate
+    told = Round.of_mixture(
+        game.relaxed(loosening),
+        known,
+        replace(mixture, multipliers=mixture.multipliers * factor, slacks=mixture.slacks * rows),
+        found.iteration,
+        [np.asarray(query) * factor for query in found.queries],
+        slack_queries=found.slack_queries,
+        stage=found.stage,
+        least_slack=found.least_slack * rows,
+        proven_slack=found.proven_slack * rows,
+        conflict=found.conflict,
+        loosening=loosening,
+        worst_rate=None if worst is None else (worst[0] * rows, worst[1] * rows),
+    )
+    return told, game, s
+
+
+def worst_at_any_threshold(
+    lagrangian: Lagrangian, cells: ThresholdCells, predicted: Iterable[Array], weights: Array
+) -> tuple[float, float]:
+    """Return the largest difference that parity bounds, and the largest excess, at any threshold.
+
+    Between the thresholds of the fit groups may differ by more than at them. Here every number that
+    somebody is predicted is a threshold.
+
+    Parameters
+    ----------
+    lagrangian : Lagrangian
+        Its rows compare groups alike at all thresholds.
+    predicted : arrays of shape (n,), for each member
+    weights : array
+        Of the members.
+    """
+    slopes = lagrangian.gamma_slope.reshape(lagrangian.n_constraints, cells.n_cells, -1)
+    rows = np.unique(np.column_stack([slopes.sum(axis=2), lagrangian.c]), axis=0)
+    values = np.concatenate(list(predicted))
+    order = np.argsort(-values, kind="stable")
+    ordered = values[order]
+    ends = np.append(ordered[1:] != ordered[:-1], True)
+    person = order % len(cells.code)
+    share = (weights[:, None] * cells.row_weights()).ravel()[order]
+    code = cells.code[person]
+    largest = excess = 0.0
+    for row in rows:
+        reached = np.cumsum(row[:-1][code] * share)[ends].max(initial=0.0)
+        largest, excess = max(largest, float(reached)), max(excess, float(reached - row[-1]))
+    return largest, excess

@@ -1,0 +1,174 @@
+"""FairRegressor: the game against an independent program, and what the estimator promises."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression, LogisticRegression
+
+from equipoise import (
+    BoundedGroupLoss,
+    DemographicParity,
+    EqualizedOdds,
+    FairClassifier,
+    FairRegressor,
+    MinimaxGroupLoss,
+)
+from equipoise.exceptions import InfeasibleWarning
+from tests.finite_regression import play
+from tests.regression_problems import FiniteRegression, least_bound, least_loss
+
+
+@pytest.fixture(scope="module")
+def people():
+    rng = np.random.default_rng(0)
+    A = rng.integers(0, 2, 600)
+    X = np.column_stack([A + rng.normal(size=600), rng.normal(size=600)])
+    y = 50.0 * X.sum(axis=1) + rng.normal(size=600) * np.where(A == 1, 80.0, 30.0)
+    return X, y, A
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("reference", ["overall", "pairwise"])
+def test_parity_is_the_optimum_of_the_whole_program(seed, reference):
+    problem = FiniteRegression.random(seed)
+    rows = problem.rows(reference)
+    for eps in (0.02, 0.1):
+        found = play(problem, DemographicParity(eps, reference=reference))
+        best = least_loss(problem.errors(), rows, eps)
+        if best is None:
+            assert found.least_slack == pytest.approx(least_bound(rows) - eps, abs=2e-6)
+        else:
+            assert (found.error, found.violation) == pytest.approx((best, 0.0), abs=2e-6)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_group_losses_are_the_optimum_of_the_whole_program(seed):
+    problem = FiniteRegression.random(seed)
+    rows = problem.rows()
+    least = least_bound(rows)
+    found = play(problem, BoundedGroupLoss(1.05 * least))
+    best = least_loss(problem.errors(), rows, 1.05 * least)
+    assert (found.error, found.violation) == pytest.approx((best, 0.0), abs=2e-6)
+    worst = play(problem, MinimaxGroupLoss()).worst_rate
+    assert worst == pytest.approx((least, least), abs=2e-6)
+    assert play(problem, BoundedGroupLoss(least / 2)).least_slack == pytest.approx(
+        least / 2, abs=2e-6
+    )
+
+
+@pytest.mark.parametrize("loss", ["squared", "absolute", lambda t: np.abs(t) ** 1.5])
+def test_parity_meets_its_bound_and_beats_the_constant(people, loss):
+    X, y, A = people
+    reg = FairRegressor(LinearRegression(), DemographicParity(0.05), loss=loss, thresholds=10)
+    reg.fit(X, y, sensitive_features=A)
+    certificate = reg.certificate_
+    certificate.check()
+    assert certificate.feasible
+    assert certificate.is_optimal()
+    assert certificate.error < 0.9 * reg.constant_loss_
+    assert reg.exact_difference_ == pytest.approx(0.05 + reg.exact_violation_)
+    measured = reg.measure(X, y, sensitive_features=A)
+    assert measured.loss == pytest.approx(certificate.error, rel=0.05)
+
+
+def test_the_exact_difference_is_that_of_every_threshold(people):
+    X, y, A = people
+    reg = FairRegressor(LinearRegression(), DemographicParity(0.05), thresholds=5)
+    reg.fit(X, y, sensitive_features=A)
+    each, weights = reg.predict_members(X), reg.regressor_.weights
+    worst = 0.0
+    for z in np.unique(each):
+        above = (each >= z) @ weights
+        worst = max(worst, *(abs(above[a == A].mean() - above.mean()) for a in (0, 1)))
+    assert reg.measure(X, y, sensitive_features=A).largest == pytest.approx(worst)
+
+
+@pytest.mark.parametrize("factor", [1e-4, 1e5])
+def test_units_of_the_target_do_not_matter(people, factor):
+    X, y, A = people
+    for constraint in (DemographicParity(0.05), MinimaxGroupLoss()):
+        one, other = (
+            FairRegressor(LinearRegression(), constraint, thresholds=5).fit(
+                X, scale * y, sensitive_features=A
+            )
+            for scale in (1.0, factor)
+        )
+        for each in (one, other):
+            each.certificate_.check()
+            assert each.certificate_.feasible
+        assert other.certificate_.error == pytest.approx(
+            factor**2 * one.certificate_.error, rel=1e-2
+        )
+
+
+def test_bounded_group_loss_is_met_where_it_can_be_and_proven_impossible_elsewhere(people):
+    X, y, A = people
+    fair = FairRegressor(LinearRegression(), MinimaxGroupLoss()).fit(X, y, sensitive_features=A)
+    least = fair.certificate_.worst_rate[1]
+    assert least == pytest.approx(fair.measure(X, y, sensitive_features=A).largest)
+    reg = FairRegressor(LinearRegression(), BoundedGroupLoss(1.001 * least))
+    reg.fit(X, y, sensitive_features=A)
+    assert reg.certificate_.feasible
+    assert reg.measure(X, y, sensitive_features=A).excess <= 1e-6 * least
+    with pytest.warns(InfeasibleWarning, match="loosened by"):
+        reg.set_params(constraint__bound=0.5 * least).fit(X, y, sensitive_features=A)
+    assert not reg.certificate_.feasible
+
+
+def test_predictions_are_drawn_by_the_person(people):
+    X, y, A = people
+    reg = FairRegressor(LinearRegression(), DemographicParity(0.02), thresholds=5)
+    reg.fit(X, y, sensitive_features=A)
+    drawn, each = reg.predict(X), reg.predict_members(X)
+    assert len(reg.regressor_.members) > 1
+    assert reg.predict(X[::-1])[::-1] == pytest.approx(drawn)
+    assert (drawn[:, None] == each).any(axis=1).all()
+    assert reg.predict_mean(X) == pytest.approx(each @ reg.regressor_.weights)
+
+
+def test_a_path_of_bounds_is_monotone(people):
+    X, y, A = people
+    bounds = [0.02, 0.1, 0.3]
+    reg = FairRegressor(LinearRegression(), DemographicParity(), thresholds=8)
+    path = reg.fit_path(X, y, bounds, sensitive_features=A)
+    losses = [each.certificate_.error for each in path]
+    assert [each.constraint.eps for each in path] == bounds
+    assert all(each.certificate_.feasible and each.certificate_.is_optimal() for each in path)
+    assert losses == sorted(losses, reverse=True)
+    alone = reg.set_params(constraint__eps=0.1).fit(X, y, sensitive_features=A)
+    assert losses[1] == pytest.approx(alone.certificate_.error, abs=alone.nu_)
+
+
+def test_strata_and_weights_enter_the_constraint(people):
+    X, y, A = people
+    stratum, weight = np.arange(600) % 2, np.where(A == 1, 2.0, 0.5)
+    reg = FairRegressor(LinearRegression(), DemographicParity(0.05), thresholds=5)
+    reg.fit(X, y, sensitive_features=A, control_features=stratum, sample_weight=weight)
+    assert {row.event.stratum for row in reg.certificate_.rows} == {"0", "1"}
+    assert reg.certificate_.feasible
+
+
+@pytest.mark.parametrize(
+    ("estimator", "constraint", "more", "told"),
+    [
+        (LogisticRegression(), DemographicParity(), {}, "a classifier.*FairClassifier"),
+        (LinearRegression(), EqualizedOdds(), {}, "EqualizedOdds is about labels"),
+        (LinearRegression(), DemographicParity(positive=1), {}, "positive=1"),
+        (LinearRegression(), DemographicParity([0.1, 0.2]), {}, "one for each row"),
+        (LinearRegression(), BoundedGroupLoss(1.0), {"oracle": "plugin"}, "oracle is 'plugin'"),
+        (LinearRegression(), DemographicParity(), {"loss": "log"}, "loss is 'log'"),
+        (LinearRegression(), DemographicParity(), {"thresholds": 0}, "thresholds is 0"),
+        (LinearRegression(), DemographicParity(), {"group_estimator": LinearRegression()}, "proba"),
+    ],
+)
+def test_what_has_no_meaning_is_refused_with_a_sentence(people, estimator, constraint, more, told):
+    X, y, A = people
+    with pytest.raises((TypeError, ValueError), match=told):
+        FairRegressor(estimator, constraint, **more).fit(X, y, sensitive_features=A)
+
+
+def test_a_regressor_in_a_classifier_names_the_right_class(people):
+    X, y, A = people
+    with pytest.raises(TypeError, match="FairRegressor"):
+        FairClassifier(LinearRegression(), DemographicParity()).fit(X, y > 0, sensitive_features=A)

@@ -1,0 +1,48 @@
+"""The game of a regressor over a finite class of predictors."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import numpy as np
+
+from equipoise.cells import Cells
+from equipoise.cells.threshold_table import ThresholdCells
+from equipoise.constraints.regression import for_numbers
+from equipoise.estimators.regression_problem import game_of
+from equipoise.game.column_generation import column_generation
+from equipoise.game.rounds import Pool, Response
+from tests.regression_problems import LOSSES
+
+
+class Finite:
+    """An exact oracle over predictions that are given."""
+
+    exact, out_of_fold = True, False
+
+    def __init__(self, cells, predictors):
+        self.s = np.array([cells.sum(f) for f in predictors])
+
+    def best_response(self, costs):
+        best = int((self.s @ costs).argmin())
+        return Response(best, self.s[best])
+
+    def start_from(self, classifier):
+        pass
+
+
+def play(problem, constraint, nu=1e-6):
+    """Return the last round of the game of a constraint."""
+    zeros = np.zeros(len(problem.y), dtype=int)
+    cells = Cells.from_columns(zeros, {"group": problem.group}, weight=problem.weight)
+    cells = cells.as_kind(
+        ThresholdCells,
+        target=problem.y,
+        thresholds=problem.thresholds,
+        loss=LOSSES[problem.loss],
+        scale=1.0,
+    )
+    game = game_of(for_numbers(constraint), cells)
+    rounds = column_generation(game, Finite(cells, problem.predictors), Pool(), nu=nu)
+    *_, last = islice(rounds, 600)
+    return last
