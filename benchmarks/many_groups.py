@@ -90,7 +90,7 @@ def excess(frontier: Frontier, X: np.ndarray, y: np.ndarray, A: np.ndarray) -> f
         for label in (0, 1):
             given = y == label
             rates = np.bincount(A[given], selected[given]) / np.bincount(A[given])
-            gap = np.abs(rates - selected[given].mean()).max()
+            gap = np.nanmax(np.abs(rates - selected[given].mean()))  # some have none of a label
             worst = max(worst, gap - point.eps - point.certificate.least_slack)
     return float(worst)
 

@@ -10,8 +10,9 @@ from finite_problems import (
     random_problem,
 )
 from games import game_of, paper_order, weights_in_list
+from scipy.optimize import linprog
 
-from equipoise.game.mixture import best_mixture, best_mixtures
+from equipoise.game.mixture import Program, best_mixture, best_mixtures, solve
 
 #: What the linear programs of both sides may differ by.
 SOLVER = 2e-7
@@ -63,3 +64,30 @@ def test_best_mixture_is_indifferent_between_its_members() -> None:
         mixture = best_mixture(game.lagrangian, game.oracle.s)
         values = problem.lagrangian(mixture.multipliers[paper_order(problem, game.moments.rows)])
         assert values[mixture.indices] == pytest.approx(values.min(), abs=1e-6)
+
+
+@pytest.mark.parametrize("B", [0.3, np.inf])
+def test_of_many_inequalities_the_solution_is_one_of_the_whole_program(B: float) -> None:
+    rng = np.random.default_rng(3)
+    error, excess = rng.uniform(size=40), rng.normal(0.0, 0.02, size=(40, 500))
+    excess[0], error[0] = -0.001, 1.0  # one that meets all
+    likely = rng.uniform(size=500) < 0.02
+    (found,) = solve([Program(error, excess, B, likely)])
+    (unaided,) = solve([Program(error, excess, B)])
+    slack = np.append(np.ones(40), 0.0)[None, :]
+    whole = linprog(
+        np.append(error, 0.0 if np.isinf(B) else B),
+        A_ub=np.column_stack([excess.T, -np.ones(500)]),
+        b_ub=np.zeros(500),
+        A_eq=slack,
+        b_eq=[1.0],
+        bounds=[*[(0, None)] * 40, (0, 0.0 if np.isinf(B) else None)],
+    )
+    for mixture in (found, unaided):
+        over = mixture.weights @ excess[mixture.indices]
+        price = 0.0 if np.isinf(B) else B * max(over.max(), 0.0)
+        assert mixture.weights @ error[mixture.indices] + price == pytest.approx(whole.fun)
+        assert (over <= mixture.slack + 1e-9).all()
+        proven = (error + excess @ mixture.multipliers).min()  # the dual value of the multipliers
+        assert proven == pytest.approx(whole.fun, abs=1e-6)
+        assert mixture.multipliers.sum() <= B + 1e-9

@@ -238,7 +238,7 @@ class _Bound:
         self.least_slack = self.proven_slack = 0.0
         self.conflict: tuple[int, ...] = ()
         self.query: _Query | None = None
-        self.mixture: Mixture
+        self.mixture = Mixture.of_weights(np.ones(1), np.zeros(game.n_constraints))
         self.gap = self.upper = np.inf
         self.value_before: float | None = None
         self._proof: dict[str, Any] = {}
@@ -274,7 +274,8 @@ class _Bound:
     def program(self, known: _Known) -> Program:
         """Return the program of the present stage."""
         B = 1.0 if self.stage == "feasibility" else self.multiplier_limit
-        return Program(self._errors(known), known.gamma - self.game.c, B)
+        likely = self.mixture.multipliers > 0
+        return Program(self._errors(known), known.gamma - self.game.c, B, likely)
 
     def moves_on(self, known: _Known, queries: Queries, nu: float) -> bool:
         """Measure the gap; change the limit or the stage once the present one is done."""

@@ -6,6 +6,10 @@ Every program here chooses weights Q of classifiers and slacks z of bounds ::
 
 where column h of ``excess`` is gamma(h) - c. With one slack that loosens every bound and costs B,
 it is problem (P) restricted to the pool; without a cost, it is the least loosening of the bounds.
+
+Of many inequalities few bind. Programs of more than a few start with those that are likely to, and
+take in others as they are found exceeded, until none is: what is left out then holds, and its
+multiplier is 0, so that the solution is one of the whole program.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.optimize import OptimizeResult, linprog
 from scipy.sparse import csc_array
 
-from equipoise.cells.table import Array
+from equipoise.cells.table import Array, Mask
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian
 
 #: The programs are small and dense: presolving them takes longer than it saves.
@@ -33,6 +37,9 @@ _LP_OPTIONS = {
 _TIE = 1e-9
 #: Excesses below this are rounding: they make no bound worth a multiplier.
 _ROUNDING = 1e-12
+#: Programs of so many inequalities are solved at once. Larger ones start with as many, and take in
+#: at most as many at a time. A round number, not tuned.
+_AT_ONCE = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,11 +108,15 @@ def best_mixtures(games: Sequence[Lagrangian], s: Array) -> list[Mixture]:
 
 
 class Program(NamedTuple):
-    """Problem (P) over a pool: error (P,) and gamma - c (P, K) of its classifiers, and B."""
+    """Problem (P) over a pool: error (P,) and gamma - c (P, K) of its classifiers, and B.
+
+    ``likely`` marks the inequalities (K,) that are expected to bind, if that is known.
+    """
 
     error: Array
     excess: Array
     B: float
+    likely: Mask | None = None
 
 
 def solve(programs: Sequence[Program]) -> list[Mixture]:
@@ -190,19 +201,62 @@ def least_excesses(sets: Sequence[Array]) -> Array:
 
 
 class _Block:
-    """The program of one game; rows that every classifier meets are left out, for mixtures do."""
+    """The program of one game over a part of its rows.
+
+    Rows that every classifier meets are left out for good, for mixtures do.
+    """
 
     def __init__(
-        self, cost: Array, excess: Array, directions: Array, price: Array, most: float
+        self,
+        cost: Array,
+        excess: Array,
+        directions: Array,
+        price: Array,
+        most: float,
+        likely: Mask | None = None,
     ) -> None:
-        self.is_kept = excess.max(axis=1) > _ROUNDING
+        self._excess, self._directions = excess, directions
         self.n_classifiers = len(cost)
-        self.A = np.column_stack([excess[self.is_kept], -directions[self.is_kept]])
         self.cost = np.append(cost, price)
         self.bounds = np.zeros((len(self.cost), 2))
         self.bounds[: len(cost), 1] = np.inf
         self.bounds[len(cost) :, 1] = most
         self.sum_to_one = np.append(np.ones(len(cost)), np.zeros(len(price)))[None, :]
+        self._may_bind = excess.max(axis=1) > _ROUNDING
+        self.rows = np.flatnonzero(self._may_bind)
+        if len(self.rows) > _AT_ONCE:
+            first = self._may_bind & (np.zeros(1, dtype=bool) if likely is None else likely)
+            self.rows = np.flatnonzero(first)
+            self._take_in(excess[:, cost.argmin()], at_most=_AT_ONCE - len(self.rows))
+
+    @property
+    def A(self) -> Array:
+        """The coefficients of the rows that are in."""
+        return np.column_stack([self._excess[self.rows], -self._directions[self.rows]])
+
+    def is_exceeded(self, x: Array) -> bool:
+        """Whether a solution of these rows exceeds others; those are then taken in."""
+        weights, slacks = x[: self.n_classifiers], x[self.n_classifiers :]
+        return self._take_in(self._excess @ weights - self._directions @ slacks, _AT_ONCE)
+
+    def _take_in(self, over: Array, at_most: int) -> bool:
+        """Take in rows that are exceeded, those by most ``over`` first; say whether any was."""
+        exceeded = self._may_bind & (over > _LP_OPTIONS["primal_feasibility_tolerance"])
+        exceeded[self.rows] = False
+        new = np.flatnonzero(exceeded)
+        if len(new) > at_most:
+            new = new[np.argsort(-over[new], kind="stable")[: max(at_most, 0)]]
+        self.rows = np.union1d(self.rows, new)
+        return len(new) > 0
+
+    def mixture(self, x: Array, marginals: Array) -> Mixture:
+        """Return the mixture of a solution."""
+        weights, slacks = x[: self.n_classifiers], x[self.n_classifiers :]
+        multipliers = np.zeros(len(self._excess))
+        multipliers[self.rows] = np.maximum(-marginals, 0.0)
+        return Mixture.of_weights(
+            np.where(weights > 1e-12, weights, 0.0), multipliers, np.maximum(slacks, 0.0)
+        )
 
 
 def _block_of(program: Program, most: float) -> _Block:
@@ -213,22 +267,43 @@ def _block_of(program: Program, most: float) -> _Block:
         directions=np.ones((program.excess.shape[1], 1)),
         price=np.array([0.0 if is_hard else program.B]),
         most=most if is_hard else np.inf,
+        likely=program.likely,
     )
 
 
 def _solve(blocks: list[_Block]) -> tuple[list[Mixture], str]:
     """Return the mixture of each block, or none and the solver's message."""
-    solution = linprog(
+    mixtures: dict[_Block, Mixture] = {}
+    pending, message = blocks, ""
+    while pending:
+        solution = _solve_rows(pending)
+        message = solution.message
+        if solution.x is None:
+            return [], message
+        exceeded, row, column = [], 0, 0
+        for block in pending:
+            x = solution.x[column : column + len(block.cost)]
+            marginals = solution.ineqlin.marginals[row : row + len(block.rows)]
+            row, column = row + len(block.rows), column + len(block.cost)
+            mixtures[block] = block.mixture(x, marginals)
+            if block.is_exceeded(x):
+                exceeded.append(block)
+        pending = exceeded
+    return [mixtures[block] for block in blocks], message
+
+
+def _solve_rows(blocks: list[_Block]) -> OptimizeResult:
+    """Solve the programs of several blocks as one, each over the rows that are in."""
+    return linprog(
         np.concatenate([block.cost for block in blocks]),
         A_ub=_block_diagonal([block.A for block in blocks]),
-        b_ub=np.zeros(sum(len(block.A) for block in blocks)),
+        b_ub=np.zeros(sum(len(block.rows) for block in blocks)),
         A_eq=_block_diagonal([block.sum_to_one for block in blocks]),
         b_eq=np.ones(len(blocks)),
         bounds=np.concatenate([block.bounds for block in blocks]),
         method="highs-ds",
         options=_LP_OPTIONS,
     )
-    return ([] if solution.x is None else _split(solution, blocks)), solution.message
 
 
 def _block_diagonal(blocks: list[Array]) -> Array | csc_array:
@@ -245,21 +320,3 @@ def _block_diagonal(blocks: list[Array]) -> Array | csc_array:
     starts = np.append(0, np.cumsum(np.repeat(heights, widths)))
     data = np.concatenate([block.T.ravel() for block in blocks])
     return csc_array((data, np.concatenate(rows), starts), shape=(heights.sum(), sum(widths)))
-
-
-def _split(solution: OptimizeResult, blocks: list[_Block]) -> list[Mixture]:
-    """Return the part of the solution that belongs to each block."""
-    mixtures, row, column = [], 0, 0
-    for block in blocks:
-        x = solution.x[column : column + len(block.cost)]
-        weights, slacks = x[: block.n_classifiers], x[block.n_classifiers :]
-        multipliers = np.zeros(len(block.is_kept))
-        marginals = solution.ineqlin.marginals[row : row + len(block.A)]
-        multipliers[block.is_kept] = np.maximum(-marginals, 0.0)
-        mixtures.append(
-            Mixture.of_weights(
-                np.where(weights > 1e-12, weights, 0.0), multipliers, np.maximum(slacks, 0.0)
-            )
-        )
-        row, column = row + len(block.A), column + len(block.cost)
-    return mixtures
