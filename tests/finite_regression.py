@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 import numpy as np
+from regression_problems import LOSSES
 
 from equipoise.cells import Cells
 from equipoise.cells.threshold_table import ThresholdCells
@@ -12,7 +13,6 @@ from equipoise.constraints.regression import for_numbers
 from equipoise.estimators.regression_problem import game_of
 from equipoise.game.column_generation import column_generation
 from equipoise.game.rounds import Pool, Response
-from tests.regression_problems import LOSSES
 
 
 class Finite:

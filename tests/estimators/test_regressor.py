@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from finite_regression import play
+from regression_problems import FiniteRegression, least_bound, least_loss
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from equipoise import (
@@ -15,8 +17,7 @@ from equipoise import (
     MinimaxGroupLoss,
 )
 from equipoise.exceptions import InfeasibleWarning
-from tests.finite_regression import play
-from tests.regression_problems import FiniteRegression, least_bound, least_loss
+from equipoise.game.evidence import Status
 
 
 @pytest.fixture(scope="module")
@@ -114,6 +115,13 @@ def test_bounded_group_loss_is_met_where_it_can_be_and_proven_impossible_elsewhe
     with pytest.warns(InfeasibleWarning, match="loosened by"):
         reg.set_params(constraint__bound=0.5 * least).fit(X, y, sensitive_features=A)
     assert not reg.certificate_.feasible
+
+
+def test_a_stopped_fit_proves_nothing_impossible(people):
+    X, y, A = people
+    reg = FairRegressor(LinearRegression(), BoundedGroupLoss(1.0))
+    reg.set_params(callback=lambda found: found.proven_slack > 0)
+    assert reg.fit(X, y, sensitive_features=A).certificate_.status is Status.NOT_YET
 
 
 def test_predictions_are_drawn_by_the_person(people):

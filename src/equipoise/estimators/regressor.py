@@ -33,6 +33,7 @@ from equipoise.estimators.regression_problem import (
     read_rows,
 )
 from equipoise.estimators.regression_units import in_units, scaled, worst_at_any_threshold
+from equipoise.estimators.results import as_settled
 from equipoise.exceptions import InfeasibleWarning
 from equipoise.game.certificate import Certificate
 from equipoise.game.column_generation import column_generation, many_bounds
@@ -179,7 +180,7 @@ class FairRegressor(SaysNewWords, MetaEstimatorMixin, RegressorMixin, BaseEstima
         rounds = column_generation(game, problem.oracle, problem.pool, nu=problem.nu)
         outcome = run(rounds, limits, problem.nu)
         _warn_if_early(outcome.reason)
-        return self._finish(problem, outcome.last)
+        return self._finish(problem, as_settled(outcome.last, outcome.reason))
 
     def fit_path(
         self, X: Any, y: Any, bounds: Sequence[float], **groups: Any
@@ -210,7 +211,7 @@ class FairRegressor(SaysNewWords, MetaEstimatorMixin, RegressorMixin, BaseEstima
         _warn_if_early(outcome.reason)
         made = [clone(self).set_params(**{f"constraint__{name}": b}) for b in bounds]
         return [
-            each._finish(its, found)
+            each._finish(its, as_settled(found, outcome.reason))
             for each, its, found in zip(made, stated, outcome.last, strict=True)
         ]
 

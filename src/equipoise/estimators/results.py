@@ -80,7 +80,8 @@ def result_of(problem: Problem, outcome: Outcome[Round], salt: int | None) -> Fi
 
     It is checked against the classifiers that are deployed, see `verify`.
     """
-    last, game, pool, conflict = as_settled(outcome), problem.lagrangian, problem.pool, None
+    last = as_settled(outcome.last, outcome.reason)
+    game, pool, conflict = problem.lagrangian, problem.pool, None
     engine, cells = problem.engine, problem.cells
     verify(problem, last.mixture.indices)
     if last.least_slack > 0 and outcome.reason is Reason.FINISHED:
@@ -126,14 +127,12 @@ def result_of(problem: Problem, outcome: Outcome[Round], salt: int | None) -> Fi
     )
 
 
-def as_settled(outcome: Outcome[Round]) -> Round:
+def as_settled(last: Round, reason: Reason) -> Round:
     """Return the last round; that of a search that was stopped proves nothing impossible.
 
     Where the oracle is a learner, it may still find what none of its answers so far allows.
     """
-    if outcome.reason is Reason.FINISHED:
-        return outcome.last
-    return replace(outcome.last, proven_slack=0.0)
+    return last if reason is Reason.FINISHED else replace(last, proven_slack=0.0)
 
 
 def verify(problem: Problem, members: Iterable[int]) -> None:
