@@ -18,7 +18,7 @@ from equipoise.report.contents import (
     ReportContents,
 )
 from equipoise.report.switched import SwitchedGroup, switched_groups, switched_sentence
-from equipoise.report.text import SUPPRESSED, whose
+from equipoise.report.text import SUPPRESSED, surest, whose
 
 #: The verdict that makes `certify` exit with 1.
 EXCEEDED = "EXCEEDED"
@@ -69,16 +69,24 @@ def show_frontier(terminal: Terminal, contents: ReportContents) -> None:
             for d in found
         ]
         price = "" if point.price is None else f"{point.price:.3f}"
-        rows.append([bound, *errors, *gaps, price, str(len(point.members))])
+        rows.append([bound, *errors, *gaps, price, *_everybody(point), str(len(point.members))])
     name = contents.constraint.name if contents.constraint is not None else ""
-    terminal.table(f"Frontier: {name}", [*header, "price", "members"], rows)
+    terminal.table(f"Frontier: {name}", [*header, "price", "gain", "lose", "members"], rows)
     _say_remarks(terminal, contents.points[0])
     error = contents.objective or "share of wrong decisions"
     terminal.say(
         f"error: {error}. diff.: largest difference that the constraint looks at, "
         f"[{contents.level:.0%} interval].\nprice: error saved for each unit that the bound is "
-        "loosened. members: classifiers that are mixed."
+        "loosened. gain, lose: people decided on differently than without the constraint, "
+        f"{contents.points[0].main_data} data. members: classifiers that are mixed."
     )
+
+
+def _everybody(point: PointContents) -> list[str]:
+    """Return how many people gain and lose by a point, empty where that is not known."""
+    groups = switched_groups(point.switched.get(point.main_data, []))
+    found = next((row for row in groups if not row.feature and row.count is not None), None)
+    return ["", ""] if found is None else [number(found.gained or 0), number(found.lost or 0)]
 
 
 def note_few(terminal: Terminal, groups: Sequence[GroupContents], min_size: int) -> None:
@@ -122,13 +130,14 @@ def show_classifier(
             entry.data,
             f"{entry.people:,}",
             _long(entry.error),
-            _long(entry.excess, "+"),
-            next((f"{r.text} ({r.people:,})" for r in entry.rows if r.text == entry.worst), ""),
+            "" if (row := surest(entry)) is None else _long(row.excess, "+"),
+            "" if row is None else f"{row.text} ({row.people:,})",
         ]
         for entry in point.measured
     ]
     header = ["data", "people", "error", "excess over the bound", "of (people)"]
     terminal.table(f"Measured, [{level:.0%} intervals]", header, rows)
+    terminal.say("excess: of the inequality whose interval has the largest lower limit.")
     _say_remarks(terminal, point)
     _note_exceeded(terminal, point)
     show_groups(terminal, point)

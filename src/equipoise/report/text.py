@@ -19,6 +19,7 @@ from equipoise.report.contents import (
     PointContents,
     Range,
     ReportContents,
+    RowContents,
 )
 from equipoise.report.switched import SwitchedGroup, switched_groups, switched_sentence
 
@@ -208,15 +209,62 @@ def _finding(point: PointContents) -> str:
     if measured is None:
         return f"{name}: error {decimal(point.error)}."
     text = f"{name}: error {with_interval(measured.error)}"
-    worst = f" ({measured.worst})" if measured.worst else ""
-    if measured.disparity is not None:
-        text += f", largest difference {with_interval(measured.disparity)}{worst}"
-    elif worst and measured.excess.estimate is not None:
-        text += f", largest excess over a bound {with_interval(measured.excess, sign='+')}{worst}"
+    text += _largest(measured)
     text += "."
     if point.eps is not None:
         text += f" The bound is {bound_verdict(measured)}."
     return text + _most_and_least(point.groups.get(point.main_data, []))
+
+
+def surest(measured: MeasuredContents) -> RowContents | None:
+    """Return the inequality whose excess has the largest lower limit; by estimate without limits.
+
+    The estimate of a few people may be far off; their interval is wide, and says so.
+    """
+    rows = [row for row in measured.rows if row.excess.low is not None]
+    rows = rows or [row for row in measured.rows if row.excess.estimate is not None]
+
+    def limit(row: RowContents) -> tuple[float, float]:
+        estimate, low, _ = row.excess
+        return (estimate or 0.0) if low is None else low, estimate or 0.0
+
+    return max(rows, key=limit, default=None)
+
+
+def _largest(measured: MeasuredContents) -> str:
+    """Return the largest difference or excess, between whom; by lower limit and by estimate.
+
+    >>> rows = [RowContents("many", Range(0.02, 0.01, 0.03), 900)]
+    >>> rows.append(RowContents("few", Range(0.1, -0.2, 0.4), 13))
+    >>> every, nothing = Range(0.1, 0.01, 0.4), Range(None, None, None)
+    >>> print(_largest(MeasuredContents("test", 913, nothing, every, None, "few", rows)))
+    , excess over a bound with the largest lower limit +0.0200 [+0.0100, +0.0300] (many, 900 \
+people), with the largest estimate +0.1000 [-0.2000, +0.4000] (few, 13 people)
+    """
+    sure = surest(measured)
+    rows = [sure, next((row for row in measured.rows if row.text == measured.worst), None)]
+    if sure is None or measured.excess.estimate is None:
+        return ""
+    what, sign = "excess over a bound", "+"
+    if measured.disparity is not None:
+        what, sign = "difference", ""
+    told = []
+    for row in rows:
+        if row is not None:
+            value = row.excess if sign else _difference(row.excess, measured)
+            told.append(f"{with_interval(value, sign=sign)} ({row.text}, {row.people:,} people)")
+    if len(set(told)) == 1:
+        return f", largest {what} {told[0]}"
+    return f", {what} with the largest lower limit {told[0]}, with the largest estimate {told[1]}"
+
+
+def _difference(excess: Range, measured: MeasuredContents) -> Range:
+    """Return the difference that exceeds the bound by this."""
+    assert measured.disparity is not None
+    ends = zip(measured.disparity, measured.excess, strict=True)
+    known = [all_ - over for all_, over in ends if all_ and over is not None]
+    bound = max(known, default=0.0)
+    return Range(*(None if end is None else max(bound + end, 0.0) for end in excess))
 
 
 def _switched(point: PointContents, favourable: str) -> list[str]:
