@@ -81,7 +81,9 @@ def every_class() -> set[type[Constraint]]:
         kind = waiting.pop()
         found.add(kind)
         waiting += kind.__subclasses__()
-    return {kind for kind in found if kind.__module__.startswith("equipoise.")}
+    ours = {kind for kind in found if kind.__module__.startswith("equipoise.")}
+    # What constraints of the list become for a regressor; nobody asks for these by name.
+    return {kind for kind in ours if kind.__module__ != "equipoise.constraints.regression"}
 
 
 def test_the_list_has_every_constraint_that_is_asked_for_by_name() -> None:

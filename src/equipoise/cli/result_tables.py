@@ -77,8 +77,8 @@ def show_frontier(terminal: Terminal, contents: ReportContents) -> None:
     terminal.say(
         f"error: {error}. diff.: largest difference that the constraint looks at, "
         f"[{contents.level:.0%} interval].\nprice: error saved for each unit that the bound is "
-        "loosened. gain, lose: people decided on differently than without the constraint, "
-        f"{contents.points[0].main_data} data. members: classifiers that are mixed."
+        "loosened. members: classifiers that are mixed.\ngain, lose: people decided on differently "
+        f"than without the constraint, {contents.points[0].main_data} data."
     )
 
 
