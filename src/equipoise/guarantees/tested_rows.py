@@ -225,8 +225,8 @@ class TestedRows:
             at, a = _packed(self.coefficients[plain])
             n = np.where(a != 0, self.people[at], 1.0)
             p[:, plain] = score_p(rates[:, at] * n, n, a, self.bounds[plain])
-        for k in np.flatnonzero(self.overlapping).tolist():
-            p[:, k] = self._overlapping_p(k, s)
+        if self.overlapping.any():
+            p[:, self.overlapping] = self._overlapping_p(s)
         if drawn is not None:
             self._test_exactly(p, self.rates(drawn))
         return p
@@ -274,14 +274,15 @@ class TestedRows:
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.nan_to_num(self.cells.mass**2 / self.cells.square)
 
-    def _overlapping_p(self, k: int, s: Array) -> Array:
-        """Return the p-values of a row whose events share people, cell by cell as a stratum."""
-        mass, n = self.cells.mass, self._cell_people
-        a = (self.moments.M[k] @ self.moments.U) * mass
-        c = self.moments.c[k] - self.moments.M[k] @ self.moments.offset
-        r = np.clip(s / mass, 0.0, 1.0)
-        likely = most_likely_rates(r * n, n, a, np.full(len(s), c))
-        return p_of(c - r @ a, self._linearised(k, likely), *reach_of(a), c)
+    def _overlapping_p(self, s: Array) -> Array:
+        """Return the p-values of rows whose events share people, cell by cell as a stratum."""
+        rows, n = np.flatnonzero(self.overlapping), self._cell_people
+        a = (self.moments.M[rows] @ self.moments.U) * self.cells.mass
+        c = self.moments.c[rows] - self.moments.M[rows] @ self.moments.offset
+        r = np.clip(s / self.cells.mass, 0.0, 1.0)
+        likely = most_likely_rates((r * n)[:, None, :], n, a, c)
+        variance = [self._linearised(k, likely[:, i]) for i, k in enumerate(rows.tolist())]
+        return p_of(c - r @ a.T, np.stack(variance, axis=1), *reach_of(a), c)
 
     def _linearised(self, k: int, r: Array) -> Array:
         """Return the variance of a row's value where cells are selected at rates r (T, C).
