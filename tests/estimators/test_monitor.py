@@ -49,7 +49,7 @@ def test_values_are_those_of_the_raw_counts(parity):
     values = np.exp(raw.log_values())
     assert [row.e_value for row in monitor.rows_] == pytest.approx(values, rel=1e-9)
     room = [0.05 - (rates[0][0] - rates[0][1]), 0.05 - (rates[0][1] - rates[0][0])]
-    weights = 1 / (1 + 2 * np.maximum(room, 0) / 0.04)
+    weights = (1 + np.maximum(room, 0) / 0.04) ** -2.0
     assert monitor.e_value_ == pytest.approx(values @ weights / weights.sum(), rel=1e-9)
     above, below = monitor.rows_
     assert above.name == "demographic parity: F above M by at most 0.05"
