@@ -26,7 +26,6 @@ from equipoise.rows.fingerprint import LocalHashes, hash_people
 from equipoise.rows.hashing import hash_uniform
 from equipoise.rows.people import People
 from equipoise.rows.tables import batches, describe_columns, take_rows
-from equipoise.rows.validation import check_two_labels
 
 
 @dataclass(eq=False)
@@ -167,7 +166,6 @@ class DiskEngine(MemoryEngine):
 
     def refit(self, learner: Any, threshold: str = "learner", cv: Any = None) -> Oracle:
         """Return the oracle that trains the learner for every query."""
-        check_two_labels(self.classes, "rows on disk are trained on by XGBoost, which")
         if cv is not None:
             _refuse(f"cv={cv!r}")
         return super().refit(learner, threshold)
