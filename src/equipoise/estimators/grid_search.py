@@ -23,8 +23,9 @@ from equipoise.exceptions import InfeasibleWarning
 from equipoise.game.column_generation import column_generation
 from equipoise.game.grid import delta_grid, grid_rounds
 from equipoise.game.lagrangian import TOLERANCE
-from equipoise.game.rounds import Limits, Reason, Round, run
+from equipoise.game.rounds import Limits, Reason, run
 from equipoise.game.switched import Switched
+from equipoise.metrics.audit import Tally
 from equipoise.rows.people import People
 from equipoise.rows.validation import check_features, read_integer, read_positive
 
@@ -36,13 +37,15 @@ _MOST_ROUNDS = 100
 class Candidate:
     """A best response: the multipliers asked, the classifier, its error and its violation.
 
-    ``switched`` are the decisions that differ from the unconstrained model's, None if not known.
+    ``tally`` are its decisions, added up by cell. ``switched`` are those that differ from the
+    unconstrained model's, None if not known.
     """
 
     lam: Array = field(repr=False)
     classifier: Any = field(repr=False)
     error: float
     violation: float
+    tally: Tally = field(repr=False)
     switched: Switched | None = field(default=None, repr=False)
 
 
@@ -91,6 +94,8 @@ class GridSearch(ScoredReduction):
     unconstrained_ : UnconstrainedModel or None
         As for `FairClassifier`; None where a ``grid`` of one's own does not contain lambda = 0.
     classes_ : array of two labels
+    constraint_ : Constraint
+        The constraint, without open parameters.
     people_ : Fingerprint or None
         Of the people learned from.
 
@@ -148,7 +153,7 @@ class GridSearch(ScoredReduction):
             verify(problem, range(len(problem.pool)))  # `use` may choose any of them
         check_features(self, problem.engine.example(X), reset=True)
         self.classes_, self.people_ = problem.engine.classes, fingerprint_of(problem.engine, people)
-        self._rules = problem.cells.rules
+        self.constraint_ = problem.constraint
         self.unconstrained_ = unconstrained_of(problem)
         self.candidates_ = self._compared(candidates, problem)
         return self.use(best)
@@ -183,10 +188,13 @@ class GridSearch(ScoredReduction):
 
     @property
     def _group_rules(self) -> GroupRules:
-        return self._rules
+        return self.candidates_[0].tally.cells.rules
 
     def _deciding(self) -> Sequence[Any]:
         return [self.best_estimator_]
+
+    def _tally_of_fit(self) -> Tally:
+        return self.candidates_[self.best_index_].tally
 
     def _mixture(self) -> RandomizedClassifier:
         return RandomizedClassifier([self.best_estimator_], [1.0], self.classes_)
@@ -218,7 +226,8 @@ class GridSearch(ScoredReduction):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        return [_candidate(found, problem) for found in outcome.last]
+        found = [round_.mixture for round_ in outcome.last]
+        return [_candidate(problem, each.multipliers, each.indices[0]) for each in found]
 
     def _from_saddle_point(self, problem: Problem) -> list[Candidate]:
         if self.grid != "saddle_point":
@@ -229,15 +238,7 @@ class GridSearch(ScoredReduction):
         game, pool = problem.lagrangian, problem.pool
         rounds = column_generation(game, problem.oracle, pool, nu=problem.nu)
         mixture = run(rounds, Limits(_MOST_ROUNDS, verbose=self.verbose)).last.mixture
-        return [
-            Candidate(
-                mixture.multipliers,
-                pool.classifiers[h],
-                float(game.error(pool.s[h])),
-                float(game.violation(pool.s[h])),
-            )
-            for h in mixture.indices
-        ]
+        return [_candidate(problem, mixture.multipliers, h) for h in mixture.indices]
 
     def _select(self, candidates: list[Candidate]) -> int:
         error = np.array([candidate.error for candidate in candidates])
@@ -257,6 +258,9 @@ class GridSearch(ScoredReduction):
         return best
 
 
-def _candidate(found: Round, problem: Problem) -> Candidate:
-    (classifier,) = found.mixture.members(problem.pool.classifiers)
-    return Candidate(found.mixture.multipliers, classifier, found.error, found.violation)
+def _candidate(problem: Problem, lam: Array, number: int) -> Candidate:
+    """Return the classifier of this number in the pool, which answered these multipliers."""
+    game, s = problem.lagrangian, problem.pool.s[number].copy()
+    told = float(game.error(s)), float(game.violation(s))
+    tally = Tally.of_shares(problem.cells, s)
+    return Candidate(lam, problem.pool.classifiers[number], *told, tally)

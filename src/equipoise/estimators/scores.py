@@ -180,6 +180,10 @@ class ScoredReduction(ClassifierMixin, Reduction):
         """Return what decides."""
         raise NotImplementedError
 
+    def _tally_of_fit(self) -> Any:
+        """Return its decisions about the people of the fit, added up by cell."""
+        raise NotImplementedError
+
     def _label_model(self) -> UnconstrainedModel:
         if self.unconstrained_ is None:
             raise AttributeError(

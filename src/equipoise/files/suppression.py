@@ -46,8 +46,8 @@ def without_small_groups(model: Any, below: int) -> tuple[Any, str]:
         cells = model.cells_
     elif isinstance(model, RandomizedReduction):
         cells = next(iter(model.tallies_.values())).cells
-    elif isinstance(model, GridSearch) and model.candidates_[0].switched is not None:
-        cells = model.candidates_[0].switched.cells
+    elif isinstance(model, GridSearch):
+        cells = model.candidates_[0].tally.cells
     else:
         return model, ""
     hidden = small_cells(cells, below)
@@ -90,10 +90,13 @@ class _Merger:
             self._parts[inside] = 1.0 / self.n_groups
 
     def shares(self, s: Array) -> Array:
-        """Return numbers by cell, of shape (..., layers x C), over the cells merged."""
+        """Return numbers by cell over the cells merged: shape (..., layers x C or C x (V - 1))."""
         size, merged = self._parts.shape
-        layers = s.reshape(*s.shape[:-1], -1, size) @ self._parts
-        return layers.reshape(*s.shape[:-1], layers.shape[-2] * merged)
+        if s.shape[-1] == size or isinstance(self.cells, LayeredTable):
+            layers = s.reshape(*s.shape[:-1], -1, size) @ self._parts
+            return layers.reshape(*s.shape[:-1], layers.shape[-2] * merged)
+        by_decision = self._parts.T @ s.reshape(*s.shape[:-1], size, -1)
+        return by_decision.reshape(*s.shape[:-1], -1)
 
     def table(self, cells: CellTable) -> CellTable:
         """Return a table with the cells of the fit, merged; the same for the same table."""
@@ -168,7 +171,8 @@ class _Merger:
             return self.fitted(model)
         kept = copy(model)
         kept.candidates_ = type(model.candidates_)(
-            replace(each, switched=self.switched(each.switched)) for each in model.candidates_
+            replace(each, tally=self.tally(each.tally), switched=self.switched(each.switched))
+            for each in model.candidates_
         )
         return kept
 
