@@ -148,6 +148,8 @@ class Proof:
     weighted, overlapping, reused : bool
         Whether people weigh differently (their numbers are then effective ones), whether groups of
         a row share people, and whether the same people had served another proof before.
+    seen : str
+        How many of the people were learned from, in words; empty where none are known to be.
     needed : Needed or None
         Where nothing is proven, or only with decisions ``regardless``: how many people it takes.
     fingerprint : str
@@ -170,6 +172,7 @@ class Proof:
     weighted: bool = False
     overlapping: bool = False
     reused: bool = False
+    seen: str = ""
     needed: Needed | None = None
     fingerprint: str = field(default="", repr=False)
 
@@ -247,6 +250,8 @@ class Proof:
         if self.method == "asymptotic" and not reasons:
             reasons = ["few people in a row that has no exact test"]
         told = [f"Asymptotic: {'; '.join(reasons)}."] if reasons else []
+        if self.seen:
+            told.append(f"Of these people, {self.seen}; as far as they were, nothing is promised.")
         if self.reused:
             told.append(
                 "The same people had served another proof before: the probability is that of each "

@@ -11,6 +11,7 @@ from scipy.stats import norm
 
 from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.base import Constraint
+from equipoise.constraints.groups import people_of
 from equipoise.constraints.moments import Moments, MomentsBuilder
 from equipoise.guarantees.row_tests import exact_p, most_likely_rates, p_of, reach_of, score_p
 
@@ -120,8 +121,15 @@ class TestedRows:
     @cached_property
     def smallest(self) -> Array:
         """People of the smallest stratum of each row: shape (K,)."""
-        behind = np.where(self.M != 0, self.people, np.inf)
-        return behind.min(axis=1, initial=np.inf)
+        return self._behind.min(axis=1, initial=np.inf)
+
+    @cached_property
+    def _behind(self) -> Array:
+        return np.where(self.M != 0, self.people, np.inf)
+
+    def fewest(self, row: int) -> str:
+        """Return who the people of the smallest stratum of a row are, in words."""
+        return people_of(self.cells, self.event[self._behind[row].argmin()] > 0)
 
     @cached_property
     def exact(self) -> Mask:
