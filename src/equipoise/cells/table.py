@@ -277,8 +277,6 @@ class Cells(CellTable):
 
     Parameters
     ----------
-    label, sensitive, control, mass, count, square, total_weight
-        See `CellTable`.
     code : array of shape (n,)
         The cell of each row.
     weight : array of shape (n,), or None
@@ -358,6 +356,10 @@ class Cells(CellTable):
                 found.append(total(self.code, n_cells, h) / len(h))
         return np.array(found)
 
+    def counts(self, selections: Iterable[NDArray[np.bool_]]) -> Array:
+        """Return how many rows of each cell are in each selection, whatever they weigh: (m, C)."""
+        return np.array([count_selected(self.code, self.n_cells, some) for some in selections])
+
     def row_weights(self) -> Array:
         """Return the share of the total weight that each row has."""
         if self.weight is None:
@@ -367,9 +369,9 @@ class Cells(CellTable):
     def spread(self, table: ArrayLike) -> NDArray:
         """Return the entry of its cell for every row: the adjoint of `sum`."""
         table = np.asarray(table)
-        if len(table) != self.n_cells:
+        if len(table) != (C := self.n_cells):
             raise ValueError(
-                f"got a table of {len(table)} rows; expected one for each of {self.n_cells} cells."
+                f"got a table of {len(table)} rows; expected one for each of {C} cells."
             )
         return look_up(self.code, table)
 

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from equipoise.cells.lesson import weighted_labels
 from equipoise.cells.table import Array, Cells, CellTable
 from equipoise.cells.values import GroupRules, Missing
 from equipoise.exceptions import EmptyCellWarning
-from equipoise.oracles.agreement import agreement, divided, switches
+from equipoise.oracles.agreement import agreement
 from equipoise.oracles.decisions import decisions
 from equipoise.rows.bins import as_numbers, in_bins
 from equipoise.rows.hashing import hash_uniform
@@ -89,7 +89,8 @@ class Shard:
     #: Where rows count in more than one way: for each layer, what a row adds to its cell when it is
     #: selected, and what these rows add to the table of layers.
     factors: tuple[Array, ...] = ()
-    sums: LayerSums | None = None
+    layer_sums: LayerSums | None = None
+    n_decisions: ClassVar[int] = 2
 
     def __len__(self) -> int:
         return len(self.code)
@@ -132,6 +133,14 @@ class Shard:
         if self.weight is None:
             return count_selected(self.code, self.n_cells, selected)
         return add_up(self.code, self.n_cells, self.weight * selected)
+
+    def sums(self, decided: Iterable[NDArray]) -> Array:
+        """Return the weight that each of some classifiers selects in each cell, shape (P, C)."""
+        return np.array([self.count(h) for h in decided])
+
+    def counts(self, selections: Iterable[NDArray[np.bool_]]) -> Array:
+        """Return how many rows of each cell are in each selection, whatever they weigh: (m, C)."""
+        return np.array([count_selected(self.code, self.n_cells, some) for some in selections])
 
 
 def numbers_in(
@@ -234,7 +243,7 @@ def encode(
 
 def layer_sums_of(shard: Shard) -> LayerSums | None:
     """Return what its rows add to the table of layers."""
-    return shard.sums
+    return shard.layer_sums
 
 
 def cost_sums(shard: Shard, costs: Array) -> Array:
@@ -261,48 +270,24 @@ def selected_by(shard: Shard, classifiers: Sequence[Any], X: Any = None) -> Arra
     ``X`` are the rows as they were passed, where those of the shard have been transformed.
     """
     if not len(shard):
-        return np.array([shard.count(np.zeros(0, bool)) for _ in classifiers])
-    rows = shard.X if X is None else X
-    return np.array([shard.count(h) for h in decisions(classifiers, rows)])
+        return shard.sums(np.zeros(0, bool) for _ in classifiers)
+    return shard.sums(decisions(classifiers, shard.X if X is None else X))
 
 
-def compared_by(shard: Shard, classifiers: Sequence[Any], X: Any = None) -> Array:
-    """Return `selected_by` and, beside it, the weight on which each two differ: (P, C + P)."""
-    if not len(shard):
-        nowhere = np.zeros((len(classifiers), len(classifiers)))
-        return np.hstack([selected_by(shard, classifiers), nowhere])
+def compared_by(shard: Shard, both: tuple[list[Any], Any], X: Any = None) -> Array:
+    """Return an `Agreement` of classifiers with each other and a reference, which may be None.
 
-    def sums(decided: Iterable[NDArray[np.bool_]]) -> Array:
-        return np.array([shard.count(h) for h in decided])
-
-    rows = shard.X if X is None else X
-    return np.hstack(agreement(classifiers, rows, shard.row_weights(), sums))
-
-
-def divided_of(shard: Shard, both: tuple[list[Any], list[NDArray]], X: Any = None) -> Array:
-    """Return for each mixture the weight of the rows that its members do not decide alike.
-
-    ``both`` are the classifiers, and the numbers of those that each mixture has.
+    Side by side, for each classifier: the weight that it selects (C), on which it differs from each
+    other one (P), on which not all agree (1), and the rows that switch (2 C).
     """
-    classifiers, mixtures = both
+    classifiers, reference = both
+    P, C = len(classifiers), shard.n_cells
     if not len(shard):
-        return np.zeros(len(mixtures))
-    return divided(classifiers, shard.X if X is None else X, shard.row_weights(), mixtures)
-
-
-def switches_of(shard: Shard, both: tuple[Any, list[Any]], X: Any = None) -> Array:
-    """Return how many rows each classifier selects and the reference does not, or the reverse.
-
-    ``both`` are the reference and the classifiers.
-    """
-    reference, classifiers = both
-    if not len(shard):
-        return np.zeros((len(classifiers), 2, shard.n_cells))
-
-    def count(selections: Iterable[NDArray[np.bool_]]) -> Array:
-        return np.array([count_selected(shard.code, shard.n_cells, some) for some in selections])
-
-    return switches(classifiers, reference, shard.X if X is None else X, count)
+        return np.hstack([selected_by(shard, classifiers), np.zeros((P, P + 1 + 2 * C))])
+    rows = shard.X if X is None else X
+    shares, differ, divided, switches = agreement(classifiers, rows, shard, reference)
+    switched = np.zeros((P, 2 * C)) if switches is None else switches.reshape(P, -1)
+    return np.hstack([shares, differ, np.full((P, 1), divided), switched])
 
 
 def tally_of(shard: Shard, mixture: Any, X: Any = None) -> Array:
