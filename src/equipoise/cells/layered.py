@@ -164,15 +164,14 @@ least, most
         """Return s(h) of several classifiers, of shape (P, layers x C)."""
         return np.array([self.sum(h) for h in decided])
 
-    def counts(self, selections: Iterable[NDArray[np.bool_]]) -> Array:
-        """Return how many rows of each cell are in each selection, whatever they weigh: (m, C).
+    def count_rows(self, selected: NDArray[np.bool_]) -> Array:
+        """Return how many rows of each cell are selected, whatever they weigh.
 
         Expected numbers, where groups are known by probability only.
         """
         if isinstance(self.place, np.ndarray):
-            code, C = self.place, self.n_cells
-            return np.array([count_selected(code, C, selected) for selected in selections])
-        return np.array([self.place @ selected.astype(float) for selected in selections])
+            return count_selected(self.place, self.n_cells, selected)
+        return self.place @ selected.astype(float)
 
     def row_weights(self) -> Array:
         """Return the share of the total weight that each row has in the error."""

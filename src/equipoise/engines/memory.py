@@ -21,8 +21,8 @@ from equipoise.oracles.cross_fit import CrossFittedOracle, make_folds
 from equipoise.oracles.decisions import decisions
 from equipoise.oracles.plugin import PluginOracle
 from equipoise.oracles.refit import RefitOracle
-from equipoise.rows.fingerprint import LocalHashes, hash_people
-from equipoise.rows.hashing import hash_uniform
+from equipoise.rows.fingerprint import LocalHashes
+from equipoise.rows.hashing import hash_people, hash_uniform, parts_of
 from equipoise.rows.people import People
 from equipoise.rows.tables import batches, describe_columns, take_rows
 from equipoise.rows.validation import check_two_labels
@@ -72,7 +72,7 @@ class MemoryEngine:
     @staticmethod
     def hashed(people: People, classes: NDArray) -> LocalHashes:
         """Return the hashes of the rows with their labels."""
-        return LocalHashes(hash_people(people.X, people.y, *classes[1:]))
+        return LocalHashes(parts_of(hash_people(people.X, people.y, *classes[1:])))
 
     @staticmethod
     def predict(mixture: Any, X: Any, *, key: Any = None, random_state: Any = None) -> NDArray:

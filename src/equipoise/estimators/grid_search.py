@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from equipoise.cells.table import Array
+from equipoise.cells.table import Array, CellTable
 from equipoise.cells.values import GroupRules, Missing
 from equipoise.engines import engine_for
 from equipoise.estimators.base import Problem, fingerprint_of
@@ -143,7 +143,8 @@ class GridSearch(ScoredReduction):
             is_game = isinstance(self.grid, str)
             asked = self._saddle_point(problem) if is_game else self._grid(problem)
             verify(problem, [h for h, _ in asked])  # `use` may choose any of them
-        candidates = [_candidate(problem, *pair) for pair in asked]
+        table = problem.cells.table()
+        candidates = [_candidate(problem, table, *pair) for pair in asked]
         best = self._select(candidates)
         check_features(self, problem.engine.example(X), reset=True)
         self.classes_, self.people_ = problem.engine.classes, fingerprint_of(problem.engine, people)
@@ -239,8 +240,9 @@ class GridSearch(ScoredReduction):
         return best
 
 
-def _candidate(problem: Problem, number: int, lam: Array) -> Candidate:
+def _candidate(problem: Problem, table: CellTable, number: int, lam: Array) -> Candidate:
     game, pool = problem.lagrangian, problem.pool
     classifier, s = pool.classifiers[number], pool.s[number]
     error, violation = float(game.error(s)), float(game.violation(s))
-    return Candidate(lam, classifier, error, violation, switched(problem, [number], [1.0]))
+    moved = switched(problem, table, [number], [1.0])
+    return Candidate(lam, classifier, error, violation, moved)

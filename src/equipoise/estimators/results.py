@@ -103,17 +103,17 @@ def result_of(problem: Problem, outcome: Outcome[Round], salt: int | None) -> Fi
         conflict=conflict,
     )
     salt = salt_of(cells, engine.classes) if salt is None else salt
-    tallies = {"training": Tally.of_shares(cells, last.s)}
+    certified = Tally.of_shares(cells, last.s)
     people, example = fingerprint_of(engine, problem.people), engine.example(problem.people.X)
     unconstrained_model = unconstrained_of(problem)
-    members, weights = last.mixture.members(pool.classifiers), last.mixture.weights
-    classifier = RandomizedClassifier(members, weights, engine.classes, salt)
-    moved = switched(problem, last.mixture.indices, classifier.weights)
+    members = [pool.classifiers[h] for h in last.mixture.indices]
+    classifier = RandomizedClassifier(members, last.mixture.weights, engine.classes, salt)
+    moved = switched(problem, certified.cells, last.mixture.indices, classifier.weights)
     certificate = replace(certificate, switched=moved)
-    violations = {"train": certificate.violation}
+    tallies, violations = {"training": certified}, {"train": certificate.violation}
     if problem.oracle.out_of_fold:
         seen = engine.tally(classifier)
-        tallies = {"training": seen, "out of fold": tallies["training"]}
+        tallies = {"training": seen, "out of fold": certified}
         violations = {
             "train": float(game.violation(seen.s)),
             "out_of_fold": certificate.violation,
@@ -157,17 +157,17 @@ def verify(problem: Problem, members: Iterable[int]) -> None:
 
 
 def switched(
-    problem: Problem, members: Iterable[int], weights: Array | Sequence[float]
+    problem: Problem, table: CellTable, members: Iterable[int], weights: Array | Sequence[float]
 ) -> Switched | None:
     """Return whom a mixture decides on differently than without constraints; None if not known.
 
-    Its members have been asked again.
+    Its members have been asked again. ``table`` are the cells, without rows.
     """
     switches = [problem.switches.get(int(h)) for h in members]
     if any(one is None for one in switches):
         return None
     gained, lost = np.tensordot(weights, np.array(switches), 1)
-    return Switched(problem.cells.table(), gained, lost, problem.engine.classes)
+    return Switched(table, gained, lost, problem.engine.classes)
 
 
 def warn(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -29,12 +29,12 @@ class SortedRows(Protocol):
         """Return the weight of each row."""
         ...
 
-    def sums(self, decided: Iterable[NDArray]) -> Array:
-        """Return the weight that each of some classifiers selects in each cell, shape (P, C)."""
+    def sum(self, h: NDArray) -> Array:
+        """Return the weight that gets each decision in each cell, shape (C (V - 1),)."""
         ...
 
-    def counts(self, selections: Iterable[NDArray[np.bool_]]) -> Array:
-        """Return how many rows of each cell are in each selection, whatever they weigh: (m, C)."""
+    def count_rows(self, selected: NDArray[np.bool_]) -> Array:
+        """Return how many rows of each cell are selected, whatever they weigh."""
         ...
 
 
@@ -114,13 +114,13 @@ def agreement(
             return np.concatenate([some for some, _ in parts])
         return np.concatenate([np.unpackbits(some, count=size) for some, size in parts]).view(bool)
 
-    shares, switches = rows.sums(map(unpacked, range(P))), None
-    if reference is not None and V == 2:
-        old = unpacked(before)
-        new = map(unpacked, range(P))
-        switches = rows.counts(moved for h in new for moved in (h & ~old, old & ~h))
-        switches = switches.reshape(P, 2, -1)
-    return Agreement(shares, differ, divided, switches)
+    shares, switches = [], []
+    old = unpacked(before) if reference is not None and V == 2 else None
+    for h in map(unpacked, range(P)):
+        shares.append(rows.sum(h))
+        if old is not None:
+            switches.append([rows.count_rows(h & ~old), rows.count_rows(old & ~h)])
+    return Agreement(np.array(shares), differ, divided, np.array(switches) if switches else None)
 
 
 def _blocks(

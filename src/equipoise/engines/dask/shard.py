@@ -7,7 +7,7 @@ return tables; no rows leave.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, ClassVar, NamedTuple
@@ -125,7 +125,7 @@ class Shard:
             return self.factors[0]
         return np.ones(len(self)) if self.weight is None else self.weight
 
-    def count(self, selected: NDArray) -> Array:
+    def sum(self, selected: NDArray) -> Array:
         """Return the weight that is selected in each cell, layer by layer where there are some."""
         if self.factors:
             by_layer = [add_up(self.code, self.n_cells, f * selected) for f in self.factors]
@@ -134,13 +134,9 @@ class Shard:
             return count_selected(self.code, self.n_cells, selected)
         return add_up(self.code, self.n_cells, self.weight * selected)
 
-    def sums(self, decided: Iterable[NDArray]) -> Array:
-        """Return the weight that each of some classifiers selects in each cell, shape (P, C)."""
-        return np.array([self.count(h) for h in decided])
-
-    def counts(self, selections: Iterable[NDArray[np.bool_]]) -> Array:
-        """Return how many rows of each cell are in each selection, whatever they weigh: (m, C)."""
-        return np.array([count_selected(self.code, self.n_cells, some) for some in selections])
+    def count_rows(self, selected: NDArray[np.bool_]) -> Array:
+        """Return how many rows of each cell are selected, whatever they weigh."""
+        return count_selected(self.code, self.n_cells, selected)
 
 
 def numbers_in(
@@ -270,8 +266,9 @@ def selected_by(shard: Shard, classifiers: Sequence[Any], X: Any = None) -> Arra
     ``X`` are the rows as they were passed, where those of the shard have been transformed.
     """
     if not len(shard):
-        return shard.sums(np.zeros(0, bool) for _ in classifiers)
-    return shard.sums(decisions(classifiers, shard.X if X is None else X))
+        return np.array([shard.sum(np.zeros(0, bool)) for _ in classifiers])
+    rows = shard.X if X is None else X
+    return np.array([shard.sum(h) for h in decisions(classifiers, rows)])
 
 
 def compared_by(shard: Shard, both: tuple[list[Any], Any], X: Any = None) -> Array:
@@ -300,7 +297,7 @@ def tally_of(shard: Shard, mixture: Any, X: Any = None) -> Array:
 
 def expected_of(shard: Shard, mixture: Any, X: Any = None) -> Array:
     """Return the weight that a mixture selects in expectation, layer by layer."""
-    return shard.count(_expected(shard, mixture, X))
+    return shard.sum(_expected(shard, mixture, X))
 
 
 def _expected(shard: Shard, mixture: Any, X: Any) -> Array:
@@ -317,7 +314,7 @@ def selected_out_of_fold(shard: Shard, classifiers: Sequence[Any]) -> Array:
         if (rows := fold == number).any():
             (some,) = decisions([classifier], shard.X[rows])
             h[rows] = some
-    return shard.count(h)
+    return shard.sum(h)
 
 
 def _read_weight(weight: Any, n: int) -> Array:
