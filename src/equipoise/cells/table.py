@@ -29,9 +29,10 @@ from equipoise.cells.lesson import (
     Array,
     LabelCache,
     Lesson,
+    SoftLesson,
     WeightedLabels,
-    copies,
     savings,
+    soft_lesson,
     weighted_labels,
 )
 from equipoise.cells.values import GroupRules
@@ -376,11 +377,11 @@ class Cells(CellTable):
     def _labels(self) -> LabelCache:
         return LabelCache()
 
-    def lesson(self, costs: Array) -> Lesson:
+    def lesson(self, costs: Array) -> Lesson | SoftLesson:
         """Return what a learner is trained on for these costs; see `CellTable.relabel`."""
         if self.n_decisions > 2:
             saved = savings(self.by_decision(costs), self.mass)
-            return copies(self.code, saved, self.weight)
+            return soft_lesson(self.code, saved, self.weight)
         label, weight = self.relabel(costs)
         labels = self._labels.get(key := label.tobytes())
         if labels is None:

@@ -25,7 +25,6 @@ from equipoise.rows.fingerprint import LocalHashes
 from equipoise.rows.hashing import hash_people, hash_uniform, parts_of
 from equipoise.rows.people import People
 from equipoise.rows.tables import batches, describe_columns, take_rows
-from equipoise.rows.validation import check_two_labels
 
 
 @dataclass(eq=False)
@@ -156,7 +155,6 @@ class DiskEngine(MemoryEngine):
 
     def refit(self, learner: Any, threshold: str = "learner", cv: Any = None) -> Oracle:
         """Return the oracle that trains the learner for every query."""
-        check_two_labels(self.classes, "rows on disk are trained on by XGBoost, which")
         if cv is not None:
             _refuse(f"cv={cv!r}")
         return super().refit(learner, threshold)

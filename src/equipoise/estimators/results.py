@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.distribution import DistributionParity
+from equipoise.constraints.slopes import row_blocks
 from equipoise.estimators.base import Problem, fingerprint_of
 from equipoise.estimators.frontier_point import FrontierPoint
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
@@ -295,8 +296,10 @@ def cannot_bind(lagrangian: Lagrangian, cells: CellTable) -> Mask:
     free = lagrangian.elastic if lagrangian.elastic is not None else np.zeros(1, dtype=bool)
     if not cells.is_plain:
         return np.zeros(len(lagrangian.c), dtype=bool)
-    slopes = np.reshape(lagrangian.gamma_slope, (len(lagrangian.c), cells.n_cells, -1))
-    most = lagrangian.gamma_offset + slopes.max(axis=2, initial=0.0) @ cells.mass
+    most = lagrangian.gamma_offset.copy()
+    for rows, slopes in row_blocks(lagrangian.gamma_slope):
+        by_cell = np.reshape(slopes, (len(slopes), cells.n_cells, -1))
+        most[rows] += by_cell.max(axis=2, initial=0.0) @ cells.mass
     return (most <= lagrangian.c + TOLERANCE) & ~free
 
 
