@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from equipoise.cells.codes import add_up, count_selected, look_up
+from equipoise.cells.labels import weighted_labels
 from equipoise.cells.layers import LayerSums, layer_sums
-from equipoise.cells.lesson import weighted_labels
 from equipoise.cells.table import Array, Cells, CellTable
 from equipoise.cells.values import GroupRules, Missing
 from equipoise.exceptions import EmptyCellWarning
