@@ -28,9 +28,9 @@ from equipoise.oracles.trainers.base import (
 from equipoise.rows.tables import take_rows
 
 #: Parameters beyond those of the signature under which the path was checked to change nothing.
-_KNOWN_EXTRAS = {"verbose", "verbosity", "max_bin", "deterministic", "force_row_wise"}
+KNOWN_EXTRAS = {"verbose", "verbosity", "max_bin", "deterministic", "force_row_wise"}
 #: Rows of the small fit that fills in a classifier's attributes.
-_PROBE_ROWS = 1000
+PROBE_ROWS = 1000
 #: Scores of two labels this near to each other, relative to them, may be the same.
 _CLOSE = 1e-9
 
@@ -50,7 +50,7 @@ class LightGBMTrainer(CachingTrainer):
         """Whether the learner is an LGBMClassifier of plain settings, on a table of numbers."""
         if type(estimator).__module__ != "lightgbm.sklearn" or not is_binnable(X):
             return False
-        known = _KNOWN_EXTRAS.union(signature(type(estimator).__init__).parameters)
+        known = KNOWN_EXTRAS.union(signature(type(estimator).__init__).parameters)
         return (
             type(estimator).__name__ == "LGBMClassifier"
             and X.shape[0] >= 2
@@ -138,7 +138,7 @@ class LightGBMTrainer(CachingTrainer):
 
     def _form(self, labels: NDArray[np.intp]) -> tuple[Any, dict[str, Any]]:
         """Return a classifier of these labels without its trees, and its parameters."""
-        rows = min(self.X.shape[0], _PROBE_ROWS)
+        rows = min(self.X.shape[0], PROBE_ROWS)
         form = clone(self.estimator)
         form.n_estimators = 1
         some = labels[np.arange(rows) % len(labels)]
