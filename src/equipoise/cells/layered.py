@@ -25,8 +25,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from equipoise.cells.codes import count_selected
+from equipoise.cells.labels import SoftLabels, WeightedLabels, savings, weighted_labels
 from equipoise.cells.layers import costs_of_rows, layer_sums, layer_tables
-from equipoise.cells.lesson import Lesson, SoftLesson, savings, weighted_labels
 from equipoise.cells.table import Array, Cells, CellTable, Mask
 
 
@@ -92,7 +92,7 @@ class LayeredTable(CellTable):
         return (each * (np.arange(1, self.n_decisions) == decision)).ravel()
 
     def relabel(self, costs: Array) -> NoReturn:
-        """Raise: the rows of a cell differ in what they cost; see `LayeredCells.lesson`."""
+        """Raise: the rows of a cell differ in what they cost; see `LayeredCells.relabel_rows`."""
         raise TypeError("rows that count in more than one way have no label by cell.")
 
     def least_cost_shares(self, costs: Array) -> Array:
@@ -213,12 +213,12 @@ least, most
             return self.sum(each < 0)
         return self.sum(np.column_stack([np.zeros(len(each)), each]).argmin(axis=1))
 
-    def lesson(self, costs: Array) -> Lesson | SoftLesson:
-        """Return what a learner is trained on for these costs; no label is kept."""
+    def relabel_rows(self, costs: Array) -> WeightedLabels | SoftLabels:
+        """Return the labels and weights of the rows for these costs; no label is kept."""
         each = self.signed_costs(costs)
         if self.n_decisions > 2:
-            return SoftLesson(savings(each, np.full(len(each), 1.0 / self.total_weight)))
-        return Lesson(*weighted_labels(each, np.abs(each).sum() / self.total_weight))
+            return SoftLabels(savings(each, np.full(len(each), 1.0 / self.total_weight)))
+        return weighted_labels(each, np.abs(each).sum() / self.total_weight)
 
     def row_arrays(self) -> Iterator[NDArray]:
         """Yield what is held of each row."""

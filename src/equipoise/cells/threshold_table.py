@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from equipoise.cells.codes import add_up
 from equipoise.cells.groups import Mask
-from equipoise.cells.lesson import Array
+from equipoise.cells.labels import Array
 from equipoise.cells.table import Cells, CellTable
 
 #: From differences f(x) - y to losses >= 0, entry by entry.

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, softmax
 from sklearn.base import clone
 
-from equipoise.cells.lesson import SoftLesson
+from equipoise.cells.labels import SoftLabels
 from equipoise.cells.table import Array
 from equipoise.oracles.trainers.base import (
     CachedScores,
@@ -89,7 +89,7 @@ class LightGBMTrainer(CachingTrainer):
         local = CachedScores(decisions, **{"margins" if raw else "probabilities": scores})
         return Trained(classifier, local, self.X)
 
-    def fit_soft(self, lesson: SoftLesson) -> Trained:
+    def fit_soft(self, examples: SoftLabels) -> Trained:
         """Train on the bins, with soft labels.
 
         The loss is LightGBM's own for "multiclass". Trees differ from those grown on copies of
@@ -98,15 +98,15 @@ class LightGBMTrainer(CachingTrainer):
         """
         import lightgbm
 
-        labels = lesson.labels
-        if not 3 <= len(labels) <= len(lesson.saved):  # of two labels the loss is another one
-            return super().fit_soft(lesson)
+        labels = examples.labels
+        if not 3 <= len(labels) <= len(examples.saved):  # of two labels the loss is another one
+            return super().fit_soft(examples)
         with self._lock:
             _, bins, bundled = self._prepared(labels[:2])
             if not any(map(bins.feature_num_bin, range(self.X.shape[1]))):
-                return super().fit_soft(lesson)
+                return super().fit_soft(examples)
             classifier, params = self._form(labels)
-            saved = lesson.saved[:, labels]
+            saved = examples.saved[:, labels]
             start = np.log(saved.sum(axis=0) / saved.sum())
             bins.set_field("weight", None)
             bins.set_init_score(np.tile(start, (len(saved), 1)))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.base import clone
 
-from equipoise.cells.lesson import SoftLesson
+from equipoise.cells.labels import SoftLabels
 from equipoise.cells.table import Array
 from equipoise.oracles.trainers.base import (
     CachedScores,
@@ -48,11 +48,11 @@ class _BinsTrainer(CachingTrainer):
             classifier, local = train_on_bins(self.estimator, self._prepared(label), label, weight)
         return Trained(classifier, local, self.X)
 
-    def fit_soft(self, lesson: SoftLesson) -> Trained:
+    def fit_soft(self, examples: SoftLabels) -> Trained:
         """Train on the bins, with soft labels."""
         with self._lock:
-            bins = self._prepared(lesson.labels)
-            classifier, decided = train_softly(self.estimator, bins, lesson.saved)
+            bins = self._prepared(examples.labels)
+            classifier, decided = train_softly(self.estimator, bins, examples.saved)
         return Trained(classifier, classifier, self.X, decided)
 
 
