@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.pipeline import Pipeline
 
 from equipoise.cells.layered import LayeredTable
@@ -244,8 +243,7 @@ class _Merger:
         told = np.zeros(len(certificate.rows), dtype=bool)
         if certificate.evidence is not None and len(told):
             slopes = certificate.evidence.lagrangian.gamma_slope
-            by_cell = np.asarray(slopes.todense() if issparse(slopes) else slopes)
-            by_cell = by_cell.reshape(len(told), self.cells.n_cells, -1).sum(axis=2)
+            by_cell = np.reshape(slopes, (len(told), self.cells.n_cells, -1)).sum(axis=2)
             told = np.ptp(by_cell[:, self._hidden], axis=1) == 0
         return self._telling(certificate, told)
 
