@@ -20,10 +20,11 @@ def facts_of(certificate: Certificate) -> list[tuple[str, str, str]]:
     name = "" if certificate.scope is Scope.WHOLE_CLASS else "search gap "
     closed = name + ("closed" if certificate.is_optimal() else "NOT closed")
     calls = f"{certificate.n_calls} calls of the learner"
+    loosened = " as loosened, see below" if certificate.least_slack > 0 else ""
     found = [
         ("bounds", certificate.verdict, ""),
         ("error", f"{certificate.error:.4f}", ""),
-        ("violation", f"{certificate.violation:.4f}", "largest excess over a bound"),
+        ("violation", f"{certificate.violation:.4f}", f"largest excess over a bound{loosened}"),
         ("lower value", f"{certificate.lower:.4f}", scope),
         ("upper value", f"{certificate.upper:.4f}", ""),
         (
@@ -77,9 +78,9 @@ def _unmet(certificate: Certificate) -> str:
             told += f" With every bound loosened by {certificate.least_slack:.4f} they are met."
         return told
     reason = (
-        "Other decisions could meet them, so a more flexible learner may."
+        "Other decisions could meet all of the bounds, so a more flexible learner may."
         if certificate.possible
-        else "No decisions whatsoever can meet them, not even with every label known."
+        else "No decisions whatsoever can meet all of the bounds, not even with every label known."
     )
     rows = "; ".join(row.sentence() for row in certificate.conflict)
     conflict = f"In conflict: {rows}. " if rows else ""

@@ -132,7 +132,7 @@ def group_name(group: GroupContents | SwitchedGroup) -> str:
 def point_title(point: PointContents) -> str:
     """Return the name of a point."""
     if point.eps is not None:
-        return f"Within the bound {bound(point.eps)}"
+        return f"For the bound {bound(point.eps)}"
     return "This model" if point.command else "Without the constraint"
 
 
