@@ -52,7 +52,7 @@ class MeasuredContents:
     difference itself, where all inequalities have the same bound. ``overlap`` tells how many of
     the people were learned from, None where that is not known. ``hidden`` counts suppressed
     inequalities, about small groups or others that would tell of these, which are in none of this;
-    ``hidden_exceeded`` those of them that are exceeded, and ``hidden_certain`` those exceeded beyond
+    ``hidden_exceeded`` those of them that are exceeded, ``hidden_certain`` those that are so beyond
     their interval, by people who are not too few to tell.
     """
 
