@@ -112,8 +112,9 @@ class Engine(Protocol):
     def switches(self, classifiers: Sequence[Any], reference: Any) -> Array:
         """Return how many rows of each cell switch from the reference to each classifier.
 
-        The shape is (P, 2, C): rows that only the classifier selects, and that only the reference
-        does. They are counted, whatever they weigh.
+        The shape is (P, V (V - 1), C), see `equipoise.game.switched.pairs`; of two decisions: rows
+        that only the classifier selects, and that only the reference does. They are counted,
+        whatever they weigh.
         """
         ...
 

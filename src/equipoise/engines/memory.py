@@ -136,7 +136,8 @@ class MemoryEngine:
 
     def switches(self, classifiers: Sequence[Any], reference: Any) -> Array:
         """Return how many rows of each cell switch from the reference to each classifier."""
-        return switches(classifiers, reference, self.X, partial(count_rows, self.cells))
+        count, V = partial(count_rows, self.cells), self.cells.n_decisions
+        return switches(classifiers, reference, self.X, count, V)
 
     def tally(self, mixture: Any) -> Tally:
         """Return how often a randomized classifier selects, summed by cell."""

@@ -32,7 +32,6 @@ from equipoise.estimators.proofs import prove
 from equipoise.estimators.reductions import FairClassifier
 from equipoise.estimators.results import remarks_of_points, unconstrained, verify, warn_of
 from equipoise.estimators.scores import unconstrained_of
-from equipoise.estimators.switched import switches_of
 from equipoise.exceptions import DeploymentError
 from equipoise.faces import Records
 from equipoise.game.column_generation import Queries, many_bounds
@@ -90,9 +89,9 @@ class Frontier(PoolReduction):
         fold": arrays of shape (P, C).
     disagreement_ : array of shape (P, P)
         The share of the people measured on whom each two classifiers decide differently.
-    switches_ : array of shape (P, 2, C), or None of more than two labels
-        How many people of the fit each classifier selects and the unconstrained one does not, and
-        the reverse, cell by cell.
+    switches_ : array of shape (P, V (V - 1), C)
+        How many people of the fit move from one decision of the unconstrained classifier to
+        another of each classifier, cell by cell; see `equipoise.game.switched.pairs`.
     lagrangian_ : Lagrangian
         Error and constraints over these cells.
     classes_, people_, nu_, n_iter_, n_calls_
@@ -284,7 +283,7 @@ class Frontier(PoolReduction):
             pool_=Pool.of(self.pool_.classifiers, shares),
             shares_={"recertified": shares},
             disagreement_=disagreement,
-            switches_=switches_of(engine, self.pool_.classifiers, self._free),
+            switches_=engine.switches(self.pool_.classifiers, self.pool_.classifiers[self._free]),
             people_=joined(self.people_, engine, people),
         )
 
@@ -341,7 +340,7 @@ class Frontier(PoolReduction):
         self.lagrangian_, self.n_calls_ = problem.lagrangian, pool.n_calls
         seen, self.disagreement_ = problem.engine.compare(pool.classifiers)
         problem.asked_again.update(enumerate(seen))
-        self.switches_ = switches_of(problem.engine, pool.classifiers, self._free)
+        self.switches_ = problem.engine.switches(pool.classifiers, pool.classifiers[self._free])
         self.shares_ = {"training": pool.s}
         if problem.oracle.out_of_fold:
             self.shares_ = {"training": seen, "out of fold": pool.s}

@@ -155,14 +155,14 @@ class GridSearch(ScoredReduction):
 
     def _compared(self, candidates: list[Candidate], problem: Problem) -> list[Candidate]:
         """Return the candidates with their decisions compared to the unconstrained model's."""
-        if self.unconstrained_ is None or len(self.classes_) > 2:
+        if self.unconstrained_ is None:
             return candidates
         classifiers = [candidate.classifier for candidate in candidates]
         switches = problem.engine.switches(classifiers, self.unconstrained_.classifier)
         cells = problem.cells.table()
         return [
-            replace(candidate, switched=Switched(cells, gained, lost, self.classes_))
-            for candidate, (gained, lost) in zip(candidates, switches, strict=True)
+            replace(candidate, switched=Switched(cells, moved, self.classes_))
+            for candidate, moved in zip(candidates, switches, strict=True)
         ]
 
     def _switched_in_fit(self) -> Switched | None:

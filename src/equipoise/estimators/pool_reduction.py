@@ -42,7 +42,7 @@ class PoolReduction(Reduction):
     cells_: CellTable
     shares_: Mapping[str, Array]
     disagreement_: Array
-    switches_: Array | None
+    switches_: Array
     lagrangian_: Lagrangian
     classes_: NDArray
     people_: Fingerprint | None
@@ -159,7 +159,7 @@ class PoolReduction(Reduction):
             scope=self._scope,
             cells=self.cells_,
         )
-        if switched is None and self.switches_ is not None:
+        if switched is None:
             known = self.cells_, self.switches_
             switched = Switched.of_mixture(*known, found.mixture, self.classes_)
         return replace(certificate, switched=switched)

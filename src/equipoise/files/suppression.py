@@ -90,8 +90,15 @@ class _Merger:
             self._parts[inside] = 1.0 / self.n_groups
 
     def shares(self, s: Array) -> Array:
-        """Return numbers by cell, of shape (..., layers x C), over the cells merged."""
+        """Return numbers by cell, of shape (..., layers x C), over the cells merged.
+
+        Of V > 2 decisions they may be tables of C rows and V - 1 columns, flat.
+        """
         size, merged = self._parts.shape
+        others = self.cells.n_decisions - 1
+        if others > 1 and s.shape[-1] == size * others:
+            tables = s.reshape(*s.shape[:-1], size, others)
+            return (self._parts.T @ tables).reshape(*s.shape[:-1], merged * others)
         layers = s.reshape(*s.shape[:-1], -1, size) @ self._parts
         return layers.reshape(*s.shape[:-1], layers.shape[-2] * merged)
 
@@ -140,8 +147,8 @@ class _Merger:
         """Return switched decisions over the cells merged."""
         if switched is None:
             return None
-        gained, lost = self.shares(switched.gained), self.shares(switched.lost)
-        return Switched(self.table(switched.cells), gained, lost, switched.classes)
+        moved = self.shares(switched.moved)
+        return Switched(self.table(switched.cells), moved, switched.classes)
 
     def certificate(self, certificate: Certificate, meter: Meter | None) -> Certificate:
         """Return a certificate with what a meter compares alone, and without its evidence."""
@@ -186,8 +193,7 @@ class _Merger:
         kept.shares_ = {data: self.shares(s) for data, s in frontier.shares_.items()}
         kept.pool_ = Pool.of(frontier.pool_.classifiers, self.shares(frontier.pool_.s))
         kept.pool_.n_calls = frontier.pool_.n_calls
-        if frontier.switches_ is not None:
-            kept.switches_ = self.shares(frontier.switches_)
+        kept.switches_ = self.shares(frontier.switches_)
         kept._queries = None
         kept.__dict__.pop("lagrangian_", None)
         points = [

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from equipoise.cells.table import Array
 from equipoise.exceptions import DeploymentError
+from equipoise.game.switched import pairs
 from equipoise.oracles.decisions import TransformedClassifier, decisions, learner_of
 from equipoise.rows.tables import batches
 
@@ -109,15 +110,29 @@ def switches(
     reference: Any,
     X: Any,
     count: Callable[[Iterable[NDArray[np.bool_]]], Array],
+    n_decisions: int = 2,
 ) -> Array:
-    """Return how many rows each classifier selects and the reference does not, or the reverse.
+    """Return how many rows each classifier moves from one decision of the reference to another.
 
-    ``count`` adds up the rows of each selection by cell; the shape is (P, 2, C).
+    ``count`` adds up the rows of each selection by cell; the shape is (P, V (V - 1), C), in the
+    order of `equipoise.game.switched.pairs`. Of two decisions: how many a classifier selects and
+    the reference does not, and the reverse.
     """
-    decided = decisions([reference, *classifiers], X)
+    decided = decisions([reference, *classifiers], X, n_decisions)
     before = next(decided)
-    found = count(rows for after in decided for rows in (after & ~before, before & ~after))
-    return found.reshape(len(classifiers), 2, -1)
+    if n_decisions == 2:
+        found = count(rows for after in decided for rows in (after & ~before, before & ~after))
+        return found.reshape(len(classifiers), 2, -1)
+    moves = list(pairs(n_decisions))
+    moved: list[Array] = []
+    for after in decided:
+        # Of many decisions, most two have nobody between them.
+        keys = np.where(after == before, -1, before.astype(np.int16) * n_decisions + after)
+        known = [key for key in np.unique(keys).tolist() if key >= 0]
+        none = count([np.zeros(len(before), dtype=bool)])[0]
+        counts = dict(zip(known, count(keys == key for key in known), strict=True))
+        moved.append(np.array([counts.get(a * n_decisions + b, none) for a, b in moves]))
+    return np.array(moved)
 
 
 def _blocks(
