@@ -92,7 +92,7 @@ def test_demographic_parity_written_by_hand() -> None:
         c=[0.05] * 4,
     ).moments(cells)
     named = eq.DemographicParity(0.05).moments(cells)
-    assert_allclose(by_letters.M @ by_letters.U, named.M @ named.U)
+    assert_allclose((by_letters.M @ by_letters.U).toarray(), (named.M @ named.U).toarray())
     assert_allclose(by_letters.M @ by_letters.offset, named.M @ named.offset)
     assert_allclose(by_letters.c, named.c)
 
@@ -208,7 +208,7 @@ def test_cells_without_rows_compile_the_same_and_hold_nobody(kind: dict) -> None
         bare = cells.table()
         constraint = eq.EqualizedOdds(0.1)
         one, other = constraint.moments(cells), constraint.moments(bare)
-        assert_allclose(one.M @ one.U, other.M @ other.U)
+        assert_allclose((one.M @ one.U).toarray(), (other.M @ other.U).toarray())
         sizes.append(len(pickle.dumps(bare)))
     assert abs(sizes[1] - sizes[0]) < 100
 

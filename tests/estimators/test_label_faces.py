@@ -164,9 +164,8 @@ def test_of_two_labels_either_can_be_selected_for():
 
 
 def test_switches_of_cells_match_a_count_of_pairs():
-    from equipoise.cells.layered import count_rows
     from equipoise.game.switched import pairs
-    from equipoise.oracles.agreement import switches
+    from equipoise.oracles.agreement import agreement
 
     class Fixed:
         def __init__(self, decided):
@@ -180,13 +179,8 @@ def test_switches_of_cells_match_a_count_of_pairs():
     cells = Cells.from_columns(
         rng.integers(0, 4, 50), {"g": rng.integers(0, 2, 50)}, decisions=tuple("abcd")
     )
-    found = switches(
-        [Fixed(after), Fixed(before)],
-        Fixed(before),
-        np.zeros((50, 1)),
-        lambda rows: count_rows(cells, rows),
-        4,
-    )
+    asked = [Fixed(after), Fixed(before)]
+    found = agreement(asked, np.zeros((50, 1)), cells, reference=Fixed(before)).switches
     assert found.shape == (2, 12, cells.n_cells)
     assert not found[1].any()
     for number, (u, v) in enumerate(pairs(4)):

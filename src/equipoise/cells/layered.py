@@ -164,6 +164,15 @@ least, most
         """Return s(h) of several classifiers, of shape (P, layers x C)."""
         return np.array([self.sum(h) for h in decided])
 
+    def count_rows(self, selected: NDArray[np.bool_]) -> Array:
+        """Return how many rows of each cell are selected, whatever they weigh.
+
+        Expected numbers, where groups are known by probability only.
+        """
+        if isinstance(self.place, np.ndarray):
+            return count_selected(self.place, self.n_cells, selected)
+        return self.place @ selected.astype(float)
+
     def row_weights(self) -> Array:
         """Return the share of the total weight that each row has in the error."""
         return self.factors[self.layers.index("error")]
@@ -217,22 +226,6 @@ def row_gains(cells: AnyCells, costs: Array) -> Array:
     if isinstance(cells, LayeredCells):
         return cells.signed_costs(costs)
     return cells.spread(costs) * cells.row_weights()
-
-
-def count_rows(cells: AnyCells, selections: Iterable[NDArray[np.bool_]]) -> Array:
-    """Return how many rows of each cell are in each selection, whatever they weigh: (m, C).
-
-    Expected numbers, where groups are known by probability only.
-
-    >>> cells = Cells.from_columns([0, 1, 1], {"sex": ["F", "F", "M"]}, weight=[1.0, 1.0, 2.0])
-    >>> count_rows(cells, [np.array([False, True, True])]).tolist()
-    [[0.0, 1.0, 1.0]]
-    """
-    code, n_cells = cells.code, cells.n_cells
-    if code is None:
-        assert isinstance(cells, LayeredCells)
-        return np.array([cells.place @ selected.astype(float) for selected in selections])
-    return np.array([count_selected(code, n_cells, selected) for selected in selections])
 
 
 def layered(

@@ -69,6 +69,8 @@ class Problem:
         As they were passed.
     asked_again : dict from int to array of shape (C,)
         What classifiers of the pool select when they are asked once more, after they were found.
+    switches : dict from int to array of shape (V (V - 1), C)
+        How many rows these select and the unconstrained classifier does not, and the reverse.
     """
 
     engine: Engine
@@ -82,6 +84,7 @@ class Problem:
     constraint: Constraint
     people: People
     asked_again: dict[int, Array] = field(default_factory=dict)
+    switches: dict[int, Array] = field(default_factory=dict)
 
 
 @dataclass(eq=False, repr=False)

@@ -277,13 +277,14 @@ class Frontier(PoolReduction):
         """
         people = self._like_fit(People(X, y, **metadata))
         engine = self._open_new(people)
-        shares, disagreement = engine.compare(self.pool_.classifiers)
+        pool = self.pool_.classifiers
+        shares, disagreement, _, switches = engine.compare(pool, pool[self._free])
         return self._over_same_pool(
             cells_=engine.cells.table(),
-            pool_=Pool.of(self.pool_.classifiers, shares),
+            pool_=Pool.of(pool, shares),
             shares_={"recertified": shares},
             disagreement_=disagreement,
-            switches_=engine.switches(self.pool_.classifiers, self.pool_.classifiers[self._free]),
+            switches_=switches,
             people_=joined(self.people_, engine, people),
         )
 
@@ -338,9 +339,9 @@ class Frontier(PoolReduction):
         """Keep what later bounds and reports need: a few numbers a cell, and no rows."""
         self.pool_, self.cells_ = pool, problem.cells.table()
         self.lagrangian_, self.n_calls_ = problem.lagrangian, pool.n_calls
-        seen, self.disagreement_ = problem.engine.compare(pool.classifiers)
+        found = problem.engine.compare(pool.classifiers, pool.classifiers[self._free])
+        seen, self.disagreement_, _, self.switches_ = found
         problem.asked_again.update(enumerate(seen))
-        self.switches_ = problem.engine.switches(pool.classifiers, pool.classifiers[self._free])
         self.shares_ = {"training": pool.s}
         if problem.oracle.out_of_fold:
             self.shares_ = {"training": seen, "out of fold": pool.s}

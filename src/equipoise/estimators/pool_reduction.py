@@ -42,7 +42,7 @@ class PoolReduction(Reduction):
     cells_: CellTable
     shares_: Mapping[str, Array]
     disagreement_: Array
-    switches_: Array
+    switches_: Array | None
     lagrangian_: Lagrangian
     classes_: NDArray
     people_: Fingerprint | None
@@ -160,6 +160,7 @@ class PoolReduction(Reduction):
             cells=self.cells_,
         )
         if switched is None:
+            assert self.switches_ is not None
             known = self.cells_, self.switches_
             switched = Switched.of_mixture(*known, found.mixture, self.classes_)
         return replace(certificate, switched=switched)

@@ -15,7 +15,7 @@ from equipoise.game.rounds import Pool, Round
 
 def row_scale(lagrangian: Lagrangian, cells: ThresholdCells) -> float:
     """Return by what the game divides its bounds: the scale of the loss, where rows are losses."""
-    of_loss = lagrangian.gamma_slope[:, :: cells.n_columns].any()
+    of_loss = np.asarray(lagrangian.gamma_slope)[:, :: cells.n_columns].any()
     return cells.scale if of_loss else 1.0
 
 
@@ -74,7 +74,7 @@ def worst_at_any_threshold(
     weights : array
         Of the members.
     """
-    slopes = lagrangian.gamma_slope.reshape(lagrangian.n_constraints, cells.n_cells, -1)
+    slopes = np.reshape(lagrangian.gamma_slope, (lagrangian.n_constraints, cells.n_cells, -1))
     rows = np.unique(np.column_stack([slopes.sum(axis=2), lagrangian.c]), axis=0)
     values = np.concatenate(list(predicted))
     order = np.argsort(-values, kind="stable")

@@ -19,6 +19,7 @@ def switched_of(engine: Engine, mixture: Any, unconstrained: Any) -> Switched | 
     if unconstrained is None:
         return None
     with config_context(assume_finite=True):  # the mixture has decided on these rows before
-        switches = engine.switches(mixture.members, unconstrained.classifier)
+        switches = engine.compare(mixture.members, unconstrained.classifier).switches
+    assert switches is not None
     moved = np.tensordot(mixture.weights, switches, 1)
     return Switched(engine.cells.table(), moved, engine.classes)

@@ -193,6 +193,7 @@ class _Merger:
         kept.shares_ = {data: self.shares(s) for data, s in frontier.shares_.items()}
         kept.pool_ = Pool.of(frontier.pool_.classifiers, self.shares(frontier.pool_.s))
         kept.pool_.n_calls = frontier.pool_.n_calls
+        assert frontier.switches_ is not None
         kept.switches_ = self.shares(frontier.switches_)
         kept._queries = None
         kept.__dict__.pop("lagrangian_", None)

@@ -67,9 +67,9 @@ class CrossFittedOracle:
 
     def best_response(self, costs: Array) -> Response:
         """Train for these costs: on all examples, and without each fold."""
-        lesson, n = self.cells.lesson(costs), self.cells.n_examples
+        lesson = self.cells.lesson(costs)
         models = [
-            self._learner_without(fold).train(lesson.among(train, n)).classifier
+            self._learner_without(fold).train(lesson.among(train)).classifier
             for fold, (train, _) in enumerate(self.folds)
         ]
         s = self._measure(models)

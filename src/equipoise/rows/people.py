@@ -74,11 +74,11 @@ class People:
         """
         n = _num_samples(self.X)
         self.check()
-        label, classes = read_labels(self.y, n, fitted)
         known, uncertain = self.sensitive_features, None
         if isinstance(known, (dict, Probabilities)):
             known, uncertain = split_probabilities(known)
         self._check_index()
+        label, classes = read_labels(self.y, n, fitted)
         sensitive: dict[str, NDArray] = {}
         control, rules = {}, GroupRules(self.missing)
         if known is not None:

@@ -23,8 +23,8 @@ from equipoise.engines.dask.shard import (
     read_partition,
 )
 from equipoise.rows.bins import quantile_edges, read_bins
-from equipoise.rows.fingerprint import hash_people
 from equipoise.rows.groups import check_missing_choice
+from equipoise.rows.hashing import hash_people
 from equipoise.rows.people import People
 from equipoise.rows.validation import LEAST_SHARE, read_two_labels
 

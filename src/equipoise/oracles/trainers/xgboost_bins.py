@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 from sklearn.base import clone
 
+from equipoise.cells.lesson import SoftLesson
 from equipoise.cells.table import Array
 from equipoise.oracles.trainers.base import (
     CachedScores,
@@ -35,7 +37,26 @@ _KNOWN = {
 }
 
 
-class XGBoostTrainer(CachingTrainer):
+class _BinsTrainer(CachingTrainer):
+    """Put the rows into bins once; then only swap labels and weights."""
+
+    learner = "XGBClassifier"
+
+    def fit(self, label: NDArray, weight: Array) -> Trained:
+        """Train on the bins, with these labels and weights."""
+        with self._lock:
+            classifier, local = train_on_bins(self.estimator, self._prepared(label), label, weight)
+        return Trained(classifier, local, self.X)
+
+    def fit_soft(self, lesson: SoftLesson) -> Trained:
+        """Train on the bins, with soft labels."""
+        with self._lock:
+            bins = self._prepared(lesson.labels)
+            classifier, decided = train_softly(self.estimator, bins, lesson.saved)
+        return Trained(classifier, classifier, self.X, decided)
+
+
+class XGBoostTrainer(_BinsTrainer):
     """Bin the features once; then only swap labels and weights.
 
     XGBoost places its cuts by weight. Here they are placed once, all rows weighing the same, so
@@ -43,18 +64,10 @@ class XGBoostTrainer(CachingTrainer):
     ``max_bin``. With equal weights they are the same.
     """
 
-    learner = "XGBClassifier"
-
     @classmethod
     def suits(cls, estimator: Any, X: Any) -> bool:
         """Whether the learner is an XGBClassifier of plain settings, on a table of numbers."""
         return is_binnable(X) and has_known_settings(estimator, categories=True)
-
-    def fit(self, label: NDArray, weight: Array) -> Trained:
-        """Train on the bins, with these labels and weights."""
-        with self._lock:
-            classifier, local = train_on_bins(self.estimator, self._prepared(label), label, weight)
-        return Trained(classifier, local, self.X)
 
     def _prepare(self, label: NDArray) -> Any:
         import xgboost
@@ -84,6 +97,39 @@ def train_on_bins(
     probabilities = booster.predict(bins).astype(float)
     local = CachedScores((probabilities > 0.5).astype(np.int64), probabilities=probabilities)
     return with_trees(clone(estimator), booster), local
+
+
+def train_softly(estimator: Any, bins: Any, saved: Array) -> tuple[Any, NDArray[np.intp]]:
+    """Return a classifier of more than two labels trained on bins, and its decisions on these rows.
+
+    The loss is XGBoost's own for ``multi:softprob``, on rows whose labels are soft. Where trees
+    start from the shares of the labels, as they do from XGBoost 3.1 on, they do here, too.
+    """
+    import xgboost
+
+    weight = saved.sum(axis=1, keepdims=True)
+
+    def objective(margins: NDArray, _: Any) -> tuple[NDArray, NDArray]:
+        chance = softmax(margins.astype(float), axis=1)
+        return weight * chance - saved, np.maximum(2.0 * weight * chance * (1.0 - chance), 1e-16)
+
+    params = estimator.get_xgb_params() | soft_params(saved.sum(axis=0))
+    booster = xgboost.Booster(params, [bins])
+    for turn in range(estimator.get_num_boosting_rounds()):
+        booster.update(bins, turn, objective)
+    decided = booster.predict(bins).argmax(axis=1)
+    return with_trees(clone(estimator), booster), decided
+
+
+def soft_params(total: Array) -> dict[str, Any]:
+    """Return parameters of a learner of soft labels, given the weight of each label."""
+    import xgboost
+
+    params: dict[str, Any] = {"objective": "multi:softprob", "num_class": len(total)}
+    if tuple(map(int, xgboost.__version__.split(".")[:2])) >= (3, 1):
+        start = np.log(np.maximum(total / total.sum(), 1e-6))
+        params["base_score"] = f"[{','.join(map(repr, start.astype(np.float32).tolist()))}]"
+    return params
 
 
 def with_trees(classifier: Any, booster: Any) -> Any:
@@ -118,25 +164,17 @@ def has_known_settings(estimator: Any, categories: bool = False) -> bool:
     )
 
 
-class XGBoostDiskTrainer(CachingTrainer):
+class XGBoostDiskTrainer(_BinsTrainer):
     """Bin the rows into a file once, batch by batch; then only swap labels and weights.
 
     The bins are an ``ExtMemQuantileDMatrix`` in a temporary folder, about a byte for each value,
     and are gone with the trainer. The trees are those that XGBoost grows on the rows in memory.
     """
 
-    learner = "XGBClassifier"
-
     @classmethod
     def suits(cls, estimator: Any, X: Any) -> bool:
         """Whether the rows are on disk and the learner is an XGBClassifier of plain settings."""
         return isinstance(X, ParquetRows) and has_known_settings(estimator)
-
-    def fit(self, label: NDArray, weight: Array) -> Trained:
-        """Train on the bins, with these labels and weights."""
-        with self._lock:
-            classifier, local = train_on_bins(self.estimator, self._prepared(label), label, weight)
-        return Trained(classifier, local, self.X)
 
     def _prepare(self, label: NDArray) -> Any:
         import xgboost
