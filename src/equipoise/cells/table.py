@@ -25,14 +25,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from equipoise.cells.codes import add_up, add_up_decisions, count_selected, look_up, number_cells
 from equipoise.cells.groups import Group, Mask, combinations, known_in, make_groups
-from equipoise.cells.lesson import (
+from equipoise.cells.labels import (
     Array,
     LabelCache,
-    Lesson,
-    SoftLesson,
+    SoftLabels,
     WeightedLabels,
     savings,
-    soft_lesson,
+    soft_labels,
     weighted_labels,
 )
 from equipoise.cells.values import GroupRules
@@ -377,11 +376,11 @@ class Cells(CellTable):
     def _labels(self) -> LabelCache:
         return LabelCache()
 
-    def lesson(self, costs: Array) -> Lesson | SoftLesson:
-        """Return what a learner is trained on for these costs; see `CellTable.relabel`."""
+    def relabel_rows(self, costs: Array) -> WeightedLabels | SoftLabels:
+        """Return the labels and weights of the rows for these costs; see `CellTable.relabel`."""
         if self.n_decisions > 2:
             saved = savings(self.by_decision(costs), self.mass)
-            return soft_lesson(self.code, saved, self.weight)
+            return soft_labels(self.code, saved, self.weight)
         label, weight = self.relabel(costs)
         labels = self._labels.get(key := label.tobytes())
         if labels is None:
@@ -390,7 +389,7 @@ class Cells(CellTable):
         weights = look_up(self.code, weight)
         if self.weight is not None:
             weights *= self.weight
-        return Lesson(labels, weights)
+        return WeightedLabels(labels, weights)
 
     def row_arrays(self) -> Iterator[NDArray]:
         """Yield what is held of each row."""

@@ -90,32 +90,29 @@ class _Merger:
             self._parts[inside] = 1.0 / self.n_groups
 
     def shares(self, s: Array) -> Array:
-        """Return numbers by cell, of shape (..., layers x C), over the cells merged.
+        """Return shares of decisions, (..., layers x C x (V - 1)), over the cells merged."""
+        return self._added(s, self.cells.n_decisions - 1)
 
-        Of V > 2 decisions they may be tables of C rows and V - 1 columns, flat.
-        """
-        size, merged = self._parts.shape
-        others = self.cells.n_decisions - 1
-        if others > 1 and s.shape[-1] == size * others:
-            tables = s.reshape(*s.shape[:-1], size, others)
-            return (self._parts.T @ tables).reshape(*s.shape[:-1], merged * others)
-        layers = s.reshape(*s.shape[:-1], -1, size) @ self._parts
-        return layers.reshape(*s.shape[:-1], layers.shape[-2] * merged)
+    def _added(self, table: Array, columns: int = 1) -> Array:
+        """Return numbers of cells, of which each has some ``columns``, over the cells merged."""
+        before, size = table.shape[:-1], len(self._parts)
+        each = np.swapaxes(table.reshape(*before, -1, size, columns), -1, -2) @ self._parts
+        return np.swapaxes(each, -1, -2).reshape(*before, -1)
 
     def table(self, cells: CellTable) -> CellTable:
         """Return a table with the cells of the fit, merged; the same for the same table."""
         if id(cells) in self._tables:
             return self._tables[id(cells)][1]
         sums = ("mass", "count", "square")
-        added: dict[str, Any] = {name: self.shares(getattr(cells, name)) for name in sums}
+        added: dict[str, Any] = {name: self._added(getattr(cells, name)) for name in sums}
         added |= {
             name: {key: values[self._source] for key, values in getattr(cells, name).items()}
             for name in ("sensitive", "control")
         }
         if isinstance(cells, LayeredTable):
-            added["at_zero"] = {key: self.shares(v) for key, v in cells.at_zero.items()}
+            added["at_zero"] = {key: self._added(v) for key, v in cells.at_zero.items()}
             added["least"], added["most"] = self.shares(cells.least), self.shares(cells.most)
-            added["counted"] = None if cells.counted is None else self.shares(cells.counted)
+            added["counted"] = None if cells.counted is None else self._added(cells.counted)
         merged = replace(cells, label=self._label, together=self._together, **added)
         self._tables[id(cells)] = cells, merged
         return merged
@@ -124,8 +121,9 @@ class _Merger:
         """Return a tally over the cells merged."""
         squares = None
         if tally.squares is not None:
-            first, second, third = map(self.shares, tally.squares)
-            squares = (first, second, third)
+            first, *others = tally.squares
+            second, third = map(self.shares, others)
+            squares = (self._added(first), second, third)
         return Tally(self.table(tally.cells), self.shares(tally.s), squares)
 
     def meter(self, constraint: Constraint) -> Meter | None:
@@ -147,7 +145,7 @@ class _Merger:
         """Return switched decisions over the cells merged."""
         if switched is None:
             return None
-        moved = self.shares(switched.moved)
+        moved = self._added(switched.moved)
         return Switched(self.table(switched.cells), moved, switched.classes)
 
     def certificate(self, certificate: Certificate, meter: Meter | None) -> Certificate:
@@ -194,7 +192,7 @@ class _Merger:
         kept.pool_ = Pool.of(frontier.pool_.classifiers, self.shares(frontier.pool_.s))
         kept.pool_.n_calls = frontier.pool_.n_calls
         assert frontier.switches_ is not None
-        kept.switches_ = self.shares(frontier.switches_)
+        kept.switches_ = self._added(frontier.switches_)
         kept._queries = None
         kept.__dict__.pop("lagrangian_", None)
         points = [

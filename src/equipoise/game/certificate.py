@@ -86,6 +86,8 @@ class Certificate(Face):
         What all of this follows from; see `check`. None where a model file does not keep it.
     suppressed : bool
         Whether a model file has left inequalities on small groups out of ``rows``.
+    measure : "error" or "loss"
+        What ``error`` is: of a regressor it is the mean loss.
     """
 
     error: float
@@ -115,6 +117,7 @@ class Certificate(Face):
     why_by_lot: str = ""
     suppressed: bool = False
     switched: Switched | None = field(default=None, repr=False)
+    measure: str = "error"
 
     @classmethod
     def of_round(
@@ -271,6 +274,7 @@ class Certificate(Face):
             "by_lot": None if self.by_lot is None else float(self.by_lot.share),
             "by_lot_exact": self.by_lot is not None and self.by_lot.exact,
             "why_by_lot": self.why_by_lot,
+            "measure": self.measure,
             "scope": self.scope.value,
             "status": self.status.value,
             "gap_closed": bool(self.is_optimal()),

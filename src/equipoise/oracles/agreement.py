@@ -196,6 +196,19 @@ def check_probabilities(recorded: Array, again: Array, learner: Any) -> None:
         )
 
 
+def check_numbers(recorded: Array, again: Array, model: Any) -> None:
+    """Raise unless a regressor predicts, asked once more, what was recorded of it.
+
+    >>> check_numbers(np.array([1e6]), np.array([1e6 + 1e-6]), "the same up to rounding")
+    """
+    difference = float(np.abs(again - recorded).max(initial=0.0))
+    if not difference <= _REPEATED * max(1.0, float(np.abs(recorded).max(initial=0.0))):
+        raise DeploymentError(
+            f"{_kind(model)} does not predict as recorded: asked about the same rows again, what "
+            f"it predicts, or loses, differs by up to {difference:.2g}. {_REMEDY}"
+        )
+
+
 def _kind(classifier: Any) -> str:
     """Return the class of the learner behind a classifier."""
     if isinstance(classifier, TransformedClassifier):

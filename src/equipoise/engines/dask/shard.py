@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from equipoise.cells.codes import add_up, count_selected, look_up
-from equipoise.cells.layered import LayerSums, layer_sums
-from equipoise.cells.lesson import weighted_labels
+from equipoise.cells.labels import weighted_labels
+from equipoise.cells.layers import LayerSums, layer_sums
 from equipoise.cells.table import Array, Cells, CellTable
 from equipoise.cells.values import GroupRules, Missing
 from equipoise.exceptions import EmptyCellWarning
@@ -38,7 +38,7 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 class Task(NamedTuple):
     """What a learner is to learn: the label and the weight of each cell, by `CellTable.relabel`."""
 
-    label: NDArray[np.int64]
+    label: NDArray[np.integer]
     weight: Array  #: To be multiplied by a row's own.
     #: Rows of the fold ``left_out`` of ``n_folds`` weigh nothing; -1 leaves none out.
     n_folds: int = 1
@@ -102,7 +102,7 @@ class Shard:
         mixed = (mixed ^ (mixed >> np.uint64(31))) * np.uint64(0x94D049BB133111EB)
         return ((mixed >> np.uint64(33)) % np.uint64(k)).astype(np.uint8)
 
-    def examples(self, task: Task) -> tuple[NDArray[np.int64], Array]:
+    def examples(self, task: Task) -> tuple[NDArray[np.integer], Array]:
         """Return the label and the weight of each row."""
         if task.costs is not None:
             label, weight = weighted_labels(self.signed_costs(task.costs), 1.0)

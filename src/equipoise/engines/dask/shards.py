@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.cells.layered import LayeredTable, LayerSums
+from equipoise.cells.layered import LayeredTable
+from equipoise.cells.layers import LayerSums
 from equipoise.cells.table import CellTable
 from equipoise.cells.values import GroupRules
 from equipoise.engines.dask.collections import example_of, split
