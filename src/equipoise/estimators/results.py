@@ -168,8 +168,8 @@ def switched(
     switches = [problem.switches.get(int(h)) for h in members]
     if any(one is None for one in switches):
         return None
-    gained, lost = np.tensordot(weights, np.array(switches), 1)
-    return Switched(table, gained, lost, problem.engine.classes)
+    moved = np.tensordot(weights, np.array(switches), 1)
+    return Switched(table, moved, problem.engine.classes)
 
 
 def warn(
