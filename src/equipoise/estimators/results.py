@@ -111,13 +111,14 @@ def result_of(problem: Problem, outcome: Outcome[Round], salt: int | None) -> Fi
     classifier = RandomizedClassifier(members, last.mixture.weights, engine.classes, salt)
     moved = switched(problem, certified.cells, last.mixture.indices, classifier.weights)
     certificate = replace(certificate, switched=moved)
-    tallies, violations = {"training": certified}, {"train": certificate.violation}
+    given = game if game.elastic is None else game.only(np.flatnonzero(~game.elastic))
+    tallies, violations = {"training": certified}, {"train": float(given.violation(last.s))}
     if problem.oracle.out_of_fold:
         seen = engine.tally(classifier)
         tallies = {"training": seen, "out of fold": certified}
         violations = {
-            "train": float(game.violation(seen.s)),
-            "out_of_fold": certificate.violation,
+            "train": float(given.violation(seen.s)),
+            "out_of_fold": violations["train"],
         }
     return FitResult(
         classifier,
@@ -167,8 +168,8 @@ def switched(
     switches = [problem.switches.get(int(h)) for h in members]
     if any(one is None for one in switches):
         return None
-    gained, lost = np.tensordot(weights, np.array(switches), 1)
-    return Switched(table, gained, lost, problem.engine.classes)
+    moved = np.tensordot(weights, np.array(switches), 1)
+    return Switched(table, moved, problem.engine.classes)
 
 
 def warn(
@@ -198,7 +199,7 @@ def warn(
         remedy = (
             ", or use a more flexible learner."
             if certificate.possible
-            else ": no decisions at all can meet them."
+            else ": no decisions at all can meet all of the bounds."
         )
         warnings.warn(
             f"the constraints cannot be met with this learner: {loosened}, the least that can. In "

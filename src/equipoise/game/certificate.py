@@ -37,7 +37,8 @@ class Certificate(Face):
     error : float
         err(Q), in the units of the objective.
     violation : float
-        By how much the worst constraint exceeds its bound; zero when all are met.
+        By how much the worst constraint exceeds its bound, as loosened where ``least_slack`` is
+        positive; zero when all are met.
     lower, upper : float
         Any classifier within the constraints errs at least ``lower``; Q is worth ``upper``, which
         is its error plus B times its violation.

@@ -22,10 +22,11 @@ def facts_of(certificate: Certificate) -> list[tuple[str, str, str]]:
     closed = name + ("closed" if certificate.is_optimal() else "NOT closed")
     calls, shown = f"{certificate.n_calls} {_calls(certificate)}", _format(certificate)
     fine = "{:.6f}".format if certificate.measure == "error" else shown
+    loosened = " as loosened, see below" if certificate.least_slack > 0 else ""
     found = [
         ("bounds", certificate.verdict, ""),
         (certificate.measure, shown(certificate.error), ""),
-        ("violation", shown(certificate.violation), "largest excess over a bound"),
+        ("violation", shown(certificate.violation), f"largest excess over a bound{loosened}"),
         ("lower value", shown(certificate.lower), scope),
         ("upper value", shown(certificate.upper), ""),
         (
@@ -94,9 +95,9 @@ def _unmet(certificate: Certificate) -> str:
             told += f" With every bound loosened by {shown(certificate.least_slack)} they are met."
         return told
     reason = (
-        f"Other {made} could meet them, so a more flexible learner may."
+        f"Other {made} could meet all of the bounds, so a more flexible learner may."
         if certificate.possible
-        else "No decisions whatsoever can meet them, not even with every label known."
+        else "No decisions whatsoever can meet all of the bounds, not even with every label known."
     )
     rows = "; ".join(row.sentence() for row in certificate.conflict)
     conflict = f"In conflict: {rows}. " if rows else ""

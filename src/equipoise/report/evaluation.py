@@ -63,9 +63,8 @@ def on_frontier(
         shares, _, _, switches = opened.compare(pool, pool[free])
     for mixture in mixtures:
         tally = Tally.of_shares(cells, mixture.shares(shares))
-        switched = None
-        if switches is not None:
-            switched = Switched.of_mixture(cells, switches, mixture, classes)
+        assert switches is not None  # they were compared with the unconstrained one
+        switched = Switched.of_mixture(cells, switches, mixture, classes)
         yield Evaluation.of_tally(tally, switched)
 
 
@@ -106,6 +105,6 @@ def _on_rows(
         if free is not None:
             before = decided[free]
             each = np.where(before, 0.0, selected), np.where(before, 1.0 - selected, 0.0)
-            gained, lost = (add_up(cells.code, cells.n_cells, values) for values in each)
-            switched = Switched(table, gained, lost, classes)
+            moved = np.array([add_up(cells.code, cells.n_cells, values) for values in each])
+            switched = Switched(table, moved, classes)
         yield Evaluation(Tally.of_people(cells, selected), Audit(cells, selected), switched)

@@ -180,12 +180,12 @@ class DaskEngine:
 
     def compare(self, classifiers: Sequence[Any], reference: Any = None) -> Agreement:
         """Return the selected shares of classifiers, and on which share of rows they differ."""
-        P, C = len(classifiers), self.cells.n_cells
+        P, C, V = len(classifiers), self.cells.n_cells, self.cells.n_decisions
         found = self._total(compared_by, (list(classifiers), reference))
-        weights, rows = found[:, : found.shape[1] - 2 * C], found[:, found.shape[1] - 2 * C :]
-        weights /= self.cells.total_weight
+        weights, rows = np.hsplit(found, [found.shape[1] - V * (V - 1) * C])
+        weights = weights / self.cells.total_weight
         shares, disagreement, divided = np.hsplit(weights, [-P - 1, -1])
-        switches = None if reference is None else rows.reshape(P, 2, C)
+        switches = None if reference is None else rows.reshape(P, -1, C)
         return Agreement(shares, disagreement, float(divided[0, 0]), switches)
 
     def tally(self, mixture: Any) -> Tally:

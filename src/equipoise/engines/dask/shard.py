@@ -275,15 +275,16 @@ def compared_by(shard: Shard, both: tuple[list[Any], Any], X: Any = None) -> Arr
     """Return an `Agreement` of classifiers with each other and a reference, which may be None.
 
     Side by side, for each classifier: the weight that it selects (C), on which it differs from each
-    other one (P), on which not all agree (1), and the rows that switch (2 C).
+    other one (P), on which not all agree (1), and the rows that switch (V (V - 1) C).
     """
     classifiers, reference = both
-    P, C = len(classifiers), shard.n_cells
+    P, V = len(classifiers), shard.n_decisions
+    moves = V * (V - 1) * shard.n_cells
     if not len(shard):
-        return np.hstack([selected_by(shard, classifiers), np.zeros((P, P + 1 + 2 * C))])
+        return np.hstack([selected_by(shard, classifiers), np.zeros((P, P + 1 + moves))])
     rows = shard.X if X is None else X
     shares, differ, divided, switches = agreement(classifiers, rows, shard, reference)
-    switched = np.zeros((P, 2 * C)) if switches is None else switches.reshape(P, -1)
+    switched = np.zeros((P, moves)) if switches is None else switches.reshape(P, -1)
     return np.hstack([shares, differ, np.full((P, 1), divided), switched])
 
 
