@@ -325,7 +325,7 @@ class MomentsBuilder:
         warnings.warn(message, EmptyCellWarning, stacklevel=2)
 
     def build(self) -> Moments:
-        """Return what was collected, as arrays."""
+        """Return the events and rows collected, as arrays."""
         offset, slopes = [], []
         for event, g in self.averaged:
             at_zero, slope = self.cells.average(event, g)

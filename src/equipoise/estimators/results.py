@@ -226,7 +226,7 @@ Remark = tuple[type[EquipoiseWarning], str]
 
 
 def remarks(lagrangian: Lagrangian | None, cells: CellTable, shares: Array) -> list[Remark]:
-    """Return what is easily overlooked: that decisions are all alike, that bounds ask nothing.
+    """Return remarks on what is easily overlooked: decisions all alike, bounds that ask nothing.
 
     ``shares`` of people get each decision. Without a game, nothing is said of its bounds.
     """

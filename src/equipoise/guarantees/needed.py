@@ -77,7 +77,7 @@ class Needed:
         return paragraph(str(self))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data for JSON, where infinity becomes None."""
+        """Return the numbers as plain data for JSON, where infinity becomes None."""
         found = asdict(self)
         finite = {
             k: v if not isinstance(v, float) or np.isfinite(v) else None for k, v in found.items()
@@ -215,7 +215,7 @@ def _table(
 
 
 def _pair(value: Any, name: str, same: bool = False) -> tuple[float, float]:
-    """Return what is given for label 0 and 1; one number is of both, or of people without label."""
+    """Return the numbers for label 0 and 1; one number is of both, or of people without label."""
     each = [float(v) for v in np.atleast_1d(value)]
     if len(each) > 2 or not each or not all(v >= 0 for v in each):
         raise ValueError(f"{name} is {value!r}; expected a number >= 0, or two: label 0 and 1.")

@@ -92,7 +92,7 @@ class Decided:
         return np.where((low >= 1.0) | (high <= 0.0), 0.0, 1.0 - (high - low))
 
     def tests(self, rows: TestedRows, joint: bool = False) -> Callable[[int], Array]:
-        """Return what gives the p-values of a candidate; see `TestedRows` for ``joint``."""
+        """Return the tests that give a candidate's p-values; see `TestedRows` for ``joint``."""
         p: dict[int, Array] = {}
 
         def test(t: int) -> Array:
@@ -180,7 +180,7 @@ class Proof:
     def of_walk(
         cls, rows: TestedRows, walked: Walk, decided: Decided, *, confidence: float, **more: Any
     ) -> Proof:
-        """Return what a walk along a path has proven."""
+        """Return the proof of a walk along a path."""
         p, c = walked.reported, rows.moments.c
         worst = int(p.argmax()) if len(p) else 0
         design = more.pop("design")
@@ -266,7 +266,7 @@ class Proof:
         return replace(self, limiting="", limiting_people=0, needed=None)
 
     def to_dict(self, suppress_below: int = 0) -> dict[str, Any]:
-        """Return it as plain data for JSON, without a row that is about fewer people than this."""
+        """Return the proof as plain data for JSON, without a row about fewer people than this."""
         if self.limiting_people < suppress_below:
             return self.without_few(suppress_below).to_dict()
         needed = None if self.needed is None else self.needed.to_dict()
