@@ -29,6 +29,7 @@ from equipoise.cells.values import UNKNOWN, GroupRules, Level
 from equipoise.constraints import CATALOGUE, All, Inequality, Linear, Row
 from equipoise.constraints.expressions import Expression, Term
 from equipoise.constraints.moments import Event
+from equipoise.constraints.slopes import Slopes
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.frontier_point import FrontierPoint
 from equipoise.estimators.grid_search import Candidate, GridSearch
@@ -82,7 +83,7 @@ _OTHERS = (
     *(ThresholdedClassifier, PluginClassifier, CellProbabilities, ClassProbabilities, CellGroups),
     *(OneAgainstRest, LabelAdapter, LinearCut, Tally, TransformedClassifier, Pipeline),
     *(Evidence, Scope, Lottery, Lagrangian, Mixture, Queries, Refit, Plugin, BestOf, Fingerprint),
-    *(Proof, Needed, UnconstrainedModel, GroupRules, Switched),
+    *(Proof, Needed, UnconstrainedModel, GroupRules, Switched, Slopes),
 )
 #: By the names under which files know them. Renaming a class here is a new format version.
 KINDS: dict[str, type[Any]] = {
