@@ -160,7 +160,8 @@ class PoolReduction(Reduction):
             cells=self.cells_,
             out_of_fold=list(self.shares_)[-1] == "out of fold",
         )
-        if switched is None and self.switches_ is not None:
+        if switched is None:
+            assert self.switches_ is not None
             known = self.cells_, self.switches_
             switched = Switched.of_mixture(*known, found.mixture, self.classes_)
         return replace(certificate, switched=switched)

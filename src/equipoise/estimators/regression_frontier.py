@@ -139,6 +139,13 @@ class RegressionFrontier(RegressionReduction):
         traced = [at for at, point in enumerate(self.points_) if point.eps == eps]
         if traced:
             point, exact = self.points_[traced[0]], float(self.exact_differences_[traced[0]])
+        elif self.cells_.together is not None:
+            raise ValueError(
+                f"eps is {eps:.6g}, which was not traced: this frontier is from a model file that "
+                "does not tell small groups apart, so that it answers to no others. Traced are "
+                f"{', '.join(f'{point.eps:.6g}' for point in self.points_)}. Save it with "
+                "suppress_below=0 (--suppress-below 0) where it was fitted."
+            )
         else:
             (point,) = self._points([eps], self._over_pool([eps]))
         certificate, constraint = point.certificate, self._constraint_of(eps)

@@ -136,7 +136,7 @@ class Certificate(Face):
         conflict: Conflict | None = None,
         out_of_fold: bool = False,
     ) -> Certificate:
-        """Return what a Round has proven.
+        """Return the certificate of a Round.
 
         Parameters
         ----------
@@ -273,7 +273,7 @@ class Certificate(Face):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what the certificate says as plain data for JSON, where infinity becomes None."""
+        """Return the certificate as plain data for JSON, where infinity becomes None."""
         return {
             **{name: _finite(getattr(self, name)) for name in _NUMBERS},
             "n_calls": int(self.n_calls),
