@@ -44,7 +44,7 @@ def report_of(
     notes: Sequence[str] = (),
     suppress_below: int = SUPPRESS_BELOW,
 ) -> Any:
-    """Return what a report page shows about a fitted frontier, classifier or regressor.
+    """Return the contents of a report page about a fitted frontier, classifier or regressor.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def summarize(
     suppress_below: int,
     seed: int | None = None,
 ) -> ReportContents:
-    """Return what a report shows about a fitted model, measured on these people."""
+    """Return the contents of a report about a fitted model, measured on these people."""
     known = model.people_
     data = replace(data, fingerprint=known.digest) if known is not None else data
     traced = isinstance(model, Frontier)
