@@ -97,9 +97,11 @@ def note_few(terminal: Terminal, groups: Sequence[GroupContents], min_size: int)
     named = [f"{row.group} ({row.count})" for row in few if row.count is not None][:5]
     if few:
         told = f": {', '.join(named)}{', ...' if len(few) > len(named) else ''}" if named else ""
+        hidden = ", or are suppressed" if any(row.count is None for row in few) else ""
         terminal.note(
-            f"{len(few)} of the groups have too few people to say anything about, fewer than {FEW}"
-            f"{told}. Largest differences may be theirs; leave them out with --min-size {FEW}."
+            f"{len(few)} of the groups have too few people to say anything about, fewer than "
+            f"{FEW}{hidden}{told}. Largest differences may be theirs; leave them out with "
+            f"--min-size {FEW}."
         )
 
 
@@ -115,6 +117,11 @@ def _note_exceeded(terminal: Terminal, point: PointContents) -> None:
             f"on the test data the bound is exceeded by more than chance explains: {worst.text}, "
             f"excess {_long(worst.excess, '+')} ({worst.people:,} people). Out-of-fold decisions "
             "(--cv 5), larger groups (--min-size) or a smaller --eps may help."
+        )
+    elif entry.hidden_certain:
+        terminal.note(
+            f"on the test data {entry.hidden_certain} suppressed inequalities are exceeded by more "
+            "than chance explains."
         )
 
 
@@ -236,7 +243,7 @@ def show_rows(
 
 
 def verdict(excess: Range, people: float, few: int) -> str:
-    """Return what an excess means.
+    """Return the verdict on an excess, in a word.
 
     >>> [verdict(Range(0.01, *ends), 99, 30) for ends in ((0.005, 0.02), (-0.01, 0.02))]
     ['EXCEEDED', 'exceeded, perhaps by chance']

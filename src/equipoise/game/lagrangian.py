@@ -196,7 +196,7 @@ class PersonCosts:
     column : str, default="cost"
         Name of the columns without their ending: with ``fit(..., utilities=frame)``,
         ``frame["cost_0"]`` is what it costs not to select a person, ``frame["cost_1"]`` what it
-        costs to select them.
+        costs to select them. Of more labels there is a column for each decision.
 
     Examples
     --------

@@ -14,6 +14,7 @@ from equipoise.atomic_files import new_file
 from equipoise.game.switched import number
 from equipoise.report.contents import RATES, PointContents, ReportContents
 from equipoise.report.groups import largest_groups
+from equipoise.report.regression import RegressionContents, regression_card
 from equipoise.report.switched import switched_groups
 from equipoise.report.templates import markdown_template
 from equipoise.report.text import (
@@ -50,7 +51,7 @@ class CardSection:
 
 def write_model_card(
     path: str | Path,
-    contents: ReportContents,
+    contents: ReportContents | RegressionContents,
     *,
     eps: float | None = None,
     overwrite: bool = True,
@@ -60,7 +61,7 @@ def write_model_card(
     Parameters
     ----------
     path : str or Path
-    contents : ReportContents
+    contents : ReportContents or RegressionContents
         Of a frontier or of a model.
     eps : float, optional
         Which point of a frontier the card is about: the one nearest to this bound. By default the
@@ -69,7 +70,10 @@ def write_model_card(
         Whether a file that has this name is replaced.
     """
     with new_file(path, overwrite=overwrite) as partial:
-        text = model_card(contents, eps=eps)
+        if isinstance(contents, RegressionContents):
+            text = regression_card(contents)
+        else:
+            text = model_card(contents, eps=eps)
         partial.write_text(text, encoding="utf-8", errors="replace")
 
 
@@ -157,7 +161,7 @@ def _data_facts(contents: ReportContents) -> list[str]:
 
 
 def _results(point: PointContents) -> list[CardSection]:
-    """Return what was measured on each of the data, and the groups on those that count most."""
+    """Return the measurements on each of the data, and the groups on those that count most."""
     told = f"Error {decimal(point.error)} on the data of the fit"
     lower = point.certificate.get("lower")
     if lower is not None:

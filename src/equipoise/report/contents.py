@@ -50,8 +50,10 @@ class MeasuredContents:
     ``data`` is "training", "out of fold" or "test". ``excess`` is the largest constraint value
     minus its bound, ``worst`` the inequality that it belongs to. ``disparity`` is the largest
     difference itself, where all inequalities have the same bound. ``overlap`` tells how many of
-    the people were learned from, None where that is not known. ``hidden`` counts inequalities about
-    few people, which are in none of this, and ``hidden_exceeded`` those of them that are exceeded.
+    the people were learned from, None where that is not known. ``hidden`` counts suppressed
+    inequalities, about small groups or others that would tell of these, which are in none of this;
+    ``hidden_exceeded`` those of them that are exceeded, ``hidden_certain`` those that are so beyond
+    their interval, by people who are not too few to tell.
     """
 
     data: str
@@ -64,6 +66,7 @@ class MeasuredContents:
     overlap: Overlap | None = None
     hidden: int = 0
     hidden_exceeded: int = 0
+    hidden_certain: int = 0
 
 
 @dataclass(frozen=True)
@@ -142,7 +145,7 @@ class PointContents:
         return replace(self, groups=groups, switched=switched)
 
     def on(self, data: str) -> MeasuredContents | None:
-        """Return what was measured on these data, None if nothing was."""
+        """Return the measurements on these data, None if there are none."""
         return next((entry for entry in self.measured if entry.data == data), None)
 
     @property
@@ -220,7 +223,7 @@ class DataContents:
 
     @classmethod
     def from_dict(cls, given: dict[str, Any]) -> DataContents:
-        """Return what `dataclasses.asdict` has made a dictionary of."""
+        """Return the contents that `dataclasses.asdict` made a dictionary of."""
         return _make(cls, given)
 
 

@@ -22,6 +22,7 @@ from equipoise.report.contents import (
     RowContents,
 )
 from equipoise.report.groups import largest_groups
+from equipoise.report.regression import RegressionContents, render_regression
 from equipoise.report.switched import SwitchedGroup, switched_groups
 from equipoise.report.templates import asset, page_template
 from equipoise.report.text import group_name
@@ -36,7 +37,9 @@ _MOST_DRAWN = 14
 _MOST_DATA = 600_000
 
 
-def write_report(path: str | Path, contents: ReportContents, *, overwrite: bool = True) -> None:
+def write_report(
+    path: str | Path, contents: ReportContents | RegressionContents, *, overwrite: bool = True
+) -> None:
     """Write the report page: one HTML file, complete in itself.
 
     Parameters
@@ -59,7 +62,10 @@ def write_report(path: str | Path, contents: ReportContents, *, overwrite: bool 
     True
     """
     with new_file(path, overwrite=overwrite) as partial:
-        partial.write_bytes(render(contents))
+        if isinstance(contents, RegressionContents):
+            partial.write_bytes(render_regression(contents))
+        else:
+            partial.write_bytes(render(contents))
 
 
 def render(contents: ReportContents) -> bytes:

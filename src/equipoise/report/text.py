@@ -132,12 +132,12 @@ def group_name(group: GroupContents | SwitchedGroup) -> str:
 def point_title(point: PointContents) -> str:
     """Return the name of a point."""
     if point.eps is not None:
-        return f"Within the bound {bound(point.eps)}"
+        return f"For the bound {bound(point.eps)}"
     return "This model" if point.command else "Without the constraint"
 
 
 def findings(contents: ReportContents) -> list[str]:
-    """Return what was found, in a few sentences."""
+    """Return the findings in a few sentences."""
     if contents.audit is not None:
         found = [
             f"{words[0].upper()}{words[1:]}: {with_interval(value)}"
@@ -295,8 +295,10 @@ def _most_and_least(groups: Sequence[GroupContents]) -> str:
 def bound_verdict(measured: MeasuredContents) -> str:
     """Return whether the bounds were met, also in groups that are not shown."""
     told = verdict(measured.excess)
+    if measured.hidden_certain:
+        return f"exceeded, in {measured.hidden_certain} suppressed inequalities beyond chance"
     if measured.hidden_exceeded:
-        told += f", and exceeded in {measured.hidden_exceeded} inequalities about few people"
+        told += f", and exceeded in {measured.hidden_exceeded} suppressed inequalities"
     return told
 
 
@@ -344,7 +346,7 @@ def facts_of_making(contents: ReportContents) -> list[tuple[str, str]]:
 
 
 def constraint_contents(constraint: Constraint) -> ConstraintContents:
-    """Return what a constraint asks, in the words of its class.
+    """Return the words of a constraint's class: what it asks, its formula, how it misleads.
 
     >>> from equipoise import DemographicParity
     >>> constraint_contents(DemographicParity()).formula

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.cells.layered import LayeredTable, LayerSums
+from equipoise.cells.layered import LayeredTable
+from equipoise.cells.layers import LayerSums
 from equipoise.cells.table import CellTable
 from equipoise.cells.values import GroupRules
 from equipoise.engines.dask.collections import example_of, split
@@ -132,7 +133,7 @@ class Shards:
 
 
 def _rules_of(client: Any, people: People, parts: list[tuple[Any, ...]]) -> GroupRules:
-    """Return how groups are made, with edges for bins of equal size counted by the workers."""
+    """Return the rules of groups, with edges for bins of equal size counted by the workers."""
     check_missing_choice(people.missing)
     example = example_of(people.sensitive_features)
     columns = groups_in(example, 0, GroupRules(people.missing))
