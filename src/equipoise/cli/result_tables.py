@@ -9,23 +9,22 @@ from equipoise.cli.terminal import Terminal
 from equipoise.constraints.rates import GROUP_RATES
 from equipoise.game.lagrangian import is_met
 from equipoise.game.switched import number
+from equipoise.metrics.summaries import FEW
 from equipoise.report.contents import (
     AuditContents,
     ColumnContents,
     GroupContents,
     PointContents,
-    Range,
     ReportContents,
 )
+from equipoise.report.measured import Range
 from equipoise.report.switched import SwitchedGroup, switched_groups, switched_sentence
-from equipoise.report.text import SUPPRESSED, surest, whose
+from equipoise.report.text import SUPPRESSED, whose
 
 #: The verdict that makes `certify` exit with 1.
 EXCEEDED = "EXCEEDED"
 #: The verdict where nothing was compared, or too few people are left.
 UNKNOWN = "not known"
-#: Rates of fewer people say nothing.
-FEW = 30
 _RATE_NAMES = {rate.column: rate.words for rate in GROUP_RATES}
 
 
@@ -65,7 +64,7 @@ def show_frontier(terminal: Terminal, contents: ReportContents) -> None:
         bound = "none" if point.eps is None else f"{point.eps:.4f}"
         errors = [_short(by_data[d].error, interval=False) if d in by_data else "" for d in found]
         gaps = [
-            _short(by_data[d].disparity, interval=d != "training") if d in by_data else ""
+            _short(by_data[d].traced, interval=d != "training") if d in by_data else ""
             for d in found
         ]
         price = "" if point.price is None else f"{point.price:.3f}"
@@ -75,10 +74,10 @@ def show_frontier(terminal: Terminal, contents: ReportContents) -> None:
     _say_remarks(terminal, contents.points[0])
     error = contents.objective or "share of wrong decisions"
     terminal.say(
-        f"error: {error}. diff.: largest difference that the constraint looks at, "
-        f"[{contents.level:.0%} interval].\nprice: error saved for each unit that the bound is "
-        "loosened. members: classifiers that are mixed.\ngain, lose: people decided on differently "
-        f"than without the constraint, {contents.points[0].main_data} data."
+        f"error: {error}. diff.: largest difference that the constraint looks at, with "
+        f"[{contents.level:.0%} interval] by its lower limit.\nprice: error saved for each "
+        "unit that the bound is loosened. members: classifiers that are mixed.\ngain, lose: people "
+        f"decided on differently than without the constraint, {contents.points[0].main_data} data."
     )
 
 
@@ -130,7 +129,7 @@ def show_classifier(
             entry.data,
             f"{entry.people:,}",
             _long(entry.error),
-            "" if (row := surest(entry)) is None else _long(row.excess, "+"),
+            "" if (row := entry.headline) is None else _long(row.excess, "+"),
             "" if row is None else f"{row.text} ({row.people:,})",
         ]
         for entry in point.measured
@@ -217,6 +216,11 @@ def show_disparities(terminal: Terminal, found: AuditContents, level: float) -> 
     ]
     header = ["disparity", "value", "between (people)"]
     terminal.table(f"Disparities, [{level:.0%} intervals]", header, rows)
+    words = {name: text for name, _, text in found.disparities}
+    for name, text in found.by_estimate.items():
+        terminal.say(f"{words[name]}, by the estimate alone: {text}")
+    if found.by_estimate:
+        terminal.say("Above the limits of intervals decide: estimates of few people may be chance.")
 
 
 def show_rows(

@@ -231,6 +231,12 @@ class Moments:
     elastic: Mask | None
     follows_eps: Mask
 
+    @property
+    def people(self) -> Array:
+        """How many people the rarest event of each row has, shape (K,)."""
+        counted = np.where(self.M != 0, self.event_count, np.inf)
+        return np.asarray(counted.min(axis=1, initial=np.inf), dtype=float)
+
     def mu(self, s: Array) -> Array:
         """Return the conditional moments of a classifier with selected shares ``s``."""
         return self.offset + s @ self.U.T

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -132,12 +132,19 @@ def _of_disparity(
     """Bound all deviations at once, and with them the largest."""
     if not comparisons:
         return Interval(float("nan"), float("nan"), float("nan"))
-    blocks = [(Means.of_rates(c.audit, c.rate, c.masks, ratio), c.contrasts) for c in comparisons]
-    drawn = None if draws is None else [c.rates(draws) for c in comparisons]
-    ends = [of_largest(*limits, ratio) for limits in joint_limits(blocks, level, drawn)]
+    ends = [of_largest(*limits, ratio) for limits in all_limits(comparisons, ratio, level, draws)]
     estimate = combine([c.disparity(ratio) for c in comparisons], agg, ratio)
     low, high = (combine([end[i] for end in ends], agg, ratio) for i in (0, 1))
     return Interval(estimate, min(low, estimate), max(high, estimate))
+
+
+def all_limits(
+    comparisons: Sequence[Comparison], ratio: bool, level: float, draws: Draws | None = None
+) -> list[tuple[Array, Array]]:
+    """Return limits of all pairs of comparisons that hold at once; of ratios, as logarithms."""
+    blocks = [(Means.of_rates(c.audit, c.rate, c.masks, ratio), c.contrasts) for c in comparisons]
+    drawn = None if draws is None else [c.rates(draws) for c in comparisons]
+    return joint_limits(blocks, level, drawn)
 
 
 def of_largest(low: Array, high: Array, ratio: bool) -> tuple[float, float]:
@@ -145,6 +152,23 @@ def of_largest(low: Array, high: Array, ratio: bool) -> tuple[float, float]:
     at_least = float(np.maximum(low, -high).max(initial=0.0))
     at_most = float(np.maximum(high, -low).max(initial=0.0))
     return (float(np.exp(-at_most)), float(np.exp(-at_least))) if ratio else (at_least, at_most)
+
+
+def surest(intervals: Iterable[Interval]) -> int | None:
+    """Return which of the intervals has the largest lower limit; by estimate without limits.
+
+    The estimate of a few people may be far off; their interval is wide, and says so. None where
+    nothing is known.
+
+    >>> surest([Interval(0.1, -0.2, 0.4), Interval(0.02, 0.01, 0.03)])
+    1
+    """
+    ends = np.array(list(intervals), dtype=float).reshape(-1, 3)
+    limited = np.isfinite(ends[:, 1])
+    known = limited if limited.any() else np.isfinite(ends[:, 0])
+    limit = ends[:, 1] if limited.any() else ends[:, 0]
+    order = [(limit[at], ends[at, 0], -at) for at in np.flatnonzero(known)]
+    return -int(max(order)[2]) if order else None
 
 
 def check_level(level: float) -> None:

@@ -30,8 +30,8 @@ from equipoise.metrics.summaries import (
     Pairs,
     Summary,
     few_people,
+    named,
     pairs_of,
-    summarise,
     summary_interval,
 )
 from equipoise.metrics.unknown import ODDS, UnknownPeople
@@ -174,13 +174,13 @@ class GroupTable(Face):
     def difference(
         self, column: str, *, feature: str | None = None, method: Method = "between_groups"
     ) -> PerStratum:
-        """Return the largest difference, between groups or from everybody; see `min`."""
+        """Return the largest difference, between groups or from everybody; see `min`, `Between`."""
         return self._summary("difference", column, feature, method)
 
     def ratio(
         self, column: str, *, feature: str | None = None, method: Method = "between_groups"
     ) -> PerStratum:
-        """Return the smallest ratio, between groups or to everybody; see `min`.
+        """Return the smallest ratio, between groups or to everybody; see `min`, `Between`.
 
         Of a metric that is not negative; one where both values are zero.
         """
@@ -231,8 +231,9 @@ class GroupTable(Face):
         feature: str | None,
         method: Method = "between_groups",
     ) -> PerStratum:
+        people = self.columns["count"]
         found = {
-            stratum: summarise(summary, value, pairs) if len(at) else float("nan")
+            stratum: named(summary, value, pairs, [(self.groups[r], people[r]) for r in at])
             for stratum, at, value, pairs in self._compared(column, feature, method)
         }
         return found.get(None, found)
@@ -363,7 +364,7 @@ def group_table(
     >>> table.row("b")["true_positive_rate"]
     0.75
     >>> table.difference("true_positive_rate")
-    0.25
+    0.2500 between a (2) and b (3)
     >>> from sklearn.metrics import f1_score
     >>> table = group_table(y_true, [0, 1, 1, 0, 0], metrics={"f1": f1_score},
     ...                     sensitive_features=list("aabbb"))

@@ -71,6 +71,7 @@ def audit(
             "groups": found.groups,
             "disparities": {name: value for name, value, _ in found.disparities},
             "between": found.between,
+            "by_estimate": found.by_estimate,
         }
     )
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from equipoise.cli.model_files import ModelFile
     from equipoise.cli.tables.people import Examples, Reader
     from equipoise.constraints.base import Constraint
-    from equipoise.report.contents import MeasuredContents
+    from equipoise.report.measured import MeasuredContents
 
 
 def certify(
