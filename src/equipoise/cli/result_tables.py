@@ -19,7 +19,7 @@ from equipoise.report.contents import (
 )
 from equipoise.report.measured import Range
 from equipoise.report.switched import SwitchedGroup, switched_groups, switched_sentence
-from equipoise.report.text import SUPPRESSED, whose
+from equipoise.report.text import SUPPRESSED, small_groups, whose
 
 #: The verdict that makes `certify` exit with 1.
 EXCEEDED = "EXCEEDED"
@@ -88,18 +88,19 @@ def _everybody(point: PointContents) -> list[str]:
     return ["", ""] if found is None else [number(found.gained or 0), number(found.lost or 0)]
 
 
-def note_few(terminal: Terminal, groups: Sequence[GroupContents], min_size: int) -> None:
-    """Note groups of too few people to say anything about, where differences include them."""
-    if min_size >= FEW:
-        return
-    few = [row for row in groups if row.feature and (row.count is None or row.count < FEW)]
-    named = [f"{row.group} ({row.count})" for row in few if row.count is not None][:5]
-    if few:
-        told = f": {', '.join(named)}{', ...' if len(few) > len(named) else ''}" if named else ""
-        terminal.note(
-            f"{len(few)} of the groups have too few people to say anything about, fewer than {FEW}"
-            f"{told}. Largest differences may be theirs; leave them out with --min-size {FEW}."
-        )
+def note_small(
+    terminal: Terminal,
+    groups: Sequence[GroupContents],
+    suppress_below: int,
+    min_size: int | None = None,
+) -> None:
+    """Note groups that are suppressed, or too small to say anything about."""
+    for text in small_groups(groups, suppress_below):
+        if text not in terminal.notes:
+            terminal.note(text)
+    few = [row for row in groups if row.feature and row.count is not None and row.count < FEW]
+    if few and min_size is not None and min_size < FEW:
+        terminal.note(f"--min-size {FEW} leaves groups of fewer people out of comparisons.")
 
 
 def _note_exceeded(terminal: Terminal, point: PointContents) -> None:

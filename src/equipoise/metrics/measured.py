@@ -98,8 +98,12 @@ class Measured(Face):
 
     @property
     def other(self) -> str:
-        """A sentence about the inequality of the largest estimate, if that is not the headline."""
-        if self.bound is not None or self.headline is None or self.worst == self.headline.row:
+        """A sentence about all inequalities, where the headline does not say it."""
+        if self.bound is not None or self.headline is None:
+            return ""
+        if is_met(self.excess.high):
+            return f"{self.data}: no upper limit is above its bound."
+        if self.worst == self.headline.row:
             return ""
         told = next(_shown(excess, "+") for row, excess in self.rows if row == self.worst)
         return f"{self.data}: the largest estimate is {told}, of {self.worst}."

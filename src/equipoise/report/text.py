@@ -6,11 +6,14 @@ import tomllib
 from collections.abc import Sequence
 from importlib.resources import files
 
+import numpy as np
+
 from equipoise.constraints import Constraint
 from equipoise.constraints.rates import GROUP_RATES
 from equipoise.game.evidence import Status
 from equipoise.game.lagrangian import is_met
 from equipoise.metrics.predictive import PREDICTIVE
+from equipoise.metrics.summaries import few_people
 from equipoise.report.contents import (
     RATES,
     AuditContents,
@@ -143,7 +146,7 @@ def findings(contents: ReportContents) -> list[str]:
             f"{_between(contents.audit, name)}."
             for name, value, words in contents.audit.disparities
         ]
-        return found + [text for text in [_suppressed(contents)] if text]
+        return found + _small_groups(contents)
     shown = [contents.unconstrained, contents.nearest()]
     if len(contents.points) > 1:
         shown.append(contents.points[0])
@@ -162,8 +165,7 @@ def findings(contents: ReportContents) -> list[str]:
     sentences += dict.fromkeys(
         f"{point_title(point)}: {text}" for point in remarked for text in point.remarks
     )
-    if hidden := _suppressed(contents):
-        sentences.append(hidden)
+    sentences += _small_groups(contents)
     return sentences + [text for status in Status if (text := _unmet(contents, status))]
 
 
@@ -174,16 +176,32 @@ def _between(audit: AuditContents, name: str) -> str:
     return told + (f"; by the estimate alone {other}" if other else "")
 
 
-def _suppressed(contents: ReportContents) -> str:
-    tables = [groups for point in contents.all_points for groups in point.groups.values()]
-    tables += [] if contents.audit is None else [contents.audit.groups]
-    if not any(group.count is None for groups in tables for group in groups):
-        return ""
-    return (
-        f"Groups of fewer than {contents.suppress_below} people are suppressed, and where these "
-        "could be told from the others, the next smallest too. Largest differences are over the "
-        "inequalities shown."
+def small_groups(groups: Sequence[GroupContents], suppress_below: int) -> list[str]:
+    """Return sentences about groups that are suppressed, or too small to say anything about.
+
+    >>> groups = [GroupContents("sex", "F", 400, {}), GroupContents("sex", "X", 13, {})]
+    >>> small_groups([*groups, GroupContents("sex", "Y", None, {})], 10)[1]
+    'X (13) has fewer than 30 people: too few to say anything about its rates.'
+    """
+    shown = [(row.feature, row.group, row.count) for row in groups if row.count is not None]
+    features, names, counts = zip(*shown, strict=True) if shown else ((), (), ())
+    told = few_people(features, names, np.array(counts))
+    if len(shown) == len(groups):
+        return told
+    hidden = (
+        f"Groups of fewer than {suppress_below} people are suppressed, and where these could be "
+        "told from the others, the next smallest too."
     )
+    return [hidden, *told]
+
+
+def _small_groups(contents: ReportContents) -> list[str]:
+    point, audit = contents.nearest(), contents.audit
+    groups = audit.groups if audit else point.groups.get(point.main_data, []) if point else []
+    told = small_groups(groups, contents.suppress_below)
+    if point is not None and any(row.count is None for row in groups):
+        told[0] += " Largest differences are over the inequalities shown."
+    return told
 
 
 def _unmet(contents: ReportContents, status: Status) -> str:
