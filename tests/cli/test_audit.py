@@ -105,3 +105,9 @@ def test_sizes_that_are_suppressed_are_not_told_by_disparities(run, data):
     page = (data.parent / "audit.html").read_text(encoding="utf-8")
     for text in (json.dumps(ran.json), page, ran.err):
         assert "X (3)" not in text
+    assert "X" not in json.dumps([ran.json["between"], ran.json["by_estimate"]])  # nor its rate
+    columns["sex"] = ["X"] * 3 + ["M"] * 597
+    write_table(columns, data)
+    ran = run("audit", data, *COLUMNS, "--json")
+    assert ran.json["disparities"]["demographic_parity_difference"] == [None, None, None]
+    assert "people are suppressed" in ran.err

@@ -156,3 +156,11 @@ def test_small_groups_are_suppressed(run, model, data):
     assert counts == {"overall": len(few), "F": None, "M": None}
     shown = run("certify", model, "few.csv", "--json", "--suppress-below", 5)
     assert {group["group"]: group["count"] for group in shown.json["groups"]}["M"] == 8
+
+
+def test_a_table_without_groups_is_told_what_it_has(run, model, data):
+    (data.parent / "other.csv").write_text("a;b\n1;2\n")
+    ran = run("certify", model, "other.csv")
+    assert ran.code == 2
+    assert "other.csv has no column 'sex'" in ran.err
+    assert ran.err.rstrip().endswith("It has: a, b.")

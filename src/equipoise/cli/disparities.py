@@ -66,7 +66,7 @@ def audit_contents(
         pairs = metrics.compare_groups(
             getattr(metrics, name), people.y[large], decided[large], **about
         )
-        found = _headline(pairs, groups, ratio=name.endswith("ratio"))
+        found = _headline(pairs.without_few(results.suppress_below), groups)
         disparities.append((name, found["value"], _DISPARITIES[name]))
         between[name] = found["between"]
         if found["by_estimate"]:
@@ -90,12 +90,12 @@ def _in_large_groups(people: People, min_size: int) -> NDArray[np.intp]:
     return known[(count >= min_size)[code.ravel()]]
 
 
-def _headline(pairs: Pairs, shown: Sequence[GroupContents], ratio: bool) -> dict[str, Any]:
+def _headline(pairs: Pairs, shown: Sequence[GroupContents]) -> dict[str, Any]:
     """Return a disparity by the limits of intervals, between whom; beside it, that by estimate."""
     sure, most = pairs.surest, pairs.largest
     if sure is None or most is None:
         return {"value": NOT_KNOWN, "between": "", "by_estimate": ""}
-    value, other = (_cut(pair.value, ratio) for pair in (sure, most))
+    value, other = (_cut(pair.value, pairs.ratio) for pair in (sure, most))
     told = "" if most == sure else f"{with_interval(other)} between {_between(most, shown)}"
     return {"value": value, "between": _between(sure, shown), "by_estimate": told}
 

@@ -98,9 +98,12 @@ def note_small(
     for text in small_groups(groups, suppress_below):
         if text not in terminal.notes:
             terminal.note(text)
-    few = [row for row in groups if row.feature and row.count is not None and row.count < FEW]
+    few = any(row.feature and (row.count is None or row.count < FEW) for row in groups)
     if few and min_size is not None and min_size < FEW:
-        terminal.note(f"--min-size {FEW} leaves groups of fewer people out of comparisons.")
+        terminal.note(
+            f"groups of fewer than {FEW} people are compared like all others, although their rates "
+            f"are mostly chance; --min-size {FEW} leaves them out of comparisons and bounds."
+        )
 
 
 def _note_exceeded(terminal: Terminal, point: PointContents) -> None:
@@ -221,7 +224,9 @@ def show_disparities(terminal: Terminal, found: AuditContents, level: float) -> 
     for name, text in found.by_estimate.items():
         terminal.say(f"{words[name]}, by the estimate alone: {text}")
     if found.by_estimate:
-        terminal.say("Above the limits of intervals decide: estimates of few people may be chance.")
+        terminal.say(
+            "In the table limits of intervals decide: estimates of few people may be chance."
+        )
 
 
 def show_rows(

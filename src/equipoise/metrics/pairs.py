@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -58,6 +58,24 @@ class Pairs(Face):
 
     pairs: tuple[Pair, ...]
     largest: Pair | None
+    ratio: bool = False  #: Whether values are ratios.
+
+    @classmethod
+    def ordered(cls, pairs: Sequence[Pair], ratio: bool) -> Pairs:
+        """Return these pairs in order."""
+
+        def apart(pair: Pair) -> tuple[float, float]:
+            """Return how far a pair is apart for sure, and by the estimate."""
+            estimate, low, high = pair.value
+            return (-high, -estimate) if ratio else (low, estimate)
+
+        largest = max(pairs, key=lambda pair: apart(pair)[1], default=None)
+        return cls(tuple(sorted(pairs, key=apart, reverse=True)), largest, ratio)
+
+    def without_few(self, least: int) -> Pairs:
+        """Return the pairs whose rates are of so many people at least."""
+        kept = [pair for pair in self.pairs if min(pair.people, pair.against_people) >= least]
+        return Pairs.ordered(kept, self.ratio)
 
     @property
     def surest(self) -> Pair | None:
@@ -126,14 +144,7 @@ def compare_groups(
         for comparison, ends in zip(comparisons, limits, strict=True)
         for pair in _pairs(comparison, *ends, disparity.ratio)
     ]
-
-    def apart(pair: Pair) -> tuple[float, float]:
-        """Return how far a pair is apart for sure, and by the estimate."""
-        estimate, low, high = pair.value
-        return (-high, -estimate) if disparity.ratio else (low, estimate)
-
-    found.sort(key=apart, reverse=True)
-    return Pairs(tuple(found), max(found, key=lambda pair: apart(pair)[1], default=None))
+    return Pairs.ordered(found, disparity.ratio)
 
 
 def _pairs(comparison: Comparison, low: Any, high: Any, ratio: bool) -> list[Pair]:
