@@ -156,7 +156,7 @@ def certify_alarms(setting: Setting, count: Array, chosen: Array) -> bool:
     for people, selected in zip(count[looks], chosen[looks], strict=True):
         table = setting.table(people.astype(float))
         meter = Meter(table, setting.constraint, None)
-        used = meter.moments.M != 0
+        used = meter.moments.M.toarray() != 0
         enough = np.where(used, meter.moments.event_count, np.inf).min(axis=1) >= LEAST_PEOPLE
         shares = table.mass * selected / people
         measured = meter.measure("test", Tally.of_shares(table, shares))

@@ -113,7 +113,7 @@ def test_equation_1_with_the_M_of_examples_1_and_2(notion: str, seed: int) -> No
     to_printed = [int(np.argmin(np.abs(moments - row).max(axis=1))) for row in mu]
     assert moments[to_printed] == pytest.approx(mu, abs=1e-12)
     assert sorted(to_printed) == list(range(len(J)))
-    assert game.moments.M[order][:, to_printed].tolist() == M.tolist()
+    assert game.moments.M.toarray()[order][:, to_printed].tolist() == M.tolist()
     counts = [problem.event(*j).sum() for j in J]
     assert game.moments.event_count[to_printed].tolist() == counts
 

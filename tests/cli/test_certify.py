@@ -158,6 +158,24 @@ def test_small_groups_are_suppressed(run, model, data):
     assert {group["group"]: group["count"] for group in shown.json["groups"]}["M"] == 8
 
 
+def test_suppressed_groups_count_for_the_exit_code(run, model, data):
+    """Three people hide their group, and with it a group of 32 that is always selected."""
+    known, new = make_table(), make_table(35, seed=1)
+    new["sex"], new["skill"] = ["A"] * 32 + ["X"] * 3, [9.0] * 35
+    write_table({name: 2 * known[name] + new[name] for name in known}, data.parent / "new.csv")
+    ran = run("certify", model, "new.csv", "--json")
+    measured = ran.json["measured"]
+    assert all("A " not in row["text"] for row in measured["rows"])
+    assert {row["verdict"] for row in measured["rows"]} <= {"met", "exceeded, perhaps by chance"}
+    assert (measured["hidden"], measured["hidden_certain"]) == (4, 1)
+    assert ran.json["exceeded"] is True
+    assert ran.code == 1
+    ran = run("certify", model, "new.csv")
+    assert "beyond chance: 1." in ran.out
+    assert "EXCEEDED: 1 of 8 bounds" in ran.out
+    assert run("certify", model, "new.csv", "--min-people", 100).code == 0
+
+
 def test_a_table_without_groups_is_told_what_it_has(run, model, data):
     (data.parent / "other.csv").write_text("a;b\n1;2\n")
     ran = run("certify", model, "other.csv")

@@ -33,7 +33,7 @@ from equipoise.files.state import KINDS
 def test_names_of_fairlearn() -> None:
     assert TruePositiveRateParity is eq.EqualOpportunity
     assert ErrorRateParity is eq.AccuracyEquality
-    assert BoundedGroupLoss is eq.BoundedGroupError
+    assert issubclass(BoundedGroupLoss, eq.BoundedGroupError)
 
 
 ENTRIES = [
@@ -56,7 +56,7 @@ def test_entries_can_be_cloned_pickled_and_shown(constraint: Constraint) -> None
     for copy in (clone(constraint), pickle.loads(pickle.dumps(constraint))):
         again = copy.moments(cells)
         assert again.rows == moments.rows
-        assert_allclose(again.M @ again.U, moments.M @ moments.U)
+        assert_allclose((again.M @ again.U).toarray(), (moments.M @ moments.U).toarray())
         assert again.c.tolist() == moments.c.tolist()
         assert repr(copy) == repr(constraint)
 

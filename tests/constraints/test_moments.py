@@ -55,7 +55,8 @@ forms = st.fixed_dictionaries(
 
 def assert_equal(one: Moments, other: Moments) -> None:
     assert one.rows == other.rows
-    for name in ("M", "offset", "U", "c", "event_count", "follows_eps"):
+    assert (one.M != other.M).nnz == (one.U != other.U).nnz == 0
+    for name in ("offset", "c", "event_count", "follows_eps"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
     assert one.elastic is other.elastic is None
 

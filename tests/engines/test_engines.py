@@ -199,12 +199,14 @@ def test_an_engine_counts_whom_classifiers_divide_on(opened, people, weighted):
     members += [constant_classifier(0), constant_classifier(1)]
     H, share = np.array([member.predict(X) for member in members]), weight / weight.sum()
     expected = [[share[a != b].sum() for b in H] for a in H]
-    shares, disagreement = engine.compare(members)
-    np.testing.assert_allclose(disagreement, expected, atol=1e-9)
-    np.testing.assert_array_equal(shares, engine.shares(members))
-    sets = [np.array([1]), np.array([0, 2]), np.arange(3), np.arange(5)]
-    counted = [share[(H[some].mean(0) > 0) & (H[some].mean(0) < 1)].sum() for some in sets]
-    np.testing.assert_allclose(engine.divided(members, sets), counted, atol=1e-9)
+    found = engine.compare(members)
+    np.testing.assert_allclose(found.disagreement, expected, atol=1e-9)
+    np.testing.assert_array_equal(found.shares, engine.shares(members))
+    assert found.switches is None
+    for some in ([1], [0, 2], [0, 1, 2], [0, 1, 2, 3, 4]):
+        counted = share[(H[some].mean(0) > 0) & (H[some].mean(0) < 1)].sum()
+        divided = engine.compare([members[h] for h in some]).divided
+        assert divided == pytest.approx(counted, abs=1e-9)
 
 
 @pytest.mark.parametrize("constraint_weights", [None, True, False])
@@ -218,10 +220,15 @@ def test_an_engine_counts_switched_decisions(opened, people, constraint_weights)
         engine = opened(g, w, constraint_weights=constraint_weights)
     reference = trees().fit(X, y)
     other = trees().fit(X, (X[:, 0] - A > 0).astype(int))
-    found = engine.switches([other, reference, constant_classifier(1)], reference)
-    assert found.shape == (3, 2, 6)
     before = reference.predict(X)
     decisions = (other.predict(X), before, np.ones(N))
+    members = [other, reference, constant_classifier(1)]
+    found = engine.compare(members, reference).switches
+    assert found.shape == (3, 2, 6)
+    # One that is not among those compared is asked for itself, and has no entry.
+    apart = engine.compare([members[0], members[2]], reference)
+    np.testing.assert_array_equal(apart.switches, found[[0, 2]])
+    np.testing.assert_array_equal(apart.shares, engine.shares([members[0], members[2]]))
     for classifier, after in zip(found, decisions, strict=True):
         for cell, counted in enumerate(classifier.T.tolist()):
             here = (engine.cells.sensitive["group"][cell] == A) & (y == engine.cells.label[cell])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
@@ -18,9 +19,13 @@ from equipoise import (
     Frontier,
     GridSearch,
     Monitor,
+    Probabilities,
     SelectionRate,
     rate,
 )
+from equipoise.constraints import UtilityParity
+from equipoise.exceptions import SmallGroupWarning
+from equipoise.game import PersonCosts
 from equipoise.oracles import Plugin, Refit
 
 NAMES = np.array(["low", "mid", "top"])
@@ -192,3 +197,55 @@ def test_what_a_model_of_three_labels_does_not_do(fair):
     ):
         with pytest.raises(ValueError, match="is for two labels, but there are 3"):
             ask()
+
+
+def test_rates_by_head_with_weights_in_the_error_only():
+    weight = np.random.default_rng(1).uniform(0.2, 3.0, len(X))
+    bound = DemographicParity(0.05, reference="pairwise")
+    model = FairClassifier(LogisticRegression(), bound, constraint_weights=False)
+    model.fit(X, Y, sensitive_features=A, sample_weight=weight)
+    pmf = model.predict_pmf(X)
+    assert differences(pmf).max() <= 0.05 + 1e-7
+    right = pmf[np.arange(len(X)), np.searchsorted(NAMES, Y)]
+    assert model.certificate_.error == pytest.approx(1 - np.average(right, weights=weight))
+
+
+def test_utilities_of_single_people_have_a_column_for_each_decision():
+    u = np.random.default_rng(2).random((len(X), 3)) * [0.3, 1.0, 0.5]
+    frame = {f"use_{v}": u[:, v] for v in range(3)} | {f"cost_{v}": 1 - u[:, v] for v in range(3)}
+    bound = UtilityParity(0.02, utility="use", reference="pairwise")
+    model = FairClassifier(LogisticRegression(), bound, objective=PersonCosts("cost"))
+    model.fit(X, Y, sensitive_features=A, utilities=pd.DataFrame(frame))
+    used = (model.predict_pmf(X) * u).sum(axis=1)
+    assert abs(used[A == "a"].mean() - used[A == "b"].mean()) <= 0.02 + 1e-7
+    assert model.certificate_.error == pytest.approx(1 - used.mean())
+    with pytest.raises(ValueError, match="such as profit_0 to profit_2"):
+        model.fit(X, Y, sensitive_features=A, utilities=u[:, :2])
+
+
+def test_groups_known_by_probability():
+    chance = np.random.default_rng(3).beta(0.5, 0.5, len(X))
+    bound = DemographicParity(0.04, reference="pairwise")
+    groups = Probabilities(np.column_stack([chance, 1 - chance]))
+    pmf = FairClassifier(LogisticRegression(), bound).fit(X, Y, sensitive_features=groups)
+    pmf = pmf.predict_pmf(X)
+    rates = [np.average(pmf, axis=0, weights=own) for own in (chance, 1 - chance)]
+    assert np.abs(rates[0] - rates[1]).max() <= 0.04 + 1e-7
+
+
+def test_small_groups_in_a_file_have_the_rates_of_all_together(tmp_path):
+    groups = np.where(np.arange(len(X)) < 8, "tiny", np.where(np.arange(len(X)) < 17, "few", A))
+    bound = DemographicParity(0.1, min_size=20)
+    frontier = Frontier(LogisticRegression(), bound, bounds=[0.1], oracle=Plugin(cv=2))
+    with pytest.warns(SmallGroupWarning):
+        frontier.fit(X, Y, sensitive_features=groups)
+    equipoise.save(frontier, tmp_path / "f.equipoise")
+    loaded = equipoise.load(tmp_path / "f.equipoise")
+    before, after = ((f.cells_, f.pool_.s) for f in (frontier, loaded))
+    for part in ("a", "b"):
+        own, kept = (cells.sensitive["group"] == part for cells, _ in (before, after))
+        for v in range(2):
+            old = before[1].reshape(len(before[1]), -1, 2)[:, own, v]
+            new = after[1].reshape(len(after[1]), -1, 2)[:, kept, v]
+            np.testing.assert_allclose(old, new)
+    np.testing.assert_allclose(before[1].sum(axis=1), after[1].sum(axis=1))

@@ -12,10 +12,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from equipoise import DemographicParity, ExponentiatedGradient, FairClassifier, Frontier, GridSearch
+from equipoise.cells import Cells
 from equipoise.exceptions import DeploymentError
 from equipoise.game.rounds import Pool, Response
 from equipoise.oracles import BestOf, Plugin, Refit, RefitOracle, agreement
-from equipoise.oracles.agreement import check_shares, divided
+from equipoise.oracles.agreement import check_shares
 
 
 @pytest.fixture(scope="module")
@@ -31,18 +32,21 @@ def test_weight_of_rows_decided_differently(some, block, monkeypatch):
     X, members, weight = some
     monkeypatch.setattr(agreement, "_BLOCK", block)
     cell = np.arange(501) % 4
-    shares, found = agreement.agreement(
-        members, X, weight, lambda H: [np.bincount(cell, weights=weight * h) for h in H]
-    )
+    weight = weight / weight.sum()
+    cells = Cells.from_columns(cell % 2, {"group": cell // 2}, weight=weight)
+    found = agreement.agreement(members, X, cells)
     H = [member.predict(X) for member in members]
     expected = [[weight[a != b].sum() for b in H] for a in H]
-    np.testing.assert_allclose(found, expected, atol=1e-9)
-    selected = [[weight[(h == 1) & (cell == c)].sum() for c in range(4)] for h in H]
-    np.testing.assert_allclose(shares, selected, atol=1e-9)
-    sets = [np.array([0]), np.array([1, 3]), np.array([0, 2, 4]), np.arange(5)]
-    for members_of, share in zip(sets, divided(members, X, weight, sets), strict=True):
-        mean = np.mean([H[h] for h in members_of], axis=0)
-        assert share == pytest.approx(weight[(mean > 0) & (mean < 1)].sum())
+    np.testing.assert_allclose(found.disagreement, expected, atol=1e-9)
+    selected = [
+        [weight[(h == 1) & (cell == 2 * group + label)].sum() for h in H]
+        for group, label in zip(cells.sensitive["group"], cells.label, strict=True)
+    ]
+    np.testing.assert_allclose(found.shares.T, selected, atol=1e-9)
+    for some in ([0], [1, 3], [0, 2, 4], [0, 1, 2, 3, 4]):
+        mean = np.mean([H[h] for h in some], axis=0)
+        divided = agreement.agreement([members[h] for h in some], X, cells).divided
+        assert divided == pytest.approx(weight[(mean > 0) & (mean < 1)].sum())
 
 
 X, Y, A = make_people(400, seed=5)

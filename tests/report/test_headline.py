@@ -53,7 +53,7 @@ def test_the_headline_is_of_many_people(contents):
 
 def test_sentences_page_and_card_say_it(contents, tmp_path):
     entry = contents.points[0].on("test")
-    line = next(text for text in findings(contents) if text.startswith("Within the bound"))
+    line = next(text for text in findings(contents) if text.startswith("For the bound"))
     shown = f"{entry.difference.estimate:.4f} [{entry.difference.low:.4f}, "
     assert f"difference with the largest lower limit {shown}" in line
     assert "(demographic parity: M above overall, 300 people)" in line
@@ -80,5 +80,5 @@ def test_without_intervals_the_estimate_decides(contents):
         for group in point.groups["test"]
     ]
     bare = replace(contents, points=[replace(point, groups={"test": groups})])
-    line = next(text for text in findings(bare) if text.startswith("Within the bound"))
+    line = next(text for text in findings(bare) if text.startswith("For the bound"))
     assert "rare (66.7% of 12) is selected most often" in line

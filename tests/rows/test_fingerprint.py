@@ -8,9 +8,9 @@ from equipoise.rows.fingerprint import (
     Fingerprint,
     LocalHashes,
     Overlap,
-    hash_people,
     least_hashes,
 )
+from equipoise.rows.hashing import hash_people
 
 
 def people(n, seed=0, decimals=8):
@@ -19,7 +19,7 @@ def people(n, seed=0, decimals=8):
 
 
 def hashed(X, y):
-    return LocalHashes(hash_people(X, y, 1))
+    return LocalHashes(np.array_split(hash_people(X, y, 1), 3))
 
 
 def raw_overlap(A, B):
@@ -111,7 +111,7 @@ def test_kinds_of_tables_do_not_matter():
     pandas = pytest.importorskip("pandas")
     X, y = people(300)
     frame = pandas.DataFrame(X, columns=list("abc"))
-    fit = Fingerprint.of(LocalHashes(hash_people(frame, np.where(y, "yes", "no"), "yes")))
+    fit = Fingerprint.of(LocalHashes([hash_people(frame, np.where(y, "yes", "no"), "yes")]))
     assert fit.overlap(hashed(X, y)).estimate == 300
 
 

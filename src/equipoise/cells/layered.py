@@ -10,21 +10,23 @@ whose entries add up something else:
 - an uncertain sensitive feature: rows belong to several cells, in part to each.
 
 Everything is still affine in s(h), now of shape (layers x C,), and the n rows are still met in
-`LayeredCells.sum` and its adjoint only.
+`LayeredCells.sum` and its adjoint only. Of V decisions each layer is a table of C rows and V - 1
+columns, as s(h) is without layers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from equipoise.cells.codes import count_selected
-from equipoise.cells.lesson import Lesson, weighted_labels
+from equipoise.cells.labels import SoftLabels, WeightedLabels, savings, weighted_labels
+from equipoise.cells.layers import costs_of_rows, layer_sums, layer_tables
 from equipoise.cells.table import Array, Cells, CellTable, Mask
 
 
@@ -43,7 +45,8 @@ class LayeredTable(CellTable):
     counted : array of shape (C,), or None
         Share of the rows in each cell; given when weights enter the error only.
     least, most : array of shape (layers x C,)
-        The least and the largest s(h) that any predictions can give.
+        The least and the largest s(h) that any predictions can give; (layers x C x (V - 1),) of
+        V decisions.
     """
 
     layers: tuple[str, ...]
@@ -71,19 +74,25 @@ class LayeredTable(CellTable):
         return self.least, self.most
 
     def rates(self, s: Array) -> Array:
-        """Return the rate of either decision in each cell, by the weights of the error."""
-        return super().rates(s[: self.n_cells])
+        """Return the rate of each decision in each cell, by the weights of the error."""
+        return super().rates(s[: self.width])
 
     def shares(self, s: Array) -> Array:
-        """Return the share of all people who get either decision, by the weights of the error."""
-        return super().shares(s[: self.n_cells])
+        """Return the share of all people who get each decision, by the weights of the error."""
+        return super().shares(s[: self.width])
+
+    @property
+    def width(self) -> int:
+        """The number of entries of a layer, C (V - 1)."""
+        return self.n_cells * (self.n_decisions - 1)
 
     def constant(self, decision: int) -> Array:
-        """Return s(h) of the classifier that decides the same, 0 or 1, for everybody."""
-        return decision * (self.least + self.most)
+        """Return s(h) of the classifier that decides the same, 0 to V - 1, for everybody."""
+        each = (self.least + self.most).reshape(-1, self.n_decisions - 1)
+        return (each * (np.arange(1, self.n_decisions) == decision)).ravel()
 
     def relabel(self, costs: Array) -> NoReturn:
-        """Raise: the rows of a cell differ in what they cost; see `LayeredCells.lesson`."""
+        """Raise: the rows of a cell differ in what they cost; see `LayeredCells.relabel_rows`."""
         raise TypeError("rows that count in more than one way have no label by cell.")
 
     def least_cost_shares(self, costs: Array) -> Array:
@@ -95,9 +104,9 @@ class LayeredTable(CellTable):
         per_head = np.where(event, 1.0, 0.0) / self.population[event].sum()
         if isinstance(g, str):
             return self._utility(g, per_head, "utility")
-        slope = (g[:, 1] - g[:, 0]) * per_head
+        slope = (g[:, 1:] - g[:, :1]) * per_head[:, None]
         layer = "error" if self.counted is None else "people"
-        return float((self.population * per_head) @ g[:, 0]), self._placed(slope, layer)
+        return float((self.population * per_head) @ g[:, 0]), self._placed(slope.ravel(), layer)
 
     def total(self, g: Array | str) -> tuple[float, Array]:
         """Return E[g] over the weight that counts for the error, as an offset and a slope."""
@@ -114,12 +123,13 @@ class LayeredTable(CellTable):
             known = [key.removeprefix("utility ") for key in self.at_zero]
             given = ", ".join(repr(key) for key in known if f"utility {key}" in self.at_zero)
             raise ValueError(f"no utility is called {name!r}; fit was given {given or 'none'}.")
-        return float(factor @ self.at_zero[layer]), self._placed(factor, layer)
+        slope = np.repeat(factor, self.n_decisions - 1)
+        return float(factor @ self.at_zero[layer]), self._placed(slope, layer)
 
     def _placed(self, table: Array, layer: str) -> Array:
-        start = self.layers.index(layer) * self.n_cells
-        placed = np.zeros(len(self.layers) * self.n_cells)
-        placed[start : start + self.n_cells] = table
+        start = self.layers.index(layer) * self.width
+        placed = np.zeros(len(self.layers) * self.width)
+        placed[start : start + self.width] = table
         return placed
 
 
@@ -134,8 +144,9 @@ least, most
         See `LayeredTable`.
     place : array of shape (n,), or sparse array of shape (C, n)
         The cell of each row; or how much of each row is in each cell, where columns sum to one.
-    factors : sequence of arrays of shape (n,)
-        For each layer, what a row adds to its cell when it is selected.
+    factors : sequence of arrays of shape (n,) or (n, V - 1)
+        For each layer, what a row adds to its cell when it is selected; of V decisions, what it
+        adds for each of 1 to V - 1 if that differs.
 
     Examples
     --------
@@ -156,13 +167,26 @@ least, most
         return self.place if isinstance(self.place, np.ndarray) else None
 
     def sum(self, h: ArrayLike) -> Array:
-        """Return s(h), layer after layer, of shape (layers x C,)."""
-        h = np.asarray(h)
-        return np.concatenate([_into_cells(self, self.place, f * h) for f in self.factors])
+        """Return s(h), layer after layer; ``h`` as for `Cells.sum`."""
+        return layer_tables(
+            lambda values: _into_cells(self, self.place, values),
+            self.factors,
+            np.asarray(h),
+            self.n_decisions,
+        )
 
     def sums(self, decided: Iterable[ArrayLike]) -> Array:
         """Return s(h) of several classifiers, of shape (P, layers x C)."""
         return np.array([self.sum(h) for h in decided])
+
+    def count_rows(self, selected: NDArray[np.bool_]) -> Array:
+        """Return how many rows of each cell are selected, whatever they weigh.
+
+        Expected numbers, where groups are known by probability only.
+        """
+        if isinstance(self.place, np.ndarray):
+            return count_selected(self.place, self.n_cells, selected)
+        return self.place @ selected.astype(float)
 
     def row_weights(self) -> Array:
         """Return the share of the total weight that each row has in the error."""
@@ -176,23 +200,25 @@ least, most
     def signed_costs(self, costs: Array) -> Array:
         """Return what predicting 1 rather than 0 costs, row by row: the adjoint of `sum`.
 
-        ``sum(h) @ costs == h @ signed_costs(costs)``.
+        ``sum(h) @ costs == h @ signed_costs(costs)``. Of V decisions it has a column for each but
+        the first.
         """
-        tables = np.reshape(costs, (len(self.layers), self.n_cells))
-        each = np.zeros(self.n_examples)
-        for factor, table in zip(self.factors, tables, strict=True):
-            if table.any():
-                each += factor * self.spread(table)
-        return each
+        V = self.n_decisions
+        return costs_of_rows(self.spread, self.factors, costs.reshape(-1, self.n_cells, V - 1))
 
     def least_cost_shares(self, costs: Array) -> Array:
-        """Return the s(h) that costs least of all: every row is selected where that saves cost."""
-        return self.sum(self.signed_costs(costs) < 0)
-
-    def lesson(self, costs: Array) -> Lesson:
-        """Return what a learner is trained on for these costs; no label is kept."""
+        """Return the s(h) that costs least of all: every row gets its cheapest decision."""
         each = self.signed_costs(costs)
-        return Lesson(*weighted_labels(each, np.abs(each).sum() / self.total_weight))
+        if self.n_decisions == 2:
+            return self.sum(each < 0)
+        return self.sum(np.column_stack([np.zeros(len(each)), each]).argmin(axis=1))
+
+    def relabel_rows(self, costs: Array) -> WeightedLabels | SoftLabels:
+        """Return the labels and weights of the rows for these costs; no label is kept."""
+        each = self.signed_costs(costs)
+        if self.n_decisions > 2:
+            return SoftLabels(savings(each, np.full(len(each), 1.0 / self.total_weight)))
+        return weighted_labels(each, np.abs(each).sum() / self.total_weight)
 
     def row_arrays(self) -> Iterator[NDArray]:
         """Yield what is held of each row."""
@@ -219,22 +245,6 @@ def row_gains(cells: AnyCells, costs: Array) -> Array:
     return cells.spread(costs) * cells.row_weights()
 
 
-def count_rows(cells: AnyCells, selections: Iterable[NDArray[np.bool_]]) -> Array:
-    """Return how many rows of each cell are in each selection, whatever they weigh: (m, C).
-
-    Expected numbers, where groups are known by probability only.
-
-    >>> cells = Cells.from_columns([0, 1, 1], {"sex": ["F", "F", "M"]}, weight=[1.0, 1.0, 2.0])
-    >>> count_rows(cells, [np.array([False, True, True])]).tolist()
-    [[0.0, 1.0, 1.0]]
-    """
-    code, n_cells = cells.code, cells.n_cells
-    if code is None:
-        assert isinstance(cells, LayeredCells)
-        return np.array([cells.place @ selected.astype(float) for selected in selections])
-    return np.array([count_selected(code, n_cells, selected) for selected in selections])
-
-
 def layered(
     cells: Cells,
     *,
@@ -247,8 +257,8 @@ def layered(
     ----------
     constraint_weights : bool, default=True
         Whether sample weights enter the constraints, or the error only.
-    utilities : mapping from name to array of shape (n, 2), optional
-        Values under prediction 0 and 1, row by row.
+    utilities : mapping from name to array of shape (n, V), optional
+        Values under each prediction, row by row.
     """
     by_head = not constraint_weights and cells.weight is not None
     if not by_head and not utilities:
@@ -265,6 +275,7 @@ def soft_cells(
     *,
     constraint_weights: bool = True,
     utilities: Mapping[str, Array] | None = None,
+    decisions: Sequence[Hashable] = (0, 1),
 ) -> LayeredCells:
     """Return cells in which one sensitive feature is known by probability.
 
@@ -279,6 +290,8 @@ def soft_cells(
         As for `Cells.from_columns`.
     constraint_weights, utilities
         As for `layered`.
+    decisions
+        As for `Cells.from_columns`.
     """
     name, groups, probability = uncertain
     n = len(probability)
@@ -288,6 +301,7 @@ def soft_cells(
         np.asarray(label)[row],
         {name: groups[group]} | {key: values[row] for key, values in sensitive.items()},
         {key: values[row] for key, values in (control or {}).items()},
+        decisions=decisions,
     )
     part = probability[row, group]
     shape = (spelled.n_cells, n)
@@ -315,70 +329,14 @@ def _with_layers(
     even = np.full(place.shape[-1], 1.0 / place.shape[-1])
     own = even if weight is None else weight / weight.sum()
     factors, sums = layer_sums(
-        lambda values: _into_cells(table, place, values), own, even, by_head, utilities
+        lambda values: _into_cells(table, place, values),
+        own,
+        even,
+        by_head,
+        utilities,
+        table.n_decisions,
     )
     return table.as_kind(LayeredCells, **sums._asdict(), place=place, factors=factors)
-
-
-class LayerSums(NamedTuple):
-    """What a `LayeredTable` has beyond the cells: sums over rows, so that parts of them add up."""
-
-    layers: tuple[str, ...]
-    at_zero: Mapping[str, Array]
-    counted: Array | None
-    least: Array
-    most: Array
-
-    @classmethod
-    def of_parts(cls, parts: Sequence[LayerSums], total: float) -> LayerSums:
-        """Return the sums of all parts of the data, divided by the weight of all rows."""
-
-        def over(arrays: Iterable[Array | None]) -> Array:
-            return np.sum([array for array in arrays if array is not None], axis=0) / total
-
-        first = parts[0]
-        return cls(
-            first.layers,
-            {layer: over(part.at_zero[layer] for part in parts) for layer in first.at_zero},
-            None if first.counted is None else over(part.counted for part in parts),
-            over(part.least for part in parts),
-            over(part.most for part in parts),
-        )
-
-
-def layer_sums(
-    added: Callable[[Array], Array],
-    own: Array,
-    even: Array,
-    by_head: bool,
-    utilities: Mapping[str, Array],
-) -> tuple[tuple[Array, ...], LayerSums]:
-    """Return what each row adds to its cell in every layer if it is selected, and sums over cells.
-
-    Parameters
-    ----------
-    added : callable
-        From a value for each row to the sum of each cell.
-    own, even : array of shape (n,)
-        The weight of each row in the error, and that of a row where all count the same.
-    by_head : bool
-        Whether weights enter the error only.
-    utilities : mapping from name to array of shape (n, 2)
-    """
-    factors, at_zero = {"error": own} | ({"people": even} if by_head else {}), {}
-    kinds = {"utility": even, "error": own} if by_head else {"utility": own}
-    for name, g in utilities.items():
-        for kind, by in kinds.items():
-            factors[f"{kind} {name}"] = by * (g[:, 1] - g[:, 0])
-            at_zero[f"{kind} {name}"] = added(by * g[:, 0])
-    sums = LayerSums(
-        layers=tuple(factors),
-        at_zero=at_zero,
-        counted=added(even) if by_head else None,
-        least=np.concatenate([added(np.minimum(factor, 0.0)) for factor in factors.values()]),
-        most=np.concatenate([added(np.maximum(factor, 0.0)) for factor in factors.values()]),
-    )
-    return tuple(factors.values()), sums
 
 
 def _into_cells(

@@ -25,13 +25,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from equipoise.cells.codes import add_up, add_up_decisions, count_selected, look_up, number_cells
 from equipoise.cells.groups import Group, Mask, combinations, known_in, make_groups
-from equipoise.cells.lesson import (
+from equipoise.cells.labels import (
     Array,
     LabelCache,
-    Lesson,
+    SoftLabels,
     WeightedLabels,
-    copies,
     savings,
+    soft_labels,
     weighted_labels,
 )
 from equipoise.cells.values import GroupRules
@@ -277,8 +277,6 @@ class Cells(CellTable):
 
     Parameters
     ----------
-    label, sensitive, control, mass, count, square, total_weight
-        See `CellTable`.
     code : array of shape (n,)
         The cell of each row.
     weight : array of shape (n,), or None
@@ -337,26 +335,27 @@ class Cells(CellTable):
             The decisions 0 to V - 1, or the probability of each. Of two decisions, both are the
             probability of decision 1.
         """
-        return self.sums([h])[0]
+        h, C, V = np.asarray(h), self.n_cells, self.n_decisions
+        if h.shape[:1] != self.code.shape or h.ndim > min(V - 1, 2):
+            raise ValueError(
+                f"got predictions of shape {h.shape} for {len(self.code)} examples; expected one "
+                "for each example."
+            )
+        if V > 2:
+            sums = add_up_decisions(self.code, (C, V), h, self.weight)
+            return sums[:, 1:].ravel() / self.total_weight
+        if self.weight is not None:
+            return add_up(self.code, C, self.weight * h) / self.total_weight
+        total = count_selected if h.dtype == bool else add_up
+        return total(self.code, C, h) / len(h)
 
     def sums(self, decided: Iterable[ArrayLike]) -> Array:
         """Return s(h) of several classifiers, of shape (P, C (V - 1))."""
-        found, n_cells = [], self.n_cells
-        for h in map(np.asarray, decided):
-            if h.shape[:1] != self.code.shape or h.ndim > min(self.n_decisions - 1, 2):
-                raise ValueError(
-                    f"got predictions of shape {h.shape} for {len(self.code)} examples; expected "
-                    "one for each example."
-                )
-            if self.n_decisions > 2:
-                sums = add_up_decisions(self.code, (n_cells, self.n_decisions), h, self.weight)
-                found.append(sums[:, 1:].ravel() / self.total_weight)
-            elif self.weight is not None:
-                found.append(add_up(self.code, n_cells, self.weight * h) / self.total_weight)
-            else:
-                total = count_selected if h.dtype == bool else add_up
-                found.append(total(self.code, n_cells, h) / len(h))
-        return np.array(found)
+        return np.array([self.sum(h) for h in decided])
+
+    def count_rows(self, selected: NDArray[np.bool_]) -> Array:
+        """Return how many rows of each cell are selected, whatever they weigh."""
+        return count_selected(self.code, self.n_cells, selected)
 
     def row_weights(self) -> Array:
         """Return the share of the total weight that each row has."""
@@ -367,9 +366,9 @@ class Cells(CellTable):
     def spread(self, table: ArrayLike) -> NDArray:
         """Return the entry of its cell for every row: the adjoint of `sum`."""
         table = np.asarray(table)
-        if len(table) != self.n_cells:
+        if len(table) != (C := self.n_cells):
             raise ValueError(
-                f"got a table of {len(table)} rows; expected one for each of {self.n_cells} cells."
+                f"got a table of {len(table)} rows; expected one for each of {C} cells."
             )
         return look_up(self.code, table)
 
@@ -377,11 +376,11 @@ class Cells(CellTable):
     def _labels(self) -> LabelCache:
         return LabelCache()
 
-    def lesson(self, costs: Array) -> Lesson:
-        """Return what a learner is trained on for these costs; see `CellTable.relabel`."""
+    def relabel_rows(self, costs: Array) -> WeightedLabels | SoftLabels:
+        """Return the labels and weights of the rows for these costs; see `CellTable.relabel`."""
         if self.n_decisions > 2:
             saved = savings(self.by_decision(costs), self.mass)
-            return copies(self.code, saved, self.weight)
+            return soft_labels(self.code, saved, self.weight)
         label, weight = self.relabel(costs)
         labels = self._labels.get(key := label.tobytes())
         if labels is None:
@@ -390,7 +389,7 @@ class Cells(CellTable):
         weights = look_up(self.code, weight)
         if self.weight is not None:
             weights *= self.weight
-        return Lesson(labels, weights)
+        return WeightedLabels(labels, weights)
 
     def row_arrays(self) -> Iterator[NDArray]:
         """Yield what is held of each row."""

@@ -119,6 +119,11 @@ def _note_exceeded(terminal: Terminal, point: PointContents) -> None:
             f"excess {_long(worst.excess, '+')} ({worst.people:,} people). Out-of-fold decisions "
             "(--cv 5), larger groups (--min-size) or a smaller --eps may help."
         )
+    elif entry.hidden_certain:
+        terminal.note(
+            f"on the test data {entry.hidden_certain} suppressed inequalities are exceeded by more "
+            "than chance explains."
+        )
 
 
 def show_classifier(

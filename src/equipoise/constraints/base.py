@@ -122,7 +122,7 @@ class Constraint(SaysNewWords):
         ... )
         >>> from equipoise.cells import Cells
         >>> cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]})
-        >>> half.moments(cells).M.tolist()
+        >>> half.moments(cells).M.toarray().tolist()
         [[0.5, -1.0]]
         """
         return Linear(events, g, M, c, names)

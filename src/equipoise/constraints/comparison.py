@@ -69,9 +69,9 @@ class Parity(GroupConstraint):
         rows = []
         for event, mask in self.events(builder, among):
             members = self.members(builder, event, mask)
+            everybody = self.overall(builder, mask, members)
             g = compared[event.label, event.decision][1]
             numbers = {group: builder.moment(inside, g) for group, inside in members.items()}
-            everybody = self.overall(builder, mask, members)
             overall = {group: builder.moment(known, g) for group, known in everybody.items()}
             compares_all = self.reference == "overall"
             pairs: list[tuple[Hashable, Hashable]] = [(group, "overall") for group in members]

@@ -19,6 +19,8 @@ from equipoise.exceptions import EmptyCellWarning, EquipoiseWarning, SmallGroupW
 RateOf = tuple[Hashable, Hashable]
 #: What small groups are called once they are merged.
 MERGED = "small groups together"
+#: Names that no group of people may have, and what they stand for.
+_RESERVED = {"overall": "all people", "everybody": "all people", MERGED: "groups merged by small="}
 
 
 def group_name(group: Hashable) -> str:
@@ -303,11 +305,27 @@ def check_bound(value: Any, called: str, where: str = "") -> None:
         )
 
 
+def _check_names(groups: Iterable[Hashable]) -> None:
+    """Raise for groups, or strata, that everything printed would take for each other."""
+    by_name: dict[str, Hashable] = dict.fromkeys(_RESERVED)
+    for group in groups:
+        name = "" if group is None else group_name(group)
+        if name in by_name:
+            other = by_name[name]
+            taken = f"it stands for {_RESERVED[name]}" if other is None else f"so is {other!r}"
+            raise ValueError(
+                f"the group {group!r} is called {name!r}, and {taken}: they could not be told "
+                "apart. Rename the values of one of them."
+            )
+        by_name[name] = group
+
+
 def _with_absent(
     builder: MomentsBuilder, masks: Callable[[CellTable], dict[Hashable, Mask]]
 ) -> dict[Hashable, Mask]:
     """Return the masks of groups or strata over the cells, those of the fit included."""
     here = masks(builder.cells)
+    _check_names(here)
     if builder.known is None:
         return here
     nobody = np.zeros(builder.cells.n_cells, dtype=bool)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 
 from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.exceptions import EmptyCellWarning
@@ -208,10 +209,10 @@ class Moments:
     ----------
     rows : tuple of Row
         The K inequalities, in words.
-    M : array of shape (K, J)
+    M : sparse array of shape (K, J)
     offset : array of shape (J,)
         The moments of the classifier that predicts 0 for everybody.
-    U : array of shape (J, C (V - 1))
+    U : sparse array of shape (J, C (V - 1))
         How a moment grows with the entries of s(h).
     c : array of shape (K,)
     event_count : array of shape (J,)
@@ -223,9 +224,9 @@ class Moments:
     """
 
     rows: tuple[Row, ...]
-    M: Array
+    M: csr_array
     offset: Array
-    U: Array
+    U: csr_array
     c: Array
     event_count: NDArray
     elastic: Mask | None
@@ -234,8 +235,11 @@ class Moments:
     @property
     def people(self) -> Array:
         """How many people the rarest event of each row has, shape (K,)."""
-        counted = np.where(self.M != 0, self.event_count, np.inf)
-        return np.asarray(counted.min(axis=1, initial=np.inf), dtype=float)
+        people = np.full(len(self.rows), np.inf)
+        used = self.M.data != 0
+        row = np.repeat(np.arange(len(self.rows)), np.diff(self.M.indptr))[used]
+        np.minimum.at(people, row, self.event_count[self.M.indices[used]])
+        return people
 
     def mu(self, s: Array) -> Array:
         """Return the conditional moments of a classifier with selected shares ``s``."""
@@ -286,16 +290,25 @@ class MomentsBuilder:
     cells: CellTable
     known: CellTable | None = None
     averaged: list[tuple[Mask, Array | str]] = field(default_factory=list)
-    _numbers: dict[tuple[bytes, bytes], int] = field(default_factory=dict)
+    _numbers: dict[tuple[bytes, int], int] = field(default_factory=dict)
+    _tables: dict[bytes, int] = field(default_factory=dict)
+    _last: tuple[Array | str, int] = ("", -1)
     _rows: list[tuple[Row, dict[int, float], bool]] = field(default_factory=list)
 
     def moment(self, event: Mask, g: Array | str) -> int:
         """Return the number of the moment E[g | event]; see `CellTable.average` for ``g``."""
-        key = (event.tobytes(), g.encode() if isinstance(g, str) else g.tobytes())
+        key = (np.packbits(event).tobytes(), self._number_of(g))
         if key not in self._numbers:
             self._numbers[key] = len(self.averaged)
             self.averaged.append((event, g))
         return self._numbers[key]
+
+    def _number_of(self, g: Array | str) -> int:
+        """Return the number of what is averaged: the same for tables with the same numbers."""
+        if g is not self._last[0]:  # one table serves many events in a row
+            key = g.encode() if isinstance(g, str) else g.tobytes()
+            self._last = g, self._tables.setdefault(key, len(self._tables))
+        return self._last[1]
 
     def row(self, row: Row, coefficients: Mapping[int, float]) -> None:
         """Add the inequality sum of coefficient x moment <= row.bound."""
@@ -322,21 +335,34 @@ class MomentsBuilder:
 
     def build(self) -> Moments:
         """Return what was collected, as arrays."""
-        M = np.zeros((len(self._rows), len(self.averaged)))
-        for k, (_, coefficients, _) in enumerate(self._rows):
-            for j, value in coefficients.items():
-                M[k, j] += value
-        affine = [self.cells.average(event, g) for event, g in self.averaged]
-        size = len(affine[0][1]) if affine else len(self.cells.limits()[0])
+        offset, slopes = [], []
+        for event, g in self.averaged:
+            at_zero, slope = self.cells.average(event, g)
+            at = np.flatnonzero(slope)
+            offset.append(at_zero)
+            slopes.append((at, slope[at]))
+        size = len(slope) if slopes else len(self.cells.limits()[0])
+        taken = [coefficients for _, coefficients, _ in self._rows]
         bounds = [row.bound for row, _, _ in self._rows]
         elastic = np.array([bound is None for bound in bounds], dtype=bool)
         return Moments(
             rows=tuple(row for row, _, _ in self._rows),
-            M=M,
-            offset=np.array([offset for offset, _ in affine], dtype=float),
-            U=np.reshape(np.array([slope for _, slope in affine], dtype=float), (-1, size)),
+            M=_sparse([(list(each), list(each.values())) for each in taken], len(offset)),
+            offset=np.array(offset, dtype=float),
+            U=_sparse(slopes, size),
             c=np.array([0.0 if bound is None else bound for bound in bounds], dtype=float),
             event_count=np.array([self.cells.count[event].sum() for event, _ in self.averaged]),
             elastic=elastic if elastic.any() else None,
             follows_eps=np.array([follows for _, _, follows in self._rows], dtype=bool),
         )
+
+
+def _sparse(rows: Sequence[tuple[Any, Any]], n_columns: int) -> csr_array:
+    """Return the matrix whose rows have these columns and values."""
+    columns, values = [list(part) for part in zip(*rows, strict=True)] or ([], [])
+    starts = np.append(0, np.cumsum([len(at) for at in columns], dtype=np.intp))
+    joined = [np.concatenate([np.zeros(0), *part]) for part in (values, columns)]
+    shape = (len(rows), n_columns)
+    found = csr_array((joined[0], joined[1].astype(np.intp), starts), shape=shape)
+    found.eliminate_zeros()  # of a group that is everybody, compared with everybody
+    return found

@@ -233,7 +233,7 @@ class FourFifthsRule(Parity):
     >>> from equipoise.cells import Cells
     >>> cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]})
     >>> moments = FourFifthsRule().moments(cells)
-    >>> print(moments.rows[1], moments.M[1, :2].tolist(), moments.c[1])
+    >>> print(moments.rows[1], moments.M.toarray()[1, :2].tolist(), moments.c[1])
     four-fifths rule: F below M [-1.0, 0.8] 0.0
     """
 

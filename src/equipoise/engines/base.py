@@ -98,22 +98,11 @@ class Engine(Protocol):
     def shares(self, classifiers: Sequence[Any]) -> Array:
         """Return the selected share of each cell for every classifier, of shape (P, C)."""
 
-    def compare(self, classifiers: Sequence[Any]) -> Agreement:
-        """Return the selected shares of classifiers, and on which share of rows each two differ.
+    def compare(self, classifiers: Sequence[Any], reference: Any = None) -> Agreement:
+        """Return the selected shares of classifiers, and on which share of rows they differ.
 
-        The rows are met once.
-        """
-        ...
-
-    def divided(self, classifiers: Sequence[Any], mixtures: Sequence[NDArray]) -> Array:
-        """Return for each mixture, numbers of classifiers, the share that its members divide on."""
-        ...
-
-    def switches(self, classifiers: Sequence[Any], reference: Any) -> Array:
-        """Return how many rows of each cell switch from the reference to each classifier.
-
-        The shape is (P, 2, C): rows that only the classifier selects, and that only the reference
-        does. They are counted, whatever they weigh.
+        Each classifier is asked once. Rows that switch from the reference to a classifier are
+        counted, whatever they weigh.
         """
         ...
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
@@ -12,21 +11,20 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from equipoise.cells.layered import AnyCells, count_rows
+from equipoise.cells.layered import AnyCells
 from equipoise.cells.table import Array
 from equipoise.game.rounds import Oracle
 from equipoise.metrics.audit import Tally
-from equipoise.oracles.agreement import Agreement, agreement, divided, switches
+from equipoise.oracles.agreement import Agreement, agreement
 from equipoise.oracles.candidates import candidate_oracle
 from equipoise.oracles.cross_fit import CrossFittedOracle, make_folds
 from equipoise.oracles.decisions import decisions
 from equipoise.oracles.plugin import PluginOracle
 from equipoise.oracles.refit import RefitOracle
-from equipoise.rows.fingerprint import LocalHashes, hash_people
-from equipoise.rows.hashing import hash_uniform
+from equipoise.rows.fingerprint import LocalHashes
+from equipoise.rows.hashing import hash_people, hash_uniform, parts_of
 from equipoise.rows.people import People
 from equipoise.rows.tables import batches, describe_columns, take_rows
-from equipoise.rows.validation import check_two_labels
 
 
 @dataclass(eq=False)
@@ -73,7 +71,7 @@ class MemoryEngine:
     @staticmethod
     def hashed(people: People, classes: NDArray) -> LocalHashes:
         """Return the hashes of the rows with their labels."""
-        return LocalHashes(hash_people(people.X, people.y, *classes[1:]))
+        return LocalHashes(parts_of(hash_people(people.X, people.y, *classes[1:])))
 
     @staticmethod
     def predict(mixture: Any, X: Any, *, key: Any = None, random_state: Any = None) -> NDArray:
@@ -124,19 +122,9 @@ class MemoryEngine:
         """Return the selected share of each cell for every classifier, of shape (P, C)."""
         return self.cells.sums(decisions(classifiers, self.X, self.cells.n_decisions))
 
-    def compare(self, classifiers: Sequence[Any]) -> Agreement:
-        """Return the selected shares of classifiers, and on which share each two differ."""
-        weight, V = self.cells.row_weights(), self.cells.n_decisions
-        return agreement(classifiers, self.X, weight, self.cells.sums, V)
-
-    def divided(self, classifiers: Sequence[Any], mixtures: Sequence[NDArray]) -> Array:
-        """Return for each mixture, numbers of classifiers, the share that its members divide on."""
-        weight, V = self.cells.row_weights(), self.cells.n_decisions
-        return divided(classifiers, self.X, weight, mixtures, V)
-
-    def switches(self, classifiers: Sequence[Any], reference: Any) -> Array:
-        """Return how many rows of each cell switch from the reference to each classifier."""
-        return switches(classifiers, reference, self.X, partial(count_rows, self.cells))
+    def compare(self, classifiers: Sequence[Any], reference: Any = None) -> Agreement:
+        """Return the selected shares of classifiers, and on which share of rows they differ."""
+        return agreement(classifiers, self.X, self.cells, reference)
 
     def tally(self, mixture: Any) -> Tally:
         """Return how often a randomized classifier selects, summed by cell."""
@@ -167,7 +155,6 @@ class DiskEngine(MemoryEngine):
 
     def refit(self, learner: Any, threshold: str = "learner", cv: Any = None) -> Oracle:
         """Return the oracle that trains the learner for every query."""
-        check_two_labels(self.classes, "rows on disk are trained on by XGBoost, which")
         if cv is not None:
             _refuse(f"cv={cv!r}")
         return super().refit(learner, threshold)

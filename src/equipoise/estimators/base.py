@@ -69,6 +69,8 @@ class Problem:
         As they were passed.
     asked_again : dict from int to array of shape (C,)
         What classifiers of the pool select when they are asked once more, after they were found.
+    switches : dict from int to array of shape (2, C)
+        How many rows these select and the unconstrained classifier does not, and the reverse.
     """
 
     engine: Engine
@@ -82,6 +84,7 @@ class Problem:
     constraint: Constraint
     people: People
     asked_again: dict[int, Array] = field(default_factory=dict)
+    switches: dict[int, Array] = field(default_factory=dict)
 
 
 @dataclass(eq=False, repr=False)
@@ -332,14 +335,21 @@ def warn_of_many(lagrangian: Lagrangian) -> None:
         )
 
 
+def regresses(estimator: Any) -> bool:
+    """Whether a learner is a regressor, as far as that is known."""
+    try:
+        return not isinstance(estimator, (list, tuple, type)) and is_regressor(estimator)
+    except AttributeError:  # a learner of the user's own need not know scikit-learn's tags
+        return False
+
+
 def check_classifies(estimator: Any, owner: str) -> None:
     """Raise for a regressor, and name the class that takes one."""
-    with suppress(AttributeError):  # a learner of the user's own need not know scikit-learn's tags
-        if not isinstance(estimator, (list, tuple, type)) and is_regressor(estimator):
-            raise TypeError(
-                f"estimator is {type(estimator).__name__}, a regressor, whose predictions are not "
-                f"labels; {owner} expected a classifier. Use FairRegressor for numbers."
-            )
+    if regresses(estimator):
+        raise TypeError(
+            f"estimator is {type(estimator).__name__}, a regressor, whose predictions are not "
+            f"labels; {owner} expected a classifier. Use FairRegressor for numbers."
+        )
 
 
 def read_nu(nu: float | None, n: float) -> float:

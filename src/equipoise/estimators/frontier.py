@@ -17,6 +17,7 @@ from equipoise.estimators.base import (
     joined,
     overlap_of,
     read_limits,
+    regresses,
     warn_of_absent,
 )
 from equipoise.estimators.frontier_point import (
@@ -30,9 +31,9 @@ from equipoise.estimators.frontier_point import (
 from equipoise.estimators.pool_reduction import PoolReduction
 from equipoise.estimators.proofs import prove
 from equipoise.estimators.reductions import FairClassifier
+from equipoise.estimators.regression_frontier import RegressionFrontier
 from equipoise.estimators.results import remarks_of_points, unconstrained, verify, warn_of
 from equipoise.estimators.scores import unconstrained_of
-from equipoise.estimators.switched import switches_of
 from equipoise.exceptions import DeploymentError
 from equipoise.faces import Records
 from equipoise.game.column_generation import Queries, many_bounds
@@ -50,10 +51,11 @@ from equipoise.rows.validation import check_features
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Frontier(PoolReduction):
-    """The best classifier at every bound, for little more than the price of one fit.
+    """The best classifier, or regressor, at every bound, for little more than one fit's price.
 
     Best responses do not depend on the bound, so one pool of classifiers serves all bounds. After
-    ``fit``, a classifier for any bound is a small linear program away.
+    ``fit``, a classifier for any bound is a small linear program away. Of a learner that is a
+    regressor this makes a `RegressionFrontier`, whose ``at`` returns a `FairRegressor`.
 
     Parameters
     ----------
@@ -117,6 +119,12 @@ class Frontier(PoolReduction):
     """
 
     _finds_parameters = False  # the best ones differ from bound to bound
+
+    def __new__(cls, estimator: Any = None, *args: Any, **kwargs: Any) -> Any:
+        """Make a `RegressionFrontier` where the learner is a regressor."""
+        if cls is Frontier and regresses(estimator):
+            return RegressionFrontier(estimator, *args, **kwargs)
+        return super().__new__(cls, *args, **kwargs)
 
     bounds: ArrayLike | None = None
     oracle: OracleSpec | str | None = "refit"
@@ -279,13 +287,14 @@ class Frontier(PoolReduction):
         """
         people = self._like_fit(People(X, y, **metadata))
         engine = self._open_new(people)
-        shares, disagreement = engine.compare(self.pool_.classifiers)
+        pool = self.pool_.classifiers
+        shares, disagreement, _, switches = engine.compare(pool, pool[self._free])
         return self._over_same_pool(
             cells_=engine.cells.table(),
-            pool_=Pool.of(self.pool_.classifiers, shares),
+            pool_=Pool.of(pool, shares),
             shares_={"recertified": shares},
             disagreement_=disagreement,
-            switches_=switches_of(engine, self.pool_.classifiers, self._free),
+            switches_=switches,
             people_=joined(self.people_, engine, people),
         )
 
@@ -340,9 +349,9 @@ class Frontier(PoolReduction):
         """Keep what later bounds and reports need: a few numbers a cell, and no rows."""
         self.pool_, self.cells_ = pool, problem.cells.table()
         self.lagrangian_, self.n_calls_ = problem.lagrangian, pool.n_calls
-        seen, self.disagreement_ = problem.engine.compare(pool.classifiers)
+        found = problem.engine.compare(pool.classifiers, pool.classifiers[self._free])
+        seen, self.disagreement_, _, self.switches_ = found
         problem.asked_again.update(enumerate(seen))
-        self.switches_ = switches_of(problem.engine, pool.classifiers, self._free)
         self.shares_ = {"training": pool.s}
         if problem.oracle.out_of_fold:
             self.shares_ = {"training": seen, "out of fold": pool.s}

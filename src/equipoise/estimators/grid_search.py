@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -12,18 +12,18 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from equipoise.cells.table import Array
+from equipoise.cells.table import Array, CellTable
 from equipoise.cells.values import GroupRules, Missing
 from equipoise.engines import engine_for
 from equipoise.estimators.base import Problem, fingerprint_of
 from equipoise.estimators.randomized import RandomizedClassifier
-from equipoise.estimators.results import verify
+from equipoise.estimators.results import switched, verify
 from equipoise.estimators.scores import ScoredReduction, unconstrained_of
 from equipoise.exceptions import InfeasibleWarning
 from equipoise.game.column_generation import column_generation
 from equipoise.game.grid import delta_grid, grid_rounds
 from equipoise.game.lagrangian import TOLERANCE
-from equipoise.game.rounds import Limits, Reason, Round, run
+from equipoise.game.rounds import Limits, Reason, run
 from equipoise.game.switched import Switched
 from equipoise.rows.people import People
 from equipoise.rows.validation import check_features, read_integer, read_positive
@@ -140,30 +140,18 @@ class GridSearch(ScoredReduction):
         with problem.opened:
             if problem.constraint is not self.constraint:  # it has parameters to be found first
                 problem = self._with_parameters(problem)
-            if isinstance(self.grid, str):
-                candidates = self._from_saddle_point(problem)
-            else:
-                candidates = self._from_grid(problem)
-            best = self._select(candidates)
-            verify(problem, range(len(problem.pool)))  # `use` may choose any of them
+            is_game = isinstance(self.grid, str)
+            asked = self._saddle_point(problem) if is_game else self._grid(problem)
+            verify(problem, [h for h, _ in asked])  # `use` may choose any of them
+        table = problem.cells.table()
+        candidates = [_candidate(problem, table, *pair) for pair in asked]
+        best = self._select(candidates)
         check_features(self, problem.engine.example(X), reset=True)
         self.classes_, self.people_ = problem.engine.classes, fingerprint_of(problem.engine, people)
         self._rules = problem.cells.rules
         self.unconstrained_ = unconstrained_of(problem)
-        self.candidates_ = self._compared(candidates, problem)
+        self.candidates_ = candidates
         return self.use(best)
-
-    def _compared(self, candidates: list[Candidate], problem: Problem) -> list[Candidate]:
-        """Return the candidates with their decisions compared to the unconstrained model's."""
-        if self.unconstrained_ is None or len(self.classes_) > 2:
-            return candidates
-        classifiers = [candidate.classifier for candidate in candidates]
-        switches = problem.engine.switches(classifiers, self.unconstrained_.classifier)
-        cells = problem.cells.table()
-        return [
-            replace(candidate, switched=Switched(cells, gained, lost, self.classes_))
-            for candidate, (gained, lost) in zip(candidates, switches, strict=True)
-        ]
 
     def _switched_in_fit(self) -> Switched | None:
         return self.candidates_[self.best_index_].switched
@@ -191,7 +179,8 @@ class GridSearch(ScoredReduction):
     def _mixture(self) -> RandomizedClassifier:
         return RandomizedClassifier([self.best_estimator_], [1.0], self.classes_)
 
-    def _from_grid(self, problem: Problem) -> list[Candidate]:
+    def _grid(self, problem: Problem) -> list[tuple[int, Array]]:
+        """Return the numbers of the best responses to a grid, and the multipliers asked."""
         game = problem.lagrangian
         if self.grid is None:
             lams = delta_grid(
@@ -218,26 +207,20 @@ class GridSearch(ScoredReduction):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        return [_candidate(found, problem) for found in outcome.last]
+        mixtures = [found.mixture for found in outcome.last]
+        return [(int(mixture.indices[0]), mixture.multipliers) for mixture in mixtures]
 
-    def _from_saddle_point(self, problem: Problem) -> list[Candidate]:
+    def _saddle_point(self, problem: Problem) -> list[tuple[int, Array]]:
+        """Return the numbers of the members that `FairClassifier` mixes, and its multipliers."""
         if self.grid != "saddle_point":
             raise ValueError(
                 f"grid is {self.grid!r}; expected multipliers of shape (m, K), 'saddle_point' or "
                 "None."
             )
-        game, pool = problem.lagrangian, problem.pool
-        rounds = column_generation(game, problem.oracle, pool, nu=problem.nu)
+        game, oracle, pool = problem.lagrangian, problem.oracle, problem.pool
+        rounds = column_generation(game, oracle, pool, nu=problem.nu)
         mixture = run(rounds, Limits(_MOST_ROUNDS, verbose=self.verbose)).last.mixture
-        return [
-            Candidate(
-                mixture.multipliers,
-                pool.classifiers[h],
-                float(game.error(pool.s[h])),
-                float(game.violation(pool.s[h])),
-            )
-            for h in mixture.indices
-        ]
+        return [(h, mixture.multipliers) for h in mixture.indices.tolist()]
 
     def _select(self, candidates: list[Candidate]) -> int:
         error = np.array([candidate.error for candidate in candidates])
@@ -257,6 +240,9 @@ class GridSearch(ScoredReduction):
         return best
 
 
-def _candidate(found: Round, problem: Problem) -> Candidate:
-    (classifier,) = found.mixture.members(problem.pool.classifiers)
-    return Candidate(found.mixture.multipliers, classifier, found.error, found.violation)
+def _candidate(problem: Problem, table: CellTable, number: int, lam: Array) -> Candidate:
+    game, pool = problem.lagrangian, problem.pool
+    classifier, s = pool.classifiers[number], pool.s[number]
+    error, violation = float(game.error(s)), float(game.violation(s))
+    moved = switched(problem, table, [number], [1.0])
+    return Candidate(lam, classifier, error, violation, moved)

@@ -277,7 +277,10 @@ def _of_probabilities(
     pool, mixture = problem.pool, found.mixture
     slopes = directions_of(game, mixture.shares(pool.s))[0]
     rows = np.column_stack([found.multipliers, mixture.multipliers]).max(axis=1)
-    prices = [np.abs(game.gamma_slope.T * rows).sum(axis=1) @ np.abs(slope) for slope in slopes]
+    prices = [
+        np.abs(np.asarray(game.gamma_slope).T * rows).sum(axis=1) @ np.abs(slope)
+        for slope in slopes
+    ]
     few = np.sort(np.argsort(-np.array(prices), kind="stable")[:_MOST_DIRECTIONS])
     cells = np.eye(len(game.error_slope))[: _MOST_DIRECTIONS if len(few) < _MOST_DIRECTIONS else 0]
     columns = [-game.error_slope, *slopes[few], *cells, np.ones(len(game.error_slope))]

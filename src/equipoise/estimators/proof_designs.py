@@ -15,13 +15,13 @@ from equipoise.estimators.one_rule import with_one_rule
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
 from equipoise.estimators.results import result_of
 from equipoise.estimators.scores import unconstrained_of
-from equipoise.estimators.switched import switched_of
 from equipoise.exceptions import LotteryWarning
 from equipoise.game.certificate import Certificate
 from equipoise.game.column_generation import Queries
 from equipoise.game.evidence import Scope
 from equipoise.game.mixture import Mixture, best_mixture
 from equipoise.game.rounds import Outcome, Pool, Round
+from equipoise.game.switched import Switched
 from equipoise.guarantees.needed import check_probability
 from equipoise.guarantees.path import Path
 from equipoise.guarantees.proof import Decided, Proof, Walk, walk
@@ -199,7 +199,8 @@ def _average(
     pairs = [(each.problem.pool, each.path.mixtures[proof.point]) for each in both]
     members = [h for pool, mixture in pairs for h in mixture.members(pool.classifiers)]
     weights = np.concatenate([mixture.weights / 2 for _, mixture in pairs])
-    table, s = engine.cells.table(), engine.shares(members)
+    table, unconstrained = engine.cells.table(), unconstrained_of(both[0].problem)
+    s, _, _, switches = engine.compare(members, unconstrained and unconstrained.classifier)
     pool = Pool.of(members, s)
     pool.n_calls = sum(each.problem.pool.n_calls for each in both)
     game = as_written(model._game(model.constraint, table))
@@ -211,8 +212,9 @@ def _average(
     certificate = Certificate.of_round(found, game, s, nu=nu, scope=Scope.POOL, cells=table)
     tallies = {"training": Tally.of_shares(table, mixture.shares(s))}
     mixed = RandomizedClassifier(members, weights, engine.classes, _salt(model, engine))
-    unconstrained = unconstrained_of(both[0].problem)
-    certificate = replace(certificate, switched=switched_of(engine, mixed, unconstrained))
+    if switches is not None:
+        switched = Switched.of_mixture(table, switches, mixture, engine.classes)
+        certificate = replace(certificate, switched=switched)
     result = FitResult(
         mixed,
         certificate,

@@ -112,8 +112,8 @@ class FairClassifier(RandomizedReduction):
         What was proven: error, violation, lower and upper value, gap, shadow prices. With an
         oracle that measures out of fold all of it speaks of out-of-fold decisions.
     violations_ : dict
-        By how much the worst bound is exceeded on "train", the training data, and, where moments
-        were measured so, "out_of_fold".
+        By how much the worst bound, as it was given, is exceeded on "train", the training data,
+        and, where moments were measured so, "out_of_fold".
     constraint_ : Constraint
         The constraint, with parameters that were to be found (such as tau) filled in.
     unconstrained_ : UnconstrainedModel or None
@@ -189,9 +189,9 @@ class FairClassifier(RandomizedReduction):
             only, see ``constraint_weights``.
         utilities : array-like or data frame of n rows, optional
             What each person gets out of either decision, in [0, 1], for constraints on such a
-            utility or as costs to minimise: two columns, the values under prediction 0 and 1. In a
-            frame with columns ``profit_0`` and ``profit_1`` the utility is called "profit"; in an
-            array, "utility".
+            utility or as costs to minimise: two columns, the values under prediction 0 and 1, or
+            as many as there are labels, in sorted order. In a frame with columns ``profit_0`` and
+            ``profit_1`` the utility is called "profit"; in an array, "utility".
         missing : {"error", "ignore"}, default="error"
             Whether there may be people whose group is unknown: values of a sensitive feature that
             are None, NaN, NaT or NA. With "ignore" they count in the error and in no group that

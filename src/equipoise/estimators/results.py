@@ -12,11 +12,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.distribution import DistributionParity
+from equipoise.constraints.slopes import row_blocks
 from equipoise.estimators.base import Problem, fingerprint_of
 from equipoise.estimators.frontier_point import FrontierPoint
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
 from equipoise.estimators.scores import unconstrained_of
-from equipoise.estimators.switched import switched_of
 from equipoise.exceptions import (
     ConstantDecisionWarning,
     EquipoiseWarning,
@@ -30,9 +30,9 @@ from equipoise.game.feasibility import explain
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian
 from equipoise.game.least_random import Lottery, least_random_round, members_that_matter
 from equipoise.game.rounds import Outcome, Reason, Round
+from equipoise.game.switched import Switched
 from equipoise.metrics.audit import Tally
-from equipoise.oracles.agreement import check_shares
-from equipoise.oracles.trainers import is_constant
+from equipoise.oracles.agreement import Agreement, check_shares
 from equipoise.rows.hashing import salt_of
 
 #: Below this share of people selected, shares of those selected say next to nothing.
@@ -50,23 +50,31 @@ def with_least_random(problem: Problem, found: Round) -> Round:
     game = problem.lagrangian.relaxed(found.loosening)
     mixture, lam, gap = found.mixture, found.multipliers, max(nu, found.gap)
     numbers = members_that_matter(game, s, mixture, lam, gap=gap, free=free)
-    with config_context(assume_finite=True):  # they have seen these rows before
-        classifiers = [problem.pool.classifiers[h] for h in numbers]
-        again, among = problem.engine.compare(classifiers)
-    problem.asked_again.update(zip(numbers.tolist(), again, strict=True))
-    V = problem.cells.n_decisions
+    among, V = ask_again(problem, numbers).disagreement, problem.cells.n_decisions
     chosen = least_random_round(found, game, s, numbers, among, nu=nu, free=free, n_decisions=V)
     return chosen if chosen.by_lot and chosen.by_lot.exact else measured(problem, chosen)
 
 
 def measured(problem: Problem, found: Round) -> Round:
     """Return a round with the share decided by lot as counted row by row."""
-    members = found.mixture.members(problem.pool.classifiers)
-    share = 0.0
+    share, members = 0.0, found.mixture.indices
     if len(members) > 1:
-        with config_context(assume_finite=True):
-            (share,) = problem.engine.divided(members, [np.arange(len(members))]).tolist()
+        share = ask_again(problem, members).divided
     return replace(found, by_lot=Lottery(share, True))
+
+
+def ask_again(problem: Problem, numbers: Iterable[int]) -> Agreement:
+    """Ask classifiers of the pool about the rows of the fit once more, and keep the answers.
+
+    They are compared with each other and, of two labels, with the unconstrained one.
+    """
+    pool, numbers = problem.pool, list(map(int, numbers))
+    with config_context(assume_finite=True):  # they have seen these rows before
+        found = problem.engine.compare([pool.classifiers[h] for h in numbers], pool.free_answer)
+    problem.asked_again.update(zip(numbers, found.shares, strict=True))
+    if found.switches is not None:
+        problem.switches.update(zip(numbers, found.switches, strict=True))
+    return found
 
 
 def unconstrained(problem: Problem) -> int:
@@ -96,20 +104,21 @@ def result_of(problem: Problem, outcome: Outcome[Round], salt: int | None) -> Fi
         conflict=conflict,
     )
     salt = salt_of(cells, engine.classes) if salt is None else salt
-    tallies = {"training": Tally.of_shares(cells, last.s)}
+    certified = Tally.of_shares(cells, last.s)
     people, example = fingerprint_of(engine, problem.people), engine.example(problem.people.X)
     unconstrained_model = unconstrained_of(problem)
     members = [pool.classifiers[h] for h in last.mixture.indices]
     classifier = RandomizedClassifier(members, last.mixture.weights, engine.classes, salt)
-    switched = switched_of(engine, classifier, unconstrained_model)
-    certificate = replace(certificate, switched=switched)
-    violations = {"train": certificate.violation}
+    moved = switched(problem, certified.cells, last.mixture.indices, classifier.weights)
+    certificate = replace(certificate, switched=moved)
+    given = game if game.elastic is None else game.only(np.flatnonzero(~game.elastic))
+    tallies, violations = {"training": certified}, {"train": float(given.violation(last.s))}
     if problem.oracle.out_of_fold:
         seen = engine.tally(classifier)
-        tallies = {"training": seen, "out of fold": tallies["training"]}
+        tallies = {"training": seen, "out of fold": certified}
         violations = {
-            "train": float(game.violation(seen.s)),
-            "out_of_fold": certificate.violation,
+            "train": float(given.violation(seen.s)),
+            "out_of_fold": violations["train"],
         }
     return FitResult(
         classifier,
@@ -141,18 +150,26 @@ def verify(problem: Problem, members: Iterable[int]) -> None:
     Those that were compared with each other have been asked again already. Out of fold, the oracle
     has asked the models of the folds twice; they are not deployed.
     """
-    if problem.oracle.out_of_fold:
-        return
-    pool, again = problem.pool, problem.asked_again
-    chosen = sorted(set(members))
-    new = [h for h in chosen if h not in again and not is_constant(pool.classifiers[h])]
-    if new:
-        with config_context(assume_finite=True):  # they have seen these rows before
-            shares = problem.engine.shares([pool.classifiers[h] for h in new])
-        again.update(zip(new, shares, strict=True))
-    if known := [h for h in chosen if h in again]:
-        classifiers = [pool.classifiers[h] for h in known]
-        check_shares(pool.s[known], [again[h] for h in known], classifiers)
+    pool, again, chosen = problem.pool, problem.asked_again, sorted(set(map(int, members)))
+    if new := [h for h in chosen if h not in again]:
+        ask_again(problem, new)
+    if not problem.oracle.out_of_fold:
+        classifiers = [pool.classifiers[h] for h in chosen]
+        check_shares(pool.s[chosen], [again[h] for h in chosen], classifiers)
+
+
+def switched(
+    problem: Problem, table: CellTable, members: Iterable[int], weights: Array | Sequence[float]
+) -> Switched | None:
+    """Return whom a mixture decides on differently than without constraints; None if not known.
+
+    Its members have been asked again. ``table`` are the cells, without rows.
+    """
+    switches = [problem.switches.get(int(h)) for h in members]
+    if any(one is None for one in switches):
+        return None
+    gained, lost = np.tensordot(weights, np.array(switches), 1)
+    return Switched(table, gained, lost, problem.engine.classes)
 
 
 def warn(
@@ -182,7 +199,7 @@ def warn(
         remedy = (
             ", or use a more flexible learner."
             if certificate.possible
-            else ": no decisions at all can meet them."
+            else ": no decisions at all can meet all of the bounds."
         )
         warnings.warn(
             f"the constraints cannot be met with this learner: {loosened}, the least that can. In "
@@ -280,8 +297,10 @@ def cannot_bind(lagrangian: Lagrangian, cells: CellTable) -> Mask:
     free = lagrangian.elastic if lagrangian.elastic is not None else np.zeros(1, dtype=bool)
     if not cells.is_plain:
         return np.zeros(len(lagrangian.c), dtype=bool)
-    slopes = np.reshape(lagrangian.gamma_slope, (len(lagrangian.c), cells.n_cells, -1))
-    most = lagrangian.gamma_offset + slopes.max(axis=2, initial=0.0) @ cells.mass
+    most = lagrangian.gamma_offset.copy()
+    for rows, slopes in row_blocks(lagrangian.gamma_slope):
+        by_cell = np.reshape(slopes, (len(slopes), cells.n_cells, -1))
+        most[rows] += by_cell.max(axis=2, initial=0.0) @ cells.mass
     return (most <= lagrangian.c + TOLERANCE) & ~free
 
 

@@ -71,7 +71,9 @@ class RowStrata:
         averaged = _tables(builder)
         moments, known, unknown = builder.build(), _Numbers(), _untold(constraint, fit)
         kept, c, shift = [], [], []
-        for row, coefficients, bound in zip(moments.rows, moments.M, moments.c, strict=True):
+        for row, coefficients, bound in zip(
+            moments.rows, moments.M.toarray(), moments.c, strict=True
+        ):
             if str(row) in unknown:
                 continue
             bound = worst_rate if row.bound is None else bound

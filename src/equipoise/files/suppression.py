@@ -22,8 +22,12 @@ from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.frontier_point import with_eps
 from equipoise.estimators.grid_search import GridSearch
 from equipoise.estimators.randomized import RandomizedReduction
+from equipoise.estimators.regression_base import RegressionReduction
+from equipoise.estimators.regression_frontier import RegressionFrontier
+from equipoise.estimators.regressor import FairRegressor
 from equipoise.exceptions import EquipoiseWarning, ModelFileError
 from equipoise.game.certificate import Certificate
+from equipoise.game.column_generation import Queries
 from equipoise.game.rounds import Pool
 from equipoise.game.switched import Switched
 from equipoise.metrics.audit import Tally
@@ -42,7 +46,7 @@ def without_small_groups(model: Any, below: int) -> tuple[Any, str]:
         kept = copy(model)
         kept.steps = [*model.steps[:-1], (name, inner)]
         return (kept, said) if said else (model, "")
-    if isinstance(model, Frontier):
+    if isinstance(model, (Frontier, RegressionReduction)):
         cells = model.cells_
     elif isinstance(model, RandomizedReduction):
         cells = next(iter(model.tallies_.values())).cells
@@ -70,7 +74,7 @@ class _Merger:
     """Adds up the cells of hidden groups by label, and gives each of the groups an equal part."""
 
     def __init__(self, cells: CellTable, hidden: Mask) -> None:
-        self.cells = cells
+        self.cells, self._hidden = cells, hidden
         self._tables: dict[int, tuple[CellTable, CellTable]] = {}
         columns = [*cells.sensitive.values(), *cells.control.values()]
         at_of = {tuple(column[at] for column in columns): at for at in np.flatnonzero(hidden)}
@@ -90,25 +94,29 @@ class _Merger:
             self._parts[inside] = 1.0 / self.n_groups
 
     def shares(self, s: Array) -> Array:
-        """Return numbers by cell, of shape (..., layers x C), over the cells merged."""
-        size, merged = self._parts.shape
-        layers = s.reshape(*s.shape[:-1], -1, size) @ self._parts
-        return layers.reshape(*s.shape[:-1], layers.shape[-2] * merged)
+        """Return shares of decisions, (..., layers x C x (V - 1)), over the cells merged."""
+        return self._added(s, self.cells.n_decisions - 1)
+
+    def _added(self, table: Array, columns: int = 1) -> Array:
+        """Return numbers of cells, of which each has some ``columns``, over the cells merged."""
+        before, size = table.shape[:-1], len(self._parts)
+        each = np.swapaxes(table.reshape(*before, -1, size, columns), -1, -2) @ self._parts
+        return np.swapaxes(each, -1, -2).reshape(*before, -1)
 
     def table(self, cells: CellTable) -> CellTable:
         """Return a table with the cells of the fit, merged; the same for the same table."""
         if id(cells) in self._tables:
             return self._tables[id(cells)][1]
         sums = ("mass", "count", "square")
-        added: dict[str, Any] = {name: self.shares(getattr(cells, name)) for name in sums}
+        added: dict[str, Any] = {name: self._added(getattr(cells, name)) for name in sums}
         added |= {
             name: {key: values[self._source] for key, values in getattr(cells, name).items()}
             for name in ("sensitive", "control")
         }
         if isinstance(cells, LayeredTable):
-            added["at_zero"] = {key: self.shares(v) for key, v in cells.at_zero.items()}
+            added["at_zero"] = {key: self._added(v) for key, v in cells.at_zero.items()}
             added["least"], added["most"] = self.shares(cells.least), self.shares(cells.most)
-            added["counted"] = None if cells.counted is None else self.shares(cells.counted)
+            added["counted"] = None if cells.counted is None else self._added(cells.counted)
         merged = replace(cells, label=self._label, together=self._together, **added)
         self._tables[id(cells)] = cells, merged
         return merged
@@ -117,8 +125,9 @@ class _Merger:
         """Return a tally over the cells merged."""
         squares = None
         if tally.squares is not None:
-            first, second, third = map(self.shares, tally.squares)
-            squares = (first, second, third)
+            first, *others = tally.squares
+            second, third = map(self.shares, others)
+            squares = (self._added(first), second, third)
         return Tally(self.table(tally.cells), self.shares(tally.s), squares)
 
     def meter(self, constraint: Constraint) -> Meter | None:
@@ -146,7 +155,12 @@ class _Merger:
     def certificate(self, certificate: Certificate, meter: Meter | None) -> Certificate:
         """Return a certificate with what a meter compares alone, and without its evidence."""
         compared = set() if meter is None else meter.compared
-        told = np.array([str(row) in compared for row in certificate.rows], dtype=bool)
+        return self._telling(certificate, np.array([str(r) in compared for r in certificate.rows]))
+
+    def _telling(self, certificate: Certificate, told: Mask) -> Certificate:
+        """Return a certificate with some of its rows alone, and without its evidence."""
+        told = told.astype(bool)
+        compared = {str(row) for row, kept in zip(certificate.rows, told, strict=True) if kept}
         rows, slacks, conflict = certificate.rows, certificate.slacks, certificate.conflict
         arrays = ("gamma", "bound", "multipliers")
         return replace(
@@ -164,6 +178,8 @@ class _Merger:
         """Return a model that does not tell the groups apart."""
         if isinstance(model, Frontier):
             return self.frontier(model)
+        if isinstance(model, RegressionReduction):
+            return self.regression(model)
         if isinstance(model, RandomizedReduction):
             return self.fitted(model)
         kept = copy(model)
@@ -200,6 +216,36 @@ class _Merger:
         ]
         kept.points_, kept.unconstrained_ = type(frontier.points_)(points[:-1]), points[-1]
         return kept
+
+    def regression(self, model: RegressionReduction) -> RegressionReduction:
+        """Return a regressor, or a frontier, that does not tell the groups apart."""
+        kept = copy(model)
+        kept.cells_ = self.table(model.cells_)
+        if isinstance(kept, FairRegressor):
+            kept.certificate_ = self.of_numbers(kept.certificate_)
+            kept.exact_difference_ = kept.exact_violation_ = np.nan
+            return kept
+        assert isinstance(kept, RegressionFrontier)
+        numbers = np.zeros((len(kept.pool_), 0))
+        kept.pool_, kept._queries = Pool.of(kept.pool_.classifiers, numbers), Queries([], [])
+        kept.__dict__.pop("lagrangian_", None)
+        kept.exact_differences_ = np.full(len(kept.points_), np.nan)
+        points = []
+        for point in (*kept.points_, kept.unconstrained_):
+            told = self.of_numbers(point.certificate)
+            largest = float(told.gamma.max()) if len(told.gamma) else np.nan
+            points.append(replace(point, certificate=told, disparity=largest))
+        kept.points_, kept.unconstrained_ = type(kept.points_)(points[:-1]), points[-1]
+        return kept
+
+    def of_numbers(self, certificate: Certificate) -> Certificate:
+        """Return the certificate of a regressor without rows that tell the groups apart."""
+        told = np.zeros(len(certificate.rows), dtype=bool)
+        if certificate.evidence is not None and len(told):
+            slopes = certificate.evidence.lagrangian.gamma_slope
+            by_cell = np.reshape(slopes, (len(told), self.cells.n_cells, -1)).sum(axis=2)
+            told = np.ptp(by_cell[:, self._hidden], axis=1) == 0
+        return self._telling(certificate, told)
 
 
 def _largest(meter: Meter | None, s: Array) -> float:

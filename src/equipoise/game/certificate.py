@@ -37,7 +37,8 @@ class Certificate(Face):
     error : float
         err(Q), in the units of the objective.
     violation : float
-        By how much the worst constraint exceeds its bound; zero when all are met.
+        By how much the worst constraint exceeds its bound, as loosened where ``least_slack`` is
+        positive; zero when all are met.
     lower, upper : float
         Any classifier within the constraints errs at least ``lower``; Q is worth ``upper``, which
         is its error plus B times its violation.
@@ -86,6 +87,8 @@ class Certificate(Face):
         What all of this follows from; see `check`. None where a model file does not keep it.
     suppressed : bool
         Whether a model file has left inequalities on small groups out of ``rows``.
+    measure : "error" or "loss"
+        What ``error`` is: of a regressor it is the mean loss.
     """
 
     error: float
@@ -115,6 +118,7 @@ class Certificate(Face):
     why_by_lot: str = ""
     suppressed: bool = False
     switched: Switched | None = field(default=None, repr=False)
+    measure: str = "error"
 
     @classmethod
     def of_round(
@@ -271,6 +275,7 @@ class Certificate(Face):
             "by_lot": None if self.by_lot is None else float(self.by_lot.share),
             "by_lot_exact": self.by_lot is not None and self.by_lot.exact,
             "why_by_lot": self.why_by_lot,
+            "measure": self.measure,
             "scope": self.scope.value,
             "status": self.status.value,
             "gap_closed": bool(self.is_optimal()),

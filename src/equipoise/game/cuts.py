@@ -104,7 +104,7 @@ def directions_of(game: Lagrangian, s: Array) -> tuple[Array, Array, Array]:
     most = np.maximum(game.c, game.gamma(s)) - game.gamma_offset
     slopes: dict[bytes, int] = {}
     kept, low, high = list[Array](), list[float](), list[float]()
-    for slope, bound in zip(game.gamma_slope, most, strict=True):
+    for slope, bound in zip(np.asarray(game.gamma_slope), most, strict=True):
         if not slope.any():
             continue
         sign = np.sign(slope[np.flatnonzero(slope)[0]])

@@ -53,7 +53,7 @@ def slack_rounds(
         E: by how much a unit of each of m slacks loosens each row.
     """
     queries: list[Array] = []
-    size = 0
+    size, constraints_alone = 0, lagrangian.feasibility()
     if not len(pool):
         pool.ask(oracle, np.zeros_like(lagrangian.error_slope))
     for _ in range(_MAX_ROUNDS):
@@ -70,7 +70,7 @@ def slack_rounds(
         step = 0.5 if len(pool) > size else 1.0
         size = len(pool)
         queries.append(centre + step * (mixture.multipliers - centre))
-        pool.ask(oracle, queries[-1] @ lagrangian.gamma_slope)
+        pool.ask(oracle, constraints_alone.costs(queries[-1]))
 
 
 def least_slack(

@@ -39,7 +39,8 @@ def delta_grid(lagrangian: Lagrangian, size: int, limit: float) -> Array:
     About ``size`` points in all; each free adjustment runs over the same odd number of values, and
     the largest adjustment of a cell along one axis is ``limit``.
     """
-    axes = free_adjustments(lagrangian.gamma_slope)
+    slope = np.asarray(lagrangian.gamma_slope)
+    axes = free_adjustments(slope)
     if not len(axes):
         return np.zeros((1, lagrangian.n_constraints))
     axes *= limit / np.abs(axes).max(axis=1, keepdims=True)
@@ -51,7 +52,7 @@ def delta_grid(lagrangian: Lagrangian, size: int, limit: float) -> Array:
             "FairClassifier, or GridSearch(grid='saddle_point')."
         )
     deltas = [np.array(point) @ axes for point in product(ticks, repeat=len(axes))]
-    return np.array([_multipliers(lagrangian.gamma_slope, delta) for delta in deltas])
+    return np.array([_multipliers(slope, delta) for delta in deltas])
 
 
 def _multipliers(gamma_slope: Array, delta: Array) -> Array:

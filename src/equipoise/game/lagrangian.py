@@ -1,9 +1,8 @@
 """The Lagrangian L(Q, lambda) = err(Q) + lambda . (M mu(Q) - c) on cells (section 3.2).
 
 Pure functions of ``s``, the selected shares of a classifier: shape (C,) for one classifier,
-(P, C) for several, where each has C (V - 1) entries if there are V decisions. A randomized
-classifier Q enters as the mean of its members' shares, because everything here is affine in ``s``
-(appendix A).
+(P, C) for several, where each has C (V - 1) entries if there are V decisions. A randomized Q
+enters as the mean of its members' shares, because everything here is affine in ``s`` (appendix A).
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.moments import Moments, Row, tabulate
 from equipoise.constraints.rates import ERROR, shown
+from equipoise.constraints.slopes import Slopes, slopes_of
 
 #: g_err(A, Y, h): (sensitive values of a cell, label, prediction) -> loss in [0, 1].
 Loss = Callable[[dict, Any, Any], float]
@@ -197,7 +197,7 @@ class PersonCosts:
     column : str, default="cost"
         Name of the columns without their ending: with ``fit(..., utilities=frame)``,
         ``frame["cost_0"]`` is what it costs not to select a person, ``frame["cost_1"]`` what it
-        costs to select them.
+        costs to select them. Of more labels there is a column for each decision.
 
     Examples
     --------
@@ -286,7 +286,7 @@ class Lagrangian:
     error_offset: float
     error_slope: Array
     gamma_offset: Array
-    gamma_slope: Array
+    gamma_slope: Array | Slopes
     c: Array
     B: float = np.inf
     rows: tuple[Row, ...] = field(default=(), repr=False)
@@ -307,7 +307,7 @@ class Lagrangian:
             error_offset=error_offset,
             error_slope=error_slope,
             gamma_offset=moments.M @ moments.offset,
-            gamma_slope=moments.M @ moments.U,
+            gamma_slope=slopes_of(moments.M, moments.U),
             c=moments.c,
             B=B,
             rows=moments.rows,

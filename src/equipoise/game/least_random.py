@@ -14,6 +14,7 @@ for members r that could have much weight: who disagrees with nearly nobody divi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 _LEAST_WEIGHT, _MOST_MEMBERS = 0.05, 32
 #: References r of the programs, and sets of three, that are tried.
 _REFERENCES, _TRIPLES = 6, 64
+#: Numbers that are looked at together: 2 MiB.
+_AT_ONCE = 1 << 18
 #: Part of the gap that may be given up: rounding must not open it.
 _OF_GAP = 0.999
 #: Shares that differ by less are the same, and inequalities exceeded by less are met.
@@ -159,7 +162,8 @@ class _Search:
     """The best set of members so far, and its share decided by lot."""
 
     def __init__(self, excess: Array, disagreement: Array, mixture: Mixture) -> None:
-        self.excess, self.disagreement, self.mixture = excess, disagreement, mixture
+        may_bind = excess.max(axis=0, initial=-np.inf) > _ROUNDING  # others hold whatever is mixed
+        self.excess, self.disagreement, self.mixture = excess[:, may_bind], disagreement, mixture
         self.members = mixture.indices
         self.share = lottery(disagreement, mixture.indices).share
 
@@ -176,19 +180,30 @@ class _Search:
         sets = sets.reshape(-1, size)
         pairs = [self.disagreement[sets[:, i], sets[:, j]] for i, j in combinations(range(size), 2)]
         share = sum(pairs, np.zeros(len(sets))) / max(size - 1, 1)
-        # Each inequality must be met by a member; more only the program can tell.
-        possible = (self.excess[sets].min(axis=1) <= _ROUNDING).all(axis=1)
-        possible &= share < self.share - _ROUNDING
-        sets = sets[possible][np.argsort(share[possible], kind="stable")]
-        sets = sets[:_TRIPLES] if size == 3 else sets
-        if not len(sets):
-            return
-        if size < 3:
-            met = _are_met(self.excess[sets[:, 0]], self.excess[sets[:, -1]])
-        else:
+        better = np.flatnonzero(share < self.share - _ROUNDING)
+        sets = sets[better[np.argsort(share[better], kind="stable")]]
+        if size == 3:
+            sets = np.concatenate([sets[:0], *self._possible(sets)])[:_TRIPLES]
             met = least_excesses([self.excess[members] for members in sets]) <= _ROUNDING
-        if met.any():
-            self._offer(sets[int(met.argmax())])
+            if met.any():
+                self._offer(sets[int(met.argmax())])
+            return
+        for some in self._possible(sets):
+            met = _are_met(self.excess[some[:, 0]], self.excess[some[:, -1]])
+            if met.any():
+                return self._offer(some[int(met.argmax())])
+
+    def _possible(self, sets: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
+        """Yield those sets in which each inequality is met by a member, some at a time.
+
+        More only the program can tell.
+        """
+        step = max(_AT_ONCE // max(self.excess.shape[1], 1), 1)
+        for start in range(0, len(sets), step):
+            some = sets[start : start + step]
+            met = self.excess[some].min(axis=1) <= _ROUNDING
+            if (possible := met.all(axis=1)).any():
+                yield some[possible]
 
     def try_references(self) -> None:
         """Try what the programs find: least disagreement with one classifier."""

@@ -139,7 +139,8 @@ class _Line:
     def at(self, t: float) -> Lagrangian:
         """Return the game at t: its rows are affine in t."""
         names = ("gamma_offset", "gamma_slope", "c")
-        pairs = {name: (getattr(self.one, name), getattr(self.two, name)) for name in names}
+        games = self.one, self.two
+        pairs = {name: [np.asarray(getattr(game, name)) for game in games] for name in names}
         return replace(self.one, **{name: a + (t - 1) * (b - a) for name, (a, b) in pairs.items()})
 
     def values(self, angles: Sequence[float] | Array) -> list[float]:

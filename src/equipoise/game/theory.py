@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.moments import Moments
+from equipoise.constraints.slopes import row_blocks
 from equipoise.game.lagrangian import Lagrangian
 
 # --- how long Algorithm 1 may take: Theorem 1 ---
@@ -24,11 +25,13 @@ def rho(lagrangian: Lagrangian, cells: CellTable) -> float:
     are sums over the positive and over the negative slopes.
     """
     least, most = cells.limits()
-    rising, falling = np.maximum(lagrangian.gamma_slope, 0), np.minimum(lagrangian.gamma_slope, 0)
-    centre = lagrangian.gamma_offset - lagrangian.c
-    highest = centre + rising @ most + falling @ least
-    lowest = centre + rising @ least + falling @ most
-    return float(np.maximum(np.abs(highest), np.abs(lowest)).max(initial=0.0))
+    centre, largest = lagrangian.gamma_offset - lagrangian.c, 0.0
+    for rows, slopes in row_blocks(lagrangian.gamma_slope):
+        rising, falling = np.maximum(slopes, 0), np.minimum(slopes, 0)
+        highest = centre[rows] + rising @ most + falling @ least
+        lowest = centre[rows] + rising @ least + falling @ most
+        largest = float(np.abs([highest, lowest]).max(initial=largest))
+    return largest
 
 
 def eta(nu: float, rho: float, B: float) -> float:

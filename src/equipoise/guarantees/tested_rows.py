@@ -83,6 +83,11 @@ class TestedRows:
         C = cells.n_cells
         return cls(moments, cells, event.reshape(-1, C), g.reshape(-1, C, 2))
 
+    @cached_property
+    def M(self) -> Array:
+        """The coefficient of each moment in each row: shape (K, J)."""
+        return self.moments.M.toarray()
+
     @property
     def n_rows(self) -> int:
         """K, the number of inequalities."""
@@ -110,12 +115,12 @@ class TestedRows:
     @cached_property
     def overlapping(self) -> Mask:
         """Rows with people who are in several of its events: shape (K,)."""
-        return ((self.moments.M != 0).astype(float) @ self.event).max(axis=1, initial=0.0) > 1
+        return ((self.M != 0).astype(float) @ self.event).max(axis=1, initial=0.0) > 1
 
     @cached_property
     def smallest(self) -> Array:
         """People of the smallest stratum of each row: shape (K,)."""
-        behind = np.where(self.moments.M != 0, self.people, np.inf)
+        behind = np.where(self.M != 0, self.people, np.inf)
         return behind.min(axis=1, initial=np.inf)
 
     @cached_property
@@ -132,7 +137,7 @@ class TestedRows:
         with np.errstate(invalid="ignore", divide="ignore"):
             rate = (self.g - least[:, None, None]) / scale[:, None, None]
         whole = (rate == 0) | (rate == 1) | (self.event[:, :, None] == 0)
-        return ~((self.moments.M != 0) & ~whole.all(axis=(1, 2))).any(axis=1)
+        return ~((self.M != 0) & ~whole.all(axis=(1, 2))).any(axis=1)
 
     @cached_property
     def sure(self) -> Mask:
@@ -140,7 +145,7 @@ class TestedRows:
 
         Where rows compare decisions alone it is. Errors depend on labels, too.
         """
-        inside, used = self.event[:, :, None] > 0, (self.moments.M != 0).any(axis=0)
+        inside, used = self.event[:, :, None] > 0, (self.M != 0).any(axis=0)
         least = np.where(inside, self.g, np.inf).min(axis=1, initial=np.inf)
         most = np.where(inside, self.g, -np.inf).max(axis=1, initial=-np.inf)
         return ((most - least)[used] <= 0).all(axis=0)
@@ -170,13 +175,13 @@ class TestedRows:
     @cached_property
     def coefficients(self) -> Array:
         """The coefficient of each stratum's rate in each row: shape (K, J)."""
-        return self.moments.M * np.nan_to_num(self._range[1], posinf=0.0, neginf=0.0)
+        return self.M * np.nan_to_num(self._range[1], posinf=0.0, neginf=0.0)
 
     @cached_property
     def bounds(self) -> Array:
         """The bound of each row on the sum of coefficients times rates: shape (K,)."""
         least = np.nan_to_num(self._range[0], posinf=0.0, neginf=0.0)
-        return self.moments.c - self.moments.M @ least
+        return self.moments.c - self.M @ least
 
     def rates(self, s: Array) -> Array:
         """Return the moments on a scale from 0 to 1, for shares (..., C): shape (..., J)."""
@@ -187,7 +192,7 @@ class TestedRows:
 
     def gamma(self, s: Array) -> Array:
         """Return M mu(h), for shares (..., C): shape (..., K)."""
-        return self.moments.mu(s) @ self.moments.M.T
+        return self.moments.mu(s) @ self.M.T
 
     def moved(self, s: Array) -> Array:
         """Return how far rows are moved by people of each cell and decision: shape (K, 2 C).
@@ -202,7 +207,7 @@ class TestedRows:
         share = self.event / (self.event @ self.cells.mass)[:, None]
         each = share[:, :, None] * (self.g - mu[:, None, None])
         each *= np.sqrt(np.stack([1 - r, r], axis=-1) * self.cells.square[:, None])
-        return self.moments.M @ each.reshape(len(each), -1)
+        return self.M @ each.reshape(len(each), -1)
 
     def standard_errors(self, s: Array) -> Array:
         """Return the standard error of each row's value, at shares of shape (C,): shape (K,)."""
@@ -277,8 +282,8 @@ class TestedRows:
     def _overlapping_p(self, k: int, s: Array) -> Array:
         """Return the p-values of a row whose events share people, cell by cell as a stratum."""
         mass, n = self.cells.mass, self._cell_people
-        a = (self.moments.M[k] @ self.moments.U) * mass
-        c = self.moments.c[k] - self.moments.M[k] @ self.moments.offset
+        a = (self.M[k] @ self.moments.U) * mass
+        c = self.moments.c[k] - self.M[k] @ self.moments.offset
         r = np.clip(s / mass, 0.0, 1.0)
         likely = most_likely_rates(r * n, n, a, np.full(len(s), c))
         return p_of(c - r @ a, self._linearised(k, likely), *reach_of(a), c)
@@ -289,11 +294,11 @@ class TestedRows:
         A person of weight w who gets g moves the mean of an event of mass Q by w (g - mean) / Q.
         """
         mu = self.moments.mu(r * self.cells.mass)
-        used = np.flatnonzero(self.moments.M[k])
+        used = np.flatnonzero(self.M[k])
         share = self.event[used] / (self.event[used] @ self.cells.mass)[:, None]
         moved = np.einsum(
             "j,jc,tjch->tch",
-            self.moments.M[k, used],
+            self.M[k, used],
             share,
             self.g[used][None] - mu[:, used][:, :, None, None],
         )

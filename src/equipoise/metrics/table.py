@@ -231,9 +231,8 @@ class GroupTable(Face):
         feature: str | None,
         method: Method = "between_groups",
     ) -> PerStratum:
-        people = self.columns["count"]
         found = {
-            stratum: named(summary, value, pairs, [(self.groups[r], people[r]) for r in at])
+            stratum: named(summary, value, pairs, [(self.groups[r], self["count"][r]) for r in at])
             for stratum, at, value, pairs in self._compared(column, feature, method)
         }
         return found.get(None, found)

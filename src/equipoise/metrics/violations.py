@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.moments import DIFFERENCE, Moments, MomentsBuilder, Row
+from equipoise.constraints.slopes import row_blocks, slopes_of
 from equipoise.game.lagrangian import TOLERANCE, Loss, Objective, loss_table
 from equipoise.metrics.audit import Tally
 from equipoise.metrics.intervals import (
@@ -74,14 +74,14 @@ class Meter:
         builder = MomentsBuilder(cells, known)
         constraint.add_rows(builder)
         self.moments, self._averaged = builder.build(), builder.averaged
-        self._contrasts = csr_array(self.moments.M)
-        slope = self.moments.M @ self.moments.U
-        self._compared = np.abs(slope).max(axis=1, initial=0.0) > TOLERANCE
+        slopes = row_blocks(slopes_of(self.moments.M, self.moments.U))
+        moved = [np.abs(some).max(axis=1, initial=0.0) > TOLERANCE for _, some in slopes]
+        self._compared = np.concatenate([np.zeros(0, dtype=bool), *moved])
         self._loss = loss_table(objective, cells)
         self._error_known = True
         if cells.together is not None:
             unknown = np.array([_tells_apart(cells, *average) for average in self._averaged])
-            self._compared &= ~((self.moments.M != 0) & unknown).any(axis=1)
+            self._compared &= ~(abs(self.moments.M) @ unknown.astype(float) > 0)
             everybody = np.ones(cells.n_cells, dtype=bool)
             self._error_known = not _tells_apart(cells, everybody, self._loss)
 
@@ -151,7 +151,7 @@ class Meter:
             return np.zeros(0), np.zeros(0)
         events = np.array([event for event, _ in self._averaged], dtype=float)
         means = _means(tally, events, np.array([g for _, g in self._averaged], dtype=float), mu)
-        return joint_limits([(means, self._contrasts)], level)[0]
+        return joint_limits([(means, self.moments.M)], level)[0]
 
     def _error(self, tally: Tally, level: float) -> Interval:
         offset, slope = tally.cells.total(self._loss)

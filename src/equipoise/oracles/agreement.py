@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,8 +17,29 @@ from equipoise.rows.tables import batches
 _BLOCK = 1 << 14
 
 
+class SortedRows(Protocol):
+    """Rows sorted into cells, wherever they are: what is added up over them."""
+
+    @property
+    def n_decisions(self) -> int:
+        """V, the number of decisions."""
+        ...
+
+    def row_weights(self) -> Array:
+        """Return the weight of each row."""
+        ...
+
+    def sum(self, h: NDArray) -> Array:
+        """Return the weight that gets each decision in each cell, shape (C (V - 1),)."""
+        ...
+
+    def count_rows(self, selected: NDArray[np.bool_]) -> Array:
+        """Return how many rows of each cell are selected, whatever they weigh."""
+        ...
+
+
 class Agreement(NamedTuple):
-    """What classifiers decide about some rows, and how often each two differ.
+    """What classifiers decide about some rows, and on whom they differ.
 
     Attributes
     ----------
@@ -26,98 +47,80 @@ class Agreement(NamedTuple):
         What each classifier selects, cell by cell.
     disagreement : array of shape (P, P)
         The weight of the rows on which each two decide differently.
+    divided : float
+        The weight of the rows that not all of them decide alike.
+    switches : array of shape (P, 2, C), or None
+        How many rows each classifier selects and the reference does not, and the reverse. None
+        without a reference, and of more than two decisions.
     """
 
     shares: Array
     disagreement: Array
+    divided: float
+    switches: Array | None
 
 
 def agreement(
-    classifiers: Sequence[Any],
-    X: Any,
-    weight: Array,
-    sums: Callable[[Iterable[NDArray]], Array],
-    n_decisions: int = 2,
+    classifiers: Sequence[Any], X: Any, rows: SortedRows, reference: Any = None
 ) -> Agreement:
-    """Ask classifiers about rows, once, and compare what they decide.
+    """Ask classifiers about rows, each once, and compare what they decide.
 
     Parameters
     ----------
     classifiers : sequence of P classifiers
     X : table of n rows
-    weight : array of shape (n,)
-    sums : callable
-        From the decisions of each classifier about all rows to sums over cells, of shape (P, C).
-    n_decisions : int, default=2
+    rows : SortedRows
+        The same rows in their cells.
+    reference : classifier, optional
+        Compare with this one also who is selected; it may be one of them.
 
     Examples
     --------
     >>> from sklearn.dummy import DummyClassifier
+    >>> from equipoise.cells import Cells
     >>> yes, no = (DummyClassifier(strategy="constant", constant=c).fit([[0], [0]], [0, 1])
     ...            for c in (1, 0))
-    >>> weight = np.array([0.25, 0.75])
-    >>> found = agreement([yes, no, yes], [[0], [1]], weight, lambda H: [weight @ h for h in H])
-    >>> found.disagreement.tolist()
-    [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
+    >>> cells = Cells.from_columns([0, 1], {"sex": ["F", "F"]}, weight=[1.0, 3.0])
+    >>> found = agreement([yes, no, yes], [[0], [1]], cells, reference=no)
+    >>> found.disagreement.tolist(), found.divided
+    ([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]], 1.0)
+    >>> found.switches[0].tolist()
+    [[1.0, 1.0], [0.0, 0.0]]
     """
-    both = np.zeros((len(classifiers), len(classifiers)))
+    P, V, weight = len(classifiers), rows.n_decisions, rows.row_weights()
+    asked = list(classifiers)
+    before = next((h for h, known in enumerate(asked) if known is reference), P)
+    if before == P and reference is not None:
+        asked.append(reference)
+    both, divided = np.zeros((P, P)), 0.0
     packed: list[tuple[NDArray[np.uint8], int]] = []  # all decisions, of two eight to a byte
-    for decided, own in _blocks(classifiers, X, weight, n_decisions):
-        for number in (1,) if n_decisions == 2 else range(n_decisions):
-            selected = (decided == number).astype(float)
+    for decided, own in _blocks(asked, X, weight, V):
+        for number in (1,) if V == 2 else range(V):
+            selected = (decided[:P] == number).astype(float)
             both += (selected * own) @ selected.T
-        small = np.packbits(decided, axis=1) if n_decisions == 2 else decided.astype(np.uint8)
+        divided += float(own[(decided[:P] != decided[0]).any(axis=0)].sum())
+        small = np.packbits(decided, axis=1) if V == 2 else decided.astype(np.uint8)
         packed.append((small, decided.shape[1]))
-    if n_decisions == 2:
+    if V == 2:
         each = np.diag(both)
         differ = np.maximum(each[:, None] + each[None, :] - 2.0 * both, 0.0)
     else:
         differ = np.maximum(weight.sum() - both, 0.0)
     np.fill_diagonal(differ, 0.0)
 
-    def unpacked(some: NDArray[np.uint8], size: int) -> NDArray:
-        return np.unpackbits(some, count=size).view(bool) if n_decisions == 2 else some
+    def unpacked(h: int) -> NDArray:
+        parts = ((some[h], size) for some, size in packed)
+        if V > 2:
+            return np.concatenate([some for some, _ in parts])
+        return np.concatenate([np.unpackbits(some, count=size) for some, size in parts]).view(bool)
 
-    shares = sums(
-        np.concatenate([unpacked(some[h], size) for some, size in packed])
-        for h in range(len(classifiers))
-    )
-    return Agreement(shares, differ)
-
-
-def divided(
-    classifiers: Sequence[Any],
-    X: Any,
-    weight: Array,
-    mixtures: Sequence[NDArray[np.intp]],
-    n_decisions: int = 2,
-) -> Array:
-    """Return for each mixture the weight of the rows that not all of its members decide alike.
-
-    ``mixtures`` are numbers of classifiers; the members of a mixture of one agree with themselves.
-    """
-    found = np.zeros(len(mixtures))
-    for decided, own in _blocks(classifiers, X, weight, n_decisions):
-        for number, members in enumerate(mixtures):
-            some = decided[members]
-            found[number] += own[(some != some[0]).any(axis=0)].sum()
-    return found
-
-
-def switches(
-    classifiers: Sequence[Any],
-    reference: Any,
-    X: Any,
-    count: Callable[[Iterable[NDArray[np.bool_]]], Array],
-) -> Array:
-    """Return how many rows each classifier selects and the reference does not, or the reverse.
-
-    ``count`` adds up the rows of each selection by cell; the shape is (P, 2, C).
-    """
-    decided = decisions([reference, *classifiers], X)
-    before = next(decided)
-    found = count(rows for after in decided for rows in (after & ~before, before & ~after))
-    return found.reshape(len(classifiers), 2, -1)
+    shares, switches = [], []
+    old = unpacked(before) if reference is not None and V == 2 else None
+    for h in map(unpacked, range(P)):
+        shares.append(rows.sum(h))
+        if old is not None:
+            switches.append([rows.count_rows(h & ~old), rows.count_rows(old & ~h)])
+    return Agreement(np.array(shares), differ, divided, np.array(switches) if switches else None)
 
 
 def _blocks(
@@ -176,6 +179,19 @@ def check_probabilities(recorded: Array, again: Array, learner: Any) -> None:
         raise DeploymentError(
             f"{_kind(learner)} does not give the probabilities recorded: asked about the same rows "
             f"again, they differ by up to {difference:.2g}. {_REMEDY}"
+        )
+
+
+def check_numbers(recorded: Array, again: Array, model: Any) -> None:
+    """Raise unless a regressor predicts, asked once more, what was recorded of it.
+
+    >>> check_numbers(np.array([1e6]), np.array([1e6 + 1e-6]), "the same up to rounding")
+    """
+    difference = float(np.abs(again - recorded).max(initial=0.0))
+    if not difference <= _REPEATED * max(1.0, float(np.abs(recorded).max(initial=0.0))):
+        raise DeploymentError(
+            f"{_kind(model)} does not predict as recorded: asked about the same rows again, what "
+            f"it predicts, or loses, differs by up to {difference:.2g}. {_REMEDY}"
         )
 
 

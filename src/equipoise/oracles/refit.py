@@ -8,23 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 from sklearn import config_context
 
+from equipoise.cells.labels import SoftLabels, WeightedLabels
 from equipoise.cells.layered import AnyCells
-from equipoise.cells.lesson import Lesson
 from equipoise.cells.table import Array
 from equipoise.game.rounds import Response
 from equipoise.oracles.decisions import ThresholdedClassifier, predictions
 from equipoise.oracles.thresholds import is_tuned, tuned
-from equipoise.oracles.trainers import (
-    PlainTrainer,
-    Trained,
-    choose_trainer,
-    constant_classifier,
-)
-from equipoise.rows.tables import take_rows
+from equipoise.oracles.trainers import Trained, choose_trainer, constant_classifier
 
 
 class RefitOracle:
@@ -33,7 +26,8 @@ class RefitOracle:
     With d_i the signed cost of the cell of example i, the label is 1 where d_i < 0 and the weight
     is |d_i| times the example's own, scaled so that all weights sum to as much as the examples' own
     and the learner's regularisation keeps its meaning. With more than two labels the learner gets
-    copies of each example, see `equipoise.cells.lesson`, and decides by its own ``predict``.
+    soft labels, or copies of each example, see `equipoise.cells.labels`, and decides by its own
+    ``predict``.
 
     Parameters
     ----------
@@ -59,9 +53,9 @@ class RefitOracle:
 
     def best_response(self, costs: Array) -> Response:
         """Fit the learner for these costs."""
-        lesson = self.cells.lesson(costs)
-        trained = self._learner.train(lesson)
-        del lesson  # 16 bytes a row, before the predictions take theirs
+        examples = self.cells.relabel_rows(costs)
+        trained = self._learner.train(examples)
+        del examples  # 16 bytes a row or more, before the predictions take theirs
         h = trained.selected
         if h is None:
             h = predictions(trained.local, trained.rows, self.cells.n_decisions)
@@ -93,28 +87,24 @@ class Refitter:
         """Whether it is worth keeping: later fits use what earlier ones made."""
         return self._trainer.caches
 
-    def train(self, lesson: Lesson) -> Trained:
+    def train(self, examples: WeightedLabels | SoftLabels) -> Trained:
         """Return the learner trained, its scores cut where the costs are least if asked for."""
-        label, weight, rows = lesson
-        labels = _labels_in_use(label, weight)
+        if isinstance(examples, SoftLabels):
+            labels = set(examples.labels.tolist())
+        else:
+            labels = _labels_in_use(*examples)
         if len(labels) < 2:
             constant = constant_classifier(max(labels, default=0), self.n_decisions)
             return Trained(constant, constant, self.X)
         with config_context(enable_metadata_routing=False):
-            if rows is not None:
-                return self._train_on_copies(label, weight, rows)
-            trained = self._trainer.fit(label, weight)
+            if isinstance(examples, SoftLabels):
+                return self._trainer.fit_soft(examples)
+            trained = self._trainer.fit(*examples)
         if not is_tuned(self.threshold, trained.local):
             return trained
-        cut, h = tuned(trained.local, trained.rows, label, weight)
+        cut, h = tuned(trained.local, trained.rows, *examples)
         classifier = ThresholdedClassifier(trained.classifier, cut.threshold)
         return Trained(classifier, trained.local, trained.rows, selected=h)
-
-    def _train_on_copies(self, label: NDArray, weight: Array, rows: NDArray[np.intp]) -> Trained:
-        """Return the learner trained on rows that stand several times, once for each label."""
-        trainer = PlainTrainer(self._trainer.estimator, take_rows(self.X, rows))
-        trained = trainer.fit(label, weight).classifier
-        return Trained(trained, trained, self.X)
 
     def start_from(self, classifier: Any) -> None:
         """Let later fits start from this solution, where the learner can."""

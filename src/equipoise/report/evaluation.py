@@ -52,7 +52,6 @@ def on_frontier(
     pool, engine, classes = frontier.pool_.classifiers, engine_for(people.X), frontier.classes_
     people = people.by(frontier.cells_.rules)
     (free,) = frontier.unconstrained_.mixture.indices
-    people = people.by(frontier.cells_.rules)
     if engine.is_local:
         yield from _on_rows(people, pool, mixtures, classes, free)
         return
@@ -60,8 +59,8 @@ def on_frontier(
         cells, shares, switches = frontier.cells_, frontier.shares_[data], frontier.switches_
     else:
         opened = engine.open(people)
-        cells, shares = opened.cells.table(), opened.shares(pool)
-        switches = opened.switches(pool, pool[free])
+        cells = opened.cells.table()
+        shares, _, _, switches = opened.compare(pool, pool[free])
     for mixture in mixtures:
         tally = Tally.of_shares(cells, mixture.shares(shares))
         switched = None

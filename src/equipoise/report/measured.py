@@ -42,8 +42,9 @@ class MeasuredContents:
     difference itself, where all inequalities have the same ``bound``. ``headline`` is the
     inequality whose interval has the largest lower limit, None where nothing is known. ``overlap``
     tells how many of the people were learned from, None where that is not known. ``hidden`` counts
-    inequalities about few people, which are in none of this, and ``hidden_exceeded`` those of them
-    that are exceeded.
+    suppressed inequalities, about small groups or others that would tell of these, which are in
+    none of this; ``hidden_exceeded`` those of them that are exceeded, ``hidden_certain`` those that
+    are so beyond their interval, by people who are not too few to tell.
     """
 
     data: str
@@ -56,6 +57,7 @@ class MeasuredContents:
     overlap: Overlap | None = None
     hidden: int = 0
     hidden_exceeded: int = 0
+    hidden_certain: int = 0
     headline: RowContents | None = None
     bound: float | None = None
 

@@ -134,7 +134,7 @@ def group_name(group: GroupContents | SwitchedGroup) -> str:
 def point_title(point: PointContents) -> str:
     """Return the name of a point."""
     if point.eps is not None:
-        return f"Within the bound {bound(point.eps)}"
+        return f"For the bound {bound(point.eps)}"
     return "This model" if point.command else "Without the constraint"
 
 
@@ -316,8 +316,10 @@ def _most_and_least(groups: Sequence[GroupContents]) -> str:
 def bound_verdict(measured: MeasuredContents) -> str:
     """Return whether the bounds were met, also in groups that are not shown."""
     told = verdict(measured.excess)
+    if measured.hidden_certain:
+        return f"exceeded, in {measured.hidden_certain} suppressed inequalities beyond chance"
     if measured.hidden_exceeded:
-        told += f", and exceeded in {measured.hidden_exceeded} inequalities about few people"
+        told += f", and exceeded in {measured.hidden_exceeded} suppressed inequalities"
     return told
 
 

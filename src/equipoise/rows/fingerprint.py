@@ -17,10 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from equipoise.cells.codes import blocks
 from equipoise.cells.table import Array
-from equipoise.rows.hashing import ODD, Bits, as_uniform, hash_bits
-from equipoise.rows.validation import to_array
+from equipoise.rows.hashing import Bits, as_uniform, with_salt
 
 #: Numbers kept: 32 kB. Counts are exact for fits of fewer rows; of a larger fit's own people the
 #: count is off by 1.6 % (one standard deviation, k ** -0.5).
@@ -38,13 +36,13 @@ class Hashed(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class LocalHashes:
-    """The hashes of rows in this process; see `hash_people`."""
+    """The hashes of rows in this process, in parts; see `equipoise.rows.hashing.hash_people`."""
 
-    hashes: Bits
+    parts: Sequence[Bits]
 
     def map(self, function: Callable[..., Any], *args: Any) -> list[Any]:
-        """Return what the function makes of each block of them."""
-        return [function(self.hashes[part], *args) for part in blocks(max(len(self.hashes), 1))]
+        """Return what the function makes of each part of them."""
+        return [function(part, *args) for part in self.parts]
 
 
 class Overlap(NamedTuple):
@@ -108,8 +106,9 @@ class Fingerprint:
     --------
     >>> rng = np.random.default_rng(0)
     >>> X, y = rng.normal(size=(500, 2)), rng.integers(0, 2, 500)
-    >>> fit = Fingerprint.of(LocalHashes(hash_people(X[:300], y[:300], 1)))
-    >>> print(fit.overlap(LocalHashes(hash_people(X[200:], y[200:], 1))).estimate)
+    >>> from equipoise.rows.hashing import hash_people
+    >>> fit = Fingerprint.of(LocalHashes([hash_people(X[:300], y[:300], 1)]))
+    >>> print(fit.overlap(LocalHashes([hash_people(X[200:], y[200:], 1)])).estimate)
     100
     """
 
@@ -173,17 +172,6 @@ class Fingerprint:
         return Overlap(people, middle, least, most, apart)
 
 
-def hash_people(X: Any, y: Any, *others: Any) -> Bits:
-    """Return 64 bits for each row and its label: one of ``others``, or the first of all."""
-    y = y if type(y) is np.ndarray else to_array(y, "y")
-    hashes, label = hash_bits(X), np.zeros(y.size, dtype=np.uint8)
-    for number, other in enumerate(others, 1):
-        label[y.reshape(-1) == other] = number
-    for part in blocks(len(hashes)):
-        hashes[part] = _salted(hashes[part], label[part])
-    return hashes
-
-
 def add_hashes(hashes: Bits) -> tuple[int, int, int]:
     """Return the number of rows, and sums of hashes and of their squares, which stand for all."""
     return (
@@ -195,7 +183,7 @@ def add_hashes(hashes: Bits) -> tuple[int, int, int]:
 
 def least_hashes(hashes: Bits, salt: int) -> Array:
     """Return the least different hashes of a part, salted, as numbers in [0, 1)."""
-    salted = _salted(hashes, salt)
+    salted = with_salt(hashes, salt)
     # Hashes are spread evenly, so twice the share wanted nearly always has them: no sort of all.
     share = 2 * SKETCH_SIZE / max(len(salted), 1)
     if share < 1:
@@ -207,14 +195,8 @@ def least_hashes(hashes: Bits, salt: int) -> Array:
 
 def matching_hashes(hashes: Bits, salt: int, known: Array) -> Array:
     """Return the salted hashes of a part that are known, as often as they occur."""
-    salted = as_uniform(_salted(hashes, salt))
+    salted = as_uniform(with_salt(hashes, salt))
     return salted[np.isin(salted, known)]
-
-
-def _salted(hashes: Bits, salt: Any) -> Bits:
-    """Return other hashes of the same rows: every salt permutes the numbers of 64 bits."""
-    mixed = (hashes ^ (np.atleast_1d(salt).astype(np.uint64) * ODD)) * ODD
-    return (mixed ^ (mixed >> np.uint64(32))) * ODD
 
 
 def _total(hashed: Hashed) -> tuple[int, str]:

@@ -18,7 +18,6 @@ from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples
 
-from equipoise.cells.codes import blocks
 from equipoise.cells.table import Array, CellTable
 from equipoise.rows.tables import Batched
 from equipoise.rows.validation import is_missing, to_array
@@ -29,6 +28,8 @@ Read = Callable[[Any], Any]
 
 _MISSING = int(np.array(np.nan).view(np.uint64))
 ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio, the increment of splitmix64
+#: Rows that are hashed at a time.
+_PART = 1 << 16
 _KEY_HELP = "Pass predict(X, key=...) with whatever identifies the person, such as a number."
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,307}")
 
@@ -134,14 +135,36 @@ def _hashed(rows: Any, salt: int, read: Read) -> Bits:
             np.add.at(total, entries.row, _place(_bits(entries.data, read), entries.col))
         else:
             for number, column in enumerate(_columns(rows)):
-                # Numbers in blocks, which stay in the processor's cache; texts are met once each.
-                parts = blocks(len(column)) if column.dtype.kind in "biuf" else [slice(None)]
-                for part in parts:
-                    total[part] += _place(_bits(column[part], read), np.array(number))
+                # Texts are met once each.
+                split = parts_of if column.dtype.kind in "biuf" else lambda values: [values]
+                for sums, values in zip(split(total), split(column), strict=True):
+                    sums += _place(_bits(values, read), np.array(number))
         position = _mix_position(np.array(_value_bits(salt), dtype=np.uint64))
-        for part in blocks(len(total)):
-            total[part] = _mix(total[part] + position)
+        for sums in parts_of(total):
+            sums[:] = _mix(sums + position)
         return total
+
+
+def parts_of(values: NDArray) -> list[NDArray]:
+    """Return an array in parts that stay in the processor's cache: views."""
+    return np.array_split(values, len(values) // _PART + 1)
+
+
+def hash_people(X: Any, y: Any, *others: Any) -> Bits:
+    """Return 64 bits for each row and its label: one of ``others``, or the first of all."""
+    y = y if type(y) is np.ndarray else to_array(y, "y")
+    hashes, label = hash_bits(X), np.zeros(y.size, dtype=np.uint8)
+    for number, other in enumerate(others, 1):
+        label[y.reshape(-1) == other] = number
+    for some, numbers in zip(parts_of(hashes), parts_of(label), strict=True):
+        some[:] = with_salt(some, numbers)
+    return hashes
+
+
+def with_salt(hashes: Bits, salt: Any) -> Bits:
+    """Return other hashes of the same rows: every salt permutes the numbers of 64 bits."""
+    mixed = (hashes ^ (np.atleast_1d(salt).astype(np.uint64) * ODD)) * ODD
+    return (mixed ^ (mixed >> np.uint64(32))) * ODD
 
 
 def _single(value: Any) -> Any:

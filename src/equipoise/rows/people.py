@@ -17,7 +17,6 @@ from equipoise.rows.probabilities import Probabilities, split_probabilities
 from equipoise.rows.validation import (
     check_index,
     check_length,
-    check_two_labels,
     read_columns,
     read_labels,
     read_weights,
@@ -74,11 +73,11 @@ class People:
         """
         n = _num_samples(self.X)
         self.check()
-        label, classes = read_labels(self.y, n, fitted)
         known, uncertain = self.sensitive_features, None
         if isinstance(known, (dict, Probabilities)):
             known, uncertain = split_probabilities(known)
         self._check_index()
+        label, classes = read_labels(self.y, n, fitted)
         sensitive: dict[str, NDArray] = {}
         control, rules = {}, GroupRules(self.missing)
         if known is not None:
@@ -89,9 +88,7 @@ class People:
         if weight is not None and fitted is None:
             _check_all_weigh(label, classes, weight)
         decisions = (0, 1) if len(classes) == 2 else tuple(classes.tolist())
-        if len(classes) > 2:
-            self._check_plain(classes, constraint_weights)
-        given = {} if self.utilities is None else read_utilities(self.utilities, n)
+        given = {} if self.utilities is None else read_utilities(self.utilities, n, len(classes))
         if uncertain is None:
             cells = Cells.from_columns(label, sensitive, control, weight, decisions)
             cells = cells.as_kind(Cells, rules=rules)
@@ -107,19 +104,9 @@ class People:
             weight,
             constraint_weights=constraint_weights,
             utilities=given,
+            decisions=decisions,
         )
         return soft.as_kind(LayeredCells, rules=rules), classes
-
-    def _check_plain(self, classes: NDArray, constraint_weights: bool) -> None:
-        """Raise where rows count in more than one way, which they may with two labels only."""
-        if isinstance(self.sensitive_features, (dict, Probabilities)):
-            _, uncertain = split_probabilities(self.sensitive_features)
-            if uncertain is not None:
-                check_two_labels(classes, "sensitive_features=Probabilities(...)")
-        if self.utilities is not None:
-            check_two_labels(classes, "utilities, which have two values for each person,")
-        if self.sample_weight is not None and not constraint_weights:
-            check_two_labels(classes, "constraint_weights=False")
 
     def read_plain(self, fitted: NDArray | None = None) -> tuple[Cells, NDArray]:
         """Check everything; return the cells, in which every row counts in one way, and classes."""
@@ -146,24 +133,35 @@ class People:
         check_index(self.X, y=self.y, **{name: getattr(self, name) for name in names})
 
 
-def read_utilities(utilities: Any, n: int) -> dict[str, Array]:
-    """Return utilities by name, each of shape (n, 2): values under prediction 0 and 1."""
+def read_utilities(utilities: Any, n: int, n_decisions: int = 2) -> dict[str, Array]:
+    """Return utilities by name, each of shape (n, V): values under prediction 0 to V - 1."""
     columns = read_columns(utilities, n, "utilities", "utility")
     found: dict[str, Array] = {}
     for column in columns:
-        name, _, prediction = column.rpartition("_")
-        if prediction not in ("0", "1") or f"{name}_{1 - int(prediction)}" not in columns:
-            raise ValueError(
-                f"utilities has a column {column!r} without its partner; expected two columns for "
-                "each utility, such as profit_0 and profit_1: the values under prediction 0 and 1."
-            )
-        found[name] = np.column_stack([columns[f"{name}_0"], columns[f"{name}_1"]]).astype(float)
+        name = column.rpartition("_")[0]
+        each = [f"{name}_{number}" for number in range(n_decisions)]
+        if column not in each or not set(each) <= set(columns):
+            raise ValueError(_missing_partner(column, n_decisions))
+        found[name] = np.column_stack([columns[one] for one in each]).astype(float)
         if not ((found[name] >= 0) & (found[name] <= 1)).all():
             raise ValueError(
                 f"utility {name!r} has values from {found[name].min()} to {found[name].max()}; "
                 "expected numbers in [0, 1]. Shift and scale it."
             )
     return found
+
+
+def _missing_partner(column: str, n_decisions: int) -> str:
+    if n_decisions == 2:
+        return (
+            f"utilities has a column {column!r} without its partner; expected two columns for "
+            "each utility, such as profit_0 and profit_1: the values under prediction 0 and 1."
+        )
+    return (
+        f"utilities has a column {column!r} without its partners; expected {n_decisions} columns "
+        f"for each utility, such as profit_0 to profit_{n_decisions - 1}: the values under each "
+        "decision, in the sorted order of the labels."
+    )
 
 
 def _check_all_weigh(label: NDArray[np.int8], classes: NDArray, weight: Array) -> None:

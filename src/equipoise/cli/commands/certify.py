@@ -46,8 +46,14 @@ def certify(
     opened = open_classifier(model, eps, trust, min_size)
     reader = Reader(terminal.note, format.dialect()).for_constraint(opened.model.constraint_)
     people = _read(opened, data, reader, drop_missing)
-    options: dict[str, Any] = {"level": level, "file": model.name, "suppress_below": suppress_below}
-    point, _ = model_points(opened.model, {"test": people}, **options)
+    point, _ = model_points(
+        opened.model,
+        {"test": people},
+        level=level,
+        file=model.name,
+        suppress_below=suppress_below,
+        min_people=min_people,
+    )
     point = point.in_order(opened.columns.order)
     (measured,) = [entry for entry in point.measured if entry.data == "test"]
     rows = [
@@ -59,10 +65,11 @@ def certify(
     _show(terminal, point, measured, rows, favourable, level, suppress_below)
     exceeded = [row["text"] for row in rows if row["verdict"] == EXCEEDED]
     compared = sum(row["verdict"] != UNKNOWN for row in rows)
-    terminal.say(_outcome(len(exceeded), compared, len(rows) + measured.hidden, level))
+    certain = len(exceeded) + measured.hidden_certain
+    terminal.say(_outcome(certain, compared, len(rows) + measured.hidden, level))
     terminal.emit(
         {
-            "exceeded": bool(exceeded),
+            "exceeded": bool(certain),
             "exceeded_rows": exceeded,
             "compared": bool(compared),
             "constraint": repr(opened.model.constraint_),
@@ -75,7 +82,7 @@ def certify(
             "remarks": point.remarks,
         }
     )
-    if exceeded:
+    if certain:
         raise exits.Ended(exits.EXCEEDED)
     if not compared:
         raise exits.Ended(exits.NOTHING_COMPARED)
@@ -96,8 +103,11 @@ def _show(
     _say_who(terminal, measured, point.remarks)
     show_rows(terminal, rows, measured.people, level)
     if measured.hidden:
-        few = f"{measured.hidden} inequalities about few people are suppressed"
-        terminal.say(f"{few}; exceeded among them: {measured.hidden_exceeded}.\n")
+        terminal.say(
+            f"{measured.hidden} inequalities about small groups, or that would tell of them, are "
+            f"suppressed; exceeded among them: {measured.hidden_exceeded}, beyond chance: "
+            f"{measured.hidden_certain}.\n"
+        )
     show_groups(terminal, point)
     note_small(terminal, point.groups["test"], suppress_below)
     show_switched(terminal, point, favourable)

@@ -305,8 +305,8 @@ def _read_excel(path: str | Path) -> Any:
         book = load_workbook(path, read_only=True, data_only=True)
     except (BadZipFile, KeyError, ValueError) as error:
         raise ValueError(
-            f"{Path(path).name} cannot be read as an Excel file: {error}. Save it again as .xlsx, or "
-            "as CSV."
+            f"{Path(path).name} cannot be read as an Excel file: {error}. Save it again as "
+            ".xlsx, or as CSV."
         ) from None
     rows = [row for row in book.worksheets[0].values if any(cell is not None for cell in row)]
     book.close()

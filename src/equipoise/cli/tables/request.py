@@ -113,9 +113,7 @@ class Request:
         weight = {} if self.weight is None else {self.weight: "weight"}
         return {**groups, **weight, self.label: "label"}
 
-    def check_names(
-        self, known: Sequence[str], path: str | Path, *, labelled: bool = True
-    ) -> None:
+    def check_names(self, known: Sequence[str], path: str | Path, *, labelled: bool = True) -> None:
         """Refuse columns that a table does not have, or that are named for two purposes."""
         named = self.named if labelled else self.named[1:]
         check_columns(known, [*named, *self.exclude, *self.keep_text], path)

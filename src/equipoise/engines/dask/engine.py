@@ -17,10 +17,8 @@ from equipoise.engines.dask.oracles import ShardOracle, ShardPluginOracle, Trans
 from equipoise.engines.dask.shard import (
     compared_by,
     digest_of,
-    divided_of,
     expected_of,
     selected_by,
-    switches_of,
     tally_of,
 )
 from equipoise.engines.dask.shards import DaskHashes, Shards
@@ -180,19 +178,15 @@ class DaskEngine:
         """Return the selected share of each cell for every classifier, of shape (P, C)."""
         return self._total(selected_by, list(classifiers)) / self.cells.total_weight
 
-    def compare(self, classifiers: Sequence[Any]) -> Agreement:
-        """Return the selected shares of classifiers, and on which share each two differ."""
-        found = self._total(compared_by, list(classifiers)) / self.cells.total_weight
-        return Agreement(*np.hsplit(found, [found.shape[1] - len(classifiers)]))
-
-    def divided(self, classifiers: Sequence[Any], mixtures: Sequence[NDArray]) -> Array:
-        """Return for each mixture, numbers of classifiers, the share that its members divide on."""
-        both = list(classifiers), list(mixtures)
-        return self._total(divided_of, both) / self.cells.total_weight
-
-    def switches(self, classifiers: Sequence[Any], reference: Any) -> Array:
-        """Return how many rows of each cell switch from the reference to each classifier."""
-        return self._total(switches_of, (reference, list(classifiers)))
+    def compare(self, classifiers: Sequence[Any], reference: Any = None) -> Agreement:
+        """Return the selected shares of classifiers, and on which share of rows they differ."""
+        P, C = len(classifiers), self.cells.n_cells
+        found = self._total(compared_by, (list(classifiers), reference))
+        weights, rows = found[:, : found.shape[1] - 2 * C], found[:, found.shape[1] - 2 * C :]
+        weights /= self.cells.total_weight
+        shares, disagreement, divided = np.hsplit(weights, [-P - 1, -1])
+        switches = None if reference is None else rows.reshape(P, 2, C)
+        return Agreement(shares, disagreement, float(divided[0, 0]), switches)
 
     def tally(self, mixture: Any) -> Tally:
         """Return how often a randomized classifier selects, summed by cell."""

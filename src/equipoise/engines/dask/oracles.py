@@ -158,7 +158,7 @@ def _probabilities(shard: Shard, models: Sequence[CellProbabilities]) -> Array:
 
 
 def _selected(shard: Shard, classifier: PluginClassifier, probabilities: Array) -> Array:
-    return shard.count(classifier.select(probabilities))
+    return shard.sum(classifier.select(probabilities))
 
 
 class TransformedOracle:

@@ -7,22 +7,22 @@ return tables; no rows leave.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from equipoise.cells.codes import add_up, count_selected, look_up
-from equipoise.cells.layered import LayerSums, layer_sums
-from equipoise.cells.lesson import weighted_labels
+from equipoise.cells.labels import weighted_labels
+from equipoise.cells.layers import LayerSums, layer_sums
 from equipoise.cells.table import Array, Cells, CellTable
 from equipoise.cells.values import GroupRules, Missing
 from equipoise.exceptions import EmptyCellWarning
-from equipoise.oracles.agreement import agreement, divided, switches
+from equipoise.oracles.agreement import agreement
 from equipoise.oracles.decisions import decisions
 from equipoise.rows.bins import as_numbers, in_bins
 from equipoise.rows.hashing import hash_uniform
@@ -38,7 +38,7 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 class Task(NamedTuple):
     """What a learner is to learn: the label and the weight of each cell, by `CellTable.relabel`."""
 
-    label: NDArray[np.int64]
+    label: NDArray[np.integer]
     weight: Array  #: To be multiplied by a row's own.
     #: Rows of the fold ``left_out`` of ``n_folds`` weigh nothing; -1 leaves none out.
     n_folds: int = 1
@@ -89,7 +89,8 @@ class Shard:
     #: Where rows count in more than one way: for each layer, what a row adds to its cell when it is
     #: selected, and what these rows add to the table of layers.
     factors: tuple[Array, ...] = ()
-    sums: LayerSums | None = None
+    layer_sums: LayerSums | None = None
+    n_decisions: ClassVar[int] = 2
 
     def __len__(self) -> int:
         return len(self.code)
@@ -101,7 +102,7 @@ class Shard:
         mixed = (mixed ^ (mixed >> np.uint64(31))) * np.uint64(0x94D049BB133111EB)
         return ((mixed >> np.uint64(33)) % np.uint64(k)).astype(np.uint8)
 
-    def examples(self, task: Task) -> tuple[NDArray[np.int64], Array]:
+    def examples(self, task: Task) -> tuple[NDArray[np.integer], Array]:
         """Return the label and the weight of each row."""
         if task.costs is not None:
             label, weight = weighted_labels(self.signed_costs(task.costs), 1.0)
@@ -124,7 +125,7 @@ class Shard:
             return self.factors[0]
         return np.ones(len(self)) if self.weight is None else self.weight
 
-    def count(self, selected: NDArray) -> Array:
+    def sum(self, selected: NDArray) -> Array:
         """Return the weight that is selected in each cell, layer by layer where there are some."""
         if self.factors:
             by_layer = [add_up(self.code, self.n_cells, f * selected) for f in self.factors]
@@ -132,6 +133,10 @@ class Shard:
         if self.weight is None:
             return count_selected(self.code, self.n_cells, selected)
         return add_up(self.code, self.n_cells, self.weight * selected)
+
+    def count_rows(self, selected: NDArray[np.bool_]) -> Array:
+        """Return how many rows of each cell are selected, whatever they weigh."""
+        return count_selected(self.code, self.n_cells, selected)
 
 
 def numbers_in(
@@ -234,7 +239,7 @@ def encode(
 
 def layer_sums_of(shard: Shard) -> LayerSums | None:
     """Return what its rows add to the table of layers."""
-    return shard.sums
+    return shard.layer_sums
 
 
 def cost_sums(shard: Shard, costs: Array) -> Array:
@@ -261,48 +266,25 @@ def selected_by(shard: Shard, classifiers: Sequence[Any], X: Any = None) -> Arra
     ``X`` are the rows as they were passed, where those of the shard have been transformed.
     """
     if not len(shard):
-        return np.array([shard.count(np.zeros(0, bool)) for _ in classifiers])
+        return np.array([shard.sum(np.zeros(0, bool)) for _ in classifiers])
     rows = shard.X if X is None else X
-    return np.array([shard.count(h) for h in decisions(classifiers, rows)])
+    return np.array([shard.sum(h) for h in decisions(classifiers, rows)])
 
 
-def compared_by(shard: Shard, classifiers: Sequence[Any], X: Any = None) -> Array:
-    """Return `selected_by` and, beside it, the weight on which each two differ: (P, C + P)."""
+def compared_by(shard: Shard, both: tuple[list[Any], Any], X: Any = None) -> Array:
+    """Return an `Agreement` of classifiers with each other and a reference, which may be None.
+
+    Side by side, for each classifier: the weight that it selects (C), on which it differs from each
+    other one (P), on which not all agree (1), and the rows that switch (2 C).
+    """
+    classifiers, reference = both
+    P, C = len(classifiers), shard.n_cells
     if not len(shard):
-        nowhere = np.zeros((len(classifiers), len(classifiers)))
-        return np.hstack([selected_by(shard, classifiers), nowhere])
-
-    def sums(decided: Iterable[NDArray[np.bool_]]) -> Array:
-        return np.array([shard.count(h) for h in decided])
-
+        return np.hstack([selected_by(shard, classifiers), np.zeros((P, P + 1 + 2 * C))])
     rows = shard.X if X is None else X
-    return np.hstack(agreement(classifiers, rows, shard.row_weights(), sums))
-
-
-def divided_of(shard: Shard, both: tuple[list[Any], list[NDArray]], X: Any = None) -> Array:
-    """Return for each mixture the weight of the rows that its members do not decide alike.
-
-    ``both`` are the classifiers, and the numbers of those that each mixture has.
-    """
-    classifiers, mixtures = both
-    if not len(shard):
-        return np.zeros(len(mixtures))
-    return divided(classifiers, shard.X if X is None else X, shard.row_weights(), mixtures)
-
-
-def switches_of(shard: Shard, both: tuple[Any, list[Any]], X: Any = None) -> Array:
-    """Return how many rows each classifier selects and the reference does not, or the reverse.
-
-    ``both`` are the reference and the classifiers.
-    """
-    reference, classifiers = both
-    if not len(shard):
-        return np.zeros((len(classifiers), 2, shard.n_cells))
-
-    def count(selections: Iterable[NDArray[np.bool_]]) -> Array:
-        return np.array([count_selected(shard.code, shard.n_cells, some) for some in selections])
-
-    return switches(classifiers, reference, shard.X if X is None else X, count)
+    shares, differ, divided, switches = agreement(classifiers, rows, shard, reference)
+    switched = np.zeros((P, 2 * C)) if switches is None else switches.reshape(P, -1)
+    return np.hstack([shares, differ, np.full((P, 1), divided), switched])
 
 
 def tally_of(shard: Shard, mixture: Any, X: Any = None) -> Array:
@@ -315,7 +297,7 @@ def tally_of(shard: Shard, mixture: Any, X: Any = None) -> Array:
 
 def expected_of(shard: Shard, mixture: Any, X: Any = None) -> Array:
     """Return the weight that a mixture selects in expectation, layer by layer."""
-    return shard.count(_expected(shard, mixture, X))
+    return shard.sum(_expected(shard, mixture, X))
 
 
 def _expected(shard: Shard, mixture: Any, X: Any) -> Array:
@@ -332,7 +314,7 @@ def selected_out_of_fold(shard: Shard, classifiers: Sequence[Any]) -> Array:
         if (rows := fold == number).any():
             (some,) = decisions([classifier], shard.X[rows])
             h[rows] = some
-    return shard.count(h)
+    return shard.sum(h)
 
 
 def _read_weight(weight: Any, n: int) -> Array:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.cells.layered import LayeredTable, LayerSums
+from equipoise.cells.layered import LayeredTable
+from equipoise.cells.layers import LayerSums
 from equipoise.cells.table import CellTable
 from equipoise.cells.values import GroupRules
 from equipoise.engines.dask.collections import example_of, split
@@ -23,8 +24,8 @@ from equipoise.engines.dask.shard import (
     read_partition,
 )
 from equipoise.rows.bins import quantile_edges, read_bins
-from equipoise.rows.fingerprint import hash_people
 from equipoise.rows.groups import check_missing_choice
+from equipoise.rows.hashing import hash_people
 from equipoise.rows.people import People
 from equipoise.rows.validation import LEAST_SHARE, read_two_labels
 

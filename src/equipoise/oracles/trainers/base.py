@@ -20,8 +20,11 @@ from sklearn.model_selection._search import BaseSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
+from equipoise.cells.labels import SoftLabels
 from equipoise.cells.table import Array
 from equipoise.oracles.decisions import Guard
+from equipoise.oracles.trainers.soft_logistic import fit_soft_logistic, takes_soft_labels
+from equipoise.rows.tables import take_rows
 
 
 def weight_parameter(estimator: Any) -> str:
@@ -92,17 +95,18 @@ class Trained:
     rows : table of n rows
         What ``local`` takes.
     selected : array of n bools, or None
-        Whom the classifier selects of them, where that is known.
+        Whom the classifier selects of them, where that is known; of more than two labels, its
+        decisions.
     """
 
     classifier: Any
     local: Any
     rows: Any
-    selected: NDArray[np.bool_] | None = None
+    selected: NDArray | None = None
 
 
 class Trainer(ABC):
-    """Fits the learner to labels 0 and 1 and weights, on rows it was given once.
+    """Fits the learner to labels and weights, on rows it was given once.
 
     Parameters
     ----------
@@ -127,7 +131,13 @@ class Trainer(ABC):
 
     @abstractmethod
     def fit(self, label: NDArray, weight: Array) -> Trained:
-        """Train; what is returned does not change with later calls."""
+        """Train for labels 0 and 1; what is returned does not change with later calls."""
+
+    def fit_soft(self, examples: SoftLabels) -> Trained:
+        """Train for more than two labels; here on copies of rows, one for each label."""
+        label, weight, rows = examples.copies()
+        copied = PlainTrainer(self.estimator, take_rows(self.X, rows)).fit(label, weight)
+        return Trained(copied.classifier, copied.classifier, self.X)
 
     def start_from(self, classifier: Any) -> None:  # noqa: B027
         """Take note of a classifier trained before; most trainers have no use for it."""
@@ -260,6 +270,7 @@ class WarmStartTrainer(Trainer):
     def __init__(self, estimator: Any, X: Any) -> None:
         super().__init__(estimator, X)
         self._start: tuple[NDArray, NDArray] | None = None
+        self._start_labels: list[int] = []
 
     @classmethod
     def suits(cls, estimator: Any, X: Any) -> bool:
@@ -276,6 +287,7 @@ class WarmStartTrainer(Trainer):
         """Start all later fits from the solution of this one."""
         if isinstance(classifier, LogisticRegression):
             self._start = classifier.coef_, classifier.intercept_
+            self._start_labels = classifier.classes_.tolist()
 
     def fit(self, label: NDArray, weight: Array) -> Trained:
         """Fit a clone of the learner, from the start if there is one."""
@@ -289,4 +301,17 @@ class WarmStartTrainer(Trainer):
             return classifier.set_params(warm_start=self.estimator.warm_start)
 
         classifier = self._guard(train, self.X, label, weight)
+        return Trained(classifier, classifier, self.X)
+
+    def fit_soft(self, examples: SoftLabels) -> Trained:
+        """Fit the same loss to soft labels, which takes no copies of rows."""
+        labels = examples.labels
+        if len(labels) < 3 or not takes_soft_labels(self.estimator):
+            return super().fit_soft(examples)
+        start = self._start if self._start_labels == labels.tolist() else None
+
+        def train(X: Any, saved: Array) -> Any:
+            return fit_soft_logistic(clone(self.estimator), X, saved, labels, start)
+
+        classifier = self._guard(train, self.X, examples.saved[:, labels])
         return Trained(classifier, classifier, self.X)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from copy import copy
 from inspect import signature
 from pathlib import Path
@@ -11,9 +12,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.special import expit, softmax
 from sklearn.base import clone
 
+from equipoise.cells.labels import SoftLabels
 from equipoise.cells.table import Array
 from equipoise.oracles.trainers.base import (
     CachedScores,
@@ -23,11 +25,14 @@ from equipoise.oracles.trainers.base import (
     has_fixed_seed,
     is_binnable,
 )
+from equipoise.rows.tables import take_rows
 
 #: Parameters beyond those of the signature under which the path was checked to change nothing.
-_KNOWN_EXTRAS = {"verbose", "verbosity", "max_bin", "deterministic", "force_row_wise"}
+KNOWN_EXTRAS = {"verbose", "verbosity", "max_bin", "deterministic", "force_row_wise"}
 #: Rows of the small fit that fills in a classifier's attributes.
-_PROBE_ROWS = 1000
+PROBE_ROWS = 1000
+#: Scores of two labels this near to each other, relative to them, may be the same.
+_CLOSE = 1e-9
 
 
 class LightGBMTrainer(CachingTrainer):
@@ -45,7 +50,7 @@ class LightGBMTrainer(CachingTrainer):
         """Whether the learner is an LGBMClassifier of plain settings, on a table of numbers."""
         if type(estimator).__module__ != "lightgbm.sklearn" or not is_binnable(X):
             return False
-        known = _KNOWN_EXTRAS.union(signature(type(estimator).__init__).parameters)
+        known = KNOWN_EXTRAS.union(signature(type(estimator).__init__).parameters)
         return (
             type(estimator).__name__ == "LGBMClassifier"
             and X.shape[0] >= 2
@@ -84,18 +89,85 @@ class LightGBMTrainer(CachingTrainer):
         local = CachedScores(decisions, **{"margins" if raw else "probabilities": scores})
         return Trained(classifier, local, self.X)
 
+    def fit_soft(self, examples: SoftLabels) -> Trained:
+        """Train on the bins, with soft labels.
+
+        The loss is LightGBM's own for "multiclass". Trees differ from those grown on copies of
+        rows in what is counted by rows: ``min_child_samples``, draws of rows, and the bins
+        of features of many values.
+        """
+        import lightgbm
+
+        labels = examples.labels
+        if not 3 <= len(labels) <= len(examples.saved):  # of two labels the loss is another one
+            return super().fit_soft(examples)
+        with self._lock:
+            _, bins, bundled = self._prepared(labels[:2])
+            if not any(map(bins.feature_num_bin, range(self.X.shape[1]))):
+                return super().fit_soft(examples)
+            classifier, params = self._form(labels)
+            saved = examples.saved[:, labels]
+            start = np.log(saved.sum(axis=0) / saved.sum())
+            bins.set_field("weight", None)
+            bins.set_init_score(np.tile(start, (len(saved), 1)))
+            booster = lightgbm.train(
+                params | {"objective": _soft_objective(saved)},
+                bins,
+                self.estimator.n_estimators,
+                keep_training_booster=True,
+            )
+            scores = _training_scores(booster, raw=True).reshape(saved.shape)
+            classifier._Booster = lightgbm.Booster(model_str=_as_multiclass(booster, start))
+            classifier._Booster.params = params
+        if bundled:
+            return Trained(classifier, classifier, self.X)
+        decided = labels[scores.argmax(axis=1)]
+        # Sums in another order: the trees themselves are asked where two labels are as good as one.
+        second, first = np.partition(scores, -2, axis=1)[:, -2:].T
+        if len(close := np.flatnonzero(first - second <= _CLOSE * (1.0 + np.abs(first)))):
+            decided[close] = classifier.predict(take_rows(self.X, close))
+        return Trained(classifier, classifier, self.X, decided)
+
     def _prepare(self, label: NDArray) -> tuple[Any, Any, bool]:
         """Return a classifier without its trees, the bins, and whether features share bins."""
         import lightgbm
 
-        rows = min(self.X.shape[0], _PROBE_ROWS)
-        form = clone(self.estimator)
-        form.n_estimators = 1
-        form.fit(getattr(self.X, "iloc", self.X)[:rows], np.arange(rows) % 2)
-        params = {k: v for k, v in form.booster_.params.items() if k != "num_iterations"}
-        form.n_estimators = self.estimator.n_estimators
+        form, params = self._form(np.arange(2))
         bins = lightgbm.Dataset(self.X, label=np.zeros(self.X.shape[0]), params=params).construct()
         return form, bins, _are_bundled(bins)
+
+    def _form(self, labels: NDArray[np.intp]) -> tuple[Any, dict[str, Any]]:
+        """Return a classifier of these labels without its trees, and its parameters."""
+        rows = min(self.X.shape[0], PROBE_ROWS)
+        form = clone(self.estimator)
+        form.n_estimators = 1
+        some = labels[np.arange(rows) % len(labels)]
+        form.fit(getattr(self.X, "iloc", self.X)[:rows], some)
+        params = {k: v for k, v in form.booster_.params.items() if k != "num_iterations"}
+        form.n_estimators = self.estimator.n_estimators
+        return form, params
+
+
+def _soft_objective(saved: Array) -> Callable[[Array, Any], tuple[Array, Array]]:
+    """Return first and second derivatives of the loss of soft labels, as LightGBM scales them."""
+    weight, K = saved.sum(axis=1, keepdims=True), saved.shape[1]
+
+    def objective(scores: Array, _: Any) -> tuple[Array, Array]:
+        chance = softmax(scores.reshape(saved.shape), axis=1)
+        return weight * chance - saved, weight * chance * (1.0 - chance) * (K / (K - 1.0))
+
+    return objective
+
+
+def _as_multiclass(booster: Any, start: Array) -> str:
+    """Return the trees as a model of LightGBM's own loss, with scores that begin at ``start``."""
+    for tree in booster.dump_model(num_iteration=1)["tree_info"]:
+        number = tree["tree_index"]
+        for leaf in range(tree["num_leaves"]):
+            value = booster.get_leaf_output(number, leaf) + start[number]
+            booster.set_leaf_output(number, leaf, value)
+    loss = f"objective=multiclass num_class:{len(start)}"
+    return booster.model_to_string().replace("\nfeature_names=", f"\n{loss}\nfeature_names=", 1)
 
 
 def _are_bundled(bins: Any) -> bool:

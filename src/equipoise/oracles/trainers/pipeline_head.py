@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
+from equipoise.cells.labels import SoftLabels
 from equipoise.cells.table import Array
 from equipoise.oracles.trainers.base import CachingTrainer, Trained, Trainer
 
@@ -54,15 +56,25 @@ class PipelineTrainer(CachingTrainer):
 
     def fit(self, label: NDArray, weight: Array) -> Trained:
         """Train the last step on the rows as transformed."""
+        return self._behind_head(label, lambda trainer: trainer.fit(label, weight))
+
+    def fit_soft(self, examples: SoftLabels) -> Trained:
+        """Train the last step for more than two labels, on the rows as transformed."""
+        no_label = np.zeros(
+            len(examples.saved), dtype=np.int64
+        )  # which transformers do not look at
+        return self._behind_head(no_label, lambda trainer: trainer.fit_soft(examples))
+
+    def _behind_head(self, label: NDArray, fit: Callable[[Trainer], Trained]) -> Trained:
         with self._lock:
             head, trainer, seen = self._prepared(label)
         if self._start is not None:
             trainer.start_from(self._start)
-        last = trainer.fit(label, weight)
+        last = fit(trainer)
         steps = [*head.steps, (self.estimator.steps[-1][0], last.classifier)]
         member = Pipeline(steps, verbose=self.estimator.verbose)
         if seen is None:
-            return Trained(member, last.local, last.rows)
+            return Trained(member, last.local, last.rows, last.selected)
         return Trained(member, last.classifier, seen)
 
     def start_from(self, classifier: Any) -> None:

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 from sklearn.base import clone
 
+from equipoise.cells.labels import SoftLabels
 from equipoise.cells.table import Array
 from equipoise.oracles.trainers.base import (
     CachedScores,
@@ -22,7 +24,7 @@ from equipoise.oracles.trainers.base import (
 from equipoise.rows.parquet import ParquetRows
 
 #: Settings under which the path is known to do what a plain fit does; None is XGBoost's default.
-_KNOWN = {
+_KNOWN: dict[str, tuple[Any, ...]] = {
     "objective": (None, "binary:logistic"),
     "booster": (None, "gbtree"),
     "tree_method": (None, "auto", "hist"),
@@ -35,7 +37,26 @@ _KNOWN = {
 }
 
 
-class XGBoostTrainer(CachingTrainer):
+class _BinsTrainer(CachingTrainer):
+    """Put the rows into bins once; then only swap labels and weights."""
+
+    learner = "XGBClassifier"
+
+    def fit(self, label: NDArray, weight: Array) -> Trained:
+        """Train on the bins, with these labels and weights."""
+        with self._lock:
+            classifier, local = train_on_bins(self.estimator, self._prepared(label), label, weight)
+        return Trained(classifier, local, self.X)
+
+    def fit_soft(self, examples: SoftLabels) -> Trained:
+        """Train on the bins, with soft labels."""
+        with self._lock:
+            bins = self._prepared(examples.labels)
+            classifier, decided = train_softly(self.estimator, bins, examples.saved)
+        return Trained(classifier, classifier, self.X, decided)
+
+
+class XGBoostTrainer(_BinsTrainer):
     """Bin the features once; then only swap labels and weights.
 
     XGBoost places its cuts by weight. Here they are placed once, all rows weighing the same, so
@@ -43,18 +64,10 @@ class XGBoostTrainer(CachingTrainer):
     ``max_bin``. With equal weights they are the same.
     """
 
-    learner = "XGBClassifier"
-
     @classmethod
     def suits(cls, estimator: Any, X: Any) -> bool:
         """Whether the learner is an XGBClassifier of plain settings, on a table of numbers."""
         return is_binnable(X) and has_known_settings(estimator, categories=True)
-
-    def fit(self, label: NDArray, weight: Array) -> Trained:
-        """Train on the bins, with these labels and weights."""
-        with self._lock:
-            classifier, local = train_on_bins(self.estimator, self._prepared(label), label, weight)
-        return Trained(classifier, local, self.X)
 
     def _prepare(self, label: NDArray) -> Any:
         import xgboost
@@ -86,6 +99,39 @@ def train_on_bins(
     return with_trees(clone(estimator), booster), local
 
 
+def train_softly(estimator: Any, bins: Any, saved: Array) -> tuple[Any, NDArray[np.intp]]:
+    """Return a classifier of more than two labels trained on bins, and its decisions on these rows.
+
+    The loss is XGBoost's own for ``multi:softprob``, on rows whose labels are soft. Where trees
+    start from the shares of the labels, as they do from XGBoost 3.1 on, they do here, too.
+    """
+    import xgboost
+
+    weight = saved.sum(axis=1, keepdims=True)
+
+    def objective(margins: NDArray, _: Any) -> tuple[NDArray, NDArray]:
+        chance = softmax(margins.astype(float), axis=1)
+        return weight * chance - saved, np.maximum(2.0 * weight * chance * (1.0 - chance), 1e-16)
+
+    params = estimator.get_xgb_params() | soft_params(saved.sum(axis=0))
+    booster = xgboost.Booster(params, [bins])
+    for turn in range(estimator.get_num_boosting_rounds()):
+        booster.update(bins, turn, objective)
+    decided = booster.predict(bins).argmax(axis=1)
+    return with_trees(clone(estimator), booster), decided
+
+
+def soft_params(total: Array) -> dict[str, Any]:
+    """Return parameters of a learner of soft labels, given the weight of each label."""
+    import xgboost
+
+    params: dict[str, Any] = {"objective": "multi:softprob", "num_class": len(total)}
+    if tuple(map(int, xgboost.__version__.split(".")[:2])) >= (3, 1):
+        start = np.log(np.maximum(total / total.sum(), 1e-6))
+        params["base_score"] = f"[{','.join(map(repr, start.astype(np.float32).tolist()))}]"
+    return params
+
+
 def with_trees(classifier: Any, booster: Any) -> Any:
     """Return the classifier fitted, with these trees and none of the data."""
     given = classifier.get_params(deep=False)
@@ -95,8 +141,13 @@ def with_trees(classifier: Any, booster: Any) -> Any:
     return classifier
 
 
-def has_known_settings(estimator: Any, categories: bool = False) -> bool:
-    """Whether the learner is an XGBClassifier whose settings leave nothing to chance.
+def has_known_settings(
+    estimator: Any,
+    categories: bool = False,
+    kind: str = "XGBClassifier",
+    objectives: tuple[str | None, ...] = _KNOWN["objective"],
+) -> bool:
+    """Whether the learner is of a kind, and its settings leave nothing to chance.
 
     Columns of categories are among them if those are read as XGBoost itself reads them.
 
@@ -106,37 +157,29 @@ def has_known_settings(estimator: Any, categories: bool = False) -> bool:
     """
     if type(estimator).__module__ != "xgboost.sklearn":
         return False
-    given = estimator.get_params()
+    given, allowed = estimator.get_params(), {**_KNOWN, "objective": objectives}
     if categories:
         given.pop("enable_categorical", None)
     return (
-        type(estimator).__name__ == "XGBClassifier"
-        and all(given.get(name) in known for name, known in _KNOWN.items())
+        type(estimator).__name__ == kind
+        and all(given.get(name) in known for name, known in allowed.items())
         and not callable(given.get("eval_metric"))
         and not getattr(estimator, "kwargs", None)
         and has_fixed_seed(estimator)
     )
 
 
-class XGBoostDiskTrainer(CachingTrainer):
+class XGBoostDiskTrainer(_BinsTrainer):
     """Bin the rows into a file once, batch by batch; then only swap labels and weights.
 
     The bins are an ``ExtMemQuantileDMatrix`` in a temporary folder, about a byte for each value,
     and are gone with the trainer. The trees are those that XGBoost grows on the rows in memory.
     """
 
-    learner = "XGBClassifier"
-
     @classmethod
     def suits(cls, estimator: Any, X: Any) -> bool:
         """Whether the rows are on disk and the learner is an XGBClassifier of plain settings."""
         return isinstance(X, ParquetRows) and has_known_settings(estimator)
-
-    def fit(self, label: NDArray, weight: Array) -> Trained:
-        """Train on the bins, with these labels and weights."""
-        with self._lock:
-            classifier, local = train_on_bins(self.estimator, self._prepared(label), label, weight)
-        return Trained(classifier, local, self.X)
 
     def _prepare(self, label: NDArray) -> Any:
         import xgboost

@@ -172,7 +172,7 @@ def train_here(
         trees = bytes(booster.save_raw("ubj")) if first else None
     ends = np.cumsum([len(shard) for shard in shards])
     parts = zip(shards, np.split(selected, ends[:-1]), strict=True)
-    return trees, np.sum([shard.count(part) for shard, part in parts], axis=0)
+    return trees, np.sum([shard.sum(part) for shard, part in parts], axis=0)
 
 
 def base_score(rows: list[tuple[NDArray, Array]], shared: bool) -> float:

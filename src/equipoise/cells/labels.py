@@ -1,8 +1,8 @@
-"""Lessons: costs of decisions as weighted labels, which a learner can be trained on (section 3.1).
+"""Labels of queries: costs as weighted labels, which a learner can be trained on (section 3.1).
 
-With two labels that is one label and one weight for each row. With more, a row stands once for
-each label that costs less than its dearest one, weighted by what that label saves: the cost of any
-decisions is a constant minus the weights of the labels that they agree with.
+With two labels that is one label and one weight for each row. With more, each row has a weight for
+every label: what that label saves over its dearest one. The cost of any decisions is a constant
+minus the weights of the labels that they agree with.
 """
 
 from __future__ import annotations
@@ -20,10 +20,17 @@ _ROUNDING = 1e-12
 
 
 class WeightedLabels(NamedTuple):
-    """A weighted classification problem: a label, 0 or 1, and a weight for each cell or row."""
+    """A weighted classification problem: a label, 0 or 1, and a weight for each cell or row.
 
-    label: NDArray[np.int64]
+    Labels of rows are not to be written to.
+    """
+
+    label: NDArray[np.integer]
     weight: Array
+
+    def among(self, rows: NDArray[np.intp]) -> WeightedLabels:
+        """Return the labels and weights of some rows."""
+        return WeightedLabels(self.label[rows], self.weight[rows])
 
 
 def weighted_labels(costs: Array, mean: float) -> WeightedLabels:
@@ -65,40 +72,43 @@ def savings(costs: Array, mass: Array) -> Array:
     return saved / mean if mean > 0 else saved
 
 
-class Lesson(NamedTuple):
-    """What a learner is trained on: labels and weights of rows.
+class SoftLabels(NamedTuple):
+    """What a learner of more labels is trained on: what each label saves, row by row.
+
+    A learner of soft labels gives a row the sum of its savings for a weight, and each label its
+    part of that sum for a target. Every other learner is trained on `copies`, which is the same
+    loss.
 
     Attributes
     ----------
-    label : array of shape (m,)
-        Of two labels, not to be written to.
-    weight : array of shape (m,)
-    rows : array of shape (m,), or None
-        The number of the row that each of them is for; None: each row once, in order.
+    saved : array of shape (n, V)
+        At least one entry of a row is zero: that of its dearest label.
     """
 
-    label: NDArray[np.integer]
-    weight: Array
-    rows: NDArray[np.intp] | None = None
+    saved: Array
 
-    def among(self, rows: NDArray[np.intp], n: int) -> Lesson:
-        """Return the lesson about some of ``n`` rows, which are numbered anew.
+    def among(self, rows: NDArray[np.intp]) -> SoftLabels:
+        """Return the savings of some rows."""
+        return SoftLabels(self.saved[rows])
 
-        >>> lesson = Lesson(np.array([2, 0, 1]), np.array([0.5, 1.0, 1.5]), np.array([0, 1, 3]))
-        >>> lesson.among(np.array([1, 3]), 4).rows.tolist()
-        [0, 1]
+    @property
+    def labels(self) -> NDArray[np.intp]:
+        """The labels that save something for somebody."""
+        return np.flatnonzero((self.saved > 0).any(axis=0))
+
+    def copies(self) -> tuple[NDArray[np.intp], Array, NDArray[np.intp]]:
+        """Return each row once for every label that saves something: label, weight and row.
+
+        >>> label, weight, row = SoftLabels(np.array([[0.4, 0.0, 0.8], [0.8, 0.0, 0.0]])).copies()
+        >>> label.tolist(), weight.tolist(), row.tolist()
+        ([0, 0, 2], [0.4, 0.8, 0.8], [0, 1, 0])
         """
-        if self.rows is None:
-            return Lesson(self.label[rows], self.weight[rows])
-        number = np.full(n, -1, dtype=np.intp)
-        number[rows] = np.arange(len(rows))
-        found = number[self.rows]
-        kept = found >= 0
-        return Lesson(self.label[kept], self.weight[kept], found[kept])
+        label, row = np.nonzero(self.saved.T)
+        return label, self.saved[row, label], row
 
 
-def copies(code: NDArray[np.integer], saved: Array, weight: Array | None) -> Lesson:
-    """Return each row once for every label that saves something, weighted by what it saves.
+def soft_labels(code: NDArray[np.integer], saved: Array, weight: Array | None = None) -> SoftLabels:
+    """Return what each label saves for each row.
 
     Parameters
     ----------
@@ -109,14 +119,12 @@ def copies(code: NDArray[np.integer], saved: Array, weight: Array | None) -> Les
     weight : array of shape (n,), or None
         The rows' own weights.
     """
-    each = [look_up(code, np.ascontiguousarray(column)) for column in saved.T]
-    found = [np.flatnonzero(column) for column in each]
-    weights = np.concatenate([column[some] for column, some in zip(each, found, strict=True)])
-    rows = np.concatenate(found)
+    each = np.empty((len(code), saved.shape[1]))
+    for column, table in zip(each.T, saved.T, strict=True):
+        column[:] = look_up(code, np.ascontiguousarray(table))
     if weight is not None:
-        weights *= weight[rows]
-    labels = np.repeat(np.arange(len(each)), [len(some) for some in found])
-    return Lesson(labels, weights, rows)
+        each *= weight[:, None]
+    return SoftLabels(each)
 
 
 class LabelCache(dict[bytes, NDArray[np.int64]]):
