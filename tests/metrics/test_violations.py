@@ -18,7 +18,7 @@ from equipoise import (
     Frontier,
     MinimaxGroupError,
 )
-from equipoise.cells import Cells
+from equipoise.cells import Cells, CellTable
 from equipoise.metrics import (
     Interval,
     confidence_interval,
@@ -269,3 +269,20 @@ def test_lower_limits_choose_the_headline_and_not_estimates():
     assert "demographic parity: a above b (1,000)" in text.splitlines()[1]
     assert f"the largest estimate is +{2 / 3 - 0.4 - 0.01:.4f}" in text
     assert found._shown()["of_people"] == 1000
+
+
+def test_a_bound_that_so_few_people_cannot_show_is_told():
+    count, rate = np.array([2000.0, 690, 2000, 3000]), np.array([0.3, 0.6, 0.3, 0.6])
+    table, _ = CellTable.from_sums([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]}, {}, count=count)
+    tally = Tally.of_shares(table, table.mass * rate)
+
+    def told(eps):
+        meter = Meter(table, EqualizedOdds(eps, reference="pairwise"), None)
+        return meter.measure("training", tally).unshown
+
+    sentence = told(0.02)
+    assert "given label 1: F" in sentence
+    assert "from 690 people of F with label 1, sampling error only" in sentence
+    reach = float(sentence.partition("±")[2].split()[0])
+    assert 1.96 < reach / np.sqrt(0.24 / 690 + 0.24 / 3000) < 2.8  # for all rows at once
+    assert told(0.1) == ""

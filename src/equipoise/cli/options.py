@@ -69,7 +69,7 @@ class Format:
     ] = None
 
     def dialect(self) -> Dialect:
-        """Return what is said about the file."""
+        """Return the dialect of the file, as far as it is given."""
         from equipoise.cli.tables.dialect import Dialect
 
         return Dialect(self.separator, self.decimal, self.encoding)

@@ -251,7 +251,7 @@ def show_rows(
 
 
 def verdict(excess: Range, people: float, few: int) -> str:
-    """Return what an excess means.
+    """Return the verdict on an excess, in a word.
 
     >>> [verdict(Range(0.01, *ends), 99, 30) for ends in ((0.005, 0.02), (-0.01, 0.02))]
     ['EXCEEDED', 'exceeded, perhaps by chance']

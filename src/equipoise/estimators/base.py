@@ -69,7 +69,7 @@ class Problem:
         As they were passed.
     asked_again : dict from int to array of shape (C,)
         What classifiers of the pool select when they are asked once more, after they were found.
-    switches : dict from int to array of shape (2, C)
+    switches : dict from int to array of shape (V (V - 1), C)
         How many rows these select and the unconstrained classifier does not, and the reverse.
     """
 

@@ -93,9 +93,9 @@ class Frontier(PoolReduction):
         fold": arrays of shape (P, C).
     disagreement_ : array of shape (P, P)
         The share of the people measured on whom each two classifiers decide differently.
-    switches_ : array of shape (P, 2, C), or None of more than two labels
-        How many people of the fit each classifier selects and the unconstrained one does not, and
-        the reverse, cell by cell.
+    switches_ : array of shape (P, V (V - 1), C)
+        How many people of the fit move from one decision of the unconstrained classifier to
+        another of each classifier, cell by cell; see `equipoise.game.switched.pairs`.
     lagrangian_ : Lagrangian
         Error and constraints over these cells.
     classes_, people_, nu_, n_iter_, n_calls_

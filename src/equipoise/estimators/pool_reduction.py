@@ -159,7 +159,8 @@ class PoolReduction(Reduction):
             scope=self._scope,
             cells=self.cells_,
         )
-        if switched is None and self.switches_ is not None:
+        if switched is None:
+            assert self.switches_ is not None
             known = self.cells_, self.switches_
             switched = Switched.of_mixture(*known, found.mixture, self.classes_)
         return replace(certificate, switched=switched)

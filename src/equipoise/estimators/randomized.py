@@ -232,6 +232,9 @@ class RandomizedReduction(ScoredReduction):
     def _deciding(self) -> Sequence[Any]:
         return self.classifier_.members
 
+    def _tally_of_fit(self) -> Tally:
+        return list(self.tallies_.values())[-1]
+
     def _mixture(self) -> RandomizedClassifier:
         return self.classifier_
 

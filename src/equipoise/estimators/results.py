@@ -168,8 +168,8 @@ def switched(
     switches = [problem.switches.get(int(h)) for h in members]
     if any(one is None for one in switches):
         return None
-    gained, lost = np.tensordot(weights, np.array(switches), 1)
-    return Switched(table, gained, lost, problem.engine.classes)
+    moved = np.tensordot(weights, np.array(switches), 1)
+    return Switched(table, moved, problem.engine.classes)
 
 
 def warn(
@@ -226,7 +226,7 @@ Remark = tuple[type[EquipoiseWarning], str]
 
 
 def remarks(lagrangian: Lagrangian | None, cells: CellTable, shares: Array) -> list[Remark]:
-    """Return what is easily overlooked: that decisions are all alike, that bounds ask nothing.
+    """Return remarks on what is easily overlooked: decisions all alike, bounds that ask nothing.
 
     ``shares`` of people get each decision. Without a game, nothing is said of its bounds.
     """

@@ -50,8 +50,8 @@ def without_small_groups(model: Any, below: int) -> tuple[Any, str]:
         cells = model.cells_
     elif isinstance(model, RandomizedReduction):
         cells = next(iter(model.tallies_.values())).cells
-    elif isinstance(model, GridSearch) and model.candidates_[0].switched is not None:
-        cells = model.candidates_[0].switched.cells
+    elif isinstance(model, GridSearch):
+        cells = model.candidates_[0].tally.cells
     else:
         return model, ""
     hidden = small_cells(cells, below)
@@ -149,8 +149,8 @@ class _Merger:
         """Return switched decisions over the cells merged."""
         if switched is None:
             return None
-        gained, lost = self.shares(switched.gained), self.shares(switched.lost)
-        return Switched(self.table(switched.cells), gained, lost, switched.classes)
+        moved = self._added(switched.moved)
+        return Switched(self.table(switched.cells), moved, switched.classes)
 
     def certificate(self, certificate: Certificate, meter: Meter | None) -> Certificate:
         """Return a certificate with what a meter compares alone, and without its evidence."""
@@ -184,7 +184,8 @@ class _Merger:
             return self.fitted(model)
         kept = copy(model)
         kept.candidates_ = type(model.candidates_)(
-            replace(each, switched=self.switched(each.switched)) for each in model.candidates_
+            replace(each, tally=self.tally(each.tally), switched=self.switched(each.switched))
+            for each in model.candidates_
         )
         return kept
 
@@ -202,8 +203,8 @@ class _Merger:
         kept.shares_ = {data: self.shares(s) for data, s in frontier.shares_.items()}
         kept.pool_ = Pool.of(frontier.pool_.classifiers, self.shares(frontier.pool_.s))
         kept.pool_.n_calls = frontier.pool_.n_calls
-        if frontier.switches_ is not None:
-            kept.switches_ = self.shares(frontier.switches_)
+        assert frontier.switches_ is not None
+        kept.switches_ = self._added(frontier.switches_)
         kept._queries = None
         kept.__dict__.pop("lagrangian_", None)
         points = [

@@ -132,7 +132,7 @@ class Certificate(Face):
         cells: CellTable,
         conflict: Conflict | None = None,
     ) -> Certificate:
-        """Return what a Round has proven.
+        """Return the certificate of a Round.
 
         Parameters
         ----------
@@ -268,7 +268,7 @@ class Certificate(Face):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what the certificate says as plain data for JSON, where infinity becomes None."""
+        """Return the certificate as plain data for JSON, where infinity becomes None."""
         return {
             **{name: _finite(getattr(self, name)) for name in _NUMBERS},
             "n_calls": int(self.n_calls),

@@ -61,7 +61,7 @@ def facts_of(certificate: Certificate) -> list[tuple[str, str, str]]:
 
 
 def sentences_of(certificate: Certificate) -> list[str]:
-    """Return what is easily overlooked, and what loosening a bound is worth."""
+    """Return sentences on what is easily overlooked, and on the worth of loosening a bound."""
     remarks = (certificate.why_by_lot, _unmet(certificate), _is_trivial(certificate))
     return [text for text in remarks if text] + [
         f'loosening "{row.sentence()}" by 0.01 saves at most {_format(certificate)(price)} of '

@@ -92,7 +92,7 @@ class Decided:
         return np.where((low >= 1.0) | (high <= 0.0), 0.0, 1.0 - (high - low))
 
     def tests(self, rows: TestedRows, joint: bool = False) -> Callable[[int], Array]:
-        """Return what gives the p-values of a candidate; see `TestedRows` for ``joint``."""
+        """Return the tests that give a candidate's p-values; see `TestedRows` for ``joint``."""
         p: dict[int, Array] = {}
 
         def test(t: int) -> Array:
@@ -148,6 +148,8 @@ class Proof:
     weighted, overlapping, reused : bool
         Whether people weigh differently (their numbers are then effective ones), whether groups of
         a row share people, and whether the same people had served another proof before.
+    seen : str
+        How many of the people were learned from, in words; empty where none are known to be.
     needed : Needed or None
         Where nothing is proven, or only with decisions ``regardless``: how many people it takes.
     fingerprint : str
@@ -170,6 +172,7 @@ class Proof:
     weighted: bool = False
     overlapping: bool = False
     reused: bool = False
+    seen: str = ""
     needed: Needed | None = None
     fingerprint: str = field(default="", repr=False)
 
@@ -177,7 +180,7 @@ class Proof:
     def of_walk(
         cls, rows: TestedRows, walked: Walk, decided: Decided, *, confidence: float, **more: Any
     ) -> Proof:
-        """Return what a walk along a path has proven."""
+        """Return the proof of a walk along a path."""
         p, c = walked.reported, rows.moments.c
         worst = int(p.argmax()) if len(p) else 0
         design = more.pop("design")
@@ -247,6 +250,8 @@ class Proof:
         if self.method == "asymptotic" and not reasons:
             reasons = ["few people in a row that has no exact test"]
         told = [f"Asymptotic: {'; '.join(reasons)}."] if reasons else []
+        if self.seen:
+            told.append(f"Of these people, {self.seen}; as far as they were, nothing is promised.")
         if self.reused:
             told.append(
                 "The same people had served another proof before: the probability is that of each "
@@ -261,7 +266,7 @@ class Proof:
         return replace(self, limiting="", limiting_people=0, needed=None)
 
     def to_dict(self, suppress_below: int = 0) -> dict[str, Any]:
-        """Return it as plain data for JSON, without a row that is about fewer people than this."""
+        """Return the proof as plain data for JSON, without a row about fewer people than this."""
         if self.limiting_people < suppress_below:
             return self.without_few(suppress_below).to_dict()
         needed = None if self.needed is None else self.needed.to_dict()

@@ -11,6 +11,7 @@ from scipy.stats import norm
 
 from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.base import Constraint
+from equipoise.constraints.groups import people_of
 from equipoise.constraints.moments import Moments, MomentsBuilder
 from equipoise.guarantees.row_tests import exact_p, most_likely_rates, p_of, reach_of, score_p
 
@@ -120,8 +121,15 @@ class TestedRows:
     @cached_property
     def smallest(self) -> Array:
         """People of the smallest stratum of each row: shape (K,)."""
-        behind = np.where(self.M != 0, self.people, np.inf)
-        return behind.min(axis=1, initial=np.inf)
+        return self._behind.min(axis=1, initial=np.inf)
+
+    @cached_property
+    def _behind(self) -> Array:
+        return np.where(self.M != 0, self.people, np.inf)
+
+    def fewest(self, row: int) -> str:
+        """Return who the people of the smallest stratum of a row are, in words."""
+        return people_of(self.cells, self.event[self._behind[row].argmin()] > 0)
 
     @cached_property
     def exact(self) -> Mask:
@@ -230,8 +238,8 @@ class TestedRows:
             at, a = _packed(self.coefficients[plain])
             n = np.where(a != 0, self.people[at], 1.0)
             p[:, plain] = score_p(rates[:, at] * n, n, a, self.bounds[plain])
-        for k in np.flatnonzero(self.overlapping).tolist():
-            p[:, k] = self._overlapping_p(k, s)
+        if self.overlapping.any():
+            p[:, self.overlapping] = self._overlapping_p(s)
         if drawn is not None:
             self._test_exactly(p, self.rates(drawn))
         return p
@@ -279,14 +287,15 @@ class TestedRows:
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.nan_to_num(self.cells.mass**2 / self.cells.square)
 
-    def _overlapping_p(self, k: int, s: Array) -> Array:
-        """Return the p-values of a row whose events share people, cell by cell as a stratum."""
-        mass, n = self.cells.mass, self._cell_people
-        a = (self.M[k] @ self.moments.U) * mass
-        c = self.moments.c[k] - self.M[k] @ self.moments.offset
-        r = np.clip(s / mass, 0.0, 1.0)
-        likely = most_likely_rates(r * n, n, a, np.full(len(s), c))
-        return p_of(c - r @ a, self._linearised(k, likely), *reach_of(a), c)
+    def _overlapping_p(self, s: Array) -> Array:
+        """Return the p-values of rows whose events share people, cell by cell as a stratum."""
+        rows, n = np.flatnonzero(self.overlapping), self._cell_people
+        a = (self.M[rows] @ self.moments.U) * self.cells.mass
+        c = self.moments.c[rows] - self.M[rows] @ self.moments.offset
+        r = np.clip(s / self.cells.mass, 0.0, 1.0)
+        likely = most_likely_rates((r * n)[:, None, :], n, a, c)
+        variance = [self._linearised(k, likely[:, i]) for i, k in enumerate(rows.tolist())]
+        return p_of(c - r @ a.T, np.stack(variance, axis=1), *reach_of(a), c)
 
     def _linearised(self, k: int, r: Array) -> Array:
         """Return the variance of a row's value where cells are selected at rates r (T, C).

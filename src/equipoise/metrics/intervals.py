@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -152,23 +152,6 @@ def of_largest(low: Array, high: Array, ratio: bool) -> tuple[float, float]:
     at_least = float(np.maximum(low, -high).max(initial=0.0))
     at_most = float(np.maximum(high, -low).max(initial=0.0))
     return (float(np.exp(-at_most)), float(np.exp(-at_least))) if ratio else (at_least, at_most)
-
-
-def surest(intervals: Iterable[Interval]) -> int | None:
-    """Return which of the intervals has the largest lower limit; by estimate without limits.
-
-    The estimate of a few people may be far off; their interval is wide, and says so. None where
-    nothing is known.
-
-    >>> surest([Interval(0.1, -0.2, 0.4), Interval(0.02, 0.01, 0.03)])
-    1
-    """
-    ends = np.array(list(intervals), dtype=float).reshape(-1, 3)
-    limited = np.isfinite(ends[:, 1])
-    known = limited if limited.any() else np.isfinite(ends[:, 0])
-    limit = ends[:, 1] if limited.any() else ends[:, 0]
-    order = [(limit[at], ends[at, 0], -at) for at in np.flatnonzero(known)]
-    return -int(max(order)[2]) if order else None
 
 
 def check_level(level: float) -> None:

@@ -12,8 +12,25 @@ from equipoise.cells.table import Array
 from equipoise.constraints.moments import Row
 from equipoise.faces import Columns, Face, columns_of, paragraph, table
 from equipoise.game.lagrangian import is_met
-from equipoise.metrics.intervals import Interval, surest
+from equipoise.metrics.intervals import Interval
 from equipoise.rows.fingerprint import Overlap
+
+
+def surest(intervals: Iterable[Interval]) -> int | None:
+    """Return which of the intervals has the largest lower limit; by estimate without limits.
+
+    The estimate of a few people may be far off; their interval is wide, and says so. None where
+    nothing is known.
+
+    >>> surest([Interval(0.1, -0.2, 0.4), Interval(0.02, 0.01, 0.03)])
+    1
+    """
+    ends = np.array(list(intervals), dtype=float).reshape(-1, 3)
+    limited = np.isfinite(ends[:, 1])
+    known = limited if limited.any() else np.isfinite(ends[:, 0])
+    limit = ends[:, 1] if limited.any() else ends[:, 0]
+    order = [(limit[at], ends[at, 0], -at) for at in np.flatnonzero(known)]
+    return -int(max(order)[2]) if order else None
 
 
 def headline(rows: Sequence[tuple[Row, Interval]], people: Array) -> Headline | None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.base import Constraint
+from equipoise.constraints.groups import people_of
 from equipoise.constraints.moments import DIFFERENCE, Moments, MomentsBuilder, Row
 from equipoise.constraints.slopes import row_blocks, slopes_of
 from equipoise.game.lagrangian import TOLERANCE, Loss, Objective, loss_table
@@ -74,6 +75,7 @@ class Meter:
         builder = MomentsBuilder(cells, known)
         constraint.add_rows(builder)
         self.moments, self._averaged = builder.build(), builder.averaged
+        self._cells = cells
         slopes = row_blocks(slopes_of(self.moments.M, self.moments.U))
         moved = [np.abs(some).max(axis=1, initial=0.0) > TOLERANCE for _, some in slopes]
         self._compared = np.concatenate([np.zeros(0, dtype=bool), *moved])
@@ -137,10 +139,12 @@ class Meter:
         if not len(times) or not times.max() > 1:
             return ""
         k = int(times.argmax())
+        used = moments.M[[k]].indices
+        fewest = int(used[moments.event_count[used].argmin()])
+        who = people_of(self._cells, self._averaged[fewest][0])
         return (
-            f"{moments.rows[k]}: known to ±{reach[k]:.2g} from {moments.people[k]:,.0f} people in "
-            f"the smaller group, sampling error only; a bound of {moments.c[k]:.4g} is "
-            "less than they can show."
+            f"{moments.rows[k]}: known to ±{reach[k]:.2g} from {moments.event_count[fewest]:,.0f} "
+            f"{who}, sampling error only; a bound of {moments.c[k]:.4g} is less than they can show."
         )
 
     def _limits(self, tally: Tally, mu: Array, level: float) -> tuple[Array, Array]:

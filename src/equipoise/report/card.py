@@ -158,7 +158,7 @@ def _data_facts(contents: ReportContents) -> list[str]:
 
 
 def _results(point: PointContents) -> list[CardSection]:
-    """Return what was measured on each of the data, and the groups on those that count most."""
+    """Return the measurements on each of the data, and the groups on those that count most."""
     told = f"Error {decimal(point.error)} on the data of the fit"
     lower = point.certificate.get("lower")
     if lower is not None:

@@ -98,7 +98,7 @@ class PointContents:
         return replace(self, groups=groups, switched=switched)
 
     def on(self, data: str) -> MeasuredContents | None:
-        """Return what was measured on these data, None if nothing was."""
+        """Return the measurements on these data, None if there are none."""
         return next((entry for entry in self.measured if entry.data == data), None)
 
     @property
@@ -176,7 +176,7 @@ class DataContents:
 
     @classmethod
     def from_dict(cls, given: dict[str, Any]) -> DataContents:
-        """Return what `dataclasses.asdict` has made a dictionary of."""
+        """Return the contents that `dataclasses.asdict` made a dictionary of."""
         return _make(cls, given)
 
 

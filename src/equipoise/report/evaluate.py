@@ -23,8 +23,7 @@ from equipoise.estimators.results import remarks_of
 from equipoise.game.certificate import Certificate
 from equipoise.game.lagrangian import TOLERANCE
 from equipoise.game.switched import Switched
-from equipoise.metrics.intervals import surest
-from equipoise.metrics.measured import Measured
+from equipoise.metrics.measured import Measured, surest
 from equipoise.metrics.small_groups import SUPPRESS_BELOW
 from equipoise.metrics.summaries import FEW
 from equipoise.metrics.violations import largest, measure

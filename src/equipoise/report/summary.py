@@ -41,7 +41,7 @@ def report_of(
     notes: Sequence[str] = (),
     suppress_below: int = SUPPRESS_BELOW,
 ) -> ReportContents:
-    """Return what a report page shows about a fitted frontier or classifier.
+    """Return the contents of a report page about a fitted frontier or classifier.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def summarize(
     suppress_below: int,
     seed: int | None = None,
 ) -> ReportContents:
-    """Return what a report shows about a fitted model, measured on these people."""
+    """Return the contents of a report about a fitted model, measured on these people."""
     known = model.people_
     data = replace(data, fingerprint=known.digest) if known is not None else data
     traced = isinstance(model, Frontier)

@@ -139,7 +139,7 @@ def point_title(point: PointContents) -> str:
 
 
 def findings(contents: ReportContents) -> list[str]:
-    """Return what was found, in a few sentences."""
+    """Return the findings in a few sentences."""
     if contents.audit is not None:
         found = [
             f"{words[0].upper()}{words[1:]}: {with_interval(value)}"
@@ -367,7 +367,7 @@ def facts_of_making(contents: ReportContents) -> list[tuple[str, str]]:
 
 
 def constraint_contents(constraint: Constraint) -> ConstraintContents:
-    """Return what a constraint asks, in the words of its class.
+    """Return the words of a constraint's class: what it asks, its formula, how it misleads.
 
     >>> from equipoise import DemographicParity
     >>> constraint_contents(DemographicParity()).formula

@@ -104,7 +104,7 @@ def _check_deterministic(deterministic: bool, training: opt.Training) -> bool:
 def _contents(
     prepared: Training, model: Any, data: TrainingData, options: dict[str, Any]
 ) -> ReportContents:
-    """Return what a page shows about the model."""
+    """Return the contents of the page about the model."""
     from equipoise.report.summary import summarize
 
     terminal, seed = Terminal.current(), prepared.options.seed

@@ -66,7 +66,7 @@ def report(
 def make_contents(
     opened: ModelFile, people: dict[str, Examples], data: Path | None, results: opt.Results
 ) -> ReportContents:
-    """Return what the page shows; from the file alone, or with new data."""
+    """Return the contents of the page; from the file alone, or with new data."""
     from equipoise.report.contents import DataContents, ReportContents
     from equipoise.report.summary import summarize
 

@@ -48,7 +48,7 @@ def format_of(path: str | Path) -> str:
 
 
 def _what(path: Path) -> str:
-    """Return what a file that is no table is, as far as that can be told."""
+    """Return the kind of a file that is no table, as far as it can be recognised."""
     if path.suffix == ".equipoise":
         return f"{path.name} is a model file, and stands where a table should"
     return f"{path.name!r} ends in {path.suffix!r}"

@@ -148,7 +148,7 @@ class Request:
         table: Any,
         counts: Mapping[str, Counter] | None = None,
     ) -> Columns:
-        """Return what the columns of a table are; ``counts`` as for `read_bins`."""
+        """Return the roles of the columns of a table; ``counts`` as for `read_bins`."""
         return Columns(
             label=self.label,
             labels=labels,

@@ -115,7 +115,7 @@ class Shard:
         return label, weight
 
     def signed_costs(self, costs: Array) -> Array:
-        """Return what predicting 1 rather than 0 costs, row by row, given costs by layer."""
+        """Return the cost of predicting 1 rather than 0 for each row, given costs by layer."""
         tables = np.reshape(costs, (len(self.factors), self.n_cells))
         return sum(f * look_up(self.code, t) for f, t in zip(self.factors, tables, strict=True))
 
@@ -198,7 +198,7 @@ _LABEL = "\0label"
 
 
 def combinations_of(rows: ReadRows) -> Combinations:
-    """Return what a partition adds to the table of cells."""
+    """Return the combinations of a partition, for the table of cells."""
     cells, C = rows.cells, rows.cells.n_cells
     count = cells.count.astype(float)
     weight = square = count
@@ -238,12 +238,12 @@ def encode(
 
 
 def layer_sums_of(shard: Shard) -> LayerSums | None:
-    """Return what its rows add to the table of layers."""
+    """Return the sums of its rows for the table of layers."""
     return shard.layer_sums
 
 
 def cost_sums(shard: Shard, costs: Array) -> Array:
-    """Return what all rows can save by being selected, and what they can lose by it."""
+    """Return the costs that selecting all rows can save, and those that it can add."""
     each = shard.signed_costs(costs)
     return np.array([-each[each < 0].sum(), each[each > 0].sum()])
 
@@ -275,15 +275,16 @@ def compared_by(shard: Shard, both: tuple[list[Any], Any], X: Any = None) -> Arr
     """Return an `Agreement` of classifiers with each other and a reference, which may be None.
 
     Side by side, for each classifier: the weight that it selects (C), on which it differs from each
-    other one (P), on which not all agree (1), and the rows that switch (2 C).
+    other one (P), on which not all agree (1), and the rows that switch (V (V - 1) C).
     """
     classifiers, reference = both
-    P, C = len(classifiers), shard.n_cells
+    P, V = len(classifiers), shard.n_decisions
+    moves = V * (V - 1) * shard.n_cells
     if not len(shard):
-        return np.hstack([selected_by(shard, classifiers), np.zeros((P, P + 1 + 2 * C))])
+        return np.hstack([selected_by(shard, classifiers), np.zeros((P, P + 1 + moves))])
     rows = shard.X if X is None else X
     shares, differ, divided, switches = agreement(classifiers, rows, shard, reference)
-    switched = np.zeros((P, 2 * C)) if switches is None else switches.reshape(P, -1)
+    switched = np.zeros((P, moves)) if switches is None else switches.reshape(P, -1)
     return np.hstack([shares, differ, np.full((P, 1), divided), switched])
 
 

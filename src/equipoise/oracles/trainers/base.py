@@ -159,10 +159,10 @@ class CachingTrainer(Trainer):
 
     @abstractmethod
     def _prepare(self, label: NDArray) -> Any:
-        """Return what does not depend on labels and weights; ``label`` are those of one fit."""
+        """Return data that labels and weights do not change; ``label`` are those of one fit."""
 
     def _prepared(self, label: NDArray) -> Any:
-        """Return what is kept, made on the first call; to be called with the lock."""
+        """Return the data kept, made on the first call; to be called with the lock."""
         if self._cache is None:
             self._cache = self._prepare(label)
         return self._cache
