@@ -14,6 +14,7 @@ from equipoise.atomic_files import new_file
 from equipoise.game.switched import number
 from equipoise.report.contents import RATES, PointContents, ReportContents
 from equipoise.report.groups import largest_groups
+from equipoise.report.regression import RegressionContents, regression_card
 from equipoise.report.switched import switched_groups
 from equipoise.report.templates import markdown_template
 from equipoise.report.text import (
@@ -51,7 +52,7 @@ class CardSection:
 
 def write_model_card(
     path: str | Path,
-    contents: ReportContents,
+    contents: ReportContents | RegressionContents,
     *,
     eps: float | None = None,
     overwrite: bool = True,
@@ -61,7 +62,7 @@ def write_model_card(
     Parameters
     ----------
     path : str or Path
-    contents : ReportContents
+    contents : ReportContents or RegressionContents
         Of a frontier or of a model.
     eps : float, optional
         Which point of a frontier the card is about: the one nearest to this bound. By default the
@@ -70,7 +71,10 @@ def write_model_card(
         Whether a file that has this name is replaced.
     """
     with new_file(path, overwrite=overwrite) as partial:
-        text = model_card(contents, eps=eps)
+        if isinstance(contents, RegressionContents):
+            text = regression_card(contents)
+        else:
+            text = model_card(contents, eps=eps)
         partial.write_text(text, encoding="utf-8", errors="replace")
 
 

@@ -17,6 +17,7 @@ from equipoise.report.chart import Axis, Chart, rate_axis
 from equipoise.report.contents import GroupContents, PointContents, ReportContents
 from equipoise.report.groups import largest_groups
 from equipoise.report.measured import MeasuredContents, RowContents
+from equipoise.report.regression import RegressionContents, render_regression
 from equipoise.report.switched import SwitchedGroup, switched_groups
 from equipoise.report.templates import asset, page_template
 from equipoise.report.text import group_name
@@ -31,7 +32,9 @@ _MOST_DRAWN = 14
 _MOST_DATA = 600_000
 
 
-def write_report(path: str | Path, contents: ReportContents, *, overwrite: bool = True) -> None:
+def write_report(
+    path: str | Path, contents: ReportContents | RegressionContents, *, overwrite: bool = True
+) -> None:
     """Write the report page: one HTML file, complete in itself.
 
     Parameters
@@ -54,7 +57,10 @@ def write_report(path: str | Path, contents: ReportContents, *, overwrite: bool 
     True
     """
     with new_file(path, overwrite=overwrite) as partial:
-        partial.write_bytes(render(contents))
+        if isinstance(contents, RegressionContents):
+            partial.write_bytes(render_regression(contents))
+        else:
+            partial.write_bytes(render(contents))
 
 
 def render(contents: ReportContents) -> bytes:
