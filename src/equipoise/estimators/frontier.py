@@ -42,7 +42,8 @@ from equipoise.game.evidence import Scope
 from equipoise.game.lagrangian import Loss, Objective
 from equipoise.game.rounds import Pool, Reason, run
 from equipoise.metrics.audit import Tally
-from equipoise.metrics.violations import Meter, ViolationReport
+from equipoise.metrics.measured import ViolationReport
+from equipoise.metrics.violations import Meter
 from equipoise.oracles.specs import OracleSpec
 from equipoise.rows.hashing import salt_of
 from equipoise.rows.people import People
