@@ -47,7 +47,13 @@ def certify(
     from equipoise.report.evaluate import model_points
 
     terminal = Terminal.current()
-    opened = open_classifier(model, eps, trust)
+    opened = open_classifier(model, eps, trust, numbers=True)
+    if opened.columns.numeric:
+        from equipoise.cli.regression import certify_numbers
+
+        reader = Reader(terminal.note, format.dialect())
+        certify_numbers(opened, data, reader, drop_missing, suppress_below)
+        return
     if min_size is not None:
         opened.model.constraint_ = _with_min_size(opened.model.constraint_, min_size)
     reader = Reader(terminal.note, format.dialect()).for_constraint(opened.model.constraint_)

@@ -38,6 +38,13 @@ def frontier(
 
     terminal = Terminal.current()
     page = None if no_page else page or output.with_suffix(".html")
+    if training.is_regression():
+        from equipoise.cli.regression import fit_numbers
+
+        written = {"output": output, "page": page, "results": results}
+        rounds = max(max_iter, 2000)  # one question each
+        fit_numbers(table, training, bounds=bounds, max_iter=rounds, traces=True, **written)
+        return
     outputs = (output, page, training.held_out)
     force = check_outputs(*outputs, force=results.force)
     prepared = Training.from_options(table, training)
