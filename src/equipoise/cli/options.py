@@ -42,6 +42,10 @@ Trust = Annotated[
     list[str] | None, option("A type that the model file may hold, such as my_package.MyLearner.")
 ]
 MinSize = Annotated[int, option("Leave groups of fewer people out of comparisons, with a note.")]
+MinSizeOfFit = Annotated[
+    int | None,
+    option("Leave groups of fewer people out of comparisons; by default as in the fit."),
+]
 SuppressBelow = Annotated[
     int, option("Suppress groups of fewer people, and what would give them away; 0: none.")
 ]

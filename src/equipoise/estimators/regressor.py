@@ -178,7 +178,7 @@ class FairRegressor(RegressorMixin, RegressionReduction):
         known = pool_in_units(problem.pool, problem.cells)
         found, game = in_units(last, problem.lagrangian, known, problem.cells)
         nu, cells = problem.nu * problem.cells.scale, problem.cells.table()
-        certificate = certified(found, game, known.s, cells, nu)
+        certificate = certified(found, game, known.s, cells, nu, problem.oracle.out_of_fold)
         verify(problem, found.mixture.indices)
         self._take_over(
             Found(
