@@ -28,6 +28,7 @@ from equipoise.report.text import (
     facts_of_making,
     findings,
     group_name,
+    of,
     shares_of_data,
     with_interval,
 )
@@ -170,17 +171,19 @@ def _results(point: PointContents) -> list[CardSection]:
     if (by_lot := point.certificate.get("by_lot")) is not None:
         most = "" if point.certificate.get("by_lot_exact") else "at most "
         told += f". Decided by lot: {most}{by_lot:.2%} of the people measured"
-    header = ["data", "people", "error", "excess over the bound", "bound"]
+    header = ["data", "people", "error", "excess over the bound", "of", "bound"]
     rows = [
         [
             entry.data,
             f"{entry.people:,}",
             with_interval(entry.error),
-            with_interval(entry.excess, sign="+"),
+            with_interval(None if entry.headline is None else entry.headline.excess, sign="+"),
+            "" if entry.headline is None else of(entry.headline),
             bound_verdict(entry),
         ]
         for entry in point.measured
     ]
+    told += ". Excess: of the inequality whose interval has the largest lower limit"
     sections = [CardSection("Results", [f"{told}."], header=header, rows=rows)]
     for data in point.group_data[:1]:
         header = ["group", "people", *(RATE_NAMES[rate].lower() for rate in RATES)]
