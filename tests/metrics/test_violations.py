@@ -132,6 +132,7 @@ def test_widths_are_those_of_a_bootstrap(weighted):
     assert interval.high - interval.estimate == pytest.approx(quantile * spread, rel=0.06)
 
 
+@pytest.mark.simulation
 def test_the_truth_is_inside_as_often_as_promised():
     rng = np.random.default_rng(0)
     inside = 0

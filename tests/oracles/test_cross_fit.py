@@ -137,6 +137,7 @@ def test_groups_known_by_probability_only(people):
     assert clf.certificate_.feasible
 
 
+@pytest.mark.simulation
 def test_a_forest_keeps_the_bound_on_people_it_has_not_seen():
     train, test = make_people(1500, seed=1), make_people(20000, seed=2)
     gap = {}
