@@ -161,13 +161,16 @@ def parity(
             for group, members in groups(crowd, on, how).items()
             if (members * inside).any()
         }
+        if not mu:
+            continue
         overall = crowd.rate(value, inside)
         if reference == "pairwise":
             pairs = [(a, b, mu[a], mu[b]) for a, b in permutations(mu, 2)]
         elif reference == "overall":
             pairs = [(a, "overall", mu[a], overall) for a in mu]
         else:
-            pairs = [(a, reference, mu[a], mu[reference]) for a in mu if a != reference]
+            others = [a for a in mu if a != reference and reference in mu]
+            pairs = [(a, reference, mu[a], mu[reference]) for a in others]
         for a, b, mu_a, mu_b in pairs:
             bound = eps(words, a, b) if callable(eps) else eps
             start = f"{kind.name}{words}: {in_words(a)}"
@@ -247,6 +250,24 @@ def least_slack(rows: Inequalities, directions: Array | None = None) -> float:
         bounds,
         np.append(np.ones(n), np.zeros(m))[None, :],
         [1.0],
+    )
+    return solution.fun
+
+
+def any_decisions(crowd: Crowd, rows_of: Callable[[Crowd], Inequalities]) -> float:
+    """Least uniform slack over all decisions, person by person, written as one LP."""
+    at_zero = rows_of(crowd.with_predictions(np.zeros(crowd.n)))
+    each = rows_of(crowd.with_predictions(np.eye(crowd.n)))
+    as_rules = {}
+    for name, (offset, bound) in at_zero.items():
+        as_rules[name] = (each[name][0] - offset[0], bound - offset[0])
+    slopes = np.array([value for value, _ in as_rules.values()])
+    bounds = np.array([bound for _, bound in as_rules.values()])
+    solution = linprog(
+        np.append(np.zeros(crowd.n), 1.0),
+        np.column_stack([slopes, -np.ones(len(slopes))]),
+        bounds,
+        bounds=[(0, 1)] * crowd.n + [(0, None)],
     )
     return solution.fun
 

@@ -11,6 +11,7 @@ from equipoise.cells import Cells
 from equipoise.cells.threshold_table import ThresholdCells
 from equipoise.constraints.regression import for_numbers
 from equipoise.estimators.regression_problem import game_of
+from equipoise.game.bound_path import one_after_another
 from equipoise.game.column_generation import column_generation
 from equipoise.game.rounds import Pool, Response
 
@@ -31,8 +32,8 @@ class Finite:
         pass
 
 
-def play(problem, constraint, nu=1e-6):
-    """Return the last round of the game of a constraint."""
+def stated(problem, constraint):
+    """Return the game and the oracle."""
     zeros = np.zeros(len(problem.y), dtype=int)
     cells = Cells.from_columns(zeros, {"group": problem.group}, weight=problem.weight)
     cells = cells.as_kind(
@@ -42,7 +43,20 @@ def play(problem, constraint, nu=1e-6):
         loss=LOSSES[problem.loss],
         scale=1.0,
     )
-    game = game_of(for_numbers(constraint), cells)
-    rounds = column_generation(game, Finite(cells, problem.predictors), Pool(), nu=nu)
-    *_, last = islice(rounds, 600)
+    return game_of(for_numbers(constraint), cells), Finite(cells, problem.predictors)
+
+
+def play(problem, constraint, nu=1e-6):
+    """Return the last round of the game of a constraint."""
+    game, oracle = stated(problem, constraint)
+    *_, last = islice(column_generation(game, oracle, Pool(), nu=nu), 600)
+    return last
+
+
+def path(problem, constraint, bounds, nu=1e-6):
+    """Return the last round of each bound, one after the other, from a pool with a constant."""
+    game, oracle = stated(problem, constraint)
+    pool, games = Pool(), [game.with_bound(bound) for bound in bounds]
+    pool.add(len(oracle.s) - 1, oracle.s[-1])  # a constant, where seed % 5 is not 0
+    *_, last = islice(one_after_another(games, oracle, pool, nu=nu), 2000)
     return last

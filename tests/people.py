@@ -63,3 +63,12 @@ def to_matrix(X: Any) -> Any:
         return X.toarray()
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     return frame.to_numpy() if isinstance(frame, nw.DataFrame) else X
+
+
+def three_labels(n: int = 600, seed: int = 0):
+    """Return features, labels "low", "mid" and "top", and the group of people, a or b."""
+    rng = np.random.default_rng(seed)
+    A = rng.choice(["a", "b"], n)
+    X = np.column_stack([(A == "a") + rng.normal(size=n), rng.normal(size=n)])
+    score = X.sum(axis=1) + 0.5 * rng.normal(size=n)
+    return X, np.array(["low", "mid", "top"])[np.digitize(score, [0.0, 1.2])], A

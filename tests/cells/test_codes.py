@@ -86,7 +86,7 @@ def test_relabelling_again_and_again(weighted):
     costs, given = rng.normal(size=cells.n_cells), []
     for factor in (1.0, 2.0, np.array([-1.0, 1.0, 1.0, 1.0, 1.0, 1.0]), 0.5, 0.0):
         signed = cells.spread(costs * factor)
-        labels, weights = cells.lesson(costs * factor)
+        labels, weights = cells.relabel_rows(costs * factor)
         mean = np.abs(signed * own).sum() / own.sum()
         np.testing.assert_array_equal(labels, signed < 0)
         np.testing.assert_allclose(weights, np.abs(signed * own) / (mean or 1.0), rtol=1e-12)
@@ -99,11 +99,11 @@ def test_relabelling_again_and_again(weighted):
 def test_labels_that_were_given_do_not_travel():
     cells = Cells.from_columns([0, 1, 1], {"sex": ["F", "F", "M"]})
     costs = np.array([1.0, -1.0, 2.0])
-    first = cells.lesson(costs).label
-    assert cells.lesson(costs)[0] is first
+    first = cells.relabel_rows(costs).label
+    assert cells.relabel_rows(costs)[0] is first
     there = pickle.loads(pickle.dumps(cells))
     assert first.tobytes() not in pickle.dumps(cells)
-    np.testing.assert_array_equal(there.lesson(costs)[0], first)
+    np.testing.assert_array_equal(there.relabel_rows(costs)[0], first)
 
 
 def test_many_combinations_are_numbered_alike():

@@ -61,7 +61,7 @@ def test_cost_plus_what_labels_save_is_constant(make):
     cells = make()
     costs = rng.normal(size=len(cells.constant(0)))
     each = np.column_stack([np.zeros(N), cells.signed_costs(costs)])
-    saved = cells.lesson(costs).saved
+    saved = cells.relabel_rows(costs).saved
     assert saved.sum() == pytest.approx(WEIGHT.sum())
     assert (saved.min(axis=1) == 0).all()
     rows, values = np.arange(N), []

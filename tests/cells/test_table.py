@@ -65,13 +65,13 @@ def test_costs_become_labels_and_weights_that_sum_to_the_rows_own(counted):
     cells = Cells.from_columns(label, {"group": group}, {"region": region}, weight)
     costs = np.random.default_rng(1).normal(size=cells.n_cells)
     each = costs[cells.code] * (1.0 if weight is None else weight)
-    by_cell, by_row = cells.table().relabel(costs), cells.lesson(costs)
+    by_cell, by_row = cells.table().relabel(costs), cells.relabel_rows(costs)
     assert by_row.label.tolist() == (each < 0).astype(int).tolist()
     total = len(each) if weight is None else np.sum(weight)
     assert_allclose(by_row.weight, np.abs(each) * total / np.abs(each).sum())
     assert by_cell.label[cells.code].tolist() == by_row.label.tolist()
     assert_allclose(by_cell.weight / by_cell.weight[0], np.abs(costs) / abs(costs[0]))
-    nothing = cells.lesson(np.zeros(cells.n_cells))
+    nothing = cells.relabel_rows(np.zeros(cells.n_cells))
     assert not nothing.weight.any()
 
 

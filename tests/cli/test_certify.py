@@ -91,7 +91,7 @@ def test_equalized_odds_needs_labels_and_a_month_with_one_is_no_error(run, data)
     assert "bare.csv has no column 'hired'" in ran.err
     write_table(new | {"hired": ["no"] * 600}, data.parent / "one.csv")
     ran = run("certify", "model.equipoise", "one.csv", "--json")
-    assert ran.code in (0, 1)
+    assert ran.code == 0
     told = {row["text"]: row["verdict"] for row in ran.json["measured"]["rows"]}
     assert all("label 0" in text for text, word in told.items() if word != "not known")
 
@@ -156,3 +156,29 @@ def test_small_groups_are_suppressed(run, model, data):
     assert counts == {"overall": len(few), "F": None, "M": None}
     shown = run("certify", model, "few.csv", "--json", "--suppress-below", 5)
     assert {group["group"]: group["count"] for group in shown.json["groups"]}["M"] == 8
+
+
+def test_suppressed_groups_count_for_the_exit_code(run, model, data):
+    """Three people hide their group, and with it a group of 32 that is always selected."""
+    known, new = make_table(), make_table(35, seed=1)
+    new["sex"], new["skill"] = ["A"] * 32 + ["X"] * 3, [9.0] * 35
+    write_table({name: 2 * known[name] + new[name] for name in known}, data.parent / "new.csv")
+    ran = run("certify", model, "new.csv", "--json")
+    measured = ran.json["measured"]
+    assert all("A " not in row["text"] for row in measured["rows"])
+    assert {row["verdict"] for row in measured["rows"]} <= {"met", "exceeded, perhaps by chance"}
+    assert (measured["hidden"], measured["hidden_certain"]) == (4, 1)
+    assert ran.json["exceeded"] is True
+    assert ran.code == 1
+    ran = run("certify", model, "new.csv")
+    assert "beyond chance: 1." in ran.out
+    assert "EXCEEDED: 1 of 8 bounds" in ran.out
+    assert run("certify", model, "new.csv", "--min-people", 100).code == 0
+
+
+def test_a_table_without_groups_is_told_what_it_has(run, model, data):
+    (data.parent / "other.csv").write_text("a;b\n1;2\n")
+    ran = run("certify", model, "other.csv")
+    assert ran.code == 2
+    assert "other.csv has no column 'sex'" in ran.err
+    assert ran.err.rstrip().endswith("It has: a, b.")

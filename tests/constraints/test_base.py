@@ -180,7 +180,7 @@ def test_signed_costs_are_the_adjoint_of_sum(crowd: Crowd, seed: int) -> None:
     costs = np.random.default_rng(seed).normal(size=s.shape)
     each = cells.signed_costs(costs)
     assert s @ costs == pytest.approx(crowd.H[0] @ each, abs=1e-12)
-    label, weight = cells.lesson(costs)
+    label, weight = cells.relabel_rows(costs)
     assert (label == (each < 0)).all()
     assert_allclose(weight / weight.sum(), np.abs(each) / np.abs(each).sum())
     low, high = cells.limits()

@@ -333,3 +333,19 @@ def test_conflicts_name_their_bounds() -> None:
         clf.fit(**people("FFFFMMMM", [1, 0, 0, 0, 1, 0, 1, 0]))
     assert "error of F at most 0.1." in str(clf.certificate_)
     assert clf.certificate_.to_dict()["conflict"] == ["bounded group error: error of F at most 0.1"]
+
+
+@pytest.mark.parametrize(
+    ("groups", "sensitive", "message"),
+    [
+        ("intersections", {"sex": [1, "1"] * 4}, "the group '1' is called '1', and so is 1"),
+        ("intersections", {"sex": ["overall", "b"] * 4}, "stands for all people"),
+        ("intersections", {"sex": ["small groups together", "b"] * 4}, "merged by small="),
+        ("margins", {"a": ["b=c", "x"] * 4, "a=b": ["c", "c", "z", "z"] * 2}, "called 'a=b=c'"),
+        ("intersections", {"a": ["b & c", "b"] * 4, "q": ["d", "c & d"] * 4}, "'b & c & d'"),
+    ],
+)
+def test_groups_of_one_name_are_refused(groups: str, sensitive: dict, message: str) -> None:
+    columns = {name: np.array(values, dtype=object) for name, values in sensitive.items()}
+    with pytest.raises(ValueError, match=f"{message}.*could not be told apart"):
+        eq.DemographicParity(groups=groups).moments(Cells.from_columns([0, 1] * 4, columns))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from people import three_labels
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
@@ -33,17 +34,7 @@ from equipoise.metrics.audit import Tally
 from equipoise.oracles import Plugin, Refit
 
 NAMES = np.array(["low", "mid", "top"])
-
-
-def make(n: int = 600, seed: int = 0):
-    rng = np.random.default_rng(seed)
-    A = rng.choice(["a", "b"], n)
-    X = np.column_stack([(A == "a") + rng.normal(size=n), rng.normal(size=n)])
-    score = X.sum(axis=1) + 0.5 * rng.normal(size=n)
-    return X, NAMES[np.digitize(score, [0.0, 1.2])], A
-
-
-X, Y, A = make()
+X, Y, A = three_labels()
 
 
 def differences(pmf: np.ndarray) -> np.ndarray:
@@ -189,17 +180,6 @@ def test_what_is_for_two_labels_is_refused(params, says):
     given = {"constraint": DemographicParity(), **params}
     with pytest.raises(ValueError, match=says):
         FairClassifier(LogisticRegression(), **given).fit(X, Y, sensitive_features=A)
-
-
-def test_what_a_model_of_three_labels_does_not_do(fair):
-    for ask in (
-        lambda: fair.select(X, 10),
-        lambda: fair.explain(X[:2]),
-        lambda: fair.margin(X[:2]),
-        lambda: fair.switched(),
-    ):
-        with pytest.raises(ValueError, match="is for two labels, but there are 3"):
-            ask()
 
 
 def test_rates_by_head_with_weights_in_the_error_only():

@@ -16,8 +16,34 @@ from equipoise import (
     FairRegressor,
     MinimaxGroupLoss,
 )
-from equipoise.exceptions import InfeasibleWarning
+from equipoise.exceptions import AbsentGroupWarning, DeploymentError, InfeasibleWarning
 from equipoise.game.evidence import Status
+
+
+class Forgetful(LinearRegression):
+    def predict(self, X):
+        self.asked_ = getattr(self, "asked_", 0) + 1
+        return super().predict(X) + self.asked_
+
+
+class InPlace(LinearRegression):
+    def fit(self, X, y, sample_weight=None):
+        X *= 2.0
+        y -= y.mean()
+        return super().fit(X, y, sample_weight)
+
+    def predict(self, X):
+        X *= 2.0
+        return super().predict(X)
+
+
+def largest_difference(each, weights, groups):
+    worst = 0.0
+    for z in np.unique(each):
+        above = (each >= z) @ weights
+        shares = [abs(above[groups == group].mean() - above.mean()) for group in set(groups)]
+        worst = max(worst, *shares)
+    return worst
 
 
 @pytest.fixture(scope="module")
@@ -77,11 +103,7 @@ def test_the_exact_difference_is_that_of_every_threshold(people):
     X, y, A = people
     reg = FairRegressor(LinearRegression(), DemographicParity(0.05), thresholds=5)
     reg.fit(X, y, sensitive_features=A)
-    each, weights = reg.predict_members(X), reg.regressor_.weights
-    worst = 0.0
-    for z in np.unique(each):
-        above = (each >= z) @ weights
-        worst = max(worst, *(abs(above[a == A].mean() - above.mean()) for a in (0, 1)))
+    worst = largest_difference(reg.predict_members(X), reg.regressor_.weights, A)
     assert reg.measure(X, y, sensitive_features=A).largest == pytest.approx(worst)
 
 
@@ -135,19 +157,6 @@ def test_predictions_are_drawn_by_the_person(people):
     assert reg.predict_mean(X) == pytest.approx(each @ reg.regressor_.weights)
 
 
-def test_a_path_of_bounds_is_monotone(people):
-    X, y, A = people
-    bounds = [0.02, 0.1, 0.3]
-    reg = FairRegressor(LinearRegression(), DemographicParity(), thresholds=8)
-    path = reg.fit_path(X, y, bounds, sensitive_features=A)
-    losses = [each.certificate_.error for each in path]
-    assert [each.constraint.eps for each in path] == bounds
-    assert all(each.certificate_.feasible and each.certificate_.is_optimal() for each in path)
-    assert losses == sorted(losses, reverse=True)
-    alone = reg.set_params(constraint__eps=0.1).fit(X, y, sensitive_features=A)
-    assert losses[1] == pytest.approx(alone.certificate_.error, abs=alone.nu_)
-
-
 def test_strata_and_weights_enter_the_constraint(people):
     X, y, A = people
     stratum, weight = np.arange(600) % 2, np.where(A == 1, 2.0, 0.5)
@@ -174,6 +183,44 @@ def test_what_has_no_meaning_is_refused_with_a_sentence(people, estimator, const
     X, y, A = people
     with pytest.raises((TypeError, ValueError), match=told):
         FairRegressor(estimator, constraint, **more).fit(X, y, sensitive_features=A)
+
+
+@pytest.mark.parametrize("constraint", [DemographicParity(0.05), BoundedGroupLoss(1e4)])
+def test_a_learner_that_answers_differently_the_next_time_is_refused(people, constraint):
+    X, y, A = people
+    with pytest.raises(DeploymentError, match="Forgetful does not predict as recorded"):
+        FairRegressor(Forgetful(), constraint).fit(X, y, sensitive_features=A)
+
+
+@pytest.mark.parametrize("constraint", [DemographicParity(0.05), BoundedGroupLoss(1e4)])
+def test_rows_stay_as_they_are_under_a_learner_that_writes_into_them(people, constraint):
+    X, y, A = people
+    kept, target = X.copy(), y.copy()
+    FairRegressor(InPlace(), constraint, thresholds=5).fit(X, y, sensitive_features=A)
+    assert (kept == X).all()
+    assert (target == y).all()
+
+
+def test_other_people_in_other_groups_are_measured_in_their_own(people):
+    X, y, A = people
+    reg = FairRegressor(LinearRegression(), DemographicParity(0.05), thresholds=5)
+    reg.fit(X, y, sensitive_features=np.array(["a", "b", "c"])[A + (X[:, 1] > 1)])
+    groups = np.array(["c", "b"])[A]
+    with pytest.warns(AbsentGroupWarning, match="belongs to a,"):
+        told = reg.measure(X, y, sensitive_features=groups)
+    assert told.largest == pytest.approx(
+        largest_difference(reg.predict_members(X), reg.regressor_.weights, groups)
+    )
+
+
+def test_what_is_said_of_a_loss_names_it(people):
+    X, y, A = people
+    reg = FairRegressor(LinearRegression(), BoundedGroupLoss(1e4)).fit(X, y, sensitive_features=A)
+    text = str(reg.certificate_)
+    assert "loss of 0" in str(reg.certificate_.rows[0])
+    assert "\nloss  " in text
+    assert "of error" not in text
+    assert repr(reg.constraint_) == "BoundedGroupLoss(bound=10000.0)"
 
 
 def test_a_regressor_in_a_classifier_names_the_right_class(people):

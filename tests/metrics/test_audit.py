@@ -42,7 +42,7 @@ def test_kinds_of_labels(y_true, y_pred, pos_label):
         ([0, 1], [0.5, np.nan], "y_pred contains NaN"),
         ([0, 1], [0.5, 1.5], "values such as .*1.5.*; expected labels like those of y_true"),
         (["a", "b"], ["a", "c"], "expected labels like those of y_true"),
-        ([1, 2, 3], [1, 2, 3], "y_true has the values .*pos_label"),
+        ([1.5, 2, 3], [1, 2, 3], "y_true has the values .*pos_label"),
         ([], [], "y_true is empty"),
     ],
 )

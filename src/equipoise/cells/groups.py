@@ -58,11 +58,14 @@ def make_groups(
     intersections = combinations(list(columns.values()), n_cells)
     if how == "intersections" or len(columns) == 1:
         return intersections
-    margins: dict[Hashable, Group] = {
-        f"{name}={value}": group
-        for name, values in columns.items()
-        for value, group in combinations([values], n_cells).items()
-    }
+    margins: dict[Hashable, Group] = {}
+    for name, values in columns.items():
+        for value, group in combinations([values], n_cells).items():
+            if margins.setdefault(f"{name}={value}", group) is not group:
+                raise ValueError(
+                    f"two groups of groups={how!r} are called '{name}={value}': they could not be "
+                    "told apart. Rename a sensitive feature, or its values."
+                )
     return margins if how == "margins" else margins | intersections
 
 

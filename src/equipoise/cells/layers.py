@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.cells.lesson import Array
+from equipoise.cells.labels import Array
 
 
 class LayerSums(NamedTuple):

@@ -15,7 +15,7 @@ what a decision costs more than decision 0. With two decisions that is one numbe
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, TypeVar
@@ -25,14 +25,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from equipoise.cells.codes import add_up, add_up_decisions, count_selected, look_up, number_cells
 from equipoise.cells.groups import Group, Mask, combinations, known_in, make_groups
-from equipoise.cells.lesson import (
+from equipoise.cells.labels import (
     Array,
     LabelCache,
-    Lesson,
-    SoftLesson,
+    SoftLabels,
     WeightedLabels,
     savings,
-    soft_lesson,
+    soft_labels,
     weighted_labels,
 )
 from equipoise.cells.values import GroupRules
@@ -350,10 +349,6 @@ class Cells(CellTable):
         total = count_selected if h.dtype == bool else add_up
         return total(self.code, C, h) / len(h)
 
-    def sums(self, decided: Iterable[ArrayLike]) -> Array:
-        """Return s(h) of several classifiers, of shape (P, C (V - 1))."""
-        return np.array([self.sum(h) for h in decided])
-
     def count_rows(self, selected: NDArray[np.bool_]) -> Array:
         """Return how many rows of each cell are selected, whatever they weigh."""
         return count_selected(self.code, self.n_cells, selected)
@@ -373,15 +368,19 @@ class Cells(CellTable):
             )
         return look_up(self.code, table)
 
+    def signed_costs(self, costs: Array) -> Array:
+        """Return the cost of predicting 1 rather than 0 for each row: the adjoint of `sum`."""
+        return self.spread(costs) * self.row_weights()
+
     @cached_property
     def _labels(self) -> LabelCache:
         return LabelCache()
 
-    def lesson(self, costs: Array) -> Lesson | SoftLesson:
-        """Return what a learner is trained on for these costs; see `CellTable.relabel`."""
+    def relabel_rows(self, costs: Array) -> WeightedLabels | SoftLabels:
+        """Return the labels and weights of the rows for these costs; see `CellTable.relabel`."""
         if self.n_decisions > 2:
             saved = savings(self.by_decision(costs), self.mass)
-            return soft_lesson(self.code, saved, self.weight)
+            return soft_labels(self.code, saved, self.weight)
         label, weight = self.relabel(costs)
         labels = self._labels.get(key := label.tobytes())
         if labels is None:
@@ -390,10 +389,10 @@ class Cells(CellTable):
         weights = look_up(self.code, weight)
         if self.weight is not None:
             weights *= self.weight
-        return Lesson(labels, weights)
+        return WeightedLabels(labels, weights)
 
     def row_arrays(self) -> Iterator[NDArray]:
-        """Yield what is held of each row."""
+        """Yield the arrays of n entries."""
         yield self.code
         if self.weight is not None:
             yield self.weight

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from sklearn.base import clone
 
 from equipoise.atomic_files import check_free, new_file
 from equipoise.cli.tables.files import is_table
@@ -53,7 +56,9 @@ def open_file(path: Path, trust: Sequence[str] | None) -> ModelFile:
     )
 
 
-def open_classifier(path: Path, eps: float | None, trust: Sequence[str] | None) -> ModelFile:
+def open_classifier(
+    path: Path, eps: float | None, trust: Sequence[str] | None, min_size: int | None = None
+) -> ModelFile:
     """Read a classifier, or pick one from a frontier."""
     opened = open_file(path, trust)
     if isinstance(opened.model, Frontier):
@@ -62,12 +67,26 @@ def open_classifier(path: Path, eps: float | None, trust: Sequence[str] | None) 
                 f"{path} is a frontier, which has a classifier for every bound; say which one with "
                 "--eps."
             )
-        return ModelFile(path, opened.model.at(eps), opened.columns, opened.metadata)
+        opened = replace(opened, model=opened.model.at(eps))
+        return replace(opened, model=with_min_size(opened.model, min_size))
     if not isinstance(opened.model, FairClassifier):
         raise ValueError(f"{path} holds a {type(opened.model).__name__}; expected a classifier.")
     if eps is not None:
         raise ValueError(f"{path} is a classifier for one bound; --eps is for frontiers.")
-    return opened
+    return replace(opened, model=with_min_size(opened.model, min_size))
+
+
+def with_min_size(model: Any, min_size: int | None) -> Any:
+    """Return a model that is measured without groups of fewer people; itself if none are named."""
+    if min_size is None:
+        return model
+    name = "constraint" if isinstance(model, Frontier) else "constraint_"
+    constraint = getattr(model, name)
+    if "min_size" not in constraint.get_params():
+        raise ValueError(f"{constraint!r} has no min_size; leave --min-size out.")
+    changed = copy(model)
+    setattr(changed, name, clone(constraint).set_params(min_size=min_size))
+    return changed
 
 
 def write_model(

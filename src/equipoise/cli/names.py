@@ -83,7 +83,7 @@ def _parameters(text: str, given: str, learner: Any) -> dict[str, Any]:
 
 
 def find_objective(name: str, false_positive: float | None, false_negative: float | None) -> Any:
-    """Return what is to be minimised; None is the error rate.
+    """Return the objective of a name; None is the error rate.
 
     >>> find_objective("error", None, 5.0), find_objective("balanced", None, None)
     (Costs(false_positive=1.0, false_negative=5.0), BalancedError(over='label', on=None))

@@ -42,6 +42,10 @@ Trust = Annotated[
     list[str] | None, option("A type that the model file may hold, such as my_package.MyLearner.")
 ]
 MinSize = Annotated[int, option("Leave groups of fewer people out of comparisons, with a note.")]
+MinSizeOfFit = Annotated[
+    int | None,
+    option("Leave groups of fewer people out of comparisons; by default as in the fit."),
+]
 SuppressBelow = Annotated[
     int, option("Suppress groups of fewer people, and what would give them away; 0: none.")
 ]
@@ -65,7 +69,7 @@ class Format:
     ] = None
 
     def dialect(self) -> Dialect:
-        """Return what is said about the file."""
+        """Return the dialect of the file, as far as it is given."""
         from equipoise.cli.tables.dialect import Dialect
 
         return Dialect(self.separator, self.decimal, self.encoding)

@@ -28,13 +28,11 @@ from equipoise.constraints.parity import (
     UtilityParity,
 )
 from equipoise.constraints.rates import Rate
+from equipoise.constraints.regression import BoundedGroupLoss, MinimaxGroupLoss
 
 #: The names of fairlearn, where they differ.
 TruePositiveRateParity = EqualOpportunity
 ErrorRateParity = AccuracyEquality
-BoundedGroupLoss = BoundedGroupError
-#: What the same constraint is called of a regressor.
-MinimaxGroupLoss = MinimaxGroupError
 
 CATALOGUE: tuple[type[Constraint], ...] = (
     DemographicParity,

@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 
 from equipoise.cells.table import CellTable, Mask
 from equipoise.constraints.base import Constraint
-from equipoise.constraints.moments import Event, MomentsBuilder, Row
+from equipoise.constraints.moments import Event, MomentsBuilder, Row, label_names
 from equipoise.exceptions import EmptyCellWarning, EquipoiseWarning, SmallGroupWarning
 
 #: The label given, and the decision whose rate is meant; None: no condition, and either.
 RateOf = tuple[Hashable, Hashable]
 #: What small groups are called once they are merged.
 MERGED = "small groups together"
+#: Names that no group of people may have, and what they stand for.
+_RESERVED = {"overall": "all people", "everybody": "all people", MERGED: "groups merged by small="}
 
 
 def group_name(group: Hashable) -> str:
@@ -28,6 +30,27 @@ def group_name(group: Hashable) -> str:
     ('F & Black', 'F', '1')
     """
     return " & ".join(map(str, group)) if isinstance(group, tuple) else str(group)
+
+
+def people_of(cells: CellTable, inside: Mask) -> str:
+    """Return who the people of some cells are, in words.
+
+    >>> sex = {"sex": np.array(["F", "F", "M", "M"])}
+    >>> cells, _ = CellTable.from_sums([0, 1, 0, 1], sex, {}, np.full(4, 9))
+    >>> F, label = cells.sensitive["sex"] == "F", cells.label == 1
+    >>> people_of(cells, F & label), people_of(cells, F), people_of(cells, label)
+    ('people of F with label 1', 'people of F', 'people with label 1')
+    """
+    label = label_names(cells)
+
+    def shared(columns: Iterable[NDArray]) -> str:
+        same = [each[inside][0] for each in columns if len(set(each[inside].tolist())) == 1]
+        return group_name(tuple(same))
+
+    who, where = shared(cells.sensitive.values()), shared(cells.control.values())
+    with_label = shared([label]) if len(set(label.tolist())) > 1 else ""
+    parts = ((" of ", who), (" within ", where), (" with label ", with_label))
+    return "people" + "".join(word + name for word, name in parts if name)
 
 
 @dataclass(repr=False)
@@ -303,11 +326,27 @@ def check_bound(value: Any, called: str, where: str = "") -> None:
         )
 
 
+def _check_names(groups: Iterable[Hashable]) -> None:
+    """Raise for groups, or strata, that everything printed would take for each other."""
+    by_name: dict[str, Hashable] = dict.fromkeys(_RESERVED)
+    for group in groups:
+        name = "" if group is None else group_name(group)
+        if name in by_name:
+            other = by_name[name]
+            taken = f"it stands for {_RESERVED[name]}" if other is None else f"so is {other!r}"
+            raise ValueError(
+                f"the group {group!r} is called {name!r}, and {taken}: they could not be told "
+                "apart. Rename the values of one of them."
+            )
+        by_name[name] = group
+
+
 def _with_absent(
     builder: MomentsBuilder, masks: Callable[[CellTable], dict[Hashable, Mask]]
 ) -> dict[Hashable, Mask]:
     """Return the masks of groups or strata over the cells, those of the fit included."""
     here = masks(builder.cells)
+    _check_names(here)
     if builder.known is None:
         return here
     nobody = np.zeros(builder.cells.n_cells, dtype=bool)

@@ -118,6 +118,25 @@ def number_of(decision: Hashable, cells: CellTable, called: str) -> int:
     return cells.decisions.index(decision)
 
 
+def of_decision(column: str, decision: Hashable) -> str:
+    """Return what the rate of one of several decisions is called in tables.
+
+    >>> of_decision("selection_rate", "refer")
+    'selection_rate[refer]'
+    """
+    return f"{column}[{decision}]"
+
+
+def rate_and_decision(column: str) -> tuple[str, str | None]:
+    """Return the rate and the decision of a column; None where it is about no single one.
+
+    >>> rate_and_decision("selection_rate[refer]"), rate_and_decision("error_rate")
+    (('selection_rate', 'refer'), ('error_rate', None))
+    """
+    rate, bracket, decision = column.partition("[")
+    return (rate, decision.removesuffix("]")) if bracket else (rate, None)
+
+
 def shown(decisions: tuple[Hashable, ...], most: int = 6) -> str:
     """Return decisions as they are printed in a sentence."""
     return ", ".join(map(repr, decisions[:most])) + (", ..." if len(decisions) > most else "")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from equipoise.cells.table import CellTable, Mask
-from equipoise.cells.threshold_table import ThresholdCells
+from equipoise.cells.threshold_table import ThresholdTable
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.comparison import Compared
 from equipoise.constraints.group_bounds import BoundedGroupError, MinimaxGroupError
@@ -27,13 +27,25 @@ from equipoise.constraints.parity import DemographicParity
 class ThresholdParity(DemographicParity):
     """Demographic parity of numbers: groups are alike in the share at or above each threshold."""
 
+    asks = "Groups are alike in the share of predictions at or above every threshold."
+    formula = "| P[f(X)>=z | A=a] - P[f(X)>=z] | <= eps for every group a and threshold z."
+
     _members: dict[bytes, dict[Hashable, Mask]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
+    def __repr__(self) -> str:
+        return f"DemographicParity{super().__repr__().removeprefix(type(self).__name__)}"
+
+    def add_rows(self, builder: MomentsBuilder) -> None:
+        """Compare groups at every threshold."""
+        self._members.clear()  # those of other people
+        super().add_rows(builder)
+        self._members.clear()
+
     def compared(self, cells: CellTable) -> Compared:
-        """Return what is averaged, by threshold."""
-        assert isinstance(cells, ThresholdCells)
+        """Return the utilities averaged, by threshold."""
+        assert isinstance(cells, ThresholdTable)
         everybody = np.ones(cells.n_cells, dtype=bool)
         return {
             (None, Threshold(z)): (everybody, cells.column(k))
@@ -47,48 +59,75 @@ class ThresholdParity(DemographicParity):
         return self._members[key]
 
 
-class _GroupLosses(GroupConstraint):
-    """The mean loss of every group, stratum by stratum."""
-
-    def losses(self, builder: MomentsBuilder, limit: str) -> list[tuple[Row, dict[int, float]]]:
-        """Return a row for each group."""
-        assert isinstance(builder.cells, ThresholdCells)
-        rows, g = [], builder.cells.column(0)
-        for event, mask in self.events(builder):
-            for group, members in self.members(builder, event, mask).items():
-                text = f"loss of {group_name(group)}"
-                row = Row(self.name, text, group, event=event, limit=limit)
-                rows.append((row, {builder.moment(members, g): 1.0}))
-        return rows
-
-
-@dataclass(repr=False)
-class GroupLossBound(BoundedGroupError, _GroupLosses):
-    """No group's mean loss exceeds a bound."""
-
-    name = "bounded group loss"
-
-    def add_rows(self, builder: MomentsBuilder) -> None:
-        """Bound the mean loss of every group."""
-        rows = self.losses(builder, " at most")
-        self.add_bounded(builder, rows, self.bound, parameter="bound")
+def _losses(
+    asked: GroupConstraint, builder: MomentsBuilder, limit: str
+) -> list[tuple[Row, dict[int, float]]]:
+    """Return a row for the mean loss of each group, stratum by stratum."""
+    assert isinstance(builder.cells, ThresholdTable)
+    rows, g = [], builder.cells.column(0)
+    for event, mask in asked.events(builder):
+        for group, members in asked.members(builder, event, mask).items():
+            text = f"loss of {group_name(group)}"
+            row = Row("group loss", text, group, event=event, limit=limit)
+            rows.append((row, {builder.moment(members, g): 1.0}))
+    return rows
 
 
 @dataclass(repr=False)
-class WorstGroupLoss(MinimaxGroupError, _GroupLosses):
-    """The largest mean loss of a group is made least."""
+class BoundedGroupLoss(BoundedGroupError):
+    """`BoundedGroupError` under fairlearn's name; of a regressor it bounds the mean loss.
 
-    name = "worst group loss"
+    Parameters
+    ----------
+    bound : float or mapping, default=0.2
+        The largest mean loss, in units of the loss; for each group its own if it is a mapping.
+    on, groups, min_size, small
+        See `GroupConstraint`.
+
+    Examples
+    --------
+    >>> BoundedGroupLoss(0.02)
+    BoundedGroupLoss(bound=0.02)
+    """
+
+    asks = "No group's error rate, or of a regressor its mean loss, exceeds a bound."
+    formula = "E[loss | A=a] <= bound for every group a."
 
     def add_rows(self, builder: MomentsBuilder) -> None:
-        """Add the mean loss of every group, to be made small together."""
-        builder.add(self.losses(builder, ""))
+        """Bound the mean loss of every group; of classifiers, the error rate."""
+        if not isinstance(builder.cells, ThresholdTable):
+            return super().add_rows(builder)
+        rows = _losses(self, builder, " at most")
+        return self.add_bounded(builder, rows, self.bound, parameter="bound")
+
+
+@dataclass(repr=False)
+class MinimaxGroupLoss(MinimaxGroupError):
+    """`MinimaxGroupError` of a regressor: the largest mean loss of a group is made least.
+
+    Examples
+    --------
+    >>> MinimaxGroupLoss(on="race")
+    MinimaxGroupLoss(on='race')
+    """
+
+    asks = "The worst-off group's error rate, or mean loss, is as small as it can be."
+    formula = "min over f of max over a of E[loss | A=a]."
+
+    def add_rows(self, builder: MomentsBuilder) -> None:
+        """Add the mean loss of every group, to be made small together; of classifiers, errors."""
+        if not isinstance(builder.cells, ThresholdTable):
+            return super().add_rows(builder)
+        return builder.add(_losses(self, builder, ""))
 
 
 _KINDS: dict[type[Constraint], type[Constraint]] = {
     DemographicParity: ThresholdParity,
-    BoundedGroupError: GroupLossBound,
-    MinimaxGroupError: WorstGroupLoss,
+    ThresholdParity: ThresholdParity,
+    BoundedGroupError: BoundedGroupLoss,
+    BoundedGroupLoss: BoundedGroupLoss,
+    MinimaxGroupError: MinimaxGroupLoss,
+    MinimaxGroupLoss: MinimaxGroupLoss,
 }
 
 
@@ -123,4 +162,5 @@ def for_numbers(constraint: Any) -> Constraint:
                     f"DemographicParity has {name}={value!r}, which names labels; a regressor "
                     "predicts numbers. Leave it out."
                 )
-    return _KINDS[type(constraint)](**constraint.get_params())
+    kind = _KINDS[type(constraint)]
+    return constraint if type(constraint) is kind else kind(**constraint.get_params())

@@ -39,7 +39,7 @@ from equipoise.rows.validation import check_features, check_two_labels, read_int
 _MOST_NAMES = 5
 #: More groups than these get a hint.
 MANY_GROUPS = 20
-#: Default gap, as a multiple of n^(-1/2): well below the sampling error of the error rate.
+#: Default gap, as a multiple of n^(-1/2): a fifth of the largest standard error of an error rate.
 NU_SCALE = 0.1
 
 
@@ -69,7 +69,7 @@ class Problem:
         As they were passed.
     asked_again : dict from int to array of shape (C,)
         What classifiers of the pool select when they are asked once more, after they were found.
-    switches : dict from int to array of shape (2, C)
+    switches : dict from int to array of shape (V (V - 1), C)
         How many rows these select and the unconstrained classifier does not, and the reverse.
     """
 
@@ -141,8 +141,8 @@ class Reduction(SaysNewWords, MetaEstimatorMixin, BaseEstimator):
         if self._finds_parameters and constraint.n_open:
             constraint = constraint.closed(np.ones(constraint.n_open))
         n = cells.n_effective
-        nu, B = read_nu(self.nu, n), np.sqrt(n) if B is None else B
-        lagrangian = self._game(constraint, cells, B)
+        lagrangian = self._game(constraint, cells, np.sqrt(n) if B is None else B)
+        nu = read_nu(self.nu, n, lagrangian.scale)
         warn_of_many(lagrangian)
         if lagrangian.elastic is not None and not finds_worst_rate:
             raise TypeError(
@@ -335,19 +335,30 @@ def warn_of_many(lagrangian: Lagrangian) -> None:
         )
 
 
+def regresses(estimator: Any) -> bool:
+    """Whether a learner is a regressor, as far as that is known."""
+    try:
+        return not isinstance(estimator, (list, tuple, type)) and is_regressor(estimator)
+    except AttributeError:  # a learner of the user's own need not know scikit-learn's tags
+        return False
+
+
 def check_classifies(estimator: Any, owner: str) -> None:
     """Raise for a regressor, and name the class that takes one."""
-    with suppress(AttributeError):  # a learner of the user's own need not know scikit-learn's tags
-        if not isinstance(estimator, (list, tuple, type)) and is_regressor(estimator):
-            raise TypeError(
-                f"estimator is {type(estimator).__name__}, a regressor, whose predictions are not "
-                f"labels; {owner} expected a classifier. Use FairRegressor for numbers."
-            )
+    if regresses(estimator):
+        raise TypeError(
+            f"estimator is {type(estimator).__name__}, a regressor, whose predictions are not "
+            f"labels; {owner} expected a classifier. Use FairRegressor for numbers."
+        )
 
 
-def read_nu(nu: float | None, n: float) -> float:
-    """Return the gap at which to stop; None is a default for ``n`` rows of equal weight."""
-    return NU_SCALE / np.sqrt(n) if nu is None else read_positive(nu, "nu")
+def read_nu(nu: float | None, n: float, scale: float = 1.0) -> float:
+    """Return the gap at which to stop; None is a default for ``n`` rows of equal weight.
+
+    That is a fifth of the largest standard error that a mean over the rows can have, if what is
+    averaged varies by ``scale``.
+    """
+    return scale * NU_SCALE / np.sqrt(n) if nu is None else read_positive(nu, "nu")
 
 
 def read_jobs(n_jobs: Any) -> int | None:

@@ -26,25 +26,27 @@ class Explanation(Face):
 
     Attributes
     ----------
-    classes : array of two labels
+    classes : array of V labels
     decision : array of shape (n,)
         As ``predict`` gives it.
     probability : array of shape (n,)
-        Of being selected, over the draw of a member.
+        Of being selected, over the draw of a member; of V > 2 decisions that of each, (n, V).
     drawn : array of bool, shape (n,)
-        Whether the draw mattered: some members select the person and others do not.
+        Whether the draw mattered: members decide differently about the person.
     member : array of int, shape (n,)
         The member that was drawn, from 0; where ``drawn`` is False all of them decide the same.
     weights : array of shape (m,)
         The probability of each member.
     selects : array of bool, shape (n, m)
-        Whom each member selects.
+        Whom each member selects; of V > 2 decisions the number of each member's.
     scores : array of shape (n, m)
-        Each member's score; NaN where it gives none, or does not decide by it.
+        Each member's score; NaN where it gives none, or does not decide by it, and of V > 2
+        decisions, between which there is no one cut.
     cuts : array of shape (m,)
         The score above which a member selects; NaN where it gives no scores.
     chance : array of shape (n,)
-        Of the label, see ``predict_proba``; NaN where it is not known.
+        Of the label, see ``predict_proba``; NaN where it is not known. Of V > 2 labels that of
+        each, (n, V).
     unconstrained : array of shape (n,) or None
         What the unconstrained model would have decided; None where it is not known.
     """
@@ -55,7 +57,7 @@ class Explanation(Face):
     drawn: NDArray[np.bool_]
     member: NDArray[np.intp] = field(repr=False)
     weights: Array
-    selects: NDArray[np.bool_] = field(repr=False)
+    selects: NDArray = field(repr=False)
     scores: Array = field(repr=False)
     cuts: Array = field(repr=False)
     chance: Array = field(repr=False)
@@ -74,33 +76,50 @@ class Explanation(Face):
     def _columns(self) -> Columns:
         columns: dict[str, Any] = {
             "decision": self.decision,
-            "probability": self.probability,
+            **self._by_decision("probability", "probability of", self.probability),
             "drawn": self.drawn,
             "member": self.member,
-            "chance of label": self.chance,
+            **self._by_decision("chance of label", "chance of label", self.chance),
         }
         if self.unconstrained is not None:
             columns |= {"unconstrained": self.unconstrained, "differs": self.differs}
         for j, weight in enumerate(self.weights):
             columns[f"member {j} decides"] = self.classes[self.selects[:, j].astype(np.intp)]
-            columns[f"member {j} score"] = self.scores[:, j]
-            columns[f"member {j} cut"] = np.full(len(self), self.cuts[j])
+            if len(self.classes) == 2:
+                columns[f"member {j} score"] = self.scores[:, j]
+                columns[f"member {j} cut"] = np.full(len(self), self.cuts[j])
             columns[f"member {j} weight"] = np.full(len(self), weight)
         return columns
+
+    def _by_decision(self, name: str, of_each: str, values: Array) -> dict[str, Array]:
+        """Return a column, or one for each of more than two decisions."""
+        if values.ndim == 1:
+            return {name: values}
+        return {f"{of_each} {label}": values[:, v] for v, label in enumerate(self.classes)}
 
     def sentences(self, row: int) -> list[str]:
         """Return what is known of the decision about one row, in words."""
         parts = [f"{self.decision[row]!s}, {self._how(row)}"]
         parts += [text for j in range(len(self.weights)) if (text := self._member(row, j))]
-        if not np.isnan(self.chance[row]):
-            favourable = f"Chance of the label {self.classes[1]!s}"
-            parts.append(f"{favourable}: {self.chance[row]:.3f}")
+        if not np.isnan(self.chance[row]).any():
+            if len(self.classes) > 2:
+                parts.append(f"Chance of each label: {self._shares(self.chance[row])}")
+            else:
+                favourable = f"Chance of the label {self.classes[1]!s}"
+                parts.append(f"{favourable}: {self.chance[row]:.3f}")
         if self.unconstrained is not None:
             same = "the same" if not self.differs[row] else f"{self.unconstrained[row]!s}"
             parts.append(f"Without constraints: {same}")
         return [f"{part}." for part in parts]
 
+    def _shares(self, values: Array) -> str:
+        """Return the decisions that have a share, the largest first."""
+        order = [v for v in np.argsort(-values, kind="stable") if values[v] > 0]
+        return ", ".join(f"{self.classes[v]!s} {values[v]:.3f}" for v in order)
+
     def _how(self, row: int) -> str:
+        if self.drawn[row] and len(self.classes) > 2:
+            return f"drawn, with the probabilities {self._shares(self.probability[row])}"
         if self.drawn[row]:
             share = self.probability[row]
             return f"drawn: {self.classes[1]!s} had a probability of {share:.3f}"
@@ -151,23 +170,26 @@ def explain(mixture: Any, X: Any, unconstrained: Any = None, *, key: Any = None)
             "rows to explain. Explain the rows in question, or all of a Dask data frame by "
             "partition: X.map_partitions(lambda rows: model.explain(rows).to_pandas())."
         )
-    selects = np.column_stack(list(decisions(mixture.members, X)))
+    V = len(mixture.classes_)
+    selects = np.column_stack(list(decisions(mixture.members, X, V)))
     n, m = selects.shape
     scores, cuts = np.full((n, m), np.nan), np.full(m, np.nan)
-    for j, member in enumerate(mixture.members):
+    for j, member in enumerate(mixture.members if V == 2 else ()):
         if (scored := score_with_cut(member, X)) is not None:
             cuts[j] = scored.cut
             scores[:, j] = np.where(scored.decides(selects[:, j]), scored.score, np.nan)
     member = mixture.draw(X, key=key)
     decided = selects[np.arange(n), member]
-    chance = np.full(n, np.nan)
+    chance = np.full(n if V == 2 else (n, V), np.nan)
     if unconstrained is not None and not unconstrained.why_no_probabilities():
-        chance = unconstrained.predict_proba(X)[:, 1]
+        chance = unconstrained.predict_proba(X)
+        chance = chance[:, 1] if V == 2 else chance
+    probability = np.clip(selects @ mixture.weights, 0.0, 1.0) if V == 2 else mixture.predict_pmf(X)
     return Explanation(
         classes=mixture.classes_,
         decision=mixture.classes_[decided.astype(np.intp)],
-        probability=np.clip(selects @ mixture.weights, 0.0, 1.0),
-        drawn=np.ptp(selects.astype(np.int8), axis=1) == 1,
+        probability=probability,
+        drawn=np.ptp(selects.astype(np.int8), axis=1) > 0,
         member=member,
         weights=mixture.weights,
         selects=selects,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
@@ -17,6 +18,7 @@ from equipoise.estimators.base import (
     joined,
     overlap_of,
     read_limits,
+    regresses,
     warn_of_absent,
 )
 from equipoise.estimators.frontier_point import (
@@ -30,6 +32,7 @@ from equipoise.estimators.frontier_point import (
 from equipoise.estimators.pool_reduction import PoolReduction
 from equipoise.estimators.proofs import prove
 from equipoise.estimators.reductions import FairClassifier
+from equipoise.estimators.regression_frontier import RegressionFrontier
 from equipoise.estimators.results import remarks_of_points, unconstrained, verify, warn_of
 from equipoise.estimators.scores import unconstrained_of
 from equipoise.exceptions import DeploymentError
@@ -39,7 +42,8 @@ from equipoise.game.evidence import Scope
 from equipoise.game.lagrangian import Loss, Objective
 from equipoise.game.rounds import Pool, Reason, run
 from equipoise.metrics.audit import Tally
-from equipoise.metrics.violations import Meter, ViolationReport
+from equipoise.metrics.measured import ViolationReport
+from equipoise.metrics.violations import Meter
 from equipoise.oracles.specs import OracleSpec
 from equipoise.rows.hashing import salt_of
 from equipoise.rows.people import People
@@ -48,10 +52,11 @@ from equipoise.rows.validation import check_features
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Frontier(PoolReduction):
-    """The best classifier at every bound, for little more than the price of one fit.
+    """The best classifier, or regressor, at every bound, for little more than one fit's price.
 
     Best responses do not depend on the bound, so one pool of classifiers serves all bounds. After
-    ``fit``, a classifier for any bound is a small linear program away.
+    ``fit``, a classifier for any bound is a small linear program away. Of a learner that is a
+    regressor this makes a `RegressionFrontier`, whose ``at`` returns a `FairRegressor`.
 
     Parameters
     ----------
@@ -89,9 +94,9 @@ class Frontier(PoolReduction):
         fold": arrays of shape (P, C).
     disagreement_ : array of shape (P, P)
         The share of the people measured on whom each two classifiers decide differently.
-    switches_ : array of shape (P, 2, C), or None of more than two labels
-        How many people of the fit each classifier selects and the unconstrained one does not, and
-        the reverse, cell by cell.
+    switches_ : array of shape (P, V (V - 1), C)
+        How many people of the fit move from one decision of the unconstrained classifier to
+        another of each classifier, cell by cell; see `equipoise.game.switched.pairs`.
     lagrangian_ : Lagrangian
         Error and constraints over these cells.
     classes_, people_, nu_, n_iter_, n_calls_
@@ -115,6 +120,12 @@ class Frontier(PoolReduction):
     """
 
     _finds_parameters = False  # the best ones differ from bound to bound
+
+    def __new__(cls, estimator: Any = None, *args: Any, **kwargs: Any) -> Any:
+        """Make a `RegressionFrontier` where the learner is a regressor."""
+        if cls is Frontier and regresses(estimator):
+            return RegressionFrontier(estimator, *args, **kwargs)
+        return super().__new__(cls, *args, **kwargs)
 
     bounds: ArrayLike | None = None
     oracle: OracleSpec | str | None = "refit"
@@ -365,3 +376,7 @@ class Frontier(PoolReduction):
         other._queries, other._scope, other._settled = None, Scope.POOL, None
         other._trace(read_bounds(other.bounds))
         return other
+
+
+#: That of ``__init__``, which ``__new__`` would hide from help and from scikit-learn's checks.
+Frontier.__signature__ = signature(Frontier.__init__.__get__(object()))  # type: ignore[attr-defined]

@@ -14,7 +14,7 @@ from equipoise.cells.table import Array, Cells
 from equipoise.engines import engine_for
 from equipoise.estimators.day import batch_digest, label_numbers, read_like
 from equipoise.estimators.monitor_state import read_state, write_state
-from equipoise.estimators.randomized import RandomizedReduction
+from equipoise.estimators.scores import ScoredReduction
 from equipoise.estimators.strata import RowStrata
 from equipoise.exceptions import MonitorStateError, RepeatedBatchWarning
 from equipoise.faces import Columns, Face, Records, columns_of, paragraph, table
@@ -70,7 +70,7 @@ class Monitor(Face):
 
     Parameters
     ----------
-    model : FairClassifier or ExponentiatedGradient
+    model : FairClassifier, ExponentiatedGradient or GridSearch
         Fitted. Its bounds are watched, as they were written, also where the fit did not meet them.
     delta : float, default=0.05
         The chance of a false alarm, over all days together.
@@ -125,20 +125,20 @@ class Monitor(Face):
     """
 
     def __init__(self, model: Any, delta: float = 0.05, detect: float | None = None) -> None:
-        if not isinstance(model, RandomizedReduction):
+        if not isinstance(model, ScoredReduction):
             raise TypeError(
-                f"model is a {type(model).__name__}; expected a fitted FairClassifier or "
-                "ExponentiatedGradient, which keep the rates of their fit. Of a Frontier, take "
-                "frontier.at(eps)."
+                f"model is a {type(model).__name__}; expected a fitted FairClassifier, "
+                "ExponentiatedGradient or GridSearch, which keep the rates of their fit. Of a "
+                "Frontier, take frontier.at(eps)."
             )
         check_is_fitted(model)
         self.model, self.delta, self.detect = model, _share(delta, "delta"), detect
         if detect is not None:
             self.detect = _share(detect, "detect")
-        worst = model.certificate_.worst_rate
-        fit = list(model.tallies_.values())[-1]
+        certificate = getattr(model, "certificate_", None)  # a grid search has none
+        worst = None if certificate is None else certificate.worst_rate
         self._strata = RowStrata.of_fit(
-            model.constraint_, fit, 0.0 if worst is None else float(worst[1])
+            model.constraint_, model._tally_of_fit(), 0.0 if worst is None else float(worst[1])
         )
         if not self._strata.rows:
             raise ValueError(
@@ -240,7 +240,7 @@ class Monitor(Face):
         if decisions is None and not n:
             return np.zeros(0)
         if decisions is None:
-            pmf = self.model.predict_pmf(X)
+            pmf = engine.predict_pmf(self.model._mixture(), self.model._decidable(X))
             return pmf[:, 1] if len(classes) == 2 else pmf
         values = to_array(decisions, "decisions").reshape(-1)
         found = label_numbers(values, n, "decisions", classes)
@@ -356,7 +356,7 @@ class Monitor(Face):
 
     def _model_digest(self) -> str:
         """Return a hash of all of a model that the e-values depend on, besides its decisions."""
-        strata, mixed = self._strata, self.model.classifier_
+        strata, mixed = self._strata, self.model._mixture()
         texts = [row.sentence() for row in strata.rows]
         texts += [repr(c) for c in self.model.classes_.tolist()]
         numbers = (strata.a, strata.c, strata.rates, np.asarray(mixed.weights))

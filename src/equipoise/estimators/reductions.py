@@ -112,8 +112,8 @@ class FairClassifier(RandomizedReduction):
         What was proven: error, violation, lower and upper value, gap, shadow prices. With an
         oracle that measures out of fold all of it speaks of out-of-fold decisions.
     violations_ : dict
-        By how much the worst bound is exceeded on "train", the training data, and, where moments
-        were measured so, "out_of_fold".
+        By how much the worst bound, as it was given, is exceeded on "train", the training data,
+        and, where moments were measured so, "out_of_fold".
     constraint_ : Constraint
         The constraint, with parameters that were to be found (such as tau) filled in.
     unconstrained_ : UnconstrainedModel or None

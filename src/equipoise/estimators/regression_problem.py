@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,17 +16,19 @@ from equipoise.constraints.regression import ThresholdParity
 from equipoise.engines import engine_for
 from equipoise.engines.memory import DiskEngine, MemoryEngine
 from equipoise.estimators.base import read_nu
+from equipoise.estimators.regression_units import scaled
+from equipoise.game.bound_path import one_after_another
+from equipoise.game.column_generation import Queries, column_generation, many_bounds
 from equipoise.game.lagrangian import Lagrangian
-from equipoise.game.rounds import Pool
+from equipoise.game.rounds import Pool, Round
 from equipoise.oracles.regression import (
     ConstantRegressor,
     PluginGuesses,
     PluginRegressionOracle,
     RefitRegressionOracle,
     best_constant,
-    fitted_regressor,
-    numbers,
 )
+from equipoise.oracles.trainers.regression import fitted_regressor, numbers
 from equipoise.rows.groups import read_groups
 from equipoise.rows.numbers import read_numbers, read_thresholds
 from equipoise.rows.people import People
@@ -72,6 +75,29 @@ class RegressionProblem:
     constant: float
     constant_loss: float
 
+    @property
+    def is_parity(self) -> bool:
+        """Whether groups are compared at thresholds: then a constant meets every bound."""
+        return isinstance(self.constraint, ThresholdParity)
+
+    def search(self) -> Iterator[Round]:
+        """Return the rounds of the solver for the bounds of the constraint."""
+        game = scaled(self.lagrangian, self.cells)
+        if self.is_parity:
+            each = one_after_another([game], self.oracle, self.pool, nu=self.nu)
+            return (found for (found,) in each)
+        return column_generation(game, self.oracle, self.pool, nu=self.nu)
+
+    def search_many(self, bounds: Iterable[float], queries: Queries) -> Iterator[list[Round]]:
+        """Return the rounds of the solver for several bounds, one for all groups each."""
+        games = [scaled(self.lagrangian.with_bound(each), self.cells) for each in bounds]
+        if self.is_parity:
+            asked = queries.optimality
+            return one_after_another(games, self.oracle, self.pool, nu=self.nu, queries=asked)
+        return many_bounds(
+            games, self.oracle, self.pool, nu=self.nu, batch=len(games), queries=queries
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Told:
@@ -109,6 +135,7 @@ class Told:
         pool = Pool()
         pool.add(ConstantRegressor(constant), cells.sum(np.full(len(self.y), constant)))
         game = game_of(constraint, cells)
+        pool.keep(game.costs(np.zeros(game.n_constraints)))
         return RegressionProblem(self.X, cells, constraint, game, oracle, pool, gap, constant, lost)
 
     def _thresholds(
@@ -138,13 +165,13 @@ def check_local(X: Any) -> None:
     if kind is not MemoryEngine:
         where = "on disk" if kind is DiskEngine else "a Dask collection"
         raise TypeError(
-            f"X is {type(X).__name__}, {where}; FairRegressor takes rows in memory only, as an "
+            f"X is {type(X).__name__}, {where}; regressors are fitted to rows in memory only, an "
             "array or a data frame. Load them, or a sample of them."
         )
 
 
 def read_rows(people: People) -> tuple[Cells, Array]:
-    """Check what was passed; return the cells, which are groups and strata, and the target."""
+    """Check the arguments; return the cells, which are groups and strata, and the target."""
     n = _num_samples(people.X)
     people.check()
     y = read_numbers(people.y, n)
@@ -152,7 +179,7 @@ def read_rows(people: People) -> tuple[Cells, Array]:
     uncertain = given.values() if isinstance(given, dict) else [given]
     if any(isinstance(each, Probabilities) for each in uncertain):
         raise TypeError(
-            "sensitive_features are Probabilities; FairRegressor needs the groups themselves."
+            "sensitive_features are Probabilities; regressors need the groups themselves."
         )
     names = ("sensitive_features", "control_features", "sample_weight")
     check_index(people.X, y=people.y, **{name: getattr(people, name) for name in names})

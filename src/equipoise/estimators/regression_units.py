@@ -8,36 +8,43 @@ from dataclasses import replace
 import numpy as np
 
 from equipoise.cells.table import Array
-from equipoise.cells.threshold_table import ThresholdCells
+from equipoise.cells.threshold_table import ThresholdCells, ThresholdTable
+from equipoise.game.certificate import Certificate
+from equipoise.game.evidence import Scope
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian
 from equipoise.game.rounds import Pool, Round
 
 
-def row_scale(lagrangian: Lagrangian, cells: ThresholdCells) -> float:
+def row_scale(lagrangian: Lagrangian, cells: ThresholdTable) -> float:
     """Return by what the game divides its bounds: the scale of the loss, where rows are losses."""
     of_loss = np.asarray(lagrangian.gamma_slope)[:, :: cells.n_columns].any()
     return cells.scale if of_loss else 1.0
 
 
-def scaled(lagrangian: Lagrangian, cells: ThresholdCells) -> Lagrangian:
+def scaled(lagrangian: Lagrangian, cells: ThresholdTable) -> Lagrangian:
     """Return the game with bounds in units of the constant's loss, as s(f) is."""
     return replace(lagrangian, c=lagrangian.c / row_scale(lagrangian, cells))
 
 
+def pool_in_units(pool: Pool, cells: ThresholdTable) -> Pool:
+    """Return the pool of a scaled game with its losses in their own units."""
+    s = pool.s
+    s[:, :: cells.n_columns] *= cells.scale
+    known = Pool.of(pool.classifiers, s)
+    known.n_calls = pool.n_calls
+    return known
+
+
 def in_units(
-    found: Round, lagrangian: Lagrangian, pool: Pool, cells: ThresholdCells
-) -> tuple[Round, Lagrangian, Array]:
-    """Return a round of the scaled game, the game and the pool's shares in units of the loss.
+    found: Round, lagrangian: Lagrangian, known: Pool, cells: ThresholdTable
+) -> tuple[Round, Lagrangian]:
+    """Return a round of the scaled game, and the game, in units of the loss, as ``known`` is.
 
     What the program may be wrong by for rounding is scaled with the loss and does not count.
     """
     rows = row_scale(lagrangian, cells)
     factor = cells.scale / rows
-    s = pool.s
-    s[:, :: cells.n_columns] *= cells.scale
     game = lagrangian if rows == 1 else lagrangian.relaxed(TOLERANCE * rows)
-    known = Pool.of(pool.classifiers, s)
-    known.n_calls = found.n_calls
     mixture = found.mixture
     loosening = np.broadcast_to(np.asarray(found.loosening) * rows, lagrangian.c.shape)
     worst = found.worst_rate
@@ -55,7 +62,17 @@ def in_units(
         loosening=loosening,
         worst_rate=None if worst is None else (worst[0] * rows, worst[1] * rows),
     )
-    return told, game, s
+    return replace(told, n_calls=found.n_calls), game
+
+
+def certified(
+    found: Round, game: Lagrangian, s: Array, cells: ThresholdTable, nu: float, out_of_fold: bool
+) -> Certificate:
+    """Return the certificate of a round in units of the loss, over shares ``s`` of the pool."""
+    told = Certificate.of_round(
+        found, game, s, nu=nu, scope=Scope.ORACLE, cells=cells, out_of_fold=out_of_fold
+    )
+    return replace(told, constant=None, measure="loss")
 
 
 def worst_at_any_threshold(

@@ -2,49 +2,42 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.utils import assert_all_finite, get_tags
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import RegressorMixin
 
 from equipoise.cells.table import Array
-from equipoise.cells.threshold_table import ThresholdCells
+from equipoise.cells.threshold_table import ThresholdCells, ThresholdTable
 from equipoise.cells.values import Missing
 from equipoise.constraints.base import Constraint
-from equipoise.constraints.fairlearn_words import SaysNewWords
-from equipoise.constraints.regression import ThresholdParity, for_numbers
-from equipoise.estimators.base import read_limits
+from equipoise.constraints.regression import ThresholdParity
+from equipoise.estimators.base import read_limits, warn_of_absent
 from equipoise.estimators.randomized_regressor import RandomizedRegressor
-from equipoise.estimators.regression_problem import (
-    RegressionProblem,
-    Told,
-    check_local,
-    game_of,
-    read_rows,
+from equipoise.estimators.regression_base import (
+    RegressionReduction,
+    warn_if_early,
+    warn_of_impossible,
 )
-from equipoise.estimators.regression_units import in_units, scaled, worst_at_any_threshold
+from equipoise.estimators.regression_groups import GroupNumbers, numbers_by_group
+from equipoise.estimators.regression_problem import RegressionProblem, game_of, read_rows
+from equipoise.estimators.regression_units import (
+    certified,
+    in_units,
+    pool_in_units,
+    worst_at_any_threshold,
+)
 from equipoise.estimators.results import as_settled
-from equipoise.exceptions import InfeasibleWarning
+from equipoise.faces import Records
 from equipoise.game.certificate import Certificate
-from equipoise.game.column_generation import column_generation, many_bounds
-from equipoise.game.evidence import Scope, Status
-from equipoise.game.rounds import Reason, Round, run
-from equipoise.oracles.learners import check_probabilistic
-from equipoise.oracles.regression import weight_name
+from equipoise.game.mixture import Mixture
+from equipoise.game.rounds import run
 from equipoise.rows.hashing import salt_of
-from equipoise.rows.numbers import read_loss, read_thresholds
+from equipoise.rows.numbers import read_loss
 from equipoise.rows.people import People
-from equipoise.rows.validation import check_features, read_positive
+from equipoise.rows.validation import check_features
 
 
 class Measured(NamedTuple):
@@ -66,8 +59,26 @@ class Measured(NamedTuple):
     excess: float
 
 
+class Found(NamedTuple):
+    """What a fitted regressor is made of.
+
+    ``constant`` is the best constant and its loss; ``exact`` the largest difference at any
+    threshold, and its excess.
+    """
+
+    certificate: Certificate
+    regressor: RandomizedRegressor
+    constraint: Constraint
+    cells: ThresholdTable
+    nu: float
+    constant: tuple[float, float]
+    n_iter: int
+    n_calls: int
+    exact: tuple[float, float]
+
+
 @dataclass(eq=False, repr=False)
-class FairRegressor(SaysNewWords, MetaEstimatorMixin, RegressorMixin, BaseEstimator):
+class FairRegressor(RegressorMixin, RegressionReduction):
     """Least loss over mixtures of regressors, subject to a constraint on groups.
 
     Parameters
@@ -115,7 +126,8 @@ class FairRegressor(SaysNewWords, MetaEstimatorMixin, RegressorMixin, BaseEstima
         By how much the worst bound is exceeded on the same predictions when every number is a
         threshold, not only those of ``thresholds_``; with losses of groups, the certificate's.
     exact_difference_ : float
-        With parity: the largest difference itself, at any threshold; else NaN.
+        With parity: the largest difference itself, at any threshold; else NaN. Both are NaN where
+        that is not known: of a bound of a frontier that was not traced. ``measure`` tells it.
     constant_ : float
         The best constant, which is in every pool, and ``constant_loss_`` its loss.
     thresholds_ : array
@@ -135,20 +147,6 @@ class FairRegressor(SaysNewWords, MetaEstimatorMixin, RegressorMixin, BaseEstima
     >>> reg.certificate_.feasible, bool(reg.certificate_.error < reg.constant_loss_)
     (True, True)
     """
-
-    estimator: Any
-    constraint: Constraint
-    _: KW_ONLY
-    loss: str | Callable[[Array], Array] = "squared"
-    thresholds: Any = 40
-    oracle: str | None = None
-    group_estimator: Any = None
-    cv: Any = 5
-    nu: float | None = None
-    max_iter: int = 500
-    random_state: int | None = None
-    callback: Callable[[Any], object] | None = None
-    verbose: bool | str = False
 
     def fit(
         self,
@@ -174,113 +172,45 @@ class FairRegressor(SaysNewWords, MetaEstimatorMixin, RegressorMixin, BaseEstima
         people = People(
             X, y, sensitive_features, control_features, sample_weight, missing=missing, bins=bins
         )
-        problem = self._state(people)
-        limits, _ = read_limits(self)
-        game = scaled(problem.lagrangian, problem.cells)
-        rounds = column_generation(game, problem.oracle, problem.pool, nu=problem.nu)
-        outcome = run(rounds, limits, problem.nu)
-        _warn_if_early(outcome.reason)
-        return self._finish(problem, as_settled(outcome.last, outcome.reason))
-
-    def fit_path(
-        self, X: Any, y: Any, bounds: Sequence[float], **groups: Any
-    ) -> list[FairRegressor]:
-        """Fit for several bounds over one pool; return a fitted regressor for each.
-
-        Parameters
-        ----------
-        X, y, **groups
-            As for `fit`.
-        bounds : sequence of numbers
-            Values of eps, or of the bound of `BoundedGroupLoss`, one for all groups.
-        """
-        name = "eps" if hasattr(self.constraint, "eps") else "bound"
-        if len(bounds) == 0 or not hasattr(self.constraint, name):
-            raise ValueError(
-                f"got {len(bounds)} bounds for {self.constraint!r}; expected one or more, for "
-                "DemographicParity or BoundedGroupLoss."
+        problem, (limits, salt) = self._state(people), read_limits(self)
+        outcome = run(problem.search(), limits, problem.nu)
+        last = as_settled(outcome.last, outcome.reason)
+        known = pool_in_units(problem.pool, problem.cells)
+        found, game = in_units(last, problem.lagrangian, known, problem.cells)
+        nu, cells = problem.nu * problem.cells.scale, problem.cells.table()
+        certificate = certified(found, game, known.s, cells, nu, problem.oracle.out_of_fold)
+        verify(problem, found.mixture.indices)
+        self._take_over(
+            Found(
+                certificate,
+                RandomizedRegressor(
+                    found.mixture.members(known.classifiers),
+                    found.mixture.weights,
+                    drawn_by(salt, problem),
+                ),
+                problem.constraint,
+                cells,
+                nu,
+                (problem.constant, problem.constant_loss),
+                found.iteration,
+                found.n_calls,
+                exact_differences(problem, [(certificate, found.mixture)])[0],
             )
-        asked = [for_numbers(self.constraint).set_params(**{name: b}) for b in bounds]
-        problem = self._state(People(X, y, **groups))
-        stated = [replace(problem, constraint=each) for each in asked]
-        stated = [replace(each, lagrangian=game_of(each.constraint, each.cells)) for each in stated]
-        limits, _ = read_limits(self)
-        games = [scaled(each.lagrangian, each.cells) for each in stated]
-        rounds = many_bounds(games, problem.oracle, problem.pool, nu=problem.nu, batch=8)
-        outcome = run(rounds, limits, problem.nu)
-        _warn_if_early(outcome.reason)
-        made = [clone(self).set_params(**{f"constraint__{name}": b}) for b in bounds]
-        return [
-            each._finish(its, as_settled(found, outcome.reason))
-            for each, its, found in zip(made, stated, outcome.last, strict=True)
-        ]
-
-    def _state(self, people: People) -> RegressionProblem:
-        """Return the problem, after all checks that can be made before the first fit."""
-        constraint, loss = for_numbers(self.constraint), read_loss(self.loss)
-        kind = self._oracle_kind(constraint)
-        weight_name(self.estimator)
-        read_thresholds(self.thresholds)
-        if self.nu is not None:
-            read_positive(self.nu, "nu")
-        learner = self._group_learner() if kind == "plugin" else None
-        check_local(people.X)
-        groups, y = read_rows(people)
-        told = Told(people.X, groups, y, loss)
-        return told.problem(
-            constraint, self.estimator, learner, self.thresholds, cv=self.cv, nu=self.nu
         )
+        warn_if_early(outcome.reason)
+        warn_of_impossible(self.constraint, certificate)
+        return self
 
-    def _oracle_kind(self, constraint: Constraint) -> str:
-        is_parity = isinstance(constraint, ThresholdParity)
-        if self.oracle not in (None, "plugin", "refit"):
-            raise ValueError(f"oracle is {self.oracle!r}; expected None, 'plugin' or 'refit'.")
-        if self.oracle == "plugin" and not is_parity:
-            raise ValueError(
-                f"oracle is 'plugin', which moves predictions between thresholds; "
-                f"{self.constraint!r} bounds losses. Use oracle='refit', or leave it out."
-            )
-        return self.oracle or ("plugin" if is_parity else "refit")
-
-    def _group_learner(self) -> Any:
-        """Return the learner of the groups' probabilities."""
-        if self.group_estimator is not None:
-            check_probabilistic(self.group_estimator)
-            return self.group_estimator
-        logistic = LogisticRegression(max_iter=1000)
-        if isinstance(self.estimator, Pipeline):
-            return Pipeline([*self.estimator.steps[:-1], ("groups", logistic)])
-        return make_pipeline(StandardScaler(with_mean=False), logistic)
-
-    def _finish(self, problem: RegressionProblem, last: Round) -> Self:
-        """Take over the result of a fit."""
-        cells, oracle = problem.cells, problem.oracle
-        found, game, s = in_units(last, problem.lagrangian, problem.pool, cells)
-        nu, scope = problem.nu * cells.scale, Scope.ORACLE
-        told = Certificate.of_round(found, game, s, nu=nu, scope=scope, cells=cells)
-        self.certificate_ = replace(told, constant=None)
-        members = [problem.pool.classifiers[number] for number in found.mixture.indices]
-        salt = self.random_state
-        salt = salt_of(cells, np.array(["number"])) if salt is None else salt
-        self.regressor_ = RandomizedRegressor(members, found.mixture.weights, salt)
-        self.constraint_, self.nu_ = problem.constraint, nu
-        self.constant_, self.constant_loss_ = problem.constant, problem.constant_loss
-        self.thresholds_, self.cells_ = cells.thresholds, cells.table()
-        check_features(self, problem.X, reset=True)
-        self.n_iter_, self.n_calls_ = found.iteration, found.n_calls
-        self.exact_difference_, self.exact_violation_ = np.nan, self.certificate_.violation
-        if isinstance(problem.constraint, ThresholdParity):
-            predicted = (oracle.predicted(member) for member in self.regressor_.members)
-            self.exact_difference_, self.exact_violation_ = worst_at_any_threshold(
-                problem.lagrangian, cells, predicted, self.regressor_.weights
-            )
-        if self.certificate_.status is Status.IMPOSSIBLE:
-            warnings.warn(
-                f"{self.constraint!r} cannot be met by what the learner can find; the bounds were "
-                f"loosened by {found.least_slack:.6g}. See certificate_.",
-                InfeasibleWarning,
-                stacklevel=3,
-            )
+    def _take_over(self, found: Found, example: Any = None) -> Self:
+        """Take over a result; ``example`` has the features of the fit."""
+        self.certificate_, self.regressor_ = found.certificate, found.regressor
+        self.constraint_, self.cells_, self.nu_ = found.constraint, found.cells, found.nu
+        self.thresholds_ = found.cells.thresholds
+        self.constant_, self.constant_loss_ = found.constant
+        self.n_iter_, self.n_calls_ = found.n_iter, found.n_calls
+        self.exact_difference_, self.exact_violation_ = found.exact
+        if example is not None:
+            check_features(self, example, reset=True)
         return self
 
     def predict(self, X: Any, *, key: Any = None, random_state: Any = None) -> Array:
@@ -317,11 +247,8 @@ class FairRegressor(SaysNewWords, MetaEstimatorMixin, RegressorMixin, BaseEstima
         """
         X = self._rows(X)
         people = People(X, y, sensitive_features, control_features, sample_weight)
-        groups, target = read_rows(people.by(self.cells_.rules))
-        loss = read_loss(self.loss)
-        cells = groups.as_kind(
-            ThresholdCells, target=target, thresholds=self.thresholds_[:1], loss=loss, scale=1.0
-        )
+        cells = self._cells_of(people)
+        warn_of_absent(self.cells_, cells)
         game = game_of(self.constraint_, cells, self.cells_)
         each = self.regressor_.predict_members(X).T
         s = self.regressor_.weights @ np.array([cells.sum(f) for f in each])
@@ -336,27 +263,68 @@ class FairRegressor(SaysNewWords, MetaEstimatorMixin, RegressorMixin, BaseEstima
         excess = float((gamma - bound).max(initial=0.0))
         return Measured(mean, float(gamma.max(initial=0.0)), excess)
 
-    def _rows(self, X: Any) -> Any:
-        check_is_fitted(self)
-        check_local(X)
-        check_features(self, X, reset=False)
-        if isinstance(X, np.ndarray) and not get_tags(self).input_tags.allow_nan:
-            assert_all_finite(X, input_name="X")  # a constant would not ask the learner
-        return X
+    def by_group(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        control_features: Any = None,
+        sample_weight: Any = None,
+    ) -> Records[GroupNumbers]:
+        """Return loss, mean prediction and largest difference of every group of some people.
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        with suppress(AttributeError):
-            tags.input_tags = get_tags(self.estimator).input_tags
-        return tags
+        All are expected over the draw; "overall" comes first.
 
-
-def _warn_if_early(reason: Reason) -> None:
-    if reason.is_early:
-        warnings.warn(
-            f"the fit was {reason.value} before its gap was closed: the certificate says how far "
-            "it got. Allow more rounds with max_iter, or a larger nu.",
-            ConvergenceWarning,
-            stacklevel=3,
+        Examples
+        --------
+        >>> from sklearn.linear_model import LinearRegression
+        >>> from equipoise import FairRegressor, MinimaxGroupLoss
+        >>> X, A = np.arange(40.0)[:, None], ["F", "M"] * 20
+        >>> reg = FairRegressor(LinearRegression(), MinimaxGroupLoss())
+        >>> reg = reg.fit(X, X[:, 0], sensitive_features=A)
+        >>> [each.group for each in reg.by_group(X, X[:, 0], sensitive_features=A)]
+        ['overall', 'F', 'M']
+        """
+        X = self._rows(X)
+        cells = self._cells_of(People(X, y, sensitive_features, control_features, sample_weight))
+        return numbers_by_group(
+            cells, list(self.regressor_.predict_members(X).T), self.regressor_.weights
         )
+
+    def _cells_of(self, people: People) -> ThresholdCells:
+        """Return the cells of other people, without a game's scale."""
+        groups, target = read_rows(people.by(self.cells_.rules))
+        given = {"thresholds": self.thresholds_[:1], "loss": read_loss(self.loss), "scale": 1.0}
+        return groups.as_kind(ThresholdCells, target=target, **given)
+
+
+def verify(problem: RegressionProblem, members: Iterable[int]) -> None:
+    """Raise unless these members of the pool predict for the rows of the fit as recorded."""
+    chosen = sorted(set(members))
+    problem.oracle.verify([problem.pool.classifiers[h] for h in chosen], problem.pool.s[chosen])
+
+
+def drawn_by(salt: int | None, problem: RegressionProblem) -> int:
+    """Return the salt of the draws, by default one that follows from the people."""
+    return salt_of(problem.cells, np.array(["number"])) if salt is None else salt
+
+
+def exact_differences(
+    problem: RegressionProblem, mixed: Iterable[tuple[Certificate, Mixture]]
+) -> list[tuple[float, float]]:
+    """Return the largest difference at any threshold, and its excess, for each of some mixtures.
+
+    Of losses of groups there are no thresholds: the excess is that of the certificate.
+    """
+    mixed = list(mixed)
+    if not problem.is_parity:
+        return [(np.nan, certificate.violation) for certificate, _ in mixed]
+    used = sorted({int(h) for _, mixture in mixed for h in mixture.indices})
+    predicted = {h: problem.oracle.predicted(problem.pool.classifiers[h]) for h in used}
+    found = []
+    for certificate, mixture in mixed:
+        game = problem.lagrangian.relaxed(certificate.bound - problem.lagrangian.c)
+        each = [predicted[int(h)] for h in mixture.indices]
+        found.append(worst_at_any_threshold(game, problem.cells, each, mixture.weights))
+    return found

@@ -102,6 +102,7 @@ def result_of(problem: Problem, outcome: Outcome[Round], salt: int | None) -> Fi
         scope=Scope.WHOLE_CLASS if problem.oracle.exact else Scope.ORACLE,
         cells=cells,
         conflict=conflict,
+        out_of_fold=problem.oracle.out_of_fold,
     )
     salt = salt_of(cells, engine.classes) if salt is None else salt
     certified = Tally.of_shares(cells, last.s)
@@ -111,13 +112,14 @@ def result_of(problem: Problem, outcome: Outcome[Round], salt: int | None) -> Fi
     classifier = RandomizedClassifier(members, last.mixture.weights, engine.classes, salt)
     moved = switched(problem, certified.cells, last.mixture.indices, classifier.weights)
     certificate = replace(certificate, switched=moved)
-    tallies, violations = {"training": certified}, {"train": certificate.violation}
+    given = game if game.elastic is None else game.only(np.flatnonzero(~game.elastic))
+    tallies, violations = {"training": certified}, {"train": float(given.violation(last.s))}
     if problem.oracle.out_of_fold:
         seen = engine.tally(classifier)
         tallies = {"training": seen, "out of fold": certified}
         violations = {
-            "train": float(game.violation(seen.s)),
-            "out_of_fold": certificate.violation,
+            "train": float(given.violation(seen.s)),
+            "out_of_fold": violations["train"],
         }
     return FitResult(
         classifier,
@@ -167,8 +169,8 @@ def switched(
     switches = [problem.switches.get(int(h)) for h in members]
     if any(one is None for one in switches):
         return None
-    gained, lost = np.tensordot(weights, np.array(switches), 1)
-    return Switched(table, gained, lost, problem.engine.classes)
+    moved = np.tensordot(weights, np.array(switches), 1)
+    return Switched(table, moved, problem.engine.classes)
 
 
 def warn(
@@ -198,7 +200,7 @@ def warn(
         remedy = (
             ", or use a more flexible learner."
             if certificate.possible
-            else ": no decisions at all can meet them."
+            else ": no decisions at all can meet all of the bounds."
         )
         warnings.warn(
             f"the constraints cannot be met with this learner: {loosened}, the least that can. In "
@@ -225,7 +227,7 @@ Remark = tuple[type[EquipoiseWarning], str]
 
 
 def remarks(lagrangian: Lagrangian | None, cells: CellTable, shares: Array) -> list[Remark]:
-    """Return what is easily overlooked: that decisions are all alike, that bounds ask nothing.
+    """Return remarks on what is easily overlooked: decisions all alike, bounds that ask nothing.
 
     ``shares`` of people get each decision. Without a game, nothing is said of its bounds.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from equipoise.constraints.rates import ERROR
 from equipoise.engines import engine_for
 from equipoise.estimators.base import Problem, Reduction
 from equipoise.estimators.explanation import Explanation, explain
-from equipoise.estimators.selection import Selection, select
+from equipoise.estimators.selection import Selection, read_decision, select
 from equipoise.estimators.switched import switched_of
 from equipoise.game.switched import Switched
 from equipoise.guarantees.proof import check_proven
@@ -31,7 +32,6 @@ from equipoise.oracles.scores import (
     probability,
 )
 from equipoise.rows.people import People
-from equipoise.rows.validation import check_two_labels
 
 
 class UnconstrainedModel:
@@ -70,13 +70,15 @@ class UnconstrainedModel:
             one = self.odds * one / (self.odds * one + (1.0 - one))
         return np.column_stack([1.0 - one, one])
 
-    def order(self, X: Any) -> Array:
-        """Return a number from 0 to 1 for each row: the chance of the label where it is known.
+    def order(self, X: Any, label: int = 1) -> Array:
+        """Return a number from 0 to 1 for each row: the chance of a label where it is known.
 
         Otherwise a number that orders people like the learner's own scores.
         """
-        known = not self.why_no_probabilities()
-        return self.predict_proba(X)[:, 1] if known else order(self.classifier, X)
+        if not self.why_no_probabilities() or len(self.classes_) > 2:
+            return self.predict_proba(X)[:, label]
+        found = order(self.classifier, X)
+        return found if label else 1.0 - found
 
     def why_no_probabilities(self) -> str:
         """Return why there is no chance of the label; empty if there is one."""
@@ -111,7 +113,7 @@ def unconstrained_of(problem: Problem) -> UnconstrainedModel | None:
 
 
 def label_odds(error_slope: Array, cells: CellTable) -> float | None:
-    """Return what undoes an objective in the odds of a learner that was trained for it.
+    """Return the factor that undoes an objective in the odds of a learner trained for it.
 
     A learner to whom people of label 1 weigh five times as much gives them five times the odds.
     None where people of one label weigh differently, or nothing.
@@ -177,7 +179,11 @@ class ScoredReduction(ClassifierMixin, Reduction):
         return self._with_features(X)
 
     def _mixture(self) -> Any:
-        """Return what decides."""
+        """Return the randomized classifier that decides."""
+        raise NotImplementedError
+
+    def _tally_of_fit(self) -> Any:
+        """Return its decisions about the people of the fit, added up by cell."""
         raise NotImplementedError
 
     def _label_model(self) -> UnconstrainedModel:
@@ -242,7 +248,11 @@ class ScoredReduction(ClassifierMixin, Reduction):
         person whom it selects, and -1 for the others.
         """
         X = self._decidable(X)
-        check_two_labels(self.classes_, "margin")
+        if len(self.classes_) > 2:
+            raise ValueError(
+                f"margin is the distance from the cut between two decisions; there are "
+                f"{len(self.classes_)}. decision_function has a score for each of them."
+            )
         mixture = self._mixture()
         members, weights = mixture.members, mixture.weights
         return engine_for(X).answer(lambda rows: mean_margin(members, weights, rows), X)
@@ -258,6 +268,7 @@ class ScoredReduction(ClassifierMixin, Reduction):
         order: str = "hash",
         random_state: Any = None,
         u: float | None = None,
+        decision: Any = None,
     ) -> Selection:
         """Select exactly k of these people, groups in balance: by lot, or by rank.
 
@@ -290,6 +301,9 @@ class ScoredReduction(ClassifierMixin, Reduction):
             another order, selects the same ones.
         u : float in [0, 1), optional
             The number itself, as logged, to repeat a selection.
+        decision : optional
+            The decision to select for, one of ``classes_``; by default the second of two. Of more
+            it must be named.
 
         Returns
         -------
@@ -312,15 +326,15 @@ class ScoredReduction(ClassifierMixin, Reduction):
         (30, True)
         """
         X = self._decidable(X)
-        check_two_labels(self.classes_, "select")
+        number = read_decision(decision, self.classes_)
         if order not in ("hash", "chance"):
             raise ValueError(f"order is {order!r}; expected 'hash' or 'chance'.")
         if by not in ("lot", "rank"):
             raise ValueError(f"by is {by!r}; expected 'lot' or 'rank'.")
         by_chance = by == "rank" or order == "chance"
-        score = self._label_model().order if by_chance else None
+        score = partial(self._label_model().order, label=number) if by_chance else None
         how: dict[str, Any] = {"score": score, "by_rank": by == "rank", "rules": self._group_rules}
-        how |= {"sensitive_features": sensitive_features, "key": key}
+        how |= {"sensitive_features": sensitive_features, "key": key, "decision": number}
         return select(self._mixture(), X, k, random_state=random_state, u=u, **how)
 
     def _switched_in_fit(self) -> Switched | None:
@@ -338,8 +352,9 @@ class ScoredReduction(ClassifierMixin, Reduction):
         Returns
         -------
         Switched
-            Prints as a table: people, how many of them gain and lose the favourable decision. Of a
-            randomized classifier the numbers are expected ones, over its draw.
+            Prints as a table: people, how many of them gain and lose the favourable decision; of
+            more than two labels, how many move from which decision to which. Of a randomized
+            classifier the numbers are expected ones, over its draw.
 
         Examples
         --------
@@ -358,7 +373,6 @@ class ScoredReduction(ClassifierMixin, Reduction):
         (2000.0, True, True)
         """
         known = self._label_model()
-        check_two_labels(self.classes_, "switched")
         if X is None:
             if (found := self._switched_in_fit()) is None:
                 raise AttributeError("this fit counted none; pass people: switched(X, y, ...).")
@@ -384,5 +398,4 @@ class ScoredReduction(ClassifierMixin, Reduction):
             Prints as sentences; ``to_pandas()`` is a table.
         """
         X = self._decidable(X)
-        check_two_labels(self.classes_, "explain")
         return explain(self._mixture(), X, self.unconstrained_, key=key)

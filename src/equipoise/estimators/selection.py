@@ -15,6 +15,7 @@ from equipoise.cells.codes import factorize, number_combinations
 from equipoise.cells.table import Array
 from equipoise.cells.values import GroupRules
 from equipoise.constraints.groups import group_name
+from equipoise.constraints.rates import shown
 from equipoise.engines import engine_for
 from equipoise.faces import Columns, Face, columns_of, paragraph, table
 from equipoise.rows.groups import read_groups
@@ -112,18 +113,20 @@ def select(
     score: Callable[[Any], Array] | None = None,
     by_rank: bool = False,
     rules: GroupRules | None = None,
+    decision: int = 1,
 ) -> Selection:
     """Select exactly k rows; see `equipoise.FairClassifier.select`.
 
     ``score`` says in whose order people of a group are laid or, ``by_rank``, are selected; ties
     are in the order of the hash. ``rules`` are those of the fit; people whose group is unknown are
-    laid out together. Of rows on other machines a few numbers each are fetched.
+    laid out together. ``decision`` is the number of the one that people are selected for. Of rows
+    on other machines a few numbers each are fetched.
     """
     k = read_integer(k, "k", least=0)
     if by_rank and (u is not None or random_state is not None):
         raise ValueError("by='rank' draws nothing; u and random_state are for by='lot'.")
     engine = engine_for(X)
-    chance = _fetched(engine.predict_pmf(mixture, X))[:, 1]
+    chance = _fetched(engine.predict_pmf(mixture, X))[:, decision]
     columns = _read_groups(_fetched(sensitive_features), len(chance), rules or GroupRules())
     salt = mixture.random_state
     if key is not None:
@@ -134,6 +137,23 @@ def select(
     if by_rank:
         return select_by_rank(chance, k, columns, places)
     return select_by(chance, k, columns, places, _read_u(u, random_state, place))
+
+
+def read_decision(decision: Any, classes: NDArray) -> int:
+    """Return the number of the decision to select for; of two it need not be named.
+
+    >>> read_decision(None, np.array(["no", "yes"])), read_decision("b", np.array(["a", "b", "c"]))
+    (1, 1)
+    """
+    known = classes.tolist()
+    if decision is None and len(known) == 2:
+        return 1
+    if decision not in known:
+        raise ValueError(
+            f"decision is {decision!r}, and there are {len(known)}: {shown(tuple(known))}; "
+            "expected the one that people are selected for."
+        )
+    return known.index(decision)
 
 
 def _fetched(values: Any) -> Any:

@@ -14,14 +14,12 @@ from equipoise.game.switched import Switched
 def switched_of(engine: Engine, mixture: Any, unconstrained: Any) -> Switched | None:
     """Return whom a `equipoise.RandomizedClassifier` decides on differently, in one pass.
 
-    ``unconstrained`` is an `UnconstrainedModel`, or None, to which nothing is compared; nor is
-    anything of more than two labels.
+    ``unconstrained`` is an `UnconstrainedModel`, or None, to which nothing is compared.
     """
     if unconstrained is None:
         return None
     with config_context(assume_finite=True):  # the mixture has decided on these rows before
         switches = engine.compare(mixture.members, unconstrained.classifier).switches
-    if switches is None:
-        return None
-    gained, lost = np.tensordot(mixture.weights, switches, 1)
-    return Switched(engine.cells.table(), gained, lost, engine.classes)
+    assert switches is not None
+    moved = np.tensordot(mixture.weights, switches, 1)
+    return Switched(engine.cells.table(), moved, engine.classes)

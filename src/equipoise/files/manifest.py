@@ -18,6 +18,8 @@ from sklearn.pipeline import Pipeline
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.frontier_point import FrontierPoint
 from equipoise.estimators.randomized import RandomizedClassifier
+from equipoise.estimators.randomized_regressor import RandomizedRegressor
+from equipoise.estimators.regression_frontier import RegressionFrontier
 
 _VERSIONED = (
     *("equipoise", "numpy", "scipy", "scikit-learn"),
@@ -67,11 +69,13 @@ def summarize(model: Any) -> dict[str, Any]:
         summary["certificate"] = inner.certificate_.to_dict()
     if (proof := getattr(inner, "proof_", None)) is not None:
         summary["proof"] = proof.to_dict()
-    mixture = inner if isinstance(inner, RandomizedClassifier) else vars(inner).get("classifier_")
+    mixture = inner
+    if not isinstance(inner, (RandomizedClassifier, RandomizedRegressor)):
+        mixture = vars(inner).get("classifier_", vars(inner).get("regressor_"))
     if mixture is not None:
         summary["weights"] = mixture.weights.tolist()
         summary["members"] = [repr(member) for member in mixture.members]
-    if isinstance(inner, Frontier):
+    if isinstance(inner, (Frontier, RegressionFrontier)):
         summary["points"] = [_point(point) for point in inner.points_]
         summary["unconstrained"] = _point(inner.unconstrained_)
         summary["members"] = [repr(member) for member in inner.pool_.classifiers]
@@ -81,7 +85,7 @@ def summarize(model: Any) -> dict[str, Any]:
         summary["people_of_proofs"] = list(used)
     names = getattr(model, "feature_names_in_", getattr(inner, "feature_names_in_", None))
     return summary | {
-        "classes": [str(value) for value in inner.classes_],
+        "classes": [str(value) for value in getattr(inner, "classes_", ())],
         "feature_names": None if names is None else [str(name) for name in names],
         "n_features": getattr(inner, "n_features_in_", None),
     }
@@ -110,6 +114,7 @@ KEPT = {
     "NeighborsBase": _ROWS,
     "KNNImputer": _ROWS,
     "GaussianProcessClassifier": _ROWS,
+    "GaussianProcessRegressor": _ROWS,
     "KernelRidge": _ROWS,
     "KernelPCA": _ROWS,
     "BaseLabelPropagation": _ROWS,
@@ -133,13 +138,15 @@ KEPT = {
     "CountVectorizer": "every word of the texts",
     "DictVectorizer": "every name of a feature",
     "PluginClassifier": "a cost for each cell, which tells how many people it has",
+    "PluginRegressor": "a price and costs for each cell; thresholds, which are quantiles of "
+    "predictions; and of losses other than squares quantiles of the residuals",
     "SimpleImputer": "one value of each feature, such as its median",
 }
 _LIBRARIES = ("sklearn", "equipoise", "lightgbm", "xgboost", "numpy", "scipy")
 
 
 def kept_values(objects: Iterable[Any]) -> dict[str, str]:
-    """Return what the estimators among some objects keep of single people, by their types.
+    """Return values of single people that estimators among some objects keep, by their types.
 
     Types that keep sums and means over all people alone, such as linear models, are left out.
 

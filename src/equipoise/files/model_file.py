@@ -23,6 +23,7 @@ from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClas
 from sklearn.utils.validation import check_is_fitted
 
 from equipoise.estimators.randomized import RandomizedClassifier
+from equipoise.estimators.randomized_regressor import RandomizedRegressor
 from equipoise.exceptions import ModelFileError, UntrustedTypeError
 from equipoise.files import archive
 from equipoise.files import members as member_files
@@ -59,7 +60,7 @@ def save(
 
     Parameters
     ----------
-    model : FairClassifier, ExponentiatedGradient, GridSearch, Frontier or RandomizedClassifier
+    model : FairClassifier, ExponentiatedGradient, GridSearch, Frontier, FairRegressor or a mixture
         Fitted; or a scikit-learn Pipeline that ends in one of them.
     path : str or Path
     overwrite : bool, default=False
@@ -109,7 +110,7 @@ def save(
             "ends in one. Of a search, save best_estimator_. Other scikit-learn estimators are "
             "saved with skops itself."
         )
-    if not isinstance(model, RandomizedClassifier):
+    if not isinstance(model, (RandomizedClassifier, RandomizedRegressor)):
         check_is_fitted(model)
     model, suppressed = without_small_groups(model, suppress_below)
     encoder = Encoder()

@@ -25,15 +25,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from equipoise.cells.layered import LayeredTable
 from equipoise.cells.table import CellTable
+from equipoise.cells.threshold_table import ThresholdTable
 from equipoise.cells.values import UNKNOWN, GroupRules, Level
 from equipoise.constraints import CATALOGUE, All, Inequality, Linear, Row
 from equipoise.constraints.expressions import Expression, Term
-from equipoise.constraints.moments import Event
+from equipoise.constraints.moments import Event, Threshold
+from equipoise.constraints.regression import BoundedGroupLoss, MinimaxGroupLoss, ThresholdParity
+from equipoise.constraints.slopes import Slopes
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.frontier_point import FrontierPoint
 from equipoise.estimators.grid_search import Candidate, GridSearch
 from equipoise.estimators.randomized import RandomizedClassifier
+from equipoise.estimators.randomized_regressor import RandomizedRegressor
 from equipoise.estimators.reductions import ExponentiatedGradient, FairClassifier
+from equipoise.estimators.regression_frontier import RegressionFrontier
+from equipoise.estimators.regressor import FairRegressor
 from equipoise.estimators.scores import UnconstrainedModel
 from equipoise.exceptions import ModelFileError
 from equipoise.faces import FrozenRecords, Records
@@ -61,6 +67,7 @@ from equipoise.oracles.decisions import (
     ThresholdedClassifier,
     TransformedClassifier,
 )
+from equipoise.oracles.regression import ConstantRegressor, ExpectedLoss, Guess, PluginRegressor
 from equipoise.oracles.specs import BestOf, Plugin, Refit
 from equipoise.rows.fingerprint import Fingerprint
 
@@ -74,7 +81,10 @@ _LEFT_OUT = ("callback", "checkpoint")
 _LARGEST_ARRAY = 1 << 30
 
 #: The kinds that `save` takes; a Pipeline may end in one of them.
-MODELS = (FairClassifier, ExponentiatedGradient, GridSearch, Frontier, RandomizedClassifier)
+MODELS = (
+    *(FairClassifier, ExponentiatedGradient, GridSearch, Frontier, RandomizedClassifier),
+    *(FairRegressor, RegressionFrontier, RandomizedRegressor),
+)
 
 _OTHERS = (
     *(All, Linear, Inequality, Expression, Term, Row, Event, Costs, BalancedError, PersonCosts),
@@ -82,7 +92,9 @@ _OTHERS = (
     *(ThresholdedClassifier, PluginClassifier, CellProbabilities, ClassProbabilities, CellGroups),
     *(OneAgainstRest, LabelAdapter, LinearCut, Tally, TransformedClassifier, Pipeline),
     *(Evidence, Scope, Lottery, Lagrangian, Mixture, Queries, Refit, Plugin, BestOf, Fingerprint),
-    *(Proof, Needed, UnconstrainedModel, GroupRules, Switched),
+    *(Proof, Needed, UnconstrainedModel, GroupRules, Switched, Slopes),
+    *(ThresholdTable, ThresholdParity, BoundedGroupLoss, MinimaxGroupLoss, ConstantRegressor),
+    *(PluginRegressor, Guess, ExpectedLoss),
 )
 #: By the names under which files know them. Renaming a class here is a new format version.
 KINDS: dict[str, type[Any]] = {
@@ -133,9 +145,10 @@ class Encoder:
         self._kept_alive: list[Any] = []  # so that no id is given out twice
 
     @property
-    def plugins(self) -> list[PluginClassifier]:
-        """The plug-in classifiers met, which keep costs of cells."""
-        return [value for value in self._kept_alive if isinstance(value, PluginClassifier)]
+    def plugins(self) -> list[PluginClassifier | PluginRegressor]:
+        """The plug-in classifiers and regressors met, which keep costs of cells."""
+        kinds = (PluginClassifier, PluginRegressor)
+        return [value for value in self._kept_alive if isinstance(value, kinds)]
 
     def encode(self, value: Any) -> Any:
         """Return the value as JSON can hold it."""
@@ -144,6 +157,8 @@ class Encoder:
             return value
         if kind is float:
             return _float(value)
+        if kind is Threshold:
+            return {"$threshold": float(value)}
         if kind is Level:
             return {"$level": str(value), "place": value.place}
         if value is UNKNOWN:
@@ -267,6 +282,8 @@ class Decoder:
                 return self.objects[content]
             case "$same":
                 return self._seen[content]
+            case "$threshold":
+                return Threshold(content)
             case "$level":
                 return Level(content, int(value["place"]))
             case "$unknown":
@@ -326,10 +343,14 @@ def check_model(model: Any, parts: Iterable[Any]) -> None:
         elif isinstance(part, Pool) and len(part.s) != len(part.classifiers):
             raise ModelFileError("a pool has not one row of shares for each classifier.")
     inner = model.steps[-1][1] if hasattr(model, "steps") else model
-    if isinstance(inner, RandomizedClassifier):
+    if isinstance(inner, (RandomizedClassifier, RandomizedRegressor)):
         return
     check_is_fitted(inner)
-    expected = "pool_" if isinstance(inner, Frontier) else "classes_"
+    expected = "classes_"
+    if isinstance(inner, (Frontier, RegressionFrontier)):
+        expected = "pool_"
+    elif isinstance(inner, FairRegressor):
+        expected = "regressor_"
     for name in (expected, *inner.get_params(deep=False)):
         if not hasattr(inner, name):
             raise ModelFileError(f"the {type(inner).__name__} has no {name}.")

@@ -22,8 +22,12 @@ from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.frontier_point import with_eps
 from equipoise.estimators.grid_search import GridSearch
 from equipoise.estimators.randomized import RandomizedReduction
+from equipoise.estimators.regression_base import RegressionReduction
+from equipoise.estimators.regression_frontier import RegressionFrontier
+from equipoise.estimators.regressor import FairRegressor
 from equipoise.exceptions import EquipoiseWarning, ModelFileError
 from equipoise.game.certificate import Certificate
+from equipoise.game.column_generation import Queries
 from equipoise.game.rounds import Pool
 from equipoise.game.switched import Switched
 from equipoise.metrics.audit import Tally
@@ -42,12 +46,12 @@ def without_small_groups(model: Any, below: int) -> tuple[Any, str]:
         kept = copy(model)
         kept.steps = [*model.steps[:-1], (name, inner)]
         return (kept, said) if said else (model, "")
-    if isinstance(model, Frontier):
+    if isinstance(model, (Frontier, RegressionReduction)):
         cells = model.cells_
     elif isinstance(model, RandomizedReduction):
         cells = next(iter(model.tallies_.values())).cells
-    elif isinstance(model, GridSearch) and model.candidates_[0].switched is not None:
-        cells = model.candidates_[0].switched.cells
+    elif isinstance(model, GridSearch):
+        cells = model.candidates_[0].tally.cells
     else:
         return model, ""
     hidden = small_cells(cells, below)
@@ -70,7 +74,7 @@ class _Merger:
     """Adds up the cells of hidden groups by label, and gives each of the groups an equal part."""
 
     def __init__(self, cells: CellTable, hidden: Mask) -> None:
-        self.cells = cells
+        self.cells, self._hidden = cells, hidden
         self._tables: dict[int, tuple[CellTable, CellTable]] = {}
         columns = [*cells.sensitive.values(), *cells.control.values()]
         at_of = {tuple(column[at] for column in columns): at for at in np.flatnonzero(hidden)}
@@ -145,13 +149,18 @@ class _Merger:
         """Return switched decisions over the cells merged."""
         if switched is None:
             return None
-        gained, lost = self.shares(switched.gained), self.shares(switched.lost)
-        return Switched(self.table(switched.cells), gained, lost, switched.classes)
+        moved = self._added(switched.moved)
+        return Switched(self.table(switched.cells), moved, switched.classes)
 
     def certificate(self, certificate: Certificate, meter: Meter | None) -> Certificate:
         """Return a certificate with what a meter compares alone, and without its evidence."""
         compared = set() if meter is None else meter.compared
-        told = np.array([str(row) in compared for row in certificate.rows], dtype=bool)
+        return self._telling(certificate, np.array([str(r) in compared for r in certificate.rows]))
+
+    def _telling(self, certificate: Certificate, told: Mask) -> Certificate:
+        """Return a certificate with some of its rows alone, and without its evidence."""
+        told = told.astype(bool)
+        compared = {str(row) for row, kept in zip(certificate.rows, told, strict=True) if kept}
         rows, slacks, conflict = certificate.rows, certificate.slacks, certificate.conflict
         arrays = ("gamma", "bound", "multipliers")
         return replace(
@@ -169,11 +178,14 @@ class _Merger:
         """Return a model that does not tell the groups apart."""
         if isinstance(model, Frontier):
             return self.frontier(model)
+        if isinstance(model, RegressionReduction):
+            return self.regression(model)
         if isinstance(model, RandomizedReduction):
             return self.fitted(model)
         kept = copy(model)
         kept.candidates_ = type(model.candidates_)(
-            replace(each, switched=self.switched(each.switched)) for each in model.candidates_
+            replace(each, tally=self.tally(each.tally), switched=self.switched(each.switched))
+            for each in model.candidates_
         )
         return kept
 
@@ -191,8 +203,8 @@ class _Merger:
         kept.shares_ = {data: self.shares(s) for data, s in frontier.shares_.items()}
         kept.pool_ = Pool.of(frontier.pool_.classifiers, self.shares(frontier.pool_.s))
         kept.pool_.n_calls = frontier.pool_.n_calls
-        if frontier.switches_ is not None:
-            kept.switches_ = self.shares(frontier.switches_)
+        assert frontier.switches_ is not None
+        kept.switches_ = self._added(frontier.switches_)
         kept._queries = None
         kept.__dict__.pop("lagrangian_", None)
         points = [
@@ -205,6 +217,36 @@ class _Merger:
         ]
         kept.points_, kept.unconstrained_ = type(frontier.points_)(points[:-1]), points[-1]
         return kept
+
+    def regression(self, model: RegressionReduction) -> RegressionReduction:
+        """Return a regressor, or a frontier, that does not tell the groups apart."""
+        kept = copy(model)
+        kept.cells_ = self.table(model.cells_)
+        if isinstance(kept, FairRegressor):
+            kept.certificate_ = self.of_numbers(kept.certificate_)
+            kept.exact_difference_ = kept.exact_violation_ = np.nan
+            return kept
+        assert isinstance(kept, RegressionFrontier)
+        numbers = np.zeros((len(kept.pool_), 0))
+        kept.pool_, kept._queries = Pool.of(kept.pool_.classifiers, numbers), Queries([], [])
+        kept.__dict__.pop("lagrangian_", None)
+        kept.exact_differences_ = np.full(len(kept.points_), np.nan)
+        points = []
+        for point in (*kept.points_, kept.unconstrained_):
+            told = self.of_numbers(point.certificate)
+            largest = float(told.gamma.max()) if len(told.gamma) else np.nan
+            points.append(replace(point, certificate=told, disparity=largest))
+        kept.points_, kept.unconstrained_ = type(kept.points_)(points[:-1]), points[-1]
+        return kept
+
+    def of_numbers(self, certificate: Certificate) -> Certificate:
+        """Return the certificate of a regressor without rows that tell the groups apart."""
+        told = np.zeros(len(certificate.rows), dtype=bool)
+        if certificate.evidence is not None and len(told):
+            slopes = certificate.evidence.lagrangian.gamma_slope
+            by_cell = np.reshape(slopes, (len(told), self.cells.n_cells, -1)).sum(axis=2)
+            told = np.ptp(by_cell[:, self._hidden], axis=1) == 0
+        return self._telling(certificate, told)
 
 
 def _largest(meter: Meter | None, s: Array) -> float:

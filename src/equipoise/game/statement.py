@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,19 +20,24 @@ def facts_of(certificate: Certificate) -> list[tuple[str, str, str]]:
     scope = certificate.scope.value
     name = "" if certificate.scope is Scope.WHOLE_CLASS else "search gap "
     closed = name + ("closed" if certificate.is_optimal() else "NOT closed")
-    calls = f"{certificate.n_calls} calls of the learner"
+    calls, shown = f"{certificate.n_calls} {_calls(certificate)}", _format(certificate)
+    fine = "{:.6f}".format if certificate.measure == "error" else shown
+    loosened = " as loosened, see below" if certificate.least_slack > 0 else ""
     found = [
         ("bounds", certificate.verdict, ""),
-        ("error", f"{certificate.error:.4f}", ""),
-        ("violation", f"{certificate.violation:.4f}", "largest excess over a bound"),
-        ("lower value", f"{certificate.lower:.4f}", scope),
-        ("upper value", f"{certificate.upper:.4f}", ""),
+        (certificate.measure, shown(certificate.error), ""),
+        ("violation", shown(certificate.violation), f"largest excess over a bound{loosened}"),
+        ("lower value", shown(certificate.lower), scope),
+        ("upper value", shown(certificate.upper), ""),
         (
             "gap",
-            f"{certificate.gap:.6f}",
-            f"{closed} at nu = {certificate.nu:.6f}, {scope}; {calls}",
+            fine(certificate.gap),
+            f"{closed} at nu = {fine(certificate.nu)}, {scope}; {calls}",
         ),
     ]
+    if certificate.out_of_fold:
+        how = "all of the above: each person is told of by a model that had not seen them"
+        found.append(("out of fold", how, ""))
     if certificate.by_lot is not None:
         most = "" if certificate.by_lot.exact else "at most "
         share = f"{most}{certificate.by_lot.share:.2%} of the people measured"
@@ -41,10 +47,11 @@ def facts_of(certificate: Certificate) -> list[tuple[str, str, str]]:
         found.append(("switched", told, "against the unconstrained model"))
     if certificate.worst_rate is not None:
         low, high = certificate.worst_rate
-        found.append(("worst group", f"{high:.4f}", f"it cannot be below {low:.4f}, {scope}"))
+        found.append(("worst group", shown(high), f"it cannot be below {shown(low)}, {scope}"))
     if _prices(certificate):
         price, free = certificate.error - certificate.free_error, certificate.free_error
-        found.append(("price", f"{price:.4f}", f"error {free:.4f} without the constraints"))
+        told = f"{certificate.measure} {shown(free)} without the constraints"
+        found.append(("price", shown(price), told))
         of, group = f"of {len(certificate.rows)} constraints", certificate.limiting_group
         if group is not None:
             what = "limits the result" if certificate.binding else "is dearest"
@@ -57,15 +64,29 @@ def facts_of(certificate: Certificate) -> list[tuple[str, str, str]]:
 
 
 def sentences_of(certificate: Certificate) -> list[str]:
-    """Return what is easily overlooked, and what loosening a bound is worth."""
+    """Return sentences on what is easily overlooked, and on the worth of loosening a bound."""
     remarks = (certificate.why_by_lot, _unmet(certificate), _is_trivial(certificate))
     return [text for text in remarks if text] + [
-        f'loosening "{row.sentence()}" by 0.01 saves at most {price:.4f} of error'
+        f'loosening "{row.sentence()}" by 0.01 saves at most {_format(certificate)(price)} of '
+        f"{certificate.measure}"
         for row, price in _prices(certificate)
     ]
 
 
+def _format(certificate: Certificate) -> Callable[[float], str]:
+    """Return how numbers are printed: losses may be of any size."""
+    return ("{:.4f}" if certificate.measure == "error" else "{:.5g}").format
+
+
+def _calls(certificate: Certificate) -> str:
+    """Return what was done so many times: a plug-in oracle of numbers trains nothing anew."""
+    return "calls of the " + ("learner" if certificate.measure == "error" else "oracle")
+
+
 def _unmet(certificate: Certificate) -> str:
+    shown, made = _format(certificate), "decisions"
+    if certificate.measure == "loss":
+        made = "predictions"
     if certificate.status is Status.MET:
         return ""
     if certificate.status is Status.NOT_YET:
@@ -74,22 +95,24 @@ def _unmet(certificate: Certificate) -> str:
             "before that was settled."
         )
         if certificate.least_slack > 0:
-            told += f" With every bound loosened by {certificate.least_slack:.4f} they are met."
+            told += f" With every bound loosened by {shown(certificate.least_slack)} they are met."
         return told
     reason = (
-        "Other decisions could meet them, so a more flexible learner may."
+        f"Other {made} could meet all of the bounds, so a more flexible learner may."
         if certificate.possible
-        else "No decisions whatsoever can meet them, not even with every label known."
+        else "No decisions whatsoever can meet all of the bounds, not even with every label known."
     )
     rows = "; ".join(row.sentence() for row in certificate.conflict)
     conflict = f"In conflict: {rows}. " if rows else ""
     in_all = ""
     if certificate.total_slack > 0:
-        in_all = f", or {certificate.total_slack:.4f} in all, spread over the bounds that need it"
+        in_all = (
+            f", or {shown(certificate.total_slack)} in all, spread over the bounds that need it"
+        )
     least, proven = certificate.least_slack, certificate.proven_slack
     return (
         f"impossible {certificate.scope.value}: the bounds were loosened. Every bound by "
-        f"{least:.4f} suffices{in_all}; less than {proven:.4f} does not. {conflict}{reason}"
+        f"{shown(least)} suffices{in_all}; less than {shown(proven)} does not. {conflict}{reason}"
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -35,12 +35,39 @@ class SwitchedRow:
         return {**vars(self), "group": group_name(self.group)}
 
 
+@dataclass(frozen=True)
+class MovedRow:
+    """How many people of a group with a label move from one of several decisions to another.
+
+    The unconstrained model decides ``before``, this one ``after``. ``people`` have the label, and
+    ``switched`` of them move; otherwise as `SwitchedRow`.
+    """
+
+    feature: str
+    group: Hashable
+    label: Any
+    people: float
+    before: Any
+    after: Any
+    switched: float
+
+    def _shown(self) -> dict[str, Any]:
+        return {**vars(self), "group": group_name(self.group)}
+
+
 class Total(NamedTuple):
     """People, and how many of them gain or lose the favourable decision."""
 
     people: float
     gained: float
     lost: float
+
+
+class Moved(NamedTuple):
+    """People, and how many of them are decided on differently, of more than two decisions."""
+
+    people: float
+    switched: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,17 +80,18 @@ class Switched(Face):
     Attributes
     ----------
     cells : CellTable
-    gained, lost : array of shape (C,)
-        In each cell, how many the unconstrained model does not select and this one does, and the
+    moved : array of shape (V (V - 1), C)
+        In each cell, how many move from one decision to another, in the order of `pairs`. Of two
+        decisions: how many the unconstrained model does not select and this one does, and the
         other way round.
-    classes : array of two labels
-        The second is the favourable one.
+    classes : array of V labels
+        Of two, the second is the favourable one.
 
     Examples
     --------
     >>> from equipoise.cells import Cells
     >>> cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]}).table()
-    >>> print(Switched(cells, np.array([0.0, 1, 0, 0]), np.array([0, 0, 0.5, 0]), (0, 1)))
+    >>> print(Switched(cells, np.array([[0.0, 1, 0, 0], [0, 0, 0.5, 0]]), (0, 1)))
     group    label  people  gained  lost
     overall  0           2       0   0.5
     overall  1           2       1     0
@@ -71,34 +99,74 @@ class Switched(Face):
     F        1           1       1     0
     M        0           1       0   0.5
     M        1           1       0     0
+
+    Of more decisions it is told who moves from which to which:
+
+    >>> cells = Cells.from_columns([0, 1, 2], {"sex": ["F", "F", "M"]}, decisions="abc").table()
+    >>> moved = np.zeros((6, 3))
+    >>> moved[list(pairs(3)).index((2, 0)), 1] = 1
+    >>> print(Switched(cells, moved, list("abc")))
+    group    people  before  after  switched
+    overall       3  c       a             1
+    F             2  c       a             1
+    M             1                        0
     """
 
     cells: CellTable
-    gained: Array
-    lost: Array
+    moved: Array
     classes: ArrayLike
 
     @classmethod
     def of_mixture(
         cls, cells: CellTable, switches: NDArray, mixture: Mixture, classes: ArrayLike
     ) -> Self:
-        """Return those of a mixture, from numbers of each classifier, shape (P, 2, C)."""
-        gained, lost = np.tensordot(mixture.weights, switches[mixture.indices], 1)
-        return cls(cells, gained, lost, classes)
+        """Return those of a mixture, from numbers of each classifier, (P, V (V - 1), C)."""
+        moved = np.tensordot(mixture.weights, switches[mixture.indices], 1)
+        return cls(cells, moved, classes)
 
     @property
-    def rows(self) -> Records[SwitchedRow]:
-        """A row for everybody and for every group, by label.
+    def labels(self) -> list[Any]:
+        """The labels, as Python's own values."""
+        return np.asarray(self.classes).tolist()
 
+    @property
+    def is_binary(self) -> bool:
+        """Whether there are two decisions, one of which is the favourable one."""
+        return len(self.moved) == 2
+
+    @property
+    def rows(self) -> Records[Any]:
+        """A `SwitchedRow` for everybody and for every group, by label.
+
+        Of more than two decisions there is a `MovedRow` for every two that somebody moves between.
         Groups that a model file does not tell apart have none.
         """
-        labels = np.asarray(self.classes).tolist()
+        if not self.is_binary:
+            return Records(self._moves())
         return Records(
             SwitchedRow(feature, group, label, *self.total(mask & (self.cells.label == number)))
-            for feature, group, mask in _groups(self.cells)
-            if self._is_told(mask)
-            for number, label in enumerate(labels)
+            for feature, group, mask in self.groups()
+            for number, label in enumerate(self.labels)
         )
+
+    def groups(self) -> Iterator[tuple[str, Hashable, Mask]]:
+        """Yield feature, group and cells of everybody and of every group that is told apart."""
+        return (found for found in _groups(self.cells) if self._is_told(found[2]))
+
+    def between(self, mask: Mask) -> Iterator[tuple[Any, Any, float]]:
+        """Yield two decisions and how many of some cells move from the first to the second."""
+        labels, sums = self.labels, self.moved[:, mask].sum(axis=1).tolist()
+        for (before, after), number in zip(pairs(len(labels)), sums, strict=True):
+            if number > 0:
+                yield labels[before], labels[after], number
+
+    def _moves(self) -> Iterator[MovedRow]:
+        for feature, group, mask in self.groups():
+            for at, label in enumerate(self.labels):
+                of_label = mask & (self.cells.label == at)
+                people = float(self.cells.count[of_label].sum())
+                for moves in self.between(of_label):
+                    yield MovedRow(feature, group, label, people, *moves)
 
     def _is_told(self, mask: Mask) -> bool:
         """Whether sums over these cells are known, and not only those of more groups together."""
@@ -106,18 +174,32 @@ class Switched(Face):
         inside = mask & together
         return not inside.any() or bool((inside == together).all())
 
-    def total(self, mask: Mask | None = None) -> Total:
+    def total(self, mask: Mask | None = None) -> Total | Moved:
         """Return the sums over some cells; by default over all."""
-        every = (np.asarray(self.cells.count, dtype=float), self.gained, self.lost)
+        moved = self.moved if self.is_binary else self.moved.sum(axis=0, keepdims=True)
+        every = (np.asarray(self.cells.count, dtype=float), *moved)
         kept = slice(None) if mask is None else mask
-        return Total(*(float(values[kept].sum()) for values in every))
+        sums = (float(values[kept].sum()) for values in every)
+        return Total(*sums) if self.is_binary else Moved(*sums)
 
     def sentence(self) -> str:
         """Return the totals in words."""
-        people, gained, lost = map(number, self.total())
+        people, *others = map(number, self.total())
+        if not self.is_binary:
+            return f"{others[0]} of {people} people are decided on differently"
+        gained, lost = others
         return f"{gained} of {people} people gain the favourable decision, {lost} lose it"
 
+    def _moved_lines(self) -> Iterator[tuple[str, ...]]:
+        yield "group", "people", "before", "after", "switched"
+        for _, group, mask in self.groups():
+            people = number(float(self.cells.count[mask].sum()))
+            for before, after, some in [*self.between(mask)] or [("", "", 0.0)]:
+                yield group_name(group), people, str(before), str(after), number(some)
+
     def _lines(self) -> list[tuple[str, ...]]:
+        if not self.is_binary:
+            return list(self._moved_lines())
         header = ("group", "label", "people", "gained", "lost")
         told = [
             (
@@ -132,21 +214,37 @@ class Switched(Face):
     def __str__(self) -> str:
         lines = self._lines()
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        words = {"group", "label", "before", "after"}
+        sides = [str.ljust if name in words else str.rjust for name in lines[0]]
         return "\n".join(
-            "  ".join([a.ljust(widths[0]), b.ljust(widths[1]), *map(str.rjust, rest, widths[2:])])
-            for a, b, *rest in lines
+            "  ".join(
+                side(text, width) for side, text, width in zip(sides, line, widths, strict=True)
+            )
+            for line in lines
         )
 
     def _columns(self) -> Columns:
-        named = {"feature": [row.feature for row in self.rows]}
-        named["group"] = [group_name(row.group) for row in self.rows]
-        named["label"] = [str(row.label) for row in self.rows]
-        counts = ("people", "gained", "lost")
-        return {**named, **{name: [getattr(row, name) for row in self.rows] for name in counts}}
+        rows = self.rows
+        named = {"feature": [row.feature for row in rows]}
+        named["group"] = [group_name(row.group) for row in rows]
+        texts, counts = ["label"], ["people", "gained", "lost"]
+        if not self.is_binary:
+            texts, counts = ["label", "before", "after"], ["people", "switched"]
+        named |= {name: [str(getattr(row, name)) for row in rows] for name in texts}
+        return {**named, **{name: [getattr(row, name) for row in rows] for name in counts}}
 
     def _repr_html_(self) -> str:
         header, *lines = self._lines()
         return table(dict(zip(header, zip(*lines, strict=True), strict=True)))
+
+
+def pairs(n_decisions: int) -> Iterator[tuple[int, int]]:
+    """Return every two decisions before and after, in the order in which moves are counted.
+
+    >>> list(pairs(2)), len(list(pairs(3)))
+    ([(0, 1), (1, 0)], 6)
+    """
+    return permutations(range(n_decisions), 2)
 
 
 def number(people: float) -> str:

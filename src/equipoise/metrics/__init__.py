@@ -4,6 +4,7 @@ Every function takes decisions (labels) or the probabilities of a randomized cla
 ``predict_pmf(X)[:, 1]``. Names and values are those of ``fairlearn.metrics`` where both exist.
 """
 
+from equipoise.metrics.by_group import group_table
 from equipoise.metrics.disparities import (
     demographic_parity_difference,
     demographic_parity_ratio,
@@ -16,6 +17,7 @@ from equipoise.metrics.disparities import (
 )
 from equipoise.metrics.distribution import distribution_parity_violation
 from equipoise.metrics.intervals import Interval, confidence_interval
+from equipoise.metrics.pairs import compare_groups
 from equipoise.metrics.rates import (
     accuracy_score,
     error_rate,
@@ -26,7 +28,7 @@ from equipoise.metrics.rates import (
     true_positive_rate,
 )
 from equipoise.metrics.scorers import make_scorer
-from equipoise.metrics.table import GroupTable, group_table
+from equipoise.metrics.table import GroupTable
 
 __all__ = [
     "demographic_parity_violation",
@@ -48,6 +50,7 @@ __all__ = [
     "group_table",
     "GroupTable",
     "confidence_interval",
+    "compare_groups",
     "Interval",
     "make_scorer",
 ]

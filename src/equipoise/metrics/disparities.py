@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -16,6 +16,7 @@ from equipoise.constraints.groups import group_name
 from equipoise.constraints.rates import FPR, SELECTION, TPR, Rate
 from equipoise.exceptions import EmptyCellWarning
 from equipoise.metrics.audit import Audit, Draws
+from equipoise.metrics.decisions import Decisions, read_audit
 from equipoise.metrics.rates import Metric, named
 
 Method = Literal["between_groups", "to_overall"]
@@ -29,9 +30,15 @@ class Disparity(NamedTuple):
     ratio: bool = False
     method: Method = "between_groups"
 
-    def of(self, audit: Audit, method: Method, agg: Agg) -> float:
+    def of(self, audit: Audit | Decisions, method: Method, agg: Agg) -> float:
         """Return the disparity of the data."""
-        values = [block.disparity(self.ratio) for block in compare(audit, self.rates, method)]
+        blocks: Iterable[Comparison]
+        if isinstance(audit, Decisions):
+            audits = audit.compared(self.rates)
+            blocks = (block for one, rate in audits for block in compare(one, (rate,), method))
+        else:
+            blocks = compare(audit, self.rates, method)
+        values = [block.disparity(self.ratio) for block in blocks]
         return combine(values, agg, self.ratio)
 
 
@@ -56,6 +63,8 @@ class Comparison:
     #: The pairs, as numbers of masks.
     left: NDArray[np.intp]
     right: NDArray[np.intp]
+    groups: tuple[Hashable, ...] = ()  #: Their names, "overall" of everybody.
+    stratum: Hashable = None
 
     def rates(self, draws: Draws | None = None) -> Array:
         """Return the rate in each mask: (R,), or (n_draws, R) for draws of a bootstrap."""
@@ -97,12 +106,14 @@ def compare(audit: Audit, rates: tuple[Rate, ...], method: Method) -> Iterator[C
     for stratum, inside in audit.cells.strata().items():
         for rate in rates:
             event = inside & rate.event(audit.cells)
-            masks = []
+            masks, names = [], []
             for group, mask in groups.items():
                 if audit.mass[mask & event].sum() > 0:
                     masks.append(mask & inside)
+                    names.append(group)
                 else:
-                    _warn_empty(rate, group, stratum)
+                    label = None if rate.given is None else audit.cells.decisions[rate.given]
+                    _warn_empty(rate, group, stratum, label)
             if not masks:
                 continue
             left, right = np.triu_indices(len(masks), k=1)
@@ -110,14 +121,15 @@ def compare(audit: Audit, rates: tuple[Rate, ...], method: Method) -> Iterator[C
                 left = np.arange(len(masks))
                 right = np.full_like(left, len(masks))
                 masks.append(inside & known)
-            yield Comparison(audit, rate, np.array(masks), left, right)
+                names.append("overall")
+            yield Comparison(audit, rate, np.array(masks), left, right, tuple(names), stratum)
 
 
-def _warn_empty(rate: Rate, group: Any, stratum: Any) -> None:
+def _warn_empty(rate: Rate, group: Any, stratum: Any, label: Any) -> None:
     where = "" if stratum is None else f" within {stratum!r}"
-    label = "" if rate.given is None else f" with label {rate.given}"
+    having = "" if label is None else f" with label {label}"
     warnings.warn(
-        f"nobody in the data belongs to {group_name(group)}{where}{label}: its {rate.column} "
+        f"nobody in the data belongs to {group_name(group)}{where}{having}: its {rate.column} "
         "cannot be measured, so it is left out of the comparison.",
         EmptyCellWarning,
         stacklevel=4,
@@ -132,7 +144,8 @@ _DOC = """{what}
     Parameters
     ----------
     y_true, y_pred, sample_weight, pos_label
-        See `selection_rate`.
+        See `selection_rate`. With more than two labels, without ``pos_label``, rates of every
+        decision are compared; predictions are labels, or a column of probabilities for each.
     sensitive_features : array-like or data frame of n rows
         The groups; of several columns, every combination that occurs.
     control_features : array-like or data frame of n rows, optional
@@ -165,7 +178,7 @@ def _violation(name: str, rates: tuple[Rate, ...], what: str, example: float) ->
         pos_label: Any = None,
     ) -> float:
         groups = (sensitive_features, control_features)
-        audit = Audit.read(y_true, y_pred, *groups, sample_weight, pos_label)
+        audit = read_audit(y_true, y_pred, *groups, sample_weight, pos_label)
         return disparity.of(audit, "to_overall", "worst_case")
 
     DISPARITY_OF[metric] = disparity
@@ -188,7 +201,7 @@ def _disparity(name: str, disparity: Disparity, what: str, example: float) -> Me
         pos_label: Any = None,
     ) -> float:
         groups = (sensitive_features, control_features)
-        audit = Audit.read(y_true, y_pred, *groups, sample_weight, pos_label)
+        audit = read_audit(y_true, y_pred, *groups, sample_weight, pos_label)
         return disparity.of(audit, method, agg)
 
     DISPARITY_OF[metric] = disparity

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from equipoise.constraints.rates import ACCURACY, ERROR, FNR, FPR, SELECTION, TNR, TPR, Rate
-from equipoise.metrics.audit import Audit
+from equipoise.metrics.decisions import audit_of
 
 Metric = Callable[..., float]
 
@@ -20,7 +20,7 @@ _DOC = """{what}
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind.
+        Two labels of any kind; more with ``pos_label``, or for errors.
     y_pred : array-like of shape (n,)
         Labels of the same kind, or probabilities of being selected, such as
         ``predict_pmf(X)[:, 1]`` of a randomized classifier.
@@ -41,9 +41,9 @@ def _of_everybody(rate: Rate, what: str, example: float) -> Metric:
     def metric(
         y_true: Any, y_pred: Any, *, pos_label: Any = None, sample_weight: Any = None
     ) -> float:
-        audit = Audit.read(y_true, y_pred, sample_weight=sample_weight, pos_label=pos_label)
+        audit, measured = audit_of(rate, y_true, y_pred, sample_weight, pos_label)
         everybody = np.ones((1, audit.cells.n_cells), dtype=bool)
-        return float(audit.rate(rate, everybody)[0])
+        return float(audit.rate(measured, everybody)[0])
 
     RATE_OF[metric] = rate
     what += "" if rate.given is None else " NaN if there are none."

@@ -4,37 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.cells.table import Array
-from equipoise.cells.values import Missing
 from equipoise.constraints.groups import group_name
-from equipoise.constraints.rates import GROUP_RATES, Rate
+from equipoise.constraints.rates import Rate
 from equipoise.faces import Columns, Face, table
 from equipoise.metrics.audit import Audit, Draws, stratified_rows, unstratified_rows
 from equipoise.metrics.disparities import Method
-from equipoise.metrics.functions import Functions, read_metrics
 from equipoise.metrics.intervals import (
     Interval,
     Kind,
-    check_level,
     percentiles,
     rate_intervals,
-    resample,
 )
-from equipoise.metrics.rates import RATE_OF, Metric
 from equipoise.metrics.summaries import (
     Pairs,
     Summary,
     few_people,
+    named,
     pairs_of,
-    summarise,
     summary_interval,
 )
-from equipoise.metrics.unknown import ODDS, UnknownPeople
+from equipoise.metrics.unknown import RATES_OF_GROUPS, UnknownPeople
 
 #: One number, or with control features one for each stratum.
 PerStratum = Any
@@ -95,7 +90,7 @@ class GroupTable(Face):
         inside, drawn = np.array(masks), {}
         columns: dict[str, NDArray[Any]] = {"count": inside @ audit.cells.count}
         if rates is None:
-            rates = {rate.column: rate for rate in GROUP_RATES}
+            rates = RATES_OF_GROUPS
         for name, rate in rates.items():
             if interval is None:
                 columns[name] = audit.rate(rate, inside)
@@ -174,13 +169,13 @@ class GroupTable(Face):
     def difference(
         self, column: str, *, feature: str | None = None, method: Method = "between_groups"
     ) -> PerStratum:
-        """Return the largest difference, between groups or from everybody; see `min`."""
+        """Return the largest difference, between groups or from everybody; see `min`, `Between`."""
         return self._summary("difference", column, feature, method)
 
     def ratio(
         self, column: str, *, feature: str | None = None, method: Method = "between_groups"
     ) -> PerStratum:
-        """Return the smallest ratio, between groups or to everybody; see `min`.
+        """Return the smallest ratio, between groups or to everybody; see `min`, `Between`.
 
         Of a metric that is not negative; one where both values are zero.
         """
@@ -201,6 +196,7 @@ class GroupTable(Face):
 
         Examples
         --------
+        >>> from equipoise.metrics import group_table
         >>> rng = np.random.default_rng(0)
         >>> A, y_true, y_pred = rng.integers(0, 2, size=(3, 500))
         >>> table = group_table(y_true, y_pred, sensitive_features=A, interval="bootstrap")
@@ -232,7 +228,7 @@ class GroupTable(Face):
         method: Method = "between_groups",
     ) -> PerStratum:
         found = {
-            stratum: summarise(summary, value, pairs) if len(at) else float("nan")
+            stratum: named(summary, value, pairs, [(self.groups[r], self["count"][r]) for r in at])
             for stratum, at, value, pairs in self._compared(column, feature, method)
         }
         return found.get(None, found)
@@ -304,97 +300,3 @@ class GroupTable(Face):
             return f"{value:.4f}"
         low, high = self.columns[f"{column}_low"][at], self.columns[f"{column}_high"][at]
         return f"{value:.3f} [{low:.3f}, {high:.3f}]"
-
-
-def group_table(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    sensitive_features: Any,
-    metrics: Metric | Mapping[str, Metric] | None = None,
-    control_features: Any = None,
-    groups: Literal["intersections", "margins", "both"] = "both",
-    sample_weight: Any = None,
-    pos_label: Any = None,
-    interval: Kind | None = None,
-    level: float = 0.95,
-    n_draws: int = 1000,
-    random_state: int | np.random.Generator = 0,
-    missing: Missing = "error",
-    unknown_odds: float = ODDS,
-) -> GroupTable:
-    """Return size and metrics of everybody and of every group.
-
-    Without ``metrics``: base rate, selection rate, TPR, FPR and error.
-
-    Parameters
-    ----------
-    y_true, y_pred, sample_weight, pos_label
-        See `selection_rate`: labels, or probabilities of a randomized classifier. Other functions
-        than those of `equipoise.metrics` get ``y_true`` and ``y_pred`` as they are, whatever they
-        hold, and ``sample_weight`` if there is one.
-    sensitive_features : array-like or data frame of n rows
-        One or several columns.
-    metrics : function, or mapping from name to function, optional
-        What to measure: rates of `equipoise.metrics`, or any functions of ``y_true`` and
-        ``y_pred`` that return a number, such as those of ``sklearn.metrics``. Give them other
-        arguments by ``functools.partial``.
-    control_features : array-like or data frame of n rows, optional
-        Have the rows once for each of their values, which are the strata.
-    groups : "intersections", "margins" or "both", default="both"
-        The combinations of all columns, the values of each column by itself, or these and those.
-    interval : "analytic" or "bootstrap", optional
-        Add an interval to every metric, see `confidence_interval`. Each holds by itself. Rates have
-        analytic ones, all metrics those of the bootstrap.
-    level, n_draws, random_state
-        See `confidence_interval`.
-    missing : {"error", "ignore"}, default="error"
-        With "ignore", people whose group is unknown are in no row, and ``unknown`` of the table
-        says what rates may be with them, at most. "overall" is everybody who lacks no feature.
-    unknown_odds : float >= 1, default=2
-        The odds ratio of bounds, see `equipoise.metrics.unknown`.
-
-    Examples
-    --------
-    >>> y_true, y_pred = [0, 1, 1, 0, 1], [0, 1, 1, 0, 0.5]
-    >>> table = group_table(y_true, y_pred, sensitive_features=list("aabbb"))
-    >>> table.groups
-    ('overall', 'a', 'b')
-    >>> table.row("b")["true_positive_rate"]
-    0.75
-    >>> table.difference("true_positive_rate")
-    0.25
-    >>> from sklearn.metrics import f1_score
-    >>> table = group_table(y_true, [0, 1, 1, 0, 0], metrics={"f1": f1_score},
-    ...                     sensitive_features=list("aabbb"))
-    >>> print(table)
-    group    count      f1
-    overall      5  0.8000
-    a            2  1.0000
-    b            3  0.6667
-    2 groups, a (2), b (3), have fewer than 30 people: too few to say anything about their rates.
-    """
-    check_level(level)
-    asked = None if metrics is None else read_metrics(metrics)
-    rates = None if asked is None else {k: RATE_OF[f] for k, f in asked.items() if f in RATE_OF}
-    others = {name: f for name, f in (asked or {}).items() if f not in RATE_OF}
-    if others and interval == "analytic":
-        name = next(iter(others))
-        raise ValueError(f"metric {name!r} has no analytic interval; use interval='bootstrap'.")
-    # Where only other functions look at them, labels and predictions may be of any kind.
-    nothing = np.zeros(len(y_true))
-    true, predicted = (nothing, nothing) if others and not rates else (y_true, y_pred)
-    about = (sensitive_features, control_features, sample_weight, pos_label)
-    audit = Audit.read(true, predicted, *about, missing=missing)
-    draws = None if interval is None else resample(audit, interval, n_draws, random_state)
-    found = GroupTable.from_audit(
-        audit, groups, rates=rates, interval=interval, level=level, draws=draws
-    )
-    found = replace(found, unknown=UnknownPeople.of(audit, groups, unknown_odds))
-    if not others:
-        return found
-    functions = Functions.read(others, y_true, y_pred, sample_weight)
-    inside = np.array([mask for *_, mask in stratified_rows(audit, groups)])[:, audit.rows.code]
-    rng = np.random.default_rng(random_state)
-    drawn = None if draws is None else functions.draws(inside, n_draws, rng)
-    return found.with_functions(functions.values(inside), drawn, tuple(asked or ()))

@@ -10,7 +10,7 @@ smallest rate have a closed form, since the rate grows with a and falls with b.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,12 +19,14 @@ import numpy as np
 from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.cells.values import UNKNOWN
 from equipoise.constraints.groups import group_name
-from equipoise.constraints.rates import GROUP_RATES, SELECTION, Rate
+from equipoise.constraints.rates import GROUP_RATES, SELECTION, Rate, rate_and_decision
 from equipoise.faces import Columns, Face
 from equipoise.metrics.audit import Audit, group_rows
 
 #: The odds ratio that bounds are about, unless another is asked for.
 ODDS = 2.0
+#: The rates that tables of groups show, by their columns.
+RATES_OF_GROUPS = {rate.column: rate for rate in GROUP_RATES}
 
 
 class Bounds(NamedTuple):
@@ -77,7 +79,13 @@ class UnknownPeople(Face):
     groups: tuple[UnknownGroup, ...]
 
     @classmethod
-    def of(cls, audit: Audit, groups: str = "both", odds: float = ODDS) -> UnknownPeople | None:
+    def of(
+        cls,
+        audit: Audit,
+        groups: str = "both",
+        odds: float = ODDS,
+        rates: Mapping[str, Rate] = RATES_OF_GROUPS,
+    ) -> UnknownPeople | None:
         """Return what is known of groups as for `group_table`; None if nobody is unknown."""
         odds, cells = _read_odds(odds), audit.cells
         if not cells.unknown.any():
@@ -88,13 +96,28 @@ class UnknownPeople(Face):
                 if feature:
                     maybe = _may_belong(cells, feature, group) & inside
                     parts = {
-                        rate.column: _counts(audit, rate, members & inside, maybe)
-                        for rate in GROUP_RATES
+                        name: _counts(audit, rate, members & inside, maybe)
+                        for name, rate in rates.items()
                     }
                     worst = {name: rate_bounds(*counts) for name, counts in parts.items()}
                     within = {name: rate_bounds(*counts, odds) for name, counts in parts.items()}
                     found.append(UnknownGroup(stratum, feature, group, worst, within))
         return cls(share_unknown(cells), odds, tuple(found))
+
+    @classmethod
+    def joined(cls, parts: Iterable[UnknownPeople | None]) -> UnknownPeople | None:
+        """Return the bounds of different rates of the same groups, side by side."""
+        known = [part for part in parts if part is not None]
+        if not known:
+            return None
+        groups = [
+            rows[0]._replace(
+                worst={name: ends for row in rows for name, ends in row.worst.items()},
+                within_odds={name: ends for row in rows for name, ends in row.within_odds.items()},
+            )
+            for rows in zip(*(part.groups for part in known), strict=True)
+        ]
+        return cls(known[0].share, known[0].odds, tuple(groups))
 
     def _columns(self) -> Columns:
         lines = [(row, how) for row in self.groups for how in (row.worst, row.within_odds)]
@@ -104,10 +127,9 @@ class UnknownPeople(Face):
         }
         if any(row.stratum is not None for row in self.groups):
             columns = {"stratum": [group_name(row.stratum) for row, _ in lines]} | columns
-        for rate in GROUP_RATES:
+        for rate in self.groups[0].worst if self.groups else ():
             for end in ("low", "high"):
-                name = f"{rate.column}_{end}"
-                columns[name] = [getattr(bounds[rate.column], end) for _, bounds in lines]
+                columns[f"{rate}_{end}"] = [getattr(bounds[rate], end) for _, bounds in lines]
         return columns
 
     def __str__(self) -> str:
@@ -122,15 +144,17 @@ class UnknownPeople(Face):
         for row in self.groups:
             if (row.feature, name := group_name(row.group)) in hidden:
                 continue
-            (low, high), (least, most) = (
-                bounds[SELECTION.column] for bounds in (row.worst, row.within_odds)
-            )
             within = "" if row.stratum is None else f" within {group_name(row.stratum)}"
-            told.append(
-                f"selected of {name}{within}: {low:.1%} to {high:.1%} whatever their groups are, "
-                f"{least:.1%} to {most:.1%} if hiding depends on the decision by an odds ratio of "
-                f"at most {self.odds:g}."
-            )
+            for column in row.worst:
+                rate, decision = rate_and_decision(column)
+                if rate != SELECTION.column:
+                    continue
+                (low, high), (least, most) = row.worst[column], row.within_odds[column]
+                told.append(
+                    f"{'selected' if decision is None else decision} of {name}{within}: {low:.1%} "
+                    f"to {high:.1%} whatever their groups are, {least:.1%} to {most:.1%} if hiding "
+                    f"depends on the decision by an odds ratio of at most {self.odds:g}."
+                )
         return told
 
 

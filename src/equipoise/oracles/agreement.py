@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from equipoise.cells.table import Array
 from equipoise.exceptions import DeploymentError
+from equipoise.game.switched import pairs
 from equipoise.oracles.decisions import TransformedClassifier, decisions, learner_of
 from equipoise.rows.tables import batches
 
@@ -49,9 +50,10 @@ class Agreement(NamedTuple):
         The weight of the rows on which each two decide differently.
     divided : float
         The weight of the rows that not all of them decide alike.
-    switches : array of shape (P, 2, C), or None
-        How many rows each classifier selects and the reference does not, and the reverse. None
-        without a reference, and of more than two decisions.
+    switches : array of shape (P, V (V - 1), C), or None
+        How many rows each classifier moves from one decision of the reference to another, see
+        `equipoise.game.switched.pairs`; of two decisions: how many it selects and the reference
+        does not, and the reverse. None without a reference.
     """
 
     shares: Array
@@ -115,12 +117,24 @@ def agreement(
         return np.concatenate([np.unpackbits(some, count=size) for some, size in parts]).view(bool)
 
     shares, switches = [], []
-    old = unpacked(before) if reference is not None and V == 2 else None
+    old = unpacked(before) if reference is not None else None
     for h in map(unpacked, range(P)):
         shares.append(rows.sum(h))
         if old is not None:
-            switches.append([rows.count_rows(h & ~old), rows.count_rows(old & ~h)])
+            switches.append(_moves(old, h, rows))
     return Agreement(np.array(shares), differ, divided, np.array(switches) if switches else None)
+
+
+def _moves(before: NDArray, after: NDArray, rows: SortedRows) -> list[Array]:
+    """Return how many rows of each cell move from one decision to another, in order of `pairs`."""
+    if (V := rows.n_decisions) == 2:
+        return [rows.count_rows(after & ~before), rows.count_rows(before & ~after)]
+    moved = np.where(before == after, -1, before.astype(np.intp) * V + after)
+    # Of many decisions, most two have nobody between them.
+    known = [int(key) for key in np.unique(moved) if key >= 0]
+    counts = {key: rows.count_rows(moved == key) for key in known}
+    nobody = rows.count_rows(np.zeros(len(moved), dtype=bool))
+    return [counts.get(u * V + v, nobody) for u, v in pairs(V)]
 
 
 def _blocks(
@@ -179,6 +193,19 @@ def check_probabilities(recorded: Array, again: Array, learner: Any) -> None:
         raise DeploymentError(
             f"{_kind(learner)} does not give the probabilities recorded: asked about the same rows "
             f"again, they differ by up to {difference:.2g}. {_REMEDY}"
+        )
+
+
+def check_numbers(recorded: Array, again: Array, model: Any) -> None:
+    """Raise unless a regressor predicts, asked once more, what was recorded of it.
+
+    >>> check_numbers(np.array([1e6]), np.array([1e6 + 1e-6]), "the same up to rounding")
+    """
+    difference = float(np.abs(again - recorded).max(initial=0.0))
+    if not difference <= _REPEATED * max(1.0, float(np.abs(recorded).max(initial=0.0))):
+        raise DeploymentError(
+            f"{_kind(model)} does not predict as recorded: asked about the same rows again, what "
+            f"it predicts, or loses, differs by up to {difference:.2g}. {_REMEDY}"
         )
 
 

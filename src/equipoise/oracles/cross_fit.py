@@ -67,13 +67,13 @@ class CrossFittedOracle:
 
     def best_response(self, costs: Array) -> Response:
         """Train for these costs: on all examples, and without each fold."""
-        lesson = self.cells.lesson(costs)
+        examples = self.cells.relabel_rows(costs)
         models = [
-            self._learner_without(fold).train(lesson.among(train)).classifier
+            self._learner_without(fold).train(examples.among(train)).classifier
             for fold, (train, _) in enumerate(self.folds)
         ]
         s = self._measure(models)
-        deployed = self._deployed.train(lesson).classifier
+        deployed = self._deployed.train(examples).classifier
         check_shares([s], [self._measure(models)], models[:1])
         return Response(deployed, s)
 

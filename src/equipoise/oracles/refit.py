@@ -11,8 +11,8 @@ from typing import Any
 from numpy.typing import NDArray
 from sklearn import config_context
 
+from equipoise.cells.labels import SoftLabels, WeightedLabels
 from equipoise.cells.layered import AnyCells
-from equipoise.cells.lesson import Lesson, SoftLesson
 from equipoise.cells.table import Array
 from equipoise.game.rounds import Response
 from equipoise.oracles.decisions import ThresholdedClassifier, predictions
@@ -26,7 +26,7 @@ class RefitOracle:
     With d_i the signed cost of the cell of example i, the label is 1 where d_i < 0 and the weight
     is |d_i| times the example's own, scaled so that all weights sum to as much as the examples' own
     and the learner's regularisation keeps its meaning. With more than two labels the learner gets
-    soft labels, or copies of each example, see `equipoise.cells.lesson`, and decides by its own
+    soft labels, or copies of each example, see `equipoise.cells.labels`, and decides by its own
     ``predict``.
 
     Parameters
@@ -53,9 +53,9 @@ class RefitOracle:
 
     def best_response(self, costs: Array) -> Response:
         """Fit the learner for these costs."""
-        lesson = self.cells.lesson(costs)
-        trained = self._learner.train(lesson)
-        del lesson  # 16 bytes a row or more, before the predictions take theirs
+        examples = self.cells.relabel_rows(costs)
+        trained = self._learner.train(examples)
+        del examples  # 16 bytes a row or more, before the predictions take theirs
         h = trained.selected
         if h is None:
             h = predictions(trained.local, trained.rows, self.cells.n_decisions)
@@ -87,22 +87,22 @@ class Refitter:
         """Whether it is worth keeping: later fits use what earlier ones made."""
         return self._trainer.caches
 
-    def train(self, lesson: Lesson | SoftLesson) -> Trained:
+    def train(self, examples: WeightedLabels | SoftLabels) -> Trained:
         """Return the learner trained, its scores cut where the costs are least if asked for."""
-        if isinstance(lesson, SoftLesson):
-            labels = set(lesson.labels.tolist())
+        if isinstance(examples, SoftLabels):
+            labels = set(examples.labels.tolist())
         else:
-            labels = _labels_in_use(*lesson)
+            labels = _labels_in_use(*examples)
         if len(labels) < 2:
             constant = constant_classifier(max(labels, default=0), self.n_decisions)
             return Trained(constant, constant, self.X)
         with config_context(enable_metadata_routing=False):
-            if isinstance(lesson, SoftLesson):
-                return self._trainer.fit_soft(lesson)
-            trained = self._trainer.fit(*lesson)
+            if isinstance(examples, SoftLabels):
+                return self._trainer.fit_soft(examples)
+            trained = self._trainer.fit(*examples)
         if not is_tuned(self.threshold, trained.local):
             return trained
-        cut, h = tuned(trained.local, trained.rows, *lesson)
+        cut, h = tuned(trained.local, trained.rows, *examples)
         classifier = ThresholdedClassifier(trained.classifier, cut.threshold)
         return Trained(classifier, trained.local, trained.rows, selected=h)
 

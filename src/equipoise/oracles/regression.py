@@ -3,59 +3,65 @@
 The costs of a question are a price of the loss in each cell and a step function D of the
 prediction: what it costs to be at or above each threshold. Between two thresholds D is constant, so
 the cheapest prediction there is the one nearest to the centre of the loss: as many candidates as
-there are intervals, one pass over the people for each.
+there are intervals, looked at block by block of the people.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn import config_context
-from sklearn.base import clone, is_classifier
-from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import has_fit_parameter
+from sklearn.utils.validation import _num_samples
 
 from equipoise.cells.table import Array, Cells
 from equipoise.cells.threshold_table import LossFunction, ThresholdCells
 from equipoise.game.rounds import Response
+from equipoise.oracles.agreement import check_numbers, check_probabilities
 from equipoise.oracles.cell_probabilities import ClassProbabilities, Rows
 from equipoise.oracles.cross_fit import make_folds
-from equipoise.oracles.decisions import Guard
+from equipoise.oracles.trainers.regression import (
+    choose_regression_trainer,
+    fitted_regressor,
+    numbers,
+)
 from equipoise.rows.tables import take_rows
 
 #: The least price of a unit of loss: of equally cheap predictions the one of least loss is taken.
 _NO_PRICE = 1e-12
 #: Points at which an expected loss is tabulated, and residuals that it is the mean over.
 _POINTS, _RESIDUALS = 801, 512
+#: Rows whose costs of all intervals are looked at together: their table stays in the cache.
+_BLOCK = 2048
 
 
 def cheapest(
     centre: Array,
-    price: Array | float,
-    step: Callable[[int], Array | float],
+    price: Array,
+    steps: Callable[[slice], Array],
     thresholds: Array,
     expected: LossFunction = np.square,
 ) -> Array:
-    """Return for each row the prediction u of least ``price * expected(u - centre) + step``.
+    """Return for each row the prediction u of least ``price * expected(u - centre) + steps``.
 
-    ``step(k)`` is what it costs each row to be in interval k: at or above k thresholds. The
-    expected loss must grow with the distance from the centre on either side.
+    ``steps(rows)`` is what it costs some rows to be in each of the N + 1 intervals: at or above so
+    many thresholds. The expected loss must grow with the distance from the centre on either side.
 
-    >>> D = np.array([0.0, 0.5, -0.5])  # below 1, from 1 on, from 2 on
-    >>> cheapest(np.array([0.5, 1.2, 1.9]), 1.0, lambda k: D[k], np.array([1.0, 2.0])).round(6)
+    >>> D = np.array([[0.0, 0.5, -0.5]])  # below 1, from 1 on, from 2 on
+    >>> centre, price = np.array([0.5, 1.2, 1.9]), np.ones(3)
+    >>> cheapest(centre, price, lambda rows: D, np.array([1.0, 2.0])).round(6)
     array([0.5, 1. , 2. ])
     """
     low = np.append(-np.inf, thresholds)
     high = np.append(np.nextafter(thresholds, -np.inf), np.inf)
-    best, found = np.full(len(centre), np.inf), np.array(centre, dtype=float)
-    for k in range(len(low)):
-        here = np.clip(centre, low[k], high[k])
-        value = price * expected(here - centre) + step(k)
-        better = value < best
-        best, found = np.where(better, value, best), np.where(better, here, found)
+    found = np.empty(len(centre))
+    for start in range(0, len(centre), _BLOCK):
+        rows = slice(start, start + _BLOCK)
+        there = centre[rows, None]
+        here = np.clip(there, low, high)
+        value = price[rows, None] * expected(here - there) + steps(rows)
+        found[rows] = np.take_along_axis(here, value.argmin(axis=1)[:, None], axis=1)[:, 0]
     return found
 
 
@@ -97,59 +103,6 @@ class ExpectedLoss:
         return np.asarray(inside + ends[0] * below + ends[1] * above)
 
 
-def weight_name(estimator: Any) -> str | None:
-    """Return the name under which a regressor's ``fit`` takes weights; None if it takes none."""
-    predicts = hasattr(estimator, "predict") or hasattr(type(estimator), "predict")
-    if isinstance(estimator, type) or not (predicts and hasattr(estimator, "fit")):
-        raise TypeError(
-            f"estimator is {estimator!r}; expected a regressor object with fit and predict."
-        )
-    try:
-        classifies = is_classifier(estimator)
-    except AttributeError:  # a learner of the user's own need not know scikit-learn's tags
-        classifies = False
-    if classifies:
-        raise TypeError(
-            f"estimator is {type(estimator).__name__}, a classifier; expected a regressor. Use "
-            "FairClassifier for labels."
-        )
-    if isinstance(estimator, Pipeline):
-        name, last = estimator.steps[-1]
-        inner = weight_name(last)
-        return None if inner is None else f"{name}__{inner}"
-    return "sample_weight" if has_fit_parameter(estimator, "sample_weight") else None
-
-
-def fitted_regressor(estimator: Any, X: Any, target: Array, weight: Array | None) -> Any:
-    """Return a copy of a regressor, fitted with weights of mean one; an error if it takes none."""
-    given = {}
-    if weight is not None:
-        if (name := weight_name(estimator)) is None:
-            raise TypeError(
-                f"{type(estimator).__name__}.fit takes no sample_weight, which is needed here: "
-                "there are sample weights, or the loss of some groups is to count more. Use a "
-                "regressor that takes them."
-            )
-        given = {name: weight / weight.mean()}
-    model = clone(estimator, safe=False)
-    with config_context(enable_metadata_routing=False):
-        model.fit(X, target, **given)
-    return model
-
-
-def numbers(model: Any, X: Any, n: int) -> Array:
-    """Return what a regressor predicts, checked."""
-    found = np.asarray(Guard()(model.predict, X), dtype=float)
-    if found.shape == (n, 1):
-        found = found[:, 0]
-    if found.shape != (n,) or not np.isfinite(found).all():
-        raise ValueError(
-            f"{type(model).__name__}.predict returned an array of shape {found.shape}; expected a "
-            f"finite number for each of {n} rows."
-        )
-    return found
-
-
 @dataclass(frozen=True, eq=False)
 class Guess:
     """What is learned once: the centre of a person's loss, and the probability of each cell."""
@@ -171,17 +124,23 @@ class PluginRegressor:
     price: Array
     steps: Array
     thresholds: Array
-    expected: LossFunction
+    expected: ExpectedLoss | None  #: None for squares.
+
+    def __repr__(self) -> str:
+        return f"<{type(self.guess.model).__name__} moved at {len(self.thresholds)} thresholds>"
+
+    def predict(self, X: Any) -> Array:
+        """Return the prediction for each row."""
+        return self.at(*self.guess(X, _num_samples(X)))
 
     def at(self, centre: Array, probabilities: Array) -> Array:
         """Return the predictions for people with these centres and probabilities."""
-        price = probabilities @ self.price
         return cheapest(
             centre,
-            price,
-            lambda k: probabilities @ self.steps[:, k],
+            probabilities @ self.price,
+            lambda rows: probabilities[rows] @ self.steps,
             self.thresholds,
-            self.expected,
+            self.expected or np.square,
         )
 
 
@@ -190,6 +149,10 @@ class ConstantRegressor:
     """The same number for everybody."""
 
     value: float
+
+    def predict(self, X: Any) -> Array:
+        """Return the number for each row."""
+        return np.full(_num_samples(X), self.value)
 
 
 class PluginGuesses:
@@ -224,14 +187,17 @@ class PluginGuesses:
         n = cells.n_examples
         centre, self.probabilities = np.empty(n), np.empty((n, cells.n_cells))
         for train, test in make_folds(cells, cv):
-            found = self._learned(train)(take_rows(X, test), len(test))
-            centre[test], self.probabilities[test] = found
+            guess, rows = self._learned(train), take_rows(X, test)
+            centre[test], self.probabilities[test] = guess(rows, len(test))
+            again = guess(take_rows(X, test), len(test))
+            check_numbers(centre[test], again[0], estimator)
+            check_probabilities(self.probabilities[test], again[1], group_estimator)
         deployed = self._learned(np.arange(n))
-        self.expected: LossFunction = np.square
+        self.expected: ExpectedLoss | None = None
         if loss is not np.square:
             reach = float(np.ptp(np.concatenate([centre, target])))
             self.expected = ExpectedLoss(target - centre, cells.row_weights(), loss, reach)
-        shift = getattr(self.expected, "shift", 0.0)
+        shift = 0.0 if self.expected is None else self.expected.shift
         self.centre = centre + shift
         self.deployed = Guess(deployed.model, deployed.probabilities, shift)
 
@@ -269,6 +235,13 @@ class PluginRegressionOracle:
             return np.full(len(self.cells.target), rule.value)
         return rule.at(self.guesses.centre, self.guesses.probabilities)
 
+    def verify(self, members: Sequence[Any], s: Array) -> None:
+        """Raise unless the model to deploy predicts the same when it is asked twice."""
+        n, guess, X = len(self.cells.target), self.guesses.deployed, self.guesses.X
+        (centre, chances), (again, others) = guess(X, n), guess(X, n)
+        check_numbers(centre, again, self.guesses.estimator)
+        check_probabilities(chances, others, self.guesses.group_estimator)
+
     def start_from(self, classifier: Any) -> None:
         """Do nothing: nothing is trained after the guesses."""
 
@@ -283,7 +256,8 @@ class RefitRegressionOracle:
     exact, out_of_fold = False, False
 
     def __init__(self, estimator: Any, X: Any, cells: ThresholdCells) -> None:
-        self.estimator, self.X, self.cells = estimator, X, cells
+        self.cells, self.X = cells, X
+        self._trainer = choose_regression_trainer(estimator, X)
 
     def best_response(self, costs: Array) -> Response:
         """Train for these costs."""
@@ -292,15 +266,12 @@ class RefitRegressionOracle:
         target, by_row = cells.target, cells.spread(price)
         if steps.any():
             target = cheapest(
-                target, by_row, lambda k: cells.spread(steps[:, k]), cells.thresholds, cells.loss
+                target, by_row, lambda rows: steps[cells.code[rows]], cells.thresholds, cells.loss
             )
         # Where no loss has a price, as in the first question of a minimax game, all have the same.
-        weight = by_row * (1.0 if cells.weight is None else cells.weight)
         is_even = cells.weight is None and np.ptp(price) == 0
-        rows = np.flatnonzero(weight > 0)
-        X = self.X if len(rows) == len(weight) else take_rows(self.X, rows)
-        own = None if is_even else weight[rows]
-        model = fitted_regressor(self.estimator, X, target[rows], own)
+        weight = by_row * (1.0 if cells.weight is None else cells.weight)
+        model = self._trainer.fit(target, None if is_even else weight)
         return Response(model, cells.sum(self.predicted(model)))
 
     def predicted(self, model: Any) -> Array:
@@ -309,6 +280,12 @@ class RefitRegressionOracle:
         if isinstance(model, ConstantRegressor):
             return np.full(n, model.value)
         return numbers(model, self.X, n)
+
+    def verify(self, members: Sequence[Any], s: Array) -> None:
+        """Raise unless members lose and predict, asked once more, what was recorded of them."""
+        trained = [at for at, each in enumerate(members) if not isinstance(each, ConstantRegressor)]
+        for at in trained:
+            check_numbers(s[at], self.cells.sum(self.predicted(members[at])), members[at])
 
     def start_from(self, classifier: Any) -> None:
         """Do nothing: every answer is trained from the start."""

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from equipoise.constraints.groups import group_name
-from equipoise.metrics.table import GroupTable, group_table
+from equipoise.metrics import GroupTable, group_table
 from equipoise.plotting.figures import PALETTE, colours, drawn_on
 
 _MARKERS = "os^DvP"

@@ -23,14 +23,11 @@ from equipoise.estimators.results import remarks_of
 from equipoise.game.certificate import Certificate
 from equipoise.game.lagrangian import TOLERANCE
 from equipoise.game.switched import Switched
+from equipoise.metrics.measured import Measured, surest
 from equipoise.metrics.small_groups import SUPPRESS_BELOW
-from equipoise.metrics.violations import Measured, largest, measure
-from equipoise.report.contents import (
-    MeasuredContents,
-    PointContents,
-    RowContents,
-    SwitchedContents,
-)
+from equipoise.metrics.summaries import FEW
+from equipoise.metrics.violations import largest, measure
+from equipoise.report.contents import PointContents, SwitchedContents
 from equipoise.report.evaluation import Evaluation, on_frontier, on_model
 from equipoise.report.groups import (
     NOT_KNOWN,
@@ -41,6 +38,7 @@ from equipoise.report.groups import (
     with_predictive,
     without_labels,
 )
+from equipoise.report.measured import MeasuredContents, RowContents
 from equipoise.report.suppression import RowFacts
 from equipoise.rows.fingerprint import Overlap
 from equipoise.rows.people import People
@@ -95,12 +93,16 @@ def model_points(
     level: float,
     file: str,
     suppress_below: int = SUPPRESS_BELOW,
+    min_people: int = FEW,
 ) -> tuple[PointContents, PointContents | None]:
-    """Return a single model and its unconstrained one, if known, measured on these people."""
+    """Return a single model and its unconstrained one, if known, measured on these people.
+
+    Rates of fewer than ``min_people`` prove nothing.
+    """
     check_two_labels(model.classes_, "a report")
     certificate, mixed = model.certificate_, model.classifier_
     cells = model.tallies_["training" if "training" in model.tallies_ else "recertified"].cells
-    view = _View(model, model.constraint_, people, cells, level, suppress_below)
+    view = _View(model, model.constraint_, people, cells, level, suppress_below, min_people)
     eps = model.constraint_.get_params().get("eps")
     point = view.point(
         certificate,
@@ -152,9 +154,10 @@ class _View:
         cells: CellTable,
         level: float,
         least: int,
+        min_people: int = FEW,
     ) -> None:
         self.model, self.constraint, self.cells = model, constraint, cells
-        self.level, self.least = level, least
+        self.level, self.least, self.min_people = level, least, min_people
         tallied = model.shares_ if isinstance(model, Frontier) else model.tallies_
         self.fit = next(iter(tallied))  #: What the data of the fit are called.
         self.overlaps = {
@@ -229,7 +232,10 @@ class _View:
         )
         measured = [
             measured_contents(
-                entry, self.facts(found[entry.data].tally.cells), self.overlaps.get(entry.data)
+                entry,
+                self.facts(found[entry.data].tally.cells),
+                self.overlaps.get(entry.data),
+                self.min_people,
             )
             for entry in entries
         ]
@@ -267,36 +273,40 @@ def _certificate(certificate: Certificate, hidden: Collection[Row], least: int) 
     shown = [line for line in lines if not any(name in line for name in names)]
     if len(shown) < len(lines):
         shown.append(
-            f"{len(lines) - len(shown)} lines about fewer than {least} people are left out"
+            f"{len(lines) - len(shown)} lines about groups of fewer than {least} people, or that "
+            "would tell of them, are left out"
         )
     kept = [str(row) for row in certificate.conflict if row not in hidden]
     return {**told, "text": "\n".join(shown), "conflict": kept}
 
 
 def measured_contents(
-    entry: Measured, facts: RowFacts, overlap: Overlap | None = None
+    entry: Measured, facts: RowFacts, overlap: Overlap | None = None, min_people: int = FEW
 ) -> MeasuredContents:
     """Return a measurement as plain data, over what is not suppressed."""
     pairs = list(zip(entry.rows, facts.people, facts.hidden, strict=True))
-    few = [interval for (_, interval), _, hide in pairs if hide]
+    hidden = [(interval, people) for (_, interval), people, hide in pairs if hide]
     rows = [
         RowContents(str(row), span(*interval), int(min(people, entry.people)))
         for (row, interval), people, hide in pairs
         if not hide
     ]
     excess, worst = largest(pair for pair, _, hide in pairs if not hide)
-    bound = entry.bound
+    at, bound = surest(interval for (_, interval), _, hide in pairs if not hide), entry.bound
     return MeasuredContents(
         data=entry.data,
         people=int(entry.people),
         error=span(*entry.error),
         excess=span(*excess),
-        disparity=None if bound is None else span(*(max(bound + end, 0.0) for end in excess)),
+        disparity=None if bound is None else span(*excess).above(bound),
         worst=str(worst or ""),
         rows=rows,
         overlap=overlap,
-        hidden=len(few),
-        hidden_exceeded=sum(interval.estimate > TOLERANCE for interval in few),
+        hidden=len(hidden),
+        hidden_exceeded=sum(interval.estimate > TOLERANCE for interval, _ in hidden),
+        hidden_certain=sum(interval.low > 0 and n >= min_people for interval, n in hidden),
+        headline=None if at is None else rows[at],
+        bound=bound,
     )
 
 

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from training import lightgbm, xgboost
 
 from equipoise import DemographicParity, FairClassifier, ParquetRows
-from equipoise.cells.lesson import SoftLesson
+from equipoise.cells.labels import SoftLabels
 from equipoise.oracles.trainers import choose_trainer
 from equipoise.oracles.trainers.base import Trainer
 
@@ -21,7 +21,7 @@ X = np.clip(np.round(2 * rng.normal(size=(N, 4))), -4, 4)  # few values: bins ar
 NEW = np.clip(np.round(2 * np.random.default_rng(1).normal(size=(200, 4))), -4, 4)
 
 
-def lesson(seed: int = 0, dearest: int | None = None) -> SoftLesson:
+def examples(seed: int = 0, dearest: int | None = None) -> SoftLabels:
     """Savings that depend on the features, with one label of each row that saves nothing."""
     own = np.random.default_rng(seed)
     saved = own.random((N, V)) * [1.0, 0.6, 0.8, 0.7]
@@ -29,7 +29,7 @@ def lesson(seed: int = 0, dearest: int | None = None) -> SoftLesson:
     saved[np.arange(N), own.integers(0, V, N)] = 0.0
     if dearest is not None:
         saved[:, dearest] = 0.0
-    return SoftLesson(saved)
+    return SoftLabels(saved)
 
 
 def on_copies(estimator, asked):
@@ -55,7 +55,7 @@ def logistic(**kwargs):
 def test_probabilities_are_those_of_copies(make, within, dearest):
     if make().__class__.__name__ == "XGBClassifier" and dearest is not None:
         dearest = V - 1  # XGBoost's own fit refuses labels with a gap
-    asked = lesson(dearest=dearest)
+    asked = examples(dearest=dearest)
     mine, theirs = choose_trainer(make(), X).fit_soft(asked).classifier, on_copies(make(), asked)
     found, expected = mine.predict_proba(NEW), theirs.predict_proba(NEW)
     known = [mine.classes_.tolist().index(label) for label in theirs.classes_]
@@ -66,7 +66,7 @@ def test_probabilities_are_those_of_copies(make, within, dearest):
 
 @pytest.mark.parametrize("dearest", [None, 1])
 def test_lightgbm_grows_the_first_trees_of_copies_and_decides_alike(dearest):
-    asked = lesson(dearest=dearest)
+    asked = examples(dearest=dearest)
     make = {"num_leaves": 5, "min_child_samples": 1}
     one = lightgbm(n_estimators=1, **make)
     mine, theirs = choose_trainer(one, X).fit_soft(asked).classifier, on_copies(one, asked)
@@ -92,7 +92,7 @@ def test_lightgbm_grows_the_first_trees_of_copies_and_decides_alike(dearest):
 )
 def test_decisions_told_are_those_of_the_classifier(make):
     trainer = choose_trainer(make(), X)
-    trained = [trainer.fit_soft(lesson(seed)) for seed in range(2)]
+    trained = [trainer.fit_soft(examples(seed)) for seed in range(2)]
     for one in trained:  # after all fits are done
         told = one.local.predict(one.rows) if one.selected is None else one.selected
         np.testing.assert_array_equal(told, one.classifier.predict(X))
@@ -103,21 +103,21 @@ def test_decisions_told_are_those_of_the_classifier(make):
 
 def test_logistic_regression_starts_where_it_is_told():
     trainer = choose_trainer(logistic(), X)
-    cold = trainer.fit_soft(lesson()).classifier
+    cold = trainer.fit_soft(examples()).classifier
     trainer.start_from(cold)
-    warm = trainer.fit_soft(lesson()).classifier
+    warm = trainer.fit_soft(examples()).classifier
     assert warm.n_iter_[0] < cold.n_iter_[0] / 2
     np.testing.assert_allclose(warm.predict_proba(NEW), cold.predict_proba(NEW), atol=1e-4)
-    fewer = trainer.fit_soft(lesson(dearest=0)).classifier  # other labels: from zero
+    fewer = trainer.fit_soft(examples(dearest=0)).classifier  # other labels: from zero
     assert fewer.classes_.tolist() == [1, 2, 3]
 
 
 def test_two_labels_in_use_are_learned_from_copies():
-    saved = lesson().saved.copy()
+    saved = examples().saved.copy()
     saved[:, [0, 2]] = 0.0
     for make in (logistic, lightgbm):
-        mine = choose_trainer(make(), X).fit_soft(SoftLesson(saved)).classifier
-        theirs = on_copies(make(), SoftLesson(saved))
+        mine = choose_trainer(make(), X).fit_soft(SoftLabels(saved)).classifier
+        theirs = on_copies(make(), SoftLabels(saved))
         np.testing.assert_array_equal(mine.predict(NEW), theirs.predict(NEW))
         assert mine.classes_.tolist() == [1, 3]
 
@@ -128,7 +128,7 @@ def test_rows_on_disk_grow_the_same_trees(tmp_path):
     names = [f"x{j}" for j in range(X.shape[1])]
     pd.DataFrame(X, columns=names).to_parquet(tmp_path / "rows.parquet")
     rows = ParquetRows(tmp_path, features=names, batch_size=200)
-    here, there = (choose_trainer(xgboost(), where).fit_soft(lesson()) for where in (X, rows))
+    here, there = (choose_trainer(xgboost(), where).fit_soft(examples()) for where in (X, rows))
     assert here.selected.tolist() == there.selected.tolist()
     dumps = [t.classifier.get_booster().get_dump(dump_format="json") for t in (here, there)]
     assert dumps[0] == dumps[1]

@@ -16,6 +16,7 @@ def at(
     file: Annotated[Path, typer.Argument(help="A frontier file.")],
     eps: Annotated[float, opt.option("The bound.")],
     output: opt.ModelOutput = Path("model.equipoise"),
+    min_size: opt.MinSizeOfFit = None,
     trust: opt.Trust = None,
     results: opt.Results,
 ) -> None:
@@ -23,7 +24,13 @@ def at(
 
     Any bound will do, also one that was not traced; nothing is trained.
     """
-    from equipoise.cli.model_files import check_outputs, made, open_file, write_model
+    from equipoise.cli.model_files import (
+        check_outputs,
+        made,
+        open_file,
+        with_min_size,
+        write_model,
+    )
     from equipoise.cli.result_tables import show_classifier
     from equipoise.estimators.frontier import Frontier
     from equipoise.report.evaluate import model_points
@@ -43,7 +50,7 @@ def at(
             f"the bound {eps:g} is {certificate.verdict}; the classifier exceeds it by "
             f"{max(certificate.least_slack, certificate.violation):.4g}."
         )
-    point, _ = model_points(model, {}, **results.of_file(output))
+    point, _ = model_points(with_min_size(model, min_size), {}, **results.of_file(output))
     favourable = opened.columns.labels[1]
     show_classifier(terminal, point, results.level, favourable, model.objective)
     metadata = {k: v for k, v in opened.metadata.items() if k != "report"}

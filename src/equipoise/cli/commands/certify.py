@@ -13,8 +13,7 @@ from equipoise.cli.terminal import Terminal
 if TYPE_CHECKING:
     from equipoise.cli.model_files import ModelFile
     from equipoise.cli.tables.people import Examples, Reader
-    from equipoise.constraints.base import Constraint
-    from equipoise.report.contents import MeasuredContents
+    from equipoise.report.measured import MeasuredContents
 
 
 def certify(
@@ -24,10 +23,7 @@ def certify(
     drop_missing: opt.DropMissing = False,
     *,
     format: opt.Format,
-    min_size: Annotated[
-        int | None,
-        opt.option("Leave groups of fewer people out of comparisons; by default as in the fit."),
-    ] = None,
+    min_size: opt.MinSizeOfFit = None,
     min_people: Annotated[
         int, opt.option("Rates of fewer people prove nothing: their intervals cannot be relied on.")
     ] = 30,
@@ -47,13 +43,17 @@ def certify(
     from equipoise.report.evaluate import model_points
 
     terminal = Terminal.current()
-    opened = open_classifier(model, eps, trust)
-    if min_size is not None:
-        opened.model.constraint_ = _with_min_size(opened.model.constraint_, min_size)
+    opened = open_classifier(model, eps, trust, min_size)
     reader = Reader(terminal.note, format.dialect()).for_constraint(opened.model.constraint_)
     people = _read(opened, data, reader, drop_missing)
-    options: dict[str, Any] = {"level": level, "file": model.name, "suppress_below": suppress_below}
-    point, _ = model_points(opened.model, {"test": people}, **options)
+    point, _ = model_points(
+        opened.model,
+        {"test": people},
+        level=level,
+        file=model.name,
+        suppress_below=suppress_below,
+        min_people=min_people,
+    )
     point = point.in_order(opened.columns.order)
     (measured,) = [entry for entry in point.measured if entry.data == "test"]
     rows = [
@@ -61,13 +61,15 @@ def certify(
         for row in measured.rows
     ]
     terminal.say(f"{opened.model.constraint_!r} on {data.name}")
-    _show(terminal, point, measured, rows, opened.columns.labels[1], level)
+    favourable = opened.columns.labels[1]
+    _show(terminal, point, measured, rows, favourable, level, suppress_below)
     exceeded = [row["text"] for row in rows if row["verdict"] == EXCEEDED]
     compared = sum(row["verdict"] != UNKNOWN for row in rows)
-    terminal.say(_outcome(len(exceeded), compared, len(rows) + measured.hidden, level))
+    certain = len(exceeded) + measured.hidden_certain
+    terminal.say(_outcome(certain, compared, len(rows) + measured.hidden, level))
     terminal.emit(
         {
-            "exceeded": bool(exceeded),
+            "exceeded": bool(certain),
             "exceeded_rows": exceeded,
             "compared": bool(compared),
             "constraint": repr(opened.model.constraint_),
@@ -80,7 +82,7 @@ def certify(
             "remarks": point.remarks,
         }
     )
-    if exceeded:
+    if certain:
         raise exits.Ended(exits.EXCEEDED)
     if not compared:
         raise exits.Ended(exits.NOTHING_COMPARED)
@@ -93,16 +95,21 @@ def _show(
     rows: list[dict[str, Any]],
     favourable: Any,
     level: float,
+    suppress_below: int,
 ) -> None:
     """Print who was measured, the inequalities with their verdicts, groups and switched people."""
-    from equipoise.cli.result_tables import show_groups, show_rows, show_switched
+    from equipoise.cli.result_tables import note_small, show_groups, show_rows, show_switched
 
     _say_who(terminal, measured, point.remarks)
     show_rows(terminal, rows, measured.people, level)
     if measured.hidden:
-        few = f"{measured.hidden} inequalities about few people are suppressed"
-        terminal.say(f"{few}; exceeded among them: {measured.hidden_exceeded}.\n")
+        terminal.say(
+            f"{measured.hidden} inequalities about small groups, or that would tell of them, are "
+            f"suppressed; exceeded among them: {measured.hidden_exceeded}, beyond chance: "
+            f"{measured.hidden_certain}.\n"
+        )
     show_groups(terminal, point)
+    note_small(terminal, point.groups["test"], suppress_below)
     show_switched(terminal, point, favourable)
 
 
@@ -116,14 +123,6 @@ def _read(opened: ModelFile, data: Path, reader: Reader, drop_missing: bool) -> 
     if people.y is None:
         reader.note(f"{data.name} has no labels; what is shown needs none.")
     return people
-
-
-def _with_min_size(constraint: Constraint, min_size: int) -> Constraint:
-    from sklearn.base import clone
-
-    if "min_size" not in constraint.get_params():
-        raise ValueError(f"{constraint!r} has no min_size; leave --min-size out.")
-    return clone(constraint).set_params(min_size=min_size)
 
 
 def _say_who(terminal: Terminal, measured: MeasuredContents, remarks: Sequence[str]) -> None:

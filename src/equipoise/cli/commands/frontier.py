@@ -31,7 +31,7 @@ def frontier(
     picks a classifier without training, and a report page.
     """
     from equipoise.cli.model_files import check_outputs, made, write_model, write_page
-    from equipoise.cli.result_tables import note_few, show_frontier
+    from equipoise.cli.result_tables import note_small, show_frontier
     from equipoise.cli.training import Training
     from equipoise.estimators.frontier import Frontier
     from equipoise.report.summary import summarize
@@ -56,7 +56,8 @@ def frontier(
         notes=list(terminal.notes),
     )
     show_frontier(terminal, contents)
-    note_few(terminal, contents.points[0].groups["training"], training.min_size)
+    groups = contents.points[0].groups["training"]
+    note_small(terminal, groups, results.suppress_below, min_size=training.min_size)
     metadata = {
         "columns": data.columns.to_dict(),
         "report": contents.to_dict(),

@@ -28,6 +28,7 @@ def report(
     ] = None,
     card: Annotated[Path | None, opt.option("Also write the model card, as Markdown.")] = None,
     drop_missing: opt.DropMissing = False,
+    min_size: opt.MinSizeOfFit = None,
     format: opt.Format,
     trust: opt.Trust = None,
     results: opt.Results,
@@ -36,14 +37,20 @@ def report(
 
     Without data the page shows what was measured when the file was made.
     """
-    from equipoise.cli.model_files import check_outputs, open_file, write_page
+    from equipoise.cli.model_files import check_outputs, open_file, with_min_size, write_page
     from equipoise.cli.tables.people import Reader
     from equipoise.report.card import write_model_card
 
     terminal = Terminal.current()
     output = file.with_suffix(".html") if output is None else output
     check_outputs(output, card, force=results.force)
+    if min_size is not None and data is None:
+        raise ValueError(
+            "--min-size says whom to compare in new data, and without data the page shows what was "
+            "measured when the file was made. Name a table after the file, or leave it out."
+        )
     opened = open_file(file, trust)
+    opened = replace(opened, model=with_min_size(opened.model, min_size))
     people = {}
     if data is not None:
         reader = Reader(terminal.note, format.dialect()).for_constraint(opened.model.constraint)
@@ -59,7 +66,7 @@ def report(
 def make_contents(
     opened: ModelFile, people: dict[str, Examples], data: Path | None, results: opt.Results
 ) -> ReportContents:
-    """Return what the page shows; from the file alone, or with new data."""
+    """Return the contents of the page; from the file alone, or with new data."""
     from equipoise.report.contents import DataContents, ReportContents
     from equipoise.report.summary import summarize
 

@@ -173,7 +173,7 @@ class Reader:
         unlabelled = not needs_labels and not _has_values(table, request.label)
         named = request.named[1:] if unlabelled else request.named
         needed = [name for name in named if name not in request.may_lack]
-        request.check_names([*table.column_names, *({request.label} - {*named})], path)
+        request.check_names(table.column_names, path, labelled=not unlabelled)
         if not table.num_rows:
             raise ValueError(f"{Path(path).name} has no rows.")
         return self._complete(table, needed, request, path)

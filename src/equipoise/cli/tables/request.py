@@ -113,9 +113,10 @@ class Request:
         weight = {} if self.weight is None else {self.weight: "weight"}
         return {**groups, **weight, self.label: "label"}
 
-    def check_names(self, known: Sequence[str], path: str | Path) -> None:
+    def check_names(self, known: Sequence[str], path: str | Path, *, labelled: bool = True) -> None:
         """Refuse columns that a table does not have, or that are named for two purposes."""
-        check_columns(known, [*self.named, *self.exclude, *self.keep_text], path)
+        named = self.named if labelled else self.named[1:]
+        check_columns(known, [*named, *self.exclude, *self.keep_text], path)
         for name in self.named:
             if self.named.count(name) > 1:
                 raise ValueError(f"column {name!r} is named for two purposes; expected one.")
@@ -147,7 +148,7 @@ class Request:
         table: Any,
         counts: Mapping[str, Counter] | None = None,
     ) -> Columns:
-        """Return what the columns of a table are; ``counts`` as for `read_bins`."""
+        """Return the roles of the columns of a table; ``counts`` as for `read_bins`."""
         return Columns(
             label=self.label,
             labels=labels,

@@ -63,7 +63,7 @@ class DaskEngine:
     def open(
         cls, people: People, *, constraint_weights: bool = True, estimator: Any = None
     ) -> Self:
-        """Check what was passed to fit, and read it into the memory of the workers."""
+        """Check the arguments of fit, and read rows into the memory of the workers."""
         people.check()
         dtype = transformer = None
         if is_frozen_pipeline(estimator):
@@ -141,7 +141,7 @@ class DaskEngine:
 
     @staticmethod
     def answer(function: Callable[[Any], Array], X: Any, columns: int | None = None) -> Any:
-        """Return what a function of rows says of each row, not computed yet."""
+        """Return the values of a function of rows, for each row, not computed yet."""
         return lazily(lambda number, rows: function(rows), X, columns=columns)
 
     def refit(self, learner: Any, threshold: str = "learner", cv: Any = None) -> Oracle:
@@ -165,7 +165,7 @@ class DaskEngine:
         return self._behind(ShardPluginOracle(self._last(learner), self.shards, _read_folds(cv)))
 
     def _last(self, learner: Any) -> Any:
-        """Return what is trained on the rows of the shards."""
+        """Return the learner to be trained on the rows of the shards."""
         return learner if self.transformer is None else learner[-1]
 
     def _behind(self, oracle: Oracle) -> Oracle:
@@ -182,13 +182,12 @@ class DaskEngine:
 
     def compare(self, classifiers: Sequence[Any], reference: Any = None) -> Agreement:
         """Return the selected shares of classifiers, and on which share of rows they differ."""
-        P, C = len(classifiers), self.cells.n_cells
+        P, C, V = len(classifiers), self.cells.n_cells, self.cells.n_decisions
         found = self._total(compared_by, (list(classifiers), reference))
-        weights, rows = found[:, : found.shape[1] - 2 * C], found[:, found.shape[1] - 2 * C :]
-        weights /= self.cells.total_weight
+        weights, rows = np.hsplit(found, [found.shape[1] - V * (V - 1) * C])
+        weights = weights / self.cells.total_weight
         shares, disagreement, divided = np.hsplit(weights, [-P - 1, -1])
-        known = reference is not None and self.cells.n_decisions == 2
-        switches = rows.reshape(P, 2, C) if known else None
+        switches = None if reference is None else rows.reshape(P, -1, C)
         return Agreement(shares, disagreement, float(divided[0, 0]), switches)
 
     def tally(self, mixture: Any) -> Tally:
@@ -211,7 +210,7 @@ class DaskEngine:
         return self._columns
 
     def identity(self) -> Iterator[bytes]:
-        """Yield what distinguishes these data from others, in order."""
+        """Yield digests that distinguish these data from others, in order."""
         yield from self.shards.map(digest_of)
 
     def fits_at_a_time(self, n_jobs: int | None) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.cells.lesson import savings
+from equipoise.cells.labels import savings
 from equipoise.cells.table import Array, Mask
 from equipoise.engines.dask.cuts import best_threshold
 from equipoise.engines.dask.shard import Shard, Task, cost_sums, selected_by, selected_out_of_fold
@@ -71,7 +71,7 @@ class ShardOracle:
         return Response(classifier, selected / cells.total_weight)
 
     def _task(self, costs: Array) -> Task:
-        """Return what is to be learned; all weights together are those of the rows."""
+        """Return the task of a learner; all weights together are those of the rows."""
         cells, labels = self.shards.cells, np.arange(self.shards.cells.n_decisions)
         if cells.is_plain and len(labels) > 2:
             return Task(labels, savings(cells.by_decision(costs), cells.mass), self.n_folds)

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from equipoise.cells.codes import add_up, add_up_decisions, count_selected, look_up
+from equipoise.cells.labels import savings, soft_labels, weighted_labels
 from equipoise.cells.layers import LayerSums, costs_of_rows, layer_sums, layer_tables
-from equipoise.cells.lesson import savings, soft_lesson, weighted_labels
 from equipoise.cells.table import Array, Cells, CellTable
 from equipoise.cells.values import GroupRules, Missing
 from equipoise.exceptions import EmptyCellWarning
@@ -40,10 +40,10 @@ class Task(NamedTuple):
     """What a learner is to learn: the label and the weight of each cell, by `CellTable.relabel`.
 
     Of V > 2 labels the weight is a table: what each label saves in each cell, (C, V), by
-    `equipoise.cells.lesson.savings`.
+    `equipoise.cells.labels.savings`.
     """
 
-    label: NDArray[np.int64]
+    label: NDArray[np.integer]
     weight: Array  #: To be multiplied by a row's own.
     #: Rows of the fold ``left_out`` of ``n_folds`` weigh nothing; -1 leaves none out.
     n_folds: int = 1
@@ -116,7 +116,7 @@ class Shard:
         mixed = (mixed ^ (mixed >> np.uint64(31))) * np.uint64(0x94D049BB133111EB)
         return ((mixed >> np.uint64(33)) % np.uint64(k)).astype(np.uint8)
 
-    def examples(self, task: Task) -> tuple[NDArray[np.int64], Array]:
+    def examples(self, task: Task) -> tuple[NDArray[np.integer], Array]:
         """Return the label and the weight of each row."""
         if task.costs is not None:
             label, weight = weighted_labels(self.signed_costs(task.costs), 1.0)
@@ -129,17 +129,17 @@ class Shard:
         return label, weight
 
     def saved(self, task: Task) -> Array:
-        """Return what each of V > 2 labels saves for each row, (n, V)."""
+        """Return the savings of each of V > 2 labels for each row, (n, V)."""
         if task.costs is not None:
             found = savings(self.signed_costs(task.costs), None)
         else:
-            found = soft_lesson(self.code, task.weight, self.weight).saved
+            found = soft_labels(self.code, task.weight, self.weight).saved
         if task.left_out >= 0:
             found[self.folds(task.n_folds) == task.left_out] = 0.0
         return found
 
     def signed_costs(self, costs: Array) -> Array:
-        """Return what decisions cost more than decision 0, row by row, given costs by layer."""
+        """Return the cost of each decision over decision 0 for each row, given costs by layer."""
         tables = np.reshape(costs, (len(self.factors), self.n_cells, self.n_decisions - 1))
 
         def spread(table: Array) -> Array:
@@ -232,7 +232,7 @@ _LABEL = "\0label"
 
 
 def combinations_of(rows: ReadRows) -> Combinations:
-    """Return what a partition adds to the table of cells."""
+    """Return the combinations of a partition, for the table of cells."""
     cells, C = rows.cells, rows.cells.n_cells
     count = cells.count.astype(float)
     weight = square = count
@@ -280,14 +280,14 @@ def encode(
 
 
 def layer_sums_of(shard: Shard) -> LayerSums | None:
-    """Return what its rows add to the table of layers."""
+    """Return the sums of its rows for the table of layers."""
     return shard.layer_sums
 
 
 def cost_sums(shard: Shard, costs: Array) -> Array:
-    """Return what all rows can save by being selected, and what they can lose by it.
+    """Return the costs that selecting all rows can save, and those that it can add.
 
-    Of V > 2 labels, what each of them saves, all rows together.
+    Of V > 2 labels, the savings of each, all rows together.
     """
     each = shard.signed_costs(costs)
     if shard.n_decisions > 2:
@@ -322,15 +322,16 @@ def compared_by(shard: Shard, both: tuple[list[Any], Any], X: Any = None) -> Arr
     """Return an `Agreement` of classifiers with each other and a reference, which may be None.
 
     Side by side, for each classifier: the weight that it selects (C), on which it differs from each
-    other one (P), on which not all agree (1), and the rows that switch (2 C).
+    other one (P), on which not all agree (1), and the rows that switch (V (V - 1) C).
     """
     classifiers, reference = both
-    P, C = len(classifiers), shard.n_cells
+    P, V = len(classifiers), shard.n_decisions
+    moves = V * (V - 1) * shard.n_cells
     if not len(shard):
-        return np.hstack([selected_by(shard, classifiers), np.zeros((P, P + 1 + 2 * C))])
+        return np.hstack([selected_by(shard, classifiers), np.zeros((P, P + 1 + moves))])
     rows = shard.X if X is None else X
     shares, differ, divided, switches = agreement(classifiers, rows, shard, reference)
-    switched = np.zeros((P, 2 * C)) if switches is None else switches.reshape(P, -1)
+    switched = np.zeros((P, moves)) if switches is None else switches.reshape(P, -1)
     return np.hstack([shares, differ, np.full((P, 1), divided), switched])
 
 

@@ -20,7 +20,7 @@ from sklearn.model_selection._search import BaseSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
-from equipoise.cells.lesson import SoftLesson
+from equipoise.cells.labels import SoftLabels
 from equipoise.cells.table import Array
 from equipoise.oracles.decisions import Guard
 from equipoise.oracles.trainers.soft_logistic import fit_soft_logistic, takes_soft_labels
@@ -133,9 +133,9 @@ class Trainer(ABC):
     def fit(self, label: NDArray, weight: Array) -> Trained:
         """Train for labels 0 and 1; what is returned does not change with later calls."""
 
-    def fit_soft(self, lesson: SoftLesson) -> Trained:
+    def fit_soft(self, examples: SoftLabels) -> Trained:
         """Train for more than two labels; here on copies of rows, one for each label."""
-        label, weight, rows = lesson.copies()
+        label, weight, rows = examples.copies()
         copied = PlainTrainer(self.estimator, take_rows(self.X, rows)).fit(label, weight)
         return Trained(copied.classifier, copied.classifier, self.X)
 
@@ -159,10 +159,10 @@ class CachingTrainer(Trainer):
 
     @abstractmethod
     def _prepare(self, label: NDArray) -> Any:
-        """Return what does not depend on labels and weights; ``label`` are those of one fit."""
+        """Return data that labels and weights do not change; ``label`` are those of one fit."""
 
     def _prepared(self, label: NDArray) -> Any:
-        """Return what is kept, made on the first call; to be called with the lock."""
+        """Return the data kept, made on the first call; to be called with the lock."""
         if self._cache is None:
             self._cache = self._prepare(label)
         return self._cache
@@ -303,15 +303,15 @@ class WarmStartTrainer(Trainer):
         classifier = self._guard(train, self.X, label, weight)
         return Trained(classifier, classifier, self.X)
 
-    def fit_soft(self, lesson: SoftLesson) -> Trained:
+    def fit_soft(self, examples: SoftLabels) -> Trained:
         """Fit the same loss to soft labels, which takes no copies of rows."""
-        labels = lesson.labels
+        labels = examples.labels
         if len(labels) < 3 or not takes_soft_labels(self.estimator):
-            return super().fit_soft(lesson)
+            return super().fit_soft(examples)
         start = self._start if self._start_labels == labels.tolist() else None
 
         def train(X: Any, saved: Array) -> Any:
             return fit_soft_logistic(clone(self.estimator), X, saved, labels, start)
 
-        classifier = self._guard(train, self.X, lesson.saved[:, labels])
+        classifier = self._guard(train, self.X, examples.saved[:, labels])
         return Trained(classifier, classifier, self.X)

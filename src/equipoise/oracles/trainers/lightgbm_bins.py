@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, softmax
 from sklearn.base import clone
 
-from equipoise.cells.lesson import SoftLesson
+from equipoise.cells.labels import SoftLabels
 from equipoise.cells.table import Array
 from equipoise.oracles.trainers.base import (
     CachedScores,
@@ -28,9 +28,9 @@ from equipoise.oracles.trainers.base import (
 from equipoise.rows.tables import take_rows
 
 #: Parameters beyond those of the signature under which the path was checked to change nothing.
-_KNOWN_EXTRAS = {"verbose", "verbosity", "max_bin", "deterministic", "force_row_wise"}
+KNOWN_EXTRAS = {"verbose", "verbosity", "max_bin", "deterministic", "force_row_wise"}
 #: Rows of the small fit that fills in a classifier's attributes.
-_PROBE_ROWS = 1000
+PROBE_ROWS = 1000
 #: Scores of two labels this near to each other, relative to them, may be the same.
 _CLOSE = 1e-9
 
@@ -50,7 +50,7 @@ class LightGBMTrainer(CachingTrainer):
         """Whether the learner is an LGBMClassifier of plain settings, on a table of numbers."""
         if type(estimator).__module__ != "lightgbm.sklearn" or not is_binnable(X):
             return False
-        known = _KNOWN_EXTRAS.union(signature(type(estimator).__init__).parameters)
+        known = KNOWN_EXTRAS.union(signature(type(estimator).__init__).parameters)
         return (
             type(estimator).__name__ == "LGBMClassifier"
             and X.shape[0] >= 2
@@ -89,7 +89,7 @@ class LightGBMTrainer(CachingTrainer):
         local = CachedScores(decisions, **{"margins" if raw else "probabilities": scores})
         return Trained(classifier, local, self.X)
 
-    def fit_soft(self, lesson: SoftLesson) -> Trained:
+    def fit_soft(self, examples: SoftLabels) -> Trained:
         """Train on the bins, with soft labels.
 
         The loss is LightGBM's own for "multiclass". Trees differ from those grown on copies of
@@ -98,15 +98,15 @@ class LightGBMTrainer(CachingTrainer):
         """
         import lightgbm
 
-        labels = lesson.labels
-        if not 3 <= len(labels) <= len(lesson.saved):  # of two labels the loss is another one
-            return super().fit_soft(lesson)
+        labels = examples.labels
+        if not 3 <= len(labels) <= len(examples.saved):  # of two labels the loss is another one
+            return super().fit_soft(examples)
         with self._lock:
             _, bins, bundled = self._prepared(labels[:2])
             if not any(map(bins.feature_num_bin, range(self.X.shape[1]))):
-                return super().fit_soft(lesson)
+                return super().fit_soft(examples)
             classifier, params = self._form(labels)
-            saved = lesson.saved[:, labels]
+            saved = examples.saved[:, labels]
             start = np.log(saved.sum(axis=0) / saved.sum())
             bins.set_field("weight", None)
             bins.set_init_score(np.tile(start, (len(saved), 1)))
@@ -138,7 +138,7 @@ class LightGBMTrainer(CachingTrainer):
 
     def _form(self, labels: NDArray[np.intp]) -> tuple[Any, dict[str, Any]]:
         """Return a classifier of these labels without its trees, and its parameters."""
-        rows = min(self.X.shape[0], _PROBE_ROWS)
+        rows = min(self.X.shape[0], PROBE_ROWS)
         form = clone(self.estimator)
         form.n_estimators = 1
         some = labels[np.arange(rows) % len(labels)]

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from equipoise.cells.lesson import SoftLesson
+from equipoise.cells.labels import SoftLabels
 from equipoise.cells.table import Array
 from equipoise.oracles.trainers.base import CachingTrainer, Trained, Trainer
 
@@ -58,10 +58,12 @@ class PipelineTrainer(CachingTrainer):
         """Train the last step on the rows as transformed."""
         return self._behind_head(label, lambda trainer: trainer.fit(label, weight))
 
-    def fit_soft(self, lesson: SoftLesson) -> Trained:
+    def fit_soft(self, examples: SoftLabels) -> Trained:
         """Train the last step for more than two labels, on the rows as transformed."""
-        no_label = np.zeros(len(lesson.saved), dtype=np.int64)  # which transformers do not look at
-        return self._behind_head(no_label, lambda trainer: trainer.fit_soft(lesson))
+        no_label = np.zeros(
+            len(examples.saved), dtype=np.int64
+        )  # which transformers do not look at
+        return self._behind_head(no_label, lambda trainer: trainer.fit_soft(examples))
 
     def _behind_head(self, label: NDArray, fit: Callable[[Trainer], Trained]) -> Trained:
         with self._lock:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.base import clone
 
-from equipoise.cells.lesson import SoftLesson
+from equipoise.cells.labels import SoftLabels
 from equipoise.cells.table import Array
 from equipoise.oracles.trainers.base import (
     CachedScores,
@@ -24,7 +24,7 @@ from equipoise.oracles.trainers.base import (
 from equipoise.rows.parquet import ParquetRows
 
 #: Settings under which the path is known to do what a plain fit does; None is XGBoost's default.
-_KNOWN = {
+_KNOWN: dict[str, tuple[Any, ...]] = {
     "objective": (None, "binary:logistic"),
     "booster": (None, "gbtree"),
     "tree_method": (None, "auto", "hist"),
@@ -48,13 +48,13 @@ class _BinsTrainer(CachingTrainer):
             classifier, local = train_on_bins(self.estimator, self._prepared(label), label, weight)
         return Trained(classifier, local, self.X)
 
-    def fit_soft(self, lesson: SoftLesson) -> Trained:
+    def fit_soft(self, examples: SoftLabels) -> Trained:
         """Train on the bins, with soft labels."""
         with self._lock:
-            bins = self._prepared(lesson.labels)
-            e, total = self.estimator, lesson.saved.sum(axis=0)
+            bins = self._prepared(examples.labels)
+            e, total = self.estimator, examples.saved.sum(axis=0)
             params, rounds = e.get_xgb_params(), e.get_num_boosting_rounds()
-            booster = soft_booster(params, rounds, bins, lesson.saved, total)
+            booster = soft_booster(params, rounds, bins, examples.saved, total)
             decided = booster.predict(bins).argmax(axis=1)
         classifier = with_trees(clone(e), booster)
         return Trained(classifier, classifier, self.X, decided)
@@ -146,8 +146,13 @@ def with_trees(classifier: Any, booster: Any) -> Any:
     return classifier
 
 
-def has_known_settings(estimator: Any, categories: bool = False) -> bool:
-    """Whether the learner is an XGBClassifier whose settings leave nothing to chance.
+def has_known_settings(
+    estimator: Any,
+    categories: bool = False,
+    kind: str = "XGBClassifier",
+    objectives: tuple[str | None, ...] = _KNOWN["objective"],
+) -> bool:
+    """Whether the learner is of a kind, and its settings leave nothing to chance.
 
     Columns of categories are among them if those are read as XGBoost itself reads them.
 
@@ -157,12 +162,12 @@ def has_known_settings(estimator: Any, categories: bool = False) -> bool:
     """
     if type(estimator).__module__ != "xgboost.sklearn":
         return False
-    given = estimator.get_params()
+    given, allowed = estimator.get_params(), {**_KNOWN, "objective": objectives}
     if categories:
         given.pop("enable_categorical", None)
     return (
-        type(estimator).__name__ == "XGBClassifier"
-        and all(given.get(name) in known for name, known in _KNOWN.items())
+        type(estimator).__name__ == kind
+        and all(given.get(name) in known for name, known in allowed.items())
         and not callable(given.get("eval_metric"))
         and not getattr(estimator, "kwargs", None)
         and has_fixed_seed(estimator)

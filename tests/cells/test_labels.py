@@ -1,4 +1,4 @@
-"""Lessons of more than two labels: what they weigh is what decisions save."""
+"""Labels of queries of more than two labels: what they weigh is what decisions save."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from equipoise.cells import Cells
-from equipoise.cells.lesson import Lesson
+from equipoise.cells.labels import WeightedLabels
 
 
 def random_cells(seed: int, V: int, weighted: bool) -> tuple[Cells, np.random.Generator]:
@@ -31,7 +31,7 @@ def test_cost_plus_the_weight_of_labels_agreed_with_is_constant(seed):
     V = 3 + seed % 4
     cells, rng = random_cells(seed, V, weighted=seed % 2 == 1)
     costs = rng.normal(size=cells.n_cells * (V - 1))
-    label, weight, rows = cells.lesson(costs).copies()
+    label, weight, rows = cells.relabel_rows(costs).copies()
     assert (weight > 0).all()
     own = np.ones(len(cells.code)) if cells.weight is None else cells.weight
     assert weight.sum() == pytest.approx(own.sum())
@@ -78,19 +78,19 @@ def test_the_least_cost_is_that_of_the_cheapest_decision_of_each_cell():
 
 def test_a_lesson_about_some_rows_is_the_part_about_them():
     cells, rng = random_cells(3, 3, weighted=True)
-    lesson = cells.lesson(rng.normal(size=cells.n_cells * 2))
+    examples = cells.relabel_rows(rng.normal(size=cells.n_cells * 2))
     some = rng.permutation(len(cells.code))[:20]
-    label, weight, rows = lesson.among(some).copies()
+    label, weight, rows = examples.among(some).copies()
     found = sorted(zip(some[rows], label, weight, strict=True))
-    every = (tuple(entry) for entry in zip(*lesson.copies()[::-1], strict=True))
+    every = (tuple(entry) for entry in zip(*examples.copies()[::-1], strict=True))
     assert found == sorted((row, label, w) for row, w, label in every if row in some)
-    two = Lesson(np.array([0, 1, 1]), np.array([1.0, 2.0, 3.0])).among(np.array([2, 0]))
+    two = WeightedLabels(np.array([0, 1, 1]), np.array([1.0, 2.0, 3.0])).among(np.array([2, 0]))
     assert_array_equal(two.label, [1, 0])
     assert_array_equal(two.weight, [3.0, 1.0])
 
 
 def test_nothing_to_be_saved_is_no_lesson():
     cells, _ = random_cells(4, 3, weighted=False)
-    lesson = cells.lesson(np.zeros(cells.n_cells * 2))
-    assert len(lesson.labels) == 0
-    assert len(lesson.copies()[0]) == 0
+    examples = cells.relabel_rows(np.zeros(cells.n_cells * 2))
+    assert len(examples.labels) == 0
+    assert len(examples.copies()[0]) == 0

@@ -1,4 +1,4 @@
-"""Lessons: costs of decisions as weighted labels, which a learner can be trained on (section 3.1).
+"""Labels of queries: costs as weighted labels, which a learner can be trained on (section 3.1).
 
 With two labels that is one label and one weight for each row. With more, each row has a weight for
 every label: what that label saves over its dearest one. The cost of any decisions is a constant
@@ -20,10 +20,17 @@ _ROUNDING = 1e-12
 
 
 class WeightedLabels(NamedTuple):
-    """A weighted classification problem: a label, 0 or 1, and a weight for each cell or row."""
+    """A weighted classification problem: a label, 0 or 1, and a weight for each cell or row.
 
-    label: NDArray[np.int64]
+    Labels of rows are not to be written to.
+    """
+
+    label: NDArray[np.integer]
     weight: Array
+
+    def among(self, rows: NDArray[np.intp]) -> WeightedLabels:
+        """Return the labels and weights of some rows."""
+        return WeightedLabels(self.label[rows], self.weight[rows])
 
 
 def weighted_labels(costs: Array, mean: float) -> WeightedLabels:
@@ -43,7 +50,7 @@ def weighted_labels(costs: Array, mean: float) -> WeightedLabels:
 
 
 def savings(costs: Array, mass: Array | None) -> Array:
-    """Return what each decision saves over the dearest one, in each cell: (C, V).
+    """Return the savings of each decision over the dearest one, in each cell: (C, V).
 
     Parameters
     ----------
@@ -67,25 +74,7 @@ def savings(costs: Array, mass: Array | None) -> Array:
     return saved / mean if mean > 0 else saved
 
 
-class Lesson(NamedTuple):
-    """What a learner of two labels is trained on: a label and a weight for each row.
-
-    Attributes
-    ----------
-    label : array of shape (n,)
-        Not to be written to.
-    weight : array of shape (n,)
-    """
-
-    label: NDArray[np.integer]
-    weight: Array
-
-    def among(self, rows: NDArray[np.intp]) -> Lesson:
-        """Return the lesson about some of the rows."""
-        return Lesson(self.label[rows], self.weight[rows])
-
-
-class SoftLesson(NamedTuple):
+class SoftLabels(NamedTuple):
     """What a learner of more labels is trained on: what each label saves, row by row.
 
     A learner of soft labels gives a row the sum of its savings for a weight, and each label its
@@ -100,9 +89,9 @@ class SoftLesson(NamedTuple):
 
     saved: Array
 
-    def among(self, rows: NDArray[np.intp]) -> SoftLesson:
-        """Return the lesson about some of the rows."""
-        return SoftLesson(self.saved[rows])
+    def among(self, rows: NDArray[np.intp]) -> SoftLabels:
+        """Return the savings of some rows."""
+        return SoftLabels(self.saved[rows])
 
     @property
     def labels(self) -> NDArray[np.intp]:
@@ -112,7 +101,7 @@ class SoftLesson(NamedTuple):
     def copies(self) -> tuple[NDArray[np.intp], Array, NDArray[np.intp]]:
         """Return each row once for every label that saves something: label, weight and row.
 
-        >>> label, weight, row = SoftLesson(np.array([[0.4, 0.0, 0.8], [0.8, 0.0, 0.0]])).copies()
+        >>> label, weight, row = SoftLabels(np.array([[0.4, 0.0, 0.8], [0.8, 0.0, 0.0]])).copies()
         >>> label.tolist(), weight.tolist(), row.tolist()
         ([0, 0, 2], [0.4, 0.8, 0.8], [0, 1, 0])
         """
@@ -120,8 +109,8 @@ class SoftLesson(NamedTuple):
         return label, self.saved[row, label], row
 
 
-def soft_lesson(code: NDArray[np.integer], saved: Array, weight: Array | None = None) -> SoftLesson:
-    """Return what each label saves for each row.
+def soft_labels(code: NDArray[np.integer], saved: Array, weight: Array | None = None) -> SoftLabels:
+    """Return the savings of each label for each row.
 
     Parameters
     ----------
@@ -137,7 +126,7 @@ def soft_lesson(code: NDArray[np.integer], saved: Array, weight: Array | None = 
         column[:] = look_up(code, np.ascontiguousarray(table))
     if weight is not None:
         each *= weight[:, None]
-    return SoftLesson(each)
+    return SoftLabels(each)
 
 
 class LabelCache(dict[bytes, NDArray[np.int64]]):

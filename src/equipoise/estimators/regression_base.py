@@ -1,0 +1,134 @@
+"""What FairRegressor and its frontier share: parameters, and the game stated from them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import RegressorTags, assert_all_finite, get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from equipoise.cells.table import Array
+from equipoise.constraints.base import Constraint
+from equipoise.constraints.fairlearn_words import SaysNewWords
+from equipoise.constraints.regression import ThresholdParity, for_numbers
+from equipoise.estimators.regression_problem import (
+    RegressionProblem,
+    Told,
+    check_local,
+    read_rows,
+)
+from equipoise.exceptions import InfeasibleWarning
+from equipoise.game.certificate import Certificate
+from equipoise.game.evidence import Status
+from equipoise.game.rounds import Reason
+from equipoise.oracles.learners import check_probabilistic
+from equipoise.oracles.trainers.regression import weight_name
+from equipoise.rows.numbers import read_loss, read_thresholds
+from equipoise.rows.people import People
+from equipoise.rows.validation import check_features, read_positive
+
+
+@dataclass(eq=False, repr=False)
+class RegressionReduction(SaysNewWords, MetaEstimatorMixin, BaseEstimator):
+    """Base of the estimators of numbers: reads the rows, states the problem, knows features."""
+
+    estimator: Any
+    constraint: Constraint
+    _: KW_ONLY
+    loss: str | Callable[[Array], Array] = "squared"
+    thresholds: Any = 40
+    oracle: str | None = None
+    group_estimator: Any = None
+    cv: Any = 5
+    nu: float | None = None
+    max_iter: int = 500
+    random_state: int | None = None
+    callback: Callable[[Any], object] | None = None
+    verbose: bool | str = False
+
+    def _state(self, people: People) -> RegressionProblem:
+        """Return the problem, after all checks that can be made before the first fit."""
+        constraint, loss = for_numbers(self.constraint), read_loss(self.loss)
+        kind = self._oracle_kind()
+        weight_name(self.estimator)
+        read_thresholds(self.thresholds)
+        if self.nu is not None:
+            read_positive(self.nu, "nu")
+        learner = self._group_learner() if kind == "plugin" else None
+        check_local(people.X)
+        groups, y = read_rows(people)
+        check_features(self, people.X, reset=True)
+        told = Told(people.X, groups, y, loss)
+        return told.problem(
+            constraint, self.estimator, learner, self.thresholds, cv=self.cv, nu=self.nu
+        )
+
+    def _oracle_kind(self) -> str:
+        is_parity = isinstance(for_numbers(self.constraint), ThresholdParity)
+        if self.oracle not in (None, "plugin", "refit"):
+            raise ValueError(f"oracle is {self.oracle!r}; expected None, 'plugin' or 'refit'.")
+        if self.oracle == "plugin" and not is_parity:
+            raise ValueError(
+                f"oracle is 'plugin', which moves predictions between thresholds; "
+                f"{self.constraint!r} bounds losses. Use oracle='refit', or leave it out."
+            )
+        return self.oracle or ("plugin" if is_parity else "refit")
+
+    def _group_learner(self) -> Any:
+        """Return the learner of the groups' probabilities."""
+        if self.group_estimator is not None:
+            check_probabilistic(self.group_estimator)
+            return self.group_estimator
+        logistic = LogisticRegression(max_iter=1000)
+        if isinstance(self.estimator, Pipeline):
+            return Pipeline([*self.estimator.steps[:-1], ("groups", logistic)])
+        return make_pipeline(StandardScaler(with_mean=False), logistic)
+
+    def _rows(self, X: Any) -> Any:
+        check_is_fitted(self)
+        check_local(X)
+        check_features(self, X, reset=False)
+        if isinstance(X, np.ndarray) and not get_tags(self).input_tags.allow_nan:
+            assert_all_finite(X, input_name="X")  # a constant would not ask the learner
+        return X
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "regressor"
+        tags.regressor_tags = RegressorTags()
+        tags.target_tags.required = True
+        with suppress(AttributeError):
+            tags.input_tags = get_tags(self.estimator).input_tags
+        return tags
+
+
+def warn_if_early(reason: Reason) -> None:
+    """Warn of a search that was stopped by max_iter or from the keyboard."""
+    if reason.is_early:
+        warnings.warn(
+            f"the fit was {reason.value} before its gap was closed: the certificate says how far "
+            "it got. Allow more rounds with max_iter, or a larger nu.",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+
+
+def warn_of_impossible(constraint: Constraint, certificate: Certificate) -> None:
+    """Warn where bounds were proven impossible and loosened."""
+    if certificate.status is Status.IMPOSSIBLE:
+        warnings.warn(
+            f"{constraint!r} cannot be met by what the learner can find; the bounds were "
+            f"loosened by {certificate.least_slack:.6g}. See certificate_.",
+            InfeasibleWarning,
+            stacklevel=4,
+        )

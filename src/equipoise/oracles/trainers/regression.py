@@ -1,0 +1,212 @@
+"""Regressors fitted again and again to the same rows: only target and weights change."""
+
+from __future__ import annotations
+
+from copy import copy
+from inspect import signature
+from typing import Any
+
+import numpy as np
+from sklearn import config_context
+from sklearn.base import clone, is_classifier
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
+
+from equipoise.cells.table import Array
+from equipoise.oracles.decisions import Guard
+from equipoise.oracles.trainers.base import has_fixed_seed, is_binnable
+from equipoise.oracles.trainers.lightgbm_bins import KNOWN_EXTRAS, PROBE_ROWS
+from equipoise.oracles.trainers.xgboost_bins import has_known_settings, with_trees
+from equipoise.rows.tables import take_rows
+
+
+def weight_name(estimator: Any) -> str | None:
+    """Return the name under which a regressor's ``fit`` takes weights; None if it takes none."""
+    predicts = hasattr(estimator, "predict") or hasattr(type(estimator), "predict")
+    if isinstance(estimator, type) or not (predicts and hasattr(estimator, "fit")):
+        raise TypeError(
+            f"estimator is {estimator!r}; expected a regressor object with fit and predict."
+        )
+    try:
+        classifies = is_classifier(estimator)
+    except AttributeError:  # a learner of the user's own need not know scikit-learn's tags
+        classifies = False
+    if classifies:
+        raise TypeError(
+            f"estimator is {type(estimator).__name__}, a classifier; expected a regressor. Use "
+            "FairClassifier for labels."
+        )
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        inner = weight_name(last)
+        return None if inner is None else f"{name}__{inner}"
+    return "sample_weight" if has_fit_parameter(estimator, "sample_weight") else None
+
+
+def fitted_regressor(estimator: Any, X: Any, target: Array, weight: Array | None) -> Any:
+    """Return a copy of a regressor, fitted with weights of mean one; an error if it takes none."""
+    given = {}
+    if weight is not None:
+        if (name := weight_name(estimator)) is None:
+            raise TypeError(
+                f"{type(estimator).__name__}.fit takes no sample_weight, which is needed here: "
+                "there are sample weights, or the loss of some groups is to count more. Use a "
+                "regressor that takes them."
+            )
+        given = {name: weight / weight.mean()}
+
+    def train(X: Any, target: Array, *weight: Array) -> Any:
+        model = clone(estimator, safe=False)
+        with config_context(enable_metadata_routing=False):
+            model.fit(X, target, **dict(zip(given, weight, strict=True)))
+        return model
+
+    return Guard()(train, X, target, *given.values())
+
+
+def numbers(model: Any, X: Any, n: int) -> Array:
+    """Return what a regressor predicts, checked."""
+    found = np.asarray(Guard()(model.predict, X), dtype=float)
+    if found.shape == (n, 1):
+        found = found[:, 0]
+    if found.shape != (n,) or not np.isfinite(found).all():
+        raise ValueError(
+            f"{type(model).__name__}.predict returned an array of shape {found.shape}; expected a "
+            f"finite number for each of {n} rows."
+        )
+    return found
+
+
+class PlainRegressionTrainer:
+    """Clone the learner and fit it: right for every regressor."""
+
+    def __init__(self, estimator: Any, X: Any) -> None:
+        self.estimator, self.X = estimator, X
+
+    @staticmethod
+    def suits(estimator: Any, X: Any) -> bool:
+        """Return True: nothing is assumed of the learner."""
+        return True
+
+    def fit(self, target: Array, weight: Array | None) -> Any:
+        """Return the learner fitted; rows without weight are left out."""
+        X = self.X
+        if weight is not None and not (weight > 0).all():
+            rows = np.flatnonzero(weight > 0)
+            X, target, weight = take_rows(X, rows), target[rows], weight[rows]
+        return fitted_regressor(self.estimator, X, target, weight)
+
+
+class LightGBMRegressionTrainer:
+    """Bin the features once; then only swap target and weights.
+
+    Bins depend on the features alone, so the trees are those of a plain fit.
+    """
+
+    def __init__(self, estimator: Any, X: Any) -> None:
+        self.estimator, self.X = estimator, X
+        self._made: tuple[Any, Any] | None = None
+
+    @staticmethod
+    def suits(estimator: Any, X: Any) -> bool:
+        """Whether the learner is an LGBMRegressor of plain settings, on a table of numbers."""
+        kind = type(estimator)
+        if (kind.__module__, kind.__name__) != ("lightgbm.sklearn", "LGBMRegressor"):
+            return False
+        known = KNOWN_EXTRAS.union(signature(kind.__init__).parameters)
+        return (
+            is_binnable(X)
+            and X.shape[0] >= 2
+            and known.issuperset(estimator.get_params())
+            and estimator.boosting_type == "gbdt"
+            and estimator.objective in (None, "regression", "l2", "mse", "regression_l1", "l1")
+            and has_fixed_seed(estimator)
+        )
+
+    def fit(self, target: Array, weight: Array | None) -> Any:
+        """Return the learner fitted on the bins."""
+        import lightgbm
+
+        form, bins = self._made = self._made or self._prepare()
+        if not any(map(bins.feature_num_bin, range(self.X.shape[1]))):
+            # No feature can be split: there is nothing to save.
+            return PlainRegressionTrainer(self.estimator, self.X).fit(target, weight)
+        # set_weight takes weights of one for none at all, and would leave the last ones.
+        bins.set_field("weight", None)
+        bins.set_label(target)
+        if weight is not None:
+            bins.set_weight(weight / weight.mean())
+        booster = lightgbm.train(dict(bins.params), bins, self.estimator.n_estimators)
+        model = copy(form)
+        model._Booster = booster
+        return model
+
+    def _prepare(self) -> tuple[Any, Any]:
+        """Return a regressor without its trees, and the bins."""
+        import lightgbm
+
+        rows = min(self.X.shape[0], PROBE_ROWS)
+        form = clone(self.estimator)
+        form.n_estimators = 1
+        form.fit(getattr(self.X, "iloc", self.X)[:rows], np.arange(rows) % 2)
+        params = {k: v for k, v in form.booster_.params.items() if k != "num_iterations"}
+        form.n_estimators = self.estimator.n_estimators
+        nothing = np.zeros(self.X.shape[0])
+        return form, lightgbm.Dataset(self.X, label=nothing, params=params).construct()
+
+
+class XGBoostRegressionTrainer:
+    """Bin the features once; then only swap target and weights.
+
+    XGBoost places its cuts by weight; here they are placed once, all rows weighing the same.
+    """
+
+    def __init__(self, estimator: Any, X: Any) -> None:
+        self.estimator, self.X = estimator, X
+        self._bins: Any = None
+
+    @staticmethod
+    def suits(estimator: Any, X: Any) -> bool:
+        """Whether the learner is an XGBRegressor of plain settings, on a table of numbers."""
+        return is_binnable(X) and has_known_settings(
+            estimator,
+            categories=True,
+            kind="XGBRegressor",
+            objectives=(None, "reg:squarederror", "reg:absoluteerror"),
+        )
+
+    def fit(self, target: Array, weight: Array | None) -> Any:
+        """Return the learner fitted on the bins."""
+        import xgboost
+
+        e = self.estimator
+        if self._bins is None:
+            self._bins = xgboost.QuantileDMatrix(
+                self.X,
+                missing=e.missing,
+                nthread=e.n_jobs,
+                max_bin=e.max_bin,
+                enable_categorical=bool(e.enable_categorical),
+            )
+        self._bins.set_label(target)
+        weight = np.ones(len(target)) if weight is None else weight / weight.mean()
+        self._bins.set_weight(weight)
+        rounds = e.get_num_boosting_rounds()
+        return with_trees(clone(e), xgboost.train(e.get_xgb_params(), self._bins, rounds))
+
+
+RegressionTrainer = PlainRegressionTrainer | LightGBMRegressionTrainer | XGBoostRegressionTrainer
+
+
+def choose_regression_trainer(estimator: Any, X: Any) -> RegressionTrainer:
+    """Return the cheapest trainer that is known to suit this learner and these rows.
+
+    >>> from sklearn.linear_model import LinearRegression
+    >>> type(choose_regression_trainer(LinearRegression(), np.zeros((2, 1)))).__name__
+    'PlainRegressionTrainer'
+    """
+    if LightGBMRegressionTrainer.suits(estimator, X):
+        return LightGBMRegressionTrainer(estimator, X)
+    if XGBoostRegressionTrainer.suits(estimator, X):
+        return XGBoostRegressionTrainer(estimator, X)
+    return PlainRegressionTrainer(estimator, X)
