@@ -17,10 +17,13 @@ from equipoise.cli.tables.request import Columns
 from equipoise.cli.terminal import Terminal, command_line
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.reductions import FairClassifier
+from equipoise.estimators.regression_frontier import RegressionFrontier
+from equipoise.estimators.regressor import FairRegressor
 from equipoise.exceptions import ModelFileError
 from equipoise.files import load, read_manifest, save
 from equipoise.files.manifest import date_made, versions
 from equipoise.report.contents import ReportContents
+from equipoise.report.regression import RegressionContents
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,11 +60,18 @@ def open_file(path: Path, trust: Sequence[str] | None) -> ModelFile:
 
 
 def open_classifier(
-    path: Path, eps: float | None, trust: Sequence[str] | None, min_size: int | None = None
+    path: Path,
+    eps: float | None,
+    trust: Sequence[str] | None,
+    min_size: int | None = None,
+    *,
+    numbers: bool = False,
 ) -> ModelFile:
-    """Read a classifier, or pick one from a frontier."""
+    """Read a classifier, or pick one from a frontier; with ``numbers`` it may be a regressor."""
     opened = open_file(path, trust)
-    if isinstance(opened.model, Frontier):
+    if opened.columns.numeric and not numbers:
+        raise ValueError(f"{path} holds a regressor, which decides nothing; expected a classifier.")
+    if isinstance(opened.model, (Frontier, RegressionFrontier)):
         if eps is None:
             raise ValueError(
                 f"{path} is a frontier, which has a classifier for every bound; say which one with "
@@ -69,7 +79,7 @@ def open_classifier(
             )
         opened = replace(opened, model=opened.model.at(eps))
         return replace(opened, model=with_min_size(opened.model, min_size))
-    if not isinstance(opened.model, FairClassifier):
+    if not isinstance(opened.model, (FairClassifier, FairRegressor)):
         raise ValueError(f"{path} holds a {type(opened.model).__name__}; expected a classifier.")
     if eps is not None:
         raise ValueError(f"{path} is a classifier for one bound; --eps is for frontiers.")
@@ -144,7 +154,9 @@ def _left_by_interrupt(places: Sequence[Path]) -> set[str]:
     return set()
 
 
-def write_page(contents: ReportContents, path: Path, *, force: bool, terminal: Terminal) -> None:
+def write_page(
+    contents: ReportContents | RegressionContents, path: Path, *, force: bool, terminal: Terminal
+) -> None:
     """Write a report page and say so."""
     from equipoise.report import write_report
 

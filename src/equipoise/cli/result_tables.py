@@ -35,7 +35,7 @@ _MOST_COLUMNS = 60
 def show_columns(
     terminal: Terminal,
     columns: Sequence[ColumnContents],
-    labels: tuple[str, str],
+    labels: tuple[str, str] | None,
     format_: str = "",
 ) -> None:
     """Print how each column of a table was read, and which label is the favourable one."""
@@ -47,6 +47,8 @@ def show_columns(
     if len(columns) > _MOST_COLUMNS:
         rows.append([f"and {len(columns) - _MOST_COLUMNS} more", "", "", "", ""])
     terminal.table(title, ["column", "used as", "read as", "values", "missing"], rows, note=True)
+    if labels is None:  # a number
+        return
     other, favourable = labels
     terminal.progress_line(
         f"Favourable label: {favourable!r}. If it is {other!r}, say so with --positive."

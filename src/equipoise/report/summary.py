@@ -90,6 +90,11 @@ def report_of(
     ['overall', 'F', 'M']
     """
     check_is_fitted(model)
+    if not isinstance(model, Frontier) and not hasattr(model, "tallies_"):
+        raise TypeError(
+            f"model is a {type(model).__name__}; expected a fitted Frontier, FairClassifier or "
+            "ExponentiatedGradient: a page tells what a certificate says."
+        )
     if len({X_test is None, y_test is None, sensitive_features_test is None}) > 1:
         raise ValueError(
             "people to test on are given in part; expected X_test, y_test and "

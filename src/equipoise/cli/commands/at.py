@@ -33,11 +33,17 @@ def at(
     )
     from equipoise.cli.result_tables import show_classifier
     from equipoise.estimators.frontier import Frontier
+    from equipoise.estimators.regression_frontier import RegressionFrontier
     from equipoise.report.evaluate import model_points
 
     terminal = Terminal.current()
     check_outputs(output, force=results.force)
     opened = open_file(file, trust)
+    if isinstance(opened.model, RegressionFrontier):
+        from equipoise.cli.regression import at_numbers
+
+        at_numbers(opened, eps, output, results)
+        return
     if not isinstance(opened.model, Frontier):
         raise ValueError(
             f"{file} holds a {type(opened.model).__name__}; expected a frontier, which the command "

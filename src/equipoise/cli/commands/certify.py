@@ -43,7 +43,13 @@ def certify(
     from equipoise.report.evaluate import model_points
 
     terminal = Terminal.current()
-    opened = open_classifier(model, eps, trust, min_size)
+    opened = open_classifier(model, eps, trust, min_size, numbers=True)
+    if opened.columns.numeric:
+        from equipoise.cli.regression import certify_numbers
+
+        reader = Reader(terminal.note, format.dialect())
+        certify_numbers(opened, data, reader, drop_missing, suppress_below)
+        return
     reader = Reader(terminal.note, format.dialect()).for_constraint(opened.model.constraint_)
     people = _read(opened, data, reader, drop_missing)
     point, _ = model_points(

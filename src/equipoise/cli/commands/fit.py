@@ -44,6 +44,14 @@ def fit(
     from equipoise.estimators.reductions import FairClassifier
 
     terminal = Terminal.current()
+    if training.is_regression():
+        from equipoise.cli.regression import fit_numbers
+
+        asked = {"--deterministic": deterministic, "--confidence": proof.confidence is not None}
+        refused = [name for name, given in asked.items() if given]
+        how: dict[str, Any] = {"output": output, "results": results, "refused": refused}
+        fit_numbers(table, training, bound=eps, max_iter=max_iter, traces=False, **how)
+        return
     outputs = (output, training.held_out)
     force = check_outputs(*outputs, force=results.force)
     rule = {"deterministic": _check_deterministic(deterministic, training)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from equipoise.cli import options as opt
 from equipoise.cli.names import read_bounds
@@ -38,6 +38,13 @@ def frontier(
 
     terminal = Terminal.current()
     page = None if no_page else page or output.with_suffix(".html")
+    if training.is_regression():
+        from equipoise.cli.regression import fit_numbers
+
+        files: dict[str, Any] = {"output": output, "page": page, "results": results}
+        rounds = max(max_iter, 2000)  # one question each
+        fit_numbers(table, training, bounds=bounds, max_iter=rounds, traces=True, **files)
+        return
     outputs = (output, page, training.held_out)
     force = check_outputs(*outputs, force=results.force)
     prepared = Training.from_options(table, training)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from equipoise.cli.model_files import ModelFile
     from equipoise.cli.tables.people import Examples
     from equipoise.report.contents import ReportContents
+    from equipoise.report.regression import RegressionContents
 
 
 def report(
@@ -55,7 +56,13 @@ def report(
     if data is not None:
         reader = Reader(terminal.note, format.dialect()).for_constraint(opened.model.constraint)
         people["test"] = reader.known(data, opened.columns, drop_missing=drop_missing)
-    contents = make_contents(opened, people, data, results)
+    contents: ReportContents | RegressionContents
+    if opened.columns.numeric:
+        from equipoise.cli.regression import report_numbers
+
+        contents = report_numbers(opened, people, results.suppress_below)
+    else:
+        contents = make_contents(opened, people, data, results)
     write_page(contents, output, force=results.force, terminal=terminal)
     if card is not None:
         write_model_card(card, contents, overwrite=results.force)

@@ -35,6 +35,7 @@ class Columns:
     bins: dict[str, list[float]] = field(default_factory=dict)  #: Edges that make groups.
     order: dict[str, list[str]] = field(default_factory=dict)  #: Groups that have an order.
     missing_groups: Missing = "error"  #: What to do with people whose group is unknown.
+    numeric: bool = False  #: Whether the label is a number; there are no two labels then.
 
     def group_values(self, column: Any, name: str) -> NDArray:
         """Return the groups that a column makes: its values, or the bins that they are in.
