@@ -237,9 +237,9 @@ def test_small_groups_in_a_file_have_the_rates_of_all_together(tmp_path):
 @pytest.mark.parametrize("constraint", [DemographicParity(0.05), EqualizedOdds(0.1, min_size=5)])
 def test_a_monitor_watches_every_decision(constraint, tmp_path):
     model = FairClassifier(LogisticRegression(), constraint, oracle="plugin")
-    model.fit(*make()[:2], sensitive_features=make()[2])
+    model.fit(*three_labels()[:2], sensitive_features=three_labels()[2])
     monitor, rng = Monitor(model), np.random.default_rng(0)
-    X, Y, A = make(seed=1)
+    X, Y, A = three_labels(seed=1)
     monitor.update(X, Y, sensitive_features=A)
     pmf = model.predict_pmf(X)
     if isinstance(constraint, DemographicParity):
