@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from equipoise.cells.table import Array, Cells
@@ -242,7 +243,7 @@ class Monitor(Face):
                 stacklevel=3,
             )
 
-    def _decisions(self, X: Any, decisions: Any) -> Array:
+    def _decisions(self, X: Any, decisions: Any) -> NDArray:
         """Return 0, 1 or the probability of 1 for everybody; of V > 2 decisions, those of each."""
         engine, n = engine_for(X), _num_samples(X)
         if not engine.is_local:

@@ -63,9 +63,8 @@ class Task(NamedTuple):
         used = self.weight > 0
         if self.costs is None:
             used = (used.T & (cells.mass > 0)).T
-        if used.ndim == 2:
-            used = used.any(axis=0)
-        return set(self.label[used].tolist())
+        at = used if used.ndim == 1 else np.flatnonzero(used.any(axis=0))
+        return set(self.label[at].tolist())
 
 
 @dataclass(frozen=True, eq=False)

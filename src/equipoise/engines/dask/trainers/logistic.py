@@ -77,9 +77,9 @@ class LogisticTrainer:
         strength = (2.0 if n_scores == 2 else 1.0) if penalised else 0.0
         ridge = np.tile(np.append(np.full(d, strength), 0.0), n_scores)
         scale = float(e.C) if penalised else 1.0
-        known = self._start is not None and self._start_labels == labels.tolist()
-        known = known and len(self._start) == len(ridge)
-        at = self._start if known else np.zeros(len(ridge))
+        at = self._start
+        if at is None or len(at) != len(ridge) or self._start_labels != labels.tolist():
+            at = np.zeros(len(ridge))
         at, rounds = self._minimise(sums, at, ridge, scale, bool(e.fit_intercept))
         scores = at.reshape(n_scores, d + 1)
         if n_scores == 2:
