@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,9 @@ from equipoise.cli import options as opt
 from equipoise.cli.tables.columns import as_number, is_missing, kind_of, plain_values
 from equipoise.cli.terminal import Terminal
 from equipoise.constraints.groups import group_name
+from equipoise.constraints.rates import of_decision
 from equipoise.metrics import GroupTable
-from equipoise.metrics.audit import Audit
+from equipoise.metrics.decisions import read_audit
 from equipoise.report.contents import AuditContents, GroupContents
 from equipoise.report.groups import group_contents, span, unknown_remarks, with_predictive
 from equipoise.rows.people import People
@@ -48,24 +50,41 @@ def audit_contents(
         "sample_weight": people.sample_weight,
         "level": results.level,
     }
+    several = decided.ndim == 2
     given = (people.y, decided, people.sensitive_features)
-    audited = Audit.read(*given, sample_weight=people.sample_weight, missing=people.missing)
+    audited = read_audit(*given, sample_weight=people.sample_weight, missing=people.missing)
     table = with_predictive(audited, results.level)
     groups = group_contents(table, results.suppress_below)
-    for text in unknown_remarks(audited, groups):
+    for text in unknown_remarks(table.unknown, groups):
         Terminal.current().note(text)
     large = _in_large_groups(people, min_size)
     some = {name: values[large] for name, values in people.sensitive_features.items()}
     weight = None if people.sample_weight is None else people.sample_weight[large]
     about |= {"sensitive_features": some, "sample_weight": weight}
-    compared = metrics.group_table(people.y[large], decided[large], interval=None, **about)
-    disparities, between = [], {}
-    for name in list(_DISPARITIES)[: _OF_LABELS if prediction is None else None]:
-        disparity = getattr(metrics, name)
-        value = metrics.confidence_interval(disparity, people.y[large], decided[large], **about)
-        disparities.append((name, span(*value), _DISPARITIES[name]))
-        between[name] = _between(name, compared, groups)
-    return AuditContents(prediction or "labels", groups, disparities, between)
+    y, h = people.y[large], decided[large]
+    found = AuditContents(prediction or "labels", groups, [])
+    if not several:
+        return _compared(found, y, h, about)
+    for number, decision in enumerate(np.unique(people.y).tolist()):
+        of_one = (y == decision).astype(np.int64), h[:, number]
+        found = _compared(found, *of_one, about, decision)
+    return found
+
+
+def _compared(
+    found: AuditContents, y: NDArray, h: Array, about: dict[str, Any], decision: Any = None
+) -> AuditContents:
+    """Return an audit with the disparities of a decision, one of several unless it is None."""
+    labels = found.decisions == "labels"
+    compared = metrics.group_table(y, h, interval=None, **about)
+    disparities, between = list(found.disparities), dict(found.between)
+    for name in list(_DISPARITIES)[: _OF_LABELS if labels else None]:
+        value = metrics.confidence_interval(getattr(metrics, name), y, h, **about)
+        called = name if decision is None else of_decision(name, decision)
+        words = _DISPARITIES[name] + ("" if decision is None else f", decision {decision}")
+        disparities.append((called, span(*value), words))
+        between[called] = _between(name, compared, found.groups)
+    return replace(found, disparities=disparities, between=between)
 
 
 def _in_large_groups(people: People, min_size: int) -> NDArray[np.intp]:

@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from importlib.resources import files
 
 from equipoise.constraints import Constraint
-from equipoise.constraints.rates import GROUP_RATES
+from equipoise.constraints.rates import of_decision
 from equipoise.game.evidence import Status
 from equipoise.game.lagrangian import is_met
-from equipoise.metrics.predictive import PREDICTIVE
 from equipoise.report.contents import (
-    RATES,
     ConstraintContents,
     GroupContents,
     MeasuredContents,
@@ -21,21 +19,22 @@ from equipoise.report.contents import (
     ReportContents,
     RowContents,
 )
-from equipoise.report.switched import SwitchedGroup, switched_groups, switched_sentence
+from equipoise.report.switched import (
+    MovedGroup,
+    SwitchedGroup,
+    moved_groups,
+    moved_sentence,
+    switched_groups,
+    switched_sentence,
+)
 
 #: Where nothing is known.
 UNKNOWN = "–"
 #: Where too few people belong to a group.
 SUPPRESSED = "suppressed"
 
-#: Rate -> its name in tables. The first is of the labels, the others are of decisions.
-RATE_NAMES = {rate.column: rate.words.capitalize() for rate in GROUP_RATES}
-#: Rate -> who is counted among whom.
-RATE_MEANINGS = {rate.column: rate.meaning for rate in GROUP_RATES}
-DECISION_RATES = RATES[1:]
-RATE_NAMES |= {rate: name for rate, (name, _) in PREDICTIVE.items()}
-RATE_MEANINGS |= {rate: meaning for rate, (_, meaning) in PREDICTIVE.items()}
-
+#: Decisions of more than two that sentences are about, at most.
+_MOST_DECISIONS = 6
 #: What a bound that is met does not mean: a few words, and why.
 NOT_PROMISED: dict[str, str] = tomllib.loads(
     files("equipoise.report").joinpath("templates/not_promised.toml").read_text("utf-8")
@@ -120,7 +119,7 @@ def verdict(excess: Range) -> str:
     return "exceeded" if excess.low > 0 else "exceeded, perhaps by chance"
 
 
-def group_name(group: GroupContents | SwitchedGroup) -> str:
+def group_name(group: GroupContents | SwitchedGroup | MovedGroup) -> str:
     """Return the name of a group with that of its column.
 
     >>> group_name(GroupContents("sex", "F", 9, {})), group_name(GroupContents("", "all", 9, {}))
@@ -159,6 +158,8 @@ def findings(contents: ReportContents) -> list[str]:
             sentences.append(_finding(point))
             chosen = point is shown[1]
             sentences += _switched(point, contents.data.labels[1]) if chosen else []
+            if chosen and contents.data.decisions:
+                sentences += _by_decision(point, contents.data.decisions)
     remarked = [point for point in shown if point is not None and point.remarks]
     sentences += dict.fromkeys(
         f"{point_title(point)}: {text}" for point in remarked for text in point.remarks
@@ -213,7 +214,8 @@ def _finding(point: PointContents) -> str:
     text += "."
     if point.eps is not None:
         text += f" The bound is {bound_verdict(measured)}."
-    return text + _most_and_least(point.groups.get(point.main_data, []))
+    often = _most_and_least(point.groups.get(point.main_data, []))
+    return text + (f" Selected {often}" if often else "")
 
 
 def surest(measured: MeasuredContents) -> RowContents | None:
@@ -269,19 +271,21 @@ def _difference(excess: Range, measured: MeasuredContents) -> Range:
 
 def _switched(point: PointContents, favourable: str) -> list[str]:
     """Return who gains and who loses by a point, if that is known."""
-    groups = switched_groups(point.switched.get(point.main_data, []))
-    told = switched_sentence(groups, favourable)
+    rows = point.switched.get(point.main_data, [])
+    told = switched_sentence(switched_groups(rows), favourable) or moved_sentence(
+        moved_groups(rows)
+    )
     return [f"{point_title(point)}: {told}"] if told else []
 
 
-def _most_and_least(groups: Sequence[GroupContents]) -> str:
-    """Return which groups are selected most and least often, by name."""
+def _most_and_least(groups: Sequence[GroupContents], rate: str = "selection_rate") -> str:
+    """Return which groups are selected, or get a decision, most and least often, by name."""
     rated = [
-        (rate.estimate, group)
+        (found.estimate, group)
         for group in groups
         if group.feature == groups[-1].feature
-        and (rate := group.rates.get("selection_rate")) is not None
-        and rate.estimate is not None
+        and (found := group.rates.get(rate)) is not None
+        and found.estimate is not None
     ]
     if len(rated) < 2:
         return ""
@@ -289,7 +293,16 @@ def _most_and_least(groups: Sequence[GroupContents]) -> str:
     told = [
         f"{group.group} ({percent(share)} of {group.count:,})" for share, group in (most, least)
     ]
-    return f" Selected most often: {told[0]}; least often: {told[1]}."
+    return f"most often: {told[0]}; least often: {told[1]}."
+
+
+def _by_decision(point: PointContents, decisions: Sequence[str]) -> list[str]:
+    """Return for the first decisions of more than two who gets them most and least often."""
+    groups, found = point.groups.get(point.main_data, []), []
+    for decision in decisions[:_MOST_DECISIONS]:
+        if told := _most_and_least(groups, of_decision("selection_rate", decision)):
+            found.append(f"{point_title(point)}, decision {decision}, {told}")
+    return found
 
 
 def bound_verdict(measured: MeasuredContents) -> str:
@@ -345,17 +358,20 @@ def facts_of_making(contents: ReportContents) -> list[tuple[str, str]]:
     return [(term, value) for term, value in facts if value]
 
 
-def constraint_contents(constraint: Constraint) -> ConstraintContents:
-    """Return what a constraint asks, in the words of its class.
+def constraint_contents(constraint: Constraint, n_decisions: int = 2) -> ConstraintContents:
+    """Return what a constraint asks, in the words of its class, of two decisions or of more.
 
     >>> from equipoise import DemographicParity
     >>> constraint_contents(DemographicParity()).formula
     '| P[h(X)=1 | A=a] - P[h(X)=1] | <= eps for every group a.'
     """
+    asks, formula = constraint.asks, constraint.formula
+    if n_decisions > 2 and constraint.of_several is not None:
+        asks, formula = constraint.of_several
     return ConstraintContents(
         name=constraint.name,
         code=repr(constraint),
-        asks=constraint.asks,
-        formula=constraint.formula,
+        asks=asks,
+        formula=formula,
         explanation=[constraint.misleads] if constraint.misleads else [],
     )
