@@ -15,14 +15,12 @@ from equipoise.estimators.monitor import MonitoredRow
 from equipoise.report.contents import (
     DataContents,
     GroupContents,
-    MeasuredContents,
     MovedContents,
     PointContents,
-    Range,
     ReportContents,
-    RowContents,
     SwitchedContents,
 )
+from equipoise.report.measured import MeasuredContents, Range, RowContents
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "output.schema.json"
 PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}
@@ -48,6 +46,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
         "groups": list[GroupContents],
         "disparities": dict[str, Range],
         "between": dict[str, str],
+        "by_estimate": dict[str, str],
     },
     "frontier": {"file": str, "page": str | None, "fits": int, **all_of(ReportContents)},
     "fit": {

@@ -352,7 +352,7 @@ def test_a_cluster_of_this_machine_ends_with_the_command(monkeypatch):
             pids = list(client.run(os.getpid).values())
             for pid in pids:  # Ctrl-C reaches workers too, which must not end before their time
                 os.kill(pid, signal.SIGINT)
-            assert client.submit(sum, [1, 2]).result(timeout=30) == 3
+            assert client.submit(sum, [1, 2]).result(timeout=300) == 3
             running.extend(psutil.Process(pid) for pid in pids)
             raise KeyboardInterrupt
 
@@ -360,7 +360,7 @@ def test_a_cluster_of_this_machine_ends_with_the_command(monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         interrupted()
     assert len(running) == 1
-    gone, alive = psutil.wait_procs(running, timeout=10)
+    gone, alive = psutil.wait_procs(running, timeout=300)
     assert not alive
     assert gone
 

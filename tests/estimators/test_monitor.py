@@ -4,10 +4,25 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
-from equipoise import DemographicParity, EqualizedOdds, FairClassifier, GridSearch, Monitor
-from equipoise.exceptions import MonitorStateError, NothingComparedWarning, RepeatedBatchWarning
+from equipoise import (
+    DemographicParity,
+    EqualizedOdds,
+    FairClassifier,
+    Frontier,
+    GridSearch,
+    Monitor,
+    load,
+    save,
+)
+from equipoise.exceptions import (
+    MonitorStateError,
+    NothingComparedWarning,
+    RepeatedBatchWarning,
+    SeenPeopleWarning,
+)
 from equipoise.guarantees.e_process import EProcess
 
 
@@ -49,7 +64,7 @@ def test_values_are_those_of_the_raw_counts(parity):
     values = np.exp(raw.log_values())
     assert [row.e_value for row in monitor.rows_] == pytest.approx(values, rel=1e-9)
     room = [0.05 - (rates[0][0] - rates[0][1]), 0.05 - (rates[0][1] - rates[0][0])]
-    weights = 1 / (1 + 2 * np.maximum(room, 0) / 0.04)
+    weights = (1 + np.maximum(room, 0) / 0.04) ** -2.0
     assert monitor.e_value_ == pytest.approx(values @ weights / weights.sum(), rel=1e-9)
     above, below = monitor.rows_
     assert above.name == "demographic parity: F above M by at most 0.05"
@@ -126,6 +141,12 @@ def test_the_same_people_twice_warn(parity):
     monitor.update(X[1:], sensitive_features=sex[1:])  # other people
 
 
+def test_people_of_the_fit_are_told(parity):
+    X, y, sex = people(0, n=3000)
+    with pytest.warns(SeenPeopleWarning, match="of these 200 people, all of them were learned"):
+        Monitor(parity).update(X[:200], y[:200], sensitive_features=sex[:200])
+
+
 def test_a_saved_state_goes_on_as_if_nothing_had_been(odds, tmp_path):
     path = tmp_path / "watch.json"
     whole, saved = Monitor(odds, 0.1, 0.03), Monitor(odds, 0.1, 0.03)
@@ -183,9 +204,35 @@ def test_days_in_a_file_are_not_lost(parity, tmp_path):
         second.save(path)
 
 
+def test_a_grid_search_is_watched(tmp_path):
+    """Its one classifier's decisions, 0 and 1, with the rates of the fit as they were."""
+    X, y, sex = people(0, n=800)
+    grid = GridSearch(
+        LogisticRegression(), DemographicParity(0.1, reference="pairwise"), grid_size=5
+    )
+    grid.fit(X, y, sensitive_features=sex)
+    selected, groups = grid.predict(X) == "yes", [sex == "F", sex == "M"]
+    rates = [[selected[g].mean() for g in groups]] * 2
+    raw = EProcess([[1, -1], [-1, 1]], [0.1, 0.1], rates, [0.05, 0.05])
+    save(grid, tmp_path / "grid.equipoise")
+    watch = Monitor(load(tmp_path / "grid.equipoise"))
+    X, _, sex = people(1, drift=1.0)
+    watch.update(X, sensitive_features=sex)
+    selected, groups = grid.predict(X) == "yes", [sex == "F", sex == "M"]
+    raw.update([[selected[g].sum() for g in groups]] * 2, [[g.sum() for g in groups]] * 2)
+    assert [row.e_value for row in watch.rows_] == pytest.approx(np.exp(raw.log_values()))
+    watch.save(tmp_path / "watch.json")
+    assert Monitor.load(tmp_path / "watch.json", grid).e_value_ == watch.e_value_
+    other = grid.use(0 if grid.best_index_ else 1)
+    with pytest.raises(MonitorStateError, match="another model"):
+        Monitor.load(tmp_path / "watch.json", other)
+
+
 def test_what_it_takes(parity):
-    with pytest.raises(TypeError, match="GridSearch"):
+    with pytest.raises(NotFittedError):
         Monitor(GridSearch(LogisticRegression(), DemographicParity()))
+    with pytest.raises(TypeError, match=r"frontier.at\(eps\)"):
+        Monitor(Frontier(LogisticRegression(), DemographicParity()))
     for wrong in (0, 1, "x", True):
         with pytest.raises(ValueError, match="delta"):
             Monitor(parity, wrong)

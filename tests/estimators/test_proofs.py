@@ -126,7 +126,9 @@ def test_people_who_were_learned_from(frontier):
     X, y = np.vstack([X[:300], new]), np.append(y[:300], labels)
     A = np.append(A[:300], groups["sensitive_features"])
     with pytest.warns(SeenPeopleWarning, match="300 of them"):
-        frontier.prove(X, y, sensitive_features=A, eps=0.4)
+        proof = frontier.prove(X, y, sensitive_features=A, eps=0.4).proof_
+    assert "Of these people, 300 of them were learned from" in str(proof)
+    assert "nothing is promised" in proof.to_dict()["text"]
 
 
 def test_a_group_without_people_cannot_be_proven():

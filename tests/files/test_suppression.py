@@ -316,3 +316,19 @@ def test_switched_decisions_of_small_groups_are_not_told(kind, few, tmp_path):
 def test_the_manifest_says_that_plugin_classifiers_keep_costs_of_cells(few, tmp_path):
     saved(fitted(FairClassifier, few, DemographicParity(eps=0.05), oracle="plugin"), tmp_path)
     assert "how many people" in read_manifest(tmp_path / "m")["keeps"]["PluginClassifier"]
+
+
+@pytest.mark.parametrize("kind", [FairClassifier, GridSearch])
+def test_decisions_among_three_labels_stay_those_of_each_group(kind, few, tmp_path):
+    X, _, A, _ = few
+    y = np.digitize(X.sum(axis=1) + np.random.default_rng(1).normal(size=N), [0.0, 1.0])
+    how = {"grid_size": 3} if kind is GridSearch else {}
+    model = kind(LogisticRegression(), DemographicParity(0.6), **how)
+    model.fit(X, y, sensitive_features=A)
+    kept = saved(model, tmp_path)[1]._tally_of_fit()
+    given = model._tally_of_fit()
+    for group in "FM":  # D is merged with the three of X, so as not to give them away
+        expected = given.s.reshape(-1, 2)[given.cells.sensitive["group"] == group].sum(axis=0)
+        found = kept.s.reshape(-1, 2)[kept.cells.sensitive["group"] == group].sum(axis=0)
+        assert found == pytest.approx(expected)
+    assert kept.s.reshape(-1, 2).sum(axis=0) == pytest.approx(given.s.reshape(-1, 2).sum(axis=0))

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from equipoise.cells import Cells
-from equipoise.cells.layered import row_gains
 from equipoise.constraints import DemographicParity, EqualizedOdds
 from equipoise.game.cuts import Criteria, directions_of, find_cut, search_line
 from equipoise.game.lagrangian import Lagrangian
@@ -83,8 +82,8 @@ def test_the_rule_found_is_within_the_bounds_and_near_the_mixture():
     mixed = 0.5 * (X @ first > 0) + 0.5 * (X @ second > 0)
     s = cells.sum(mixed)
     slopes, low, high = directions_of(game, s)
-    gain = [(1 - 2 * mixed) / n, row_gains(cells, game.error_slope)]
-    gain = np.column_stack([*gain, *(row_gains(cells, slope) for slope in slopes)])
+    gain = [(1 - 2 * mixed) / n, cells.signed_costs(game.error_slope)]
+    gain = np.column_stack([*gain, *(cells.signed_costs(slope) for slope in slopes)])
     offset = np.append([mixed.mean(), game.error_offset], np.zeros(len(slopes)))
     error = float(game.error(s))
     criteria = Criteria(gain, offset, low, high, error)

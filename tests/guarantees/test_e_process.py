@@ -61,9 +61,14 @@ def test_it_would_be_above_one_off_the_null():
     assert mean > 1.05
 
 
+def kept(learned):
+    """The share that is not at stake: 0.15 are on the first day."""
+    return 0.85 * (1 + learned / 20) ** -1.5 if learned else 1.0
+
+
 def by_hand(a, c, rates, days, detect):
     """The e-value of one row, person by person, with no logarithms and no arrays."""
-    stakes, seen, learned = [0.0, 0.0], [[50 * r, 50.0] for r in rates], 0.0
+    stakes, seen, learned = [0.0] * 3, [[50 * r, 50.0] for r in rates], 0.0
     for x, n in days:
         p = [s / m for s, m in seen]
         v = [r * (1 - r) / k for r, k in zip(p, n, strict=True)]
@@ -71,17 +76,17 @@ def by_hand(a, c, rates, days, detect):
         before, learned = learned, learned + detect**2 / (2 * V)
         off = c - sum(b * r for b, r in zip(a, p, strict=True))
         q = [r + b * w * off / V for r, b, w in zip(p, a, v, strict=True)]
-        for number, share in enumerate((0.6, 1.0)):
+        for number, (share, part) in enumerate(((0.25, 0.05), (0.5, 0.15), (1.0, 0.8))):
             worst = [r if b > 0 else 1 - r for b, r in zip(a, q, strict=True)]
             limits = [0.8 * k / (abs(b) * r) for b, r, k in zip(a, worst, n, strict=True)]
             t = min(share * detect / V, *limits)
-            capital = stakes[number] + 0.5 * (1 / (1 + before / 6) - 1 / (1 + learned / 6))
+            capital = stakes[number] + part * (kept(before) - kept(learned))
             for b, r, k, successes in zip(a, q, n, x, strict=True):
                 for person in range(k):
                     capital *= 1 + t * b / k * ((person < successes) - r)
             stakes[number] = capital
         seen = [[s + k, m + i] for (s, m), k, i in zip(seen, x, n, strict=True)]
-    return sum(stakes) + 1 / (1 + learned / 6)
+    return sum(stakes) + kept(learned)
 
 
 def test_the_value_is_the_product_over_people():
@@ -98,11 +103,11 @@ def test_fractions_are_never_overstated():
     values = []
     for x in (np.array([1.0] * 6 + [0.0] * 4), np.full(10, 0.6)):
         q = np.array([0.525, 0.475])  # half of the bound each
-        t = np.array([0.6, 1.0]) * 0.05 / 0.05
-        kept = 1 / (1 + 0.05**2 / (2 * 0.05) / 6)
+        t = np.array([0.25, 0.5, 1.0]) * 0.05 / 0.05
+        left = kept(0.05**2 / (2 * 0.05))
         first = np.prod(1 + t[:, None] / 10 * (x - q[0]), axis=1)
         second = np.prod(1 - t[:, None] / 10 * (np.repeat([1, 0], [4, 6]) - q[1]), axis=1)
-        values.append((first * second * (1 - kept) / 2).sum() + kept)
+        values.append(first * second @ [0.05, 0.15, 0.8] * (1 - left) + left)
     assert exp(whole.log_values()[0]) == pytest.approx(values[0], rel=1e-9)
     assert values[0] < values[1]
 
@@ -125,7 +130,7 @@ def test_rows_count_by_their_mean_those_near_their_bounds_more():
     values = np.exp(process.log_values())
     assert values[0] > 10 > 1 > values[1]
     # The first is at its bound in the fit; the second twice the drift of 0.05 below it.
-    assert exp(process.log_value()) == pytest.approx(values @ [5 / 6, 1 / 6])
+    assert exp(process.log_value()) == pytest.approx(values @ [0.9, 0.1])
 
 
 def test_many_processes_at_once_are_those_alone():
@@ -148,4 +153,4 @@ def test_overwhelming_evidence_and_long_quiet_do_not_overflow():
     # What is left is the capital that was kept: the last day counts for most of it.
     rates = [(50 * r + 2 * x) / (50 + 2e5) for r, x in ((0.4, 1e4), (0.35, 9e4))]
     last = 0.05**2 / 2 * 1e5 / sum(r * (1 - r) for r in rates)
-    assert -log(1 + 3.3 * last / 6) < quiet.log_values()[0] < -log(1 + last / 6)
+    assert log(kept(3.3 * last)) < quiet.log_values()[0] < log(kept(last))

@@ -34,6 +34,9 @@ def test_twice_the_bound_takes_a_quarter_of_the_people():
     assert small.limiting_people / small.proof_people == pytest.approx(0.1, rel=0.01)
     assert "label 1" in small.limiting
     assert small.factor == pytest.approx(small.people / 1000)
+    assert small.fewest == "people of M with label 1"
+    assert " more), " in str(small)
+    assert "people of M with label 1 in the proof" in str(small)
 
 
 def test_more_confidence_and_more_power_take_more_people():

@@ -35,7 +35,7 @@ MARK = "#points [data-point='{}']"
 @pytest.fixture(scope="module")
 def browser():
     with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS, timeout=60_000)
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS, timeout=300_000)
         yield browser
         browser.close()
 
@@ -49,7 +49,7 @@ def visit(browser, made):
         context = browser.new_context(**options)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(120_000)  # a limit of despair, for busy machines
         page.on("console", lambda message: wrong.append(message.text))
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("dialog", lambda dialog: (wrong.append(dialog.message), dialog.dismiss()))

@@ -50,7 +50,7 @@ def weighted_labels(costs: Array, mean: float) -> WeightedLabels:
 
 
 def savings(costs: Array, mass: Array) -> Array:
-    """Return what each decision saves over the dearest one, in each cell: (C, V).
+    """Return the savings of each decision over the dearest one, in each cell: (C, V).
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class SoftLabels(NamedTuple):
 
 
 def soft_labels(code: NDArray[np.integer], saved: Array, weight: Array | None = None) -> SoftLabels:
-    """Return what each label saves for each row.
+    """Return the savings of each label for each row.
 
     Parameters
     ----------

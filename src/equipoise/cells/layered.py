@@ -16,7 +16,7 @@ columns, as s(h) is without layers.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -175,10 +175,6 @@ least, most
             self.n_decisions,
         )
 
-    def sums(self, decided: Iterable[ArrayLike]) -> Array:
-        """Return s(h) of several classifiers, of shape (P, layers x C)."""
-        return np.array([self.sum(h) for h in decided])
-
     def count_rows(self, selected: NDArray[np.bool_]) -> Array:
         """Return how many rows of each cell are selected, whatever they weigh.
 
@@ -198,7 +194,7 @@ least, most
         return self.place.T @ table if self.code is None else table[self.code]
 
     def signed_costs(self, costs: Array) -> Array:
-        """Return what predicting 1 rather than 0 costs, row by row: the adjoint of `sum`.
+        """Return the cost of predicting 1 rather than 0 for each row: the adjoint of `sum`.
 
         ``sum(h) @ costs == h @ signed_costs(costs)``. Of V decisions it has a column for each but
         the first.
@@ -221,7 +217,7 @@ least, most
         return weighted_labels(each, np.abs(each).sum() / self.total_weight)
 
     def row_arrays(self) -> Iterator[NDArray]:
-        """Yield what is held of each row."""
+        """Yield the arrays of n entries."""
         if isinstance(self.place, np.ndarray):
             yield self.place
         else:
@@ -231,18 +227,6 @@ least, most
 
 #: Cells of rows in memory, of either kind.
 AnyCells = Cells | LayeredCells
-
-
-def row_gains(cells: AnyCells, costs: Array) -> Array:
-    """Return what selecting each row adds to ``sum(h) @ costs``: the adjoint of ``sum``.
-
-    >>> cells = Cells.from_columns([0, 1, 1, 1], {"sex": ["F", "F", "M", "M"]})
-    >>> row_gains(cells, np.array([4.0, 8.0, 12.0])).tolist()
-    [1.0, 2.0, 3.0, 3.0]
-    """
-    if isinstance(cells, LayeredCells):
-        return cells.signed_costs(costs)
-    return cells.spread(costs) * cells.row_weights()
 
 
 def layered(

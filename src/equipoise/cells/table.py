@@ -15,7 +15,7 @@ what a decision costs more than decision 0. With two decisions that is one numbe
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, TypeVar
@@ -349,10 +349,6 @@ class Cells(CellTable):
         total = count_selected if h.dtype == bool else add_up
         return total(self.code, C, h) / len(h)
 
-    def sums(self, decided: Iterable[ArrayLike]) -> Array:
-        """Return s(h) of several classifiers, of shape (P, C (V - 1))."""
-        return np.array([self.sum(h) for h in decided])
-
     def count_rows(self, selected: NDArray[np.bool_]) -> Array:
         """Return how many rows of each cell are selected, whatever they weigh."""
         return count_selected(self.code, self.n_cells, selected)
@@ -371,6 +367,10 @@ class Cells(CellTable):
                 f"got a table of {len(table)} rows; expected one for each of {C} cells."
             )
         return look_up(self.code, table)
+
+    def signed_costs(self, costs: Array) -> Array:
+        """Return the cost of predicting 1 rather than 0 for each row: the adjoint of `sum`."""
+        return self.spread(costs) * self.row_weights()
 
     @cached_property
     def _labels(self) -> LabelCache:
@@ -392,7 +392,7 @@ class Cells(CellTable):
         return WeightedLabels(labels, weights)
 
     def row_arrays(self) -> Iterator[NDArray]:
-        """Yield what is held of each row."""
+        """Yield the arrays of n entries."""
         yield self.code
         if self.weight is not None:
             yield self.weight

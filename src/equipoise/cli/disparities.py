@@ -17,10 +17,19 @@ from equipoise.cli.tables.columns import as_number, is_missing, kind_of, plain_v
 from equipoise.cli.terminal import Terminal
 from equipoise.constraints.groups import group_name
 from equipoise.constraints.rates import of_decision
-from equipoise.metrics import GroupTable
+from equipoise.metrics import Interval
 from equipoise.metrics.decisions import read_audit
+from equipoise.metrics.pairs import Pair, Pairs
 from equipoise.report.contents import AuditContents, GroupContents
-from equipoise.report.groups import group_contents, span, unknown_remarks, with_predictive
+from equipoise.report.groups import (
+    NOT_KNOWN,
+    group_contents,
+    span,
+    unknown_remarks,
+    with_predictive,
+)
+from equipoise.report.measured import Range
+from equipoise.report.text import with_interval
 from equipoise.rows.people import People
 
 #: Disparity -> what it is, in words. The first three need decisions only, the others also labels.
@@ -33,12 +42,6 @@ _DISPARITIES: dict[str, str] = {
     "equal_opportunity_difference": "largest difference of true-positive rates",
 }
 _OF_LABELS = 3
-#: Disparity, without its last word -> the rates that are compared.
-_RATES = {
-    "demographic_parity": ["selection_rate"],
-    "equalized_odds": ["true_positive_rate", "false_positive_rate"],
-    "equal_opportunity": ["true_positive_rate"],
-}
 
 
 def audit_contents(
@@ -63,28 +66,37 @@ def audit_contents(
     about |= {"sensitive_features": some, "sample_weight": weight}
     y, h = people.y[large], decided[large]
     found = AuditContents(prediction or "labels", groups, [])
+    least = results.suppress_below
     if not several:
-        return _compared(found, y, h, about)
+        return _compared(found, y, h, about, least)
     for number, decision in enumerate(np.unique(people.y).tolist()):
         of_one = (y == decision).astype(np.int64), h[:, number]
-        found = _compared(found, *of_one, about, decision)
+        found = _compared(found, *of_one, about, least, decision)
     return found
 
 
 def _compared(
-    found: AuditContents, y: NDArray, h: Array, about: dict[str, Any], decision: Any = None
+    audit: AuditContents,
+    y: NDArray,
+    h: Array,
+    about: dict[str, Any],
+    least: int,
+    decision: Any = None,
 ) -> AuditContents:
     """Return an audit with the disparities of a decision, one of several unless it is None."""
-    labels = found.decisions == "labels"
-    compared = metrics.group_table(y, h, interval=None, **about)
-    disparities, between = list(found.disparities), dict(found.between)
-    for name in list(_DISPARITIES)[: _OF_LABELS if labels else None]:
-        value = metrics.confidence_interval(getattr(metrics, name), y, h, **about)
+    disparities, between = list(audit.disparities), dict(audit.between)
+    by_estimate = dict(audit.by_estimate)
+    for name in list(_DISPARITIES)[: _OF_LABELS if audit.decisions == "labels" else None]:
+        pairs = metrics.compare_groups(getattr(metrics, name), y, h, **about)
+        found = _headline(pairs.without_few(least), audit.groups)
         called = name if decision is None else of_decision(name, decision)
         words = _DISPARITIES[name] + ("" if decision is None else f", decision {decision}")
-        disparities.append((called, span(*value), words))
-        between[called] = _between(name, compared, found.groups)
-    return replace(found, disparities=disparities, between=between)
+        disparities.append((called, found["value"], words))
+        between[called] = found["between"]
+        if found["by_estimate"]:
+            by_estimate[called] = found["by_estimate"]
+    told: dict[str, Any] = {"disparities": disparities, "between": between}
+    return replace(audit, **told, by_estimate=by_estimate)
 
 
 def _in_large_groups(people: People, min_size: int) -> NDArray[np.intp]:
@@ -103,31 +115,30 @@ def _in_large_groups(people: People, min_size: int) -> NDArray[np.intp]:
     return known[(count >= min_size)[code.ravel()]]
 
 
-def _between(name: str, table: GroupTable, shown: Sequence[GroupContents]) -> str:
+def _headline(pairs: Pairs, shown: Sequence[GroupContents]) -> dict[str, Any]:
+    """Return a disparity by the limits of intervals, between whom; beside it, that by estimate."""
+    sure, most = pairs.surest, pairs.largest
+    if sure is None or most is None:
+        return {"value": NOT_KNOWN, "between": "", "by_estimate": ""}
+    value, other = (_cut(pair.value, pairs.ratio) for pair in (sure, most))
+    told = "" if most == sure else f"{with_interval(other)} between {_between(most, shown)}"
+    return {"value": value, "between": _between(sure, shown), "by_estimate": told}
+
+
+def _cut(value: Interval, ratio: bool) -> Range:
+    """Return a difference that is not below zero, or a ratio that is not above one."""
+    ends = [min(end, 1.0) if ratio else max(end, 0.0) for end in value]
+    return span(*ends)
+
+
+def _between(pair: Pair, shown: Sequence[GroupContents]) -> str:
     """Return between which groups a disparity is, and how many people they have."""
-    counts = {(row.feature, row.group): row.count for row in shown}
-    feature = table.features[-1]
-    inside = [at for at, other in enumerate(table.features) if other == feature]
-    pairs = []
-    for rate in _RATES[name.rpartition("_")[0]]:
-        values = table[rate]
-        known = [at for at in inside if np.isfinite(values[at])]
-        if not known:
-            continue
-        low, high = (pick(known, key=lambda at: values[at]) for pick in (min, max))
-        if name.endswith("violation"):
-            low = 0
-            high = max(known, key=lambda at: abs(values[at] - values[0]))
-        size = values[low] / max(values[high], 1e-300) if name.endswith("ratio") else 0.0
-        pairs.append((abs(values[high] - values[low]) if not size else -size, high, low))
-    if not pairs:
-        return ""
-    _, *ends = max(pairs)
+    hidden = {row.group for row in shown if row.count is None}
     told = []
-    for at in ends:
-        group = group_name(table.groups[at])
-        count = counts.get((table.features[at], group))
-        told.append("all" if at == 0 else group if count is None else f"{group} ({count:,})")
+    for group, people in ((pair.group, pair.people), (pair.against, pair.against_people)):
+        name = group_name(group)
+        count = "" if name in hidden else f" ({people:,})"
+        told.append("all" if name == "overall" else f"{name}{count}")
     return " and ".join(told)
 
 

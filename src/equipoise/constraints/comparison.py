@@ -104,7 +104,7 @@ class Parity(GroupConstraint):
         return self._of_many(self._numbers(cells), cells)
 
     def _against_rest(self, positive: int, cells: CellTable) -> Compared:
-        """Return what is compared of one decision against all others together."""
+        """Return the rates of one decision against all others together."""
         name = cells.decisions[positive]
         others = [other for other in cells.decisions if other != name]
         rest = others[0] if len(others) == 1 else f"other than {name}"
@@ -115,7 +115,7 @@ class Parity(GroupConstraint):
         }
 
     def _of_many(self, numbers: list[int], cells: CellTable) -> Compared:
-        """Return what is compared of these decisions, out of two or more."""
+        """Return the rates of these decisions, out of two or more."""
         if not self.takes_turns:
             raise ValueError(
                 f"{type(self).__name__} is about two labels, the favourable one and the other, but "

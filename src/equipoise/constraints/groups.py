@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from equipoise.cells.table import CellTable, Mask
 from equipoise.constraints.base import Constraint
-from equipoise.constraints.moments import Event, MomentsBuilder, Row
+from equipoise.constraints.moments import Event, MomentsBuilder, Row, label_names
 from equipoise.exceptions import EmptyCellWarning, EquipoiseWarning, SmallGroupWarning
 
 #: The label given, and the decision whose rate is meant; None: no condition, and either.
@@ -30,6 +30,27 @@ def group_name(group: Hashable) -> str:
     ('F & Black', 'F', '1')
     """
     return " & ".join(map(str, group)) if isinstance(group, tuple) else str(group)
+
+
+def people_of(cells: CellTable, inside: Mask) -> str:
+    """Return who the people of some cells are, in words.
+
+    >>> sex = {"sex": np.array(["F", "F", "M", "M"])}
+    >>> cells, _ = CellTable.from_sums([0, 1, 0, 1], sex, {}, np.full(4, 9))
+    >>> F, label = cells.sensitive["sex"] == "F", cells.label == 1
+    >>> people_of(cells, F & label), people_of(cells, F), people_of(cells, label)
+    ('people of F with label 1', 'people of F', 'people with label 1')
+    """
+    label = label_names(cells)
+
+    def shared(columns: Iterable[NDArray]) -> str:
+        same = [each[inside][0] for each in columns if len(set(each[inside].tolist())) == 1]
+        return group_name(tuple(same))
+
+    who, where = shared(cells.sensitive.values()), shared(cells.control.values())
+    with_label = shared([label]) if len(set(label.tolist())) > 1 else ""
+    parts = ((" of ", who), (" within ", where), (" with label ", with_label))
+    return "people" + "".join(word + name for word, name in parts if name)
 
 
 @dataclass(repr=False)

@@ -76,7 +76,7 @@ def event_mask(condition: Condition, cells: CellTable, known: CellTable | None =
 
     Values that only the people learned from have, whose table is ``known``, may be named as well.
     """
-    columns = {"label": _labels(cells), **cells.control, **cells.sensitive}
+    columns = {"label": label_names(cells), **cells.control, **cells.sensitive}
     if condition is None:
         return np.ones(cells.n_cells, dtype=bool)
     if callable(condition):
@@ -91,7 +91,7 @@ def event_mask(condition: Condition, cells: CellTable, known: CellTable | None =
         wanted = wanted if isinstance(wanted, (list, tuple, set, frozenset)) else [wanted]
         present = set(columns[name].tolist())
         if known is not None:
-            fitted = {"label": _labels(known), **known.control, **known.sensitive}
+            fitted = {"label": label_names(known), **known.control, **known.sensitive}
             present |= set(fitted[name].tolist()) if name in fitted else set()
         if strange := [value for value in wanted if value not in present]:
             shown = ", ".join(map(repr, sorted(present, key=str)))
@@ -100,7 +100,7 @@ def event_mask(condition: Condition, cells: CellTable, known: CellTable | None =
     return mask
 
 
-def _labels(cells: CellTable) -> NDArray:
+def label_names(cells: CellTable) -> NDArray:
     """Return the name of the label in each cell."""
     names = np.empty(cells.n_decisions, dtype=object)
     names[:] = cells.decisions
@@ -232,6 +232,15 @@ class Moments:
     elastic: Mask | None
     follows_eps: Mask
 
+    @property
+    def people(self) -> Array:
+        """How many people the rarest event of each row has, shape (K,)."""
+        people = np.full(len(self.rows), np.inf)
+        used = self.M.data != 0
+        row = np.repeat(np.arange(len(self.rows)), np.diff(self.M.indptr))[used]
+        np.minimum.at(people, row, self.event_count[self.M.indices[used]])
+        return people
+
     def mu(self, s: Array) -> Array:
         """Return the conditional moments of a classifier with selected shares ``s``."""
         return self.offset + s @ self.U.T
@@ -325,7 +334,7 @@ class MomentsBuilder:
         warnings.warn(message, EmptyCellWarning, stacklevel=2)
 
     def build(self) -> Moments:
-        """Return what was collected, as arrays."""
+        """Return the events and rows collected, as arrays."""
         offset, slopes = [], []
         for event, g in self.averaged:
             at_zero, slope = self.cells.average(event, g)

@@ -44,7 +44,7 @@ class ThresholdParity(DemographicParity):
         self._members.clear()
 
     def compared(self, cells: CellTable) -> Compared:
-        """Return what is averaged, by threshold."""
+        """Return the utilities averaged, by threshold."""
         assert isinstance(cells, ThresholdTable)
         everybody = np.ones(cells.n_cells, dtype=bool)
         return {

@@ -78,7 +78,7 @@ class Engine(Protocol):
 
     @staticmethod
     def answer(function: Callable[[Any], Array], X: Any, columns: int | None = None) -> Any:
-        """Return what a function of rows in memory says of each row of X.
+        """Return the values of a function of rows in memory, for each row of X.
 
         ``columns`` is how many numbers it says of one, or None for one number.
         """
@@ -113,7 +113,7 @@ class Engine(Protocol):
         """Return the kind of table, and the names and types of its columns."""
 
     def identity(self) -> Iterator[bytes]:
-        """Yield what distinguishes these data from others, in order."""
+        """Yield digests that distinguish these data from others, in order."""
 
     def fits_at_a_time(self, n_jobs: int | None) -> int:
         """Return how many fits run at a time where ``n_jobs`` is asked for."""

@@ -42,7 +42,7 @@ class MemoryEngine:
     def open(
         cls, people: People, *, constraint_weights: bool = True, estimator: Any = None
     ) -> Self:
-        """Check what was passed to fit; rows stay as they are."""
+        """Check the arguments of fit; rows stay as they are."""
         return cls(people.X, *people.read(constraint_weights=constraint_weights))
 
     @staticmethod
@@ -96,7 +96,7 @@ class MemoryEngine:
 
     @staticmethod
     def answer(function: Callable[[Any], Array], X: Any, columns: int | None = None) -> Array:
-        """Return what a function of rows says of each row."""
+        """Return the values of a function of rows, for each row."""
         return np.concatenate([function(rows) for rows in batches(X)])
 
     def refit(self, learner: Any, threshold: str = "learner", cv: Any = None) -> Oracle:
@@ -120,7 +120,8 @@ class MemoryEngine:
 
     def shares(self, classifiers: Sequence[Any]) -> Array:
         """Return the selected share of each cell for every classifier, of shape (P, C)."""
-        return self.cells.sums(decisions(classifiers, self.X, self.cells.n_decisions))
+        decided = decisions(classifiers, self.X, self.cells.n_decisions)
+        return np.array([self.cells.sum(h) for h in decided])
 
     def compare(self, classifiers: Sequence[Any], reference: Any = None) -> Agreement:
         """Return the selected shares of classifiers, and on which share of rows they differ."""
@@ -136,7 +137,7 @@ class MemoryEngine:
         return describe_columns(self.X)
 
     def identity(self) -> Iterator[bytes]:
-        """Yield what distinguishes these data from others, in order."""
+        """Yield digests that distinguish these data from others, in order."""
         yield hash_uniform(self.X.tocsr() if issparse(self.X) else self.X).tobytes()
         for array in (self.cells.mass, self.cells.label, *self.cells.row_arrays()):
             yield np.ascontiguousarray(array).tobytes()

@@ -25,6 +25,7 @@ from equipoise.game.grid import delta_grid, grid_rounds
 from equipoise.game.lagrangian import TOLERANCE
 from equipoise.game.rounds import Limits, Reason, run
 from equipoise.game.switched import Switched
+from equipoise.metrics.audit import Tally
 from equipoise.rows.people import People
 from equipoise.rows.validation import check_features, read_integer, read_positive
 
@@ -36,13 +37,15 @@ _MOST_ROUNDS = 100
 class Candidate:
     """A best response: the multipliers asked, the classifier, its error and its violation.
 
-    ``switched`` are the decisions that differ from the unconstrained model's, None if not known.
+    ``tally`` are its decisions, added up by cell. ``switched`` are those that differ from the
+    unconstrained model's, None if not known.
     """
 
     lam: Array = field(repr=False)
     classifier: Any = field(repr=False)
     error: float
     violation: float
+    tally: Tally = field(repr=False)
     switched: Switched | None = field(default=None, repr=False)
 
 
@@ -91,6 +94,8 @@ class GridSearch(ScoredReduction):
     unconstrained_ : UnconstrainedModel or None
         As for `FairClassifier`; None where a ``grid`` of one's own does not contain lambda = 0.
     classes_ : array of two labels
+    constraint_ : Constraint
+        The constraint, without open parameters.
     people_ : Fingerprint or None
         Of the people learned from.
 
@@ -148,7 +153,7 @@ class GridSearch(ScoredReduction):
         best = self._select(candidates)
         check_features(self, problem.engine.example(X), reset=True)
         self.classes_, self.people_ = problem.engine.classes, fingerprint_of(problem.engine, people)
-        self._rules = problem.cells.rules
+        self.constraint_ = problem.constraint
         self.unconstrained_ = unconstrained_of(problem)
         self.candidates_ = candidates
         return self.use(best)
@@ -171,10 +176,13 @@ class GridSearch(ScoredReduction):
 
     @property
     def _group_rules(self) -> GroupRules:
-        return self._rules
+        return self.candidates_[0].tally.cells.rules
 
     def _deciding(self) -> Sequence[Any]:
         return [self.best_estimator_]
+
+    def _tally_of_fit(self) -> Tally:
+        return self.candidates_[self.best_index_].tally
 
     def _mixture(self) -> RandomizedClassifier:
         return RandomizedClassifier([self.best_estimator_], [1.0], self.classes_)
@@ -245,4 +253,4 @@ def _candidate(problem: Problem, table: CellTable, number: int, lam: Array) -> C
     classifier, s = pool.classifiers[number], pool.s[number]
     error, violation = float(game.error(s)), float(game.violation(s))
     moved = switched(problem, table, [number], [1.0])
-    return Candidate(lam, classifier, error, violation, moved)
+    return Candidate(lam, classifier, error, violation, Tally.of_shares(table, s.copy()), moved)

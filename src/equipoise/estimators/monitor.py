@@ -12,13 +12,15 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from equipoise.cells.table import Array, Cells
 from equipoise.engines import engine_for
+from equipoise.estimators.base import overlap_of
 from equipoise.estimators.day import batch_digest, read_like, two_valued
 from equipoise.estimators.monitor_state import read_state, write_state
-from equipoise.estimators.randomized import RandomizedReduction
+from equipoise.estimators.scores import ScoredReduction
 from equipoise.estimators.strata import RowStrata
-from equipoise.exceptions import MonitorStateError, RepeatedBatchWarning
+from equipoise.exceptions import MonitorStateError, RepeatedBatchWarning, SeenPeopleWarning
 from equipoise.faces import Columns, Face, Records, columns_of, paragraph, table
 from equipoise.guarantees.e_process import EProcess
+from equipoise.rows.people import People
 from equipoise.rows.validation import check_two_labels, read_target, to_array
 
 #: The excess that is looked for by default: the bound itself, but within these limits.
@@ -70,7 +72,7 @@ class Monitor(Face):
 
     Parameters
     ----------
-    model : FairClassifier or ExponentiatedGradient
+    model : FairClassifier, ExponentiatedGradient or GridSearch
         Fitted. Its bounds are watched, as they were written, also where the fit did not meet them.
     delta : float, default=0.05
         The chance of a false alarm, over all days together.
@@ -125,21 +127,21 @@ class Monitor(Face):
     """
 
     def __init__(self, model: Any, delta: float = 0.05, detect: float | None = None) -> None:
-        if not isinstance(model, RandomizedReduction):
+        if not isinstance(model, ScoredReduction):
             raise TypeError(
-                f"model is a {type(model).__name__}; expected a fitted FairClassifier or "
-                "ExponentiatedGradient, which keep the rates of their fit. Of a Frontier, take "
-                "frontier.at(eps)."
+                f"model is a {type(model).__name__}; expected a fitted FairClassifier, "
+                "ExponentiatedGradient or GridSearch, which keep the rates of their fit. Of a "
+                "Frontier, take frontier.at(eps)."
             )
         check_is_fitted(model)
         check_two_labels(model.classes_, "Monitor")
         self.model, self.delta, self.detect = model, _share(delta, "delta"), detect
         if detect is not None:
             self.detect = _share(detect, "detect")
-        worst = model.certificate_.worst_rate
-        fit = list(model.tallies_.values())[-1]
+        certificate = getattr(model, "certificate_", None)  # a grid search has none
+        worst = None if certificate is None else certificate.worst_rate
         self._strata = RowStrata.of_fit(
-            model.constraint_, fit, 0.0 if worst is None else float(worst[1])
+            model.constraint_, model._tally_of_fit(), 0.0 if worst is None else float(worst[1])
         )
         if not self._strata.rows:
             raise ValueError(
@@ -225,9 +227,21 @@ class Monitor(Face):
                 stacklevel=2,
             )
         if cells is not None:
+            self._warn_of_seen(X, y)
             self._process.update(*self._strata.sums(cells, h))
         self._note(len(h), digest)
         return self
+
+    def _warn_of_seen(self, X: Any, y: Any) -> None:
+        """Warn where most people of a day are those of the fit; without labels nobody can tell."""
+        overlap = None if y is None else overlap_of(self.model, People(X, y))
+        if overlap is not None and not overlap.set_apart and 2 * overlap.low > overlap.people:
+            warnings.warn(
+                f"of these {overlap.people:,} people, {overlap}. What holds for people learned "
+                "from says little about others: watch people who came after the fit.",
+                SeenPeopleWarning,
+                stacklevel=3,
+            )
 
     def _decisions(self, X: Any, decisions: Any) -> Array:
         """Return 0, 1 or the probability of 1 for everybody."""
@@ -239,7 +253,9 @@ class Monitor(Face):
             )
         classes = self.model.classes_
         if decisions is None:
-            return self.model.predict_pmf(X)[:, 1] if n else np.zeros(0)
+            if not n:
+                return np.zeros(0)
+            return engine.predict_pmf(self.model._mixture(), self.model._decidable(X))[:, 1]
         return two_valued(to_array(decisions, "decisions").reshape(-1), n, "decisions", classes)
 
     def _cells(self, n: int, y: Any, sensitive: Any, control: Any) -> Cells | None:
@@ -352,7 +368,7 @@ class Monitor(Face):
 
     def _model_digest(self) -> str:
         """Return a hash of all of a model that the e-values depend on, besides its decisions."""
-        strata, mixed = self._strata, self.model.classifier_
+        strata, mixed = self._strata, self.model._mixture()
         texts = [row.sentence() for row in strata.rows]
         texts += [repr(c) for c in self.model.classes_.tolist()]
         numbers = (strata.a, strata.c, strata.rates, np.asarray(mixed.weights))

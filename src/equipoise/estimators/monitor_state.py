@@ -10,7 +10,7 @@ from typing import Any
 from equipoise.atomic_files import new_file
 from equipoise.exceptions import MonitorStateError
 
-_FORMAT, _VERSION = "state of an equipoise monitor", 2
+_FORMAT, _VERSION = "state of an equipoise monitor", 3
 
 
 def write_state(path: Path, state: dict[str, Any]) -> None:

@@ -10,7 +10,6 @@ import numpy as np
 from sklearn import config_context
 from sklearn.dummy import DummyClassifier
 
-from equipoise.cells.layered import row_gains
 from equipoise.cells.table import Array
 from equipoise.engines import engine_for
 from equipoise.estimators.base import Problem
@@ -208,12 +207,12 @@ class _Trial:
         return Tried(rule, s, float(self.game.error(s)), self.reason(rule, s))
 
     def criteria(self, mixed: Array, slack: float = 0.0) -> Criteria:
-        """Return what rules are judged by; ``slack`` loosens bounds, from the mixture's on."""
+        """Return the criteria of rules; ``slack`` loosens bounds, from the mixture's on."""
         cells: Any = self.problem.engine.cells
         slopes, low, high = directions_of(self.game, self.mean)
         weight = cells.row_weights()
-        gain = [weight * (1.0 - 2.0 * mixed), row_gains(cells, self.game.error_slope)]
-        gain += [row_gains(cells, slope) for slope in slopes]
+        gain = [weight * (1.0 - 2.0 * mixed), cells.signed_costs(self.game.error_slope)]
+        gain += [cells.signed_costs(slope) for slope in slopes]
         values = np.array([mixed @ each for each in gain[2:]])
         offset = np.append([weight @ mixed, self.game.error_offset], np.zeros(len(slopes)))
         if slack:

@@ -213,7 +213,7 @@ class Checkpoint:
 
 
 def identity_of(engine: Engine, learner: Any, oracle: Any) -> dict[str, Any]:
-    """Return what an answer depends on besides the costs, as digests, and versions of libraries."""
+    """Return digests of all that an answer depends on besides the costs, and library versions."""
     data = blake2b(digest_size=16)
     for part in engine.identity():
         data.update(len(part).to_bytes(8, "little") + part)

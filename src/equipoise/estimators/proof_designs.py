@@ -147,7 +147,7 @@ def _cross_fit(model: FairClassifier, people: People) -> Proven:
 
 
 def _crosswise(both: Sequence[_Trained], people: People, cells: Any) -> Decided:
-    """Return what the average of two fits decides, each about the half that it has not seen."""
+    """Return the decisions of two fits, each about the half that it has not seen."""
     (_, first), (_, second) = make_folds(cells, 2)
     shares: Any = 0.0
     for each, other in zip(both, (second, first), strict=True):
@@ -172,7 +172,7 @@ def _proof(
     tested: tuple[Engine, People],
     ratio: float,
 ) -> Proof:
-    """Return what was proven on people of whom there are ``ratio`` for each learned from."""
+    """Return the proof on people of whom there are ``ratio`` for each learned from."""
     digest, reused = note_people(*tested, _statement(model))
     decided, walked = found
     path, pool, confidence = trained.path, trained.problem.pool, _confidence(model)

@@ -112,7 +112,7 @@ def _prove(
 ) -> FairClassifier:
     bound = _one_bound(frontier.constraint) if eps is None else float(eps)
     constraint = with_eps(frontier.constraint, bound)
-    _check_apart(frontier, people)
+    seen = _check_apart(frontier, people)
     engine = frontier._open_new(people)
     rows = rows_of_proof(constraint, engine.cells.table(), frontier.cells_)
     known = TestedRows.of(constraint, frontier.cells_)
@@ -140,6 +140,7 @@ def _prove(
         design="apart",
         fingerprint=digest,
         reused=reused,
+        seen=seen,
         needed=people_for_proof(walked, decided, known, path, pool, ratio, confidence),
     )
     (best,) = over_pool([game], pool, frontier._queries, unconstrained=frontier._free, nu=nu)
@@ -245,11 +246,11 @@ def _one_bound(constraint: Constraint) -> float:
     return float(bounds[0])
 
 
-def _check_apart(frontier: Frontier, people: People) -> None:
-    """Raise where all people of a proof were learned from; warn where some were."""
+def _check_apart(frontier: Frontier, people: People) -> str:
+    """Raise where all people of a proof were learned from; warn where some were, and say it."""
     overlap = overlap_of(frontier, people)
     if overlap is None or overlap.set_apart or overlap.low == 0:
-        return
+        return ""
     if overlap.low == overlap.people:
         raise ValueError(
             "all people of the proof were learned from; expected people apart from the fit. Fit a "
@@ -260,6 +261,7 @@ def _check_apart(frontier: Frontier, people: People) -> None:
         SeenPeopleWarning,
         stacklevel=4,
     )
+    return str(overlap)
 
 
 def note_people(

@@ -171,7 +171,7 @@ def check_local(X: Any) -> None:
 
 
 def read_rows(people: People) -> tuple[Cells, Array]:
-    """Check what was passed; return the cells, which are groups and strata, and the target."""
+    """Check the arguments; return the cells, which are groups and strata, and the target."""
     n = _num_samples(people.X)
     people.check()
     y = read_numbers(people.y, n)

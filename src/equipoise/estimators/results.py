@@ -102,6 +102,7 @@ def result_of(problem: Problem, outcome: Outcome[Round], salt: int | None) -> Fi
         scope=Scope.WHOLE_CLASS if problem.oracle.exact else Scope.ORACLE,
         cells=cells,
         conflict=conflict,
+        out_of_fold=problem.oracle.out_of_fold,
     )
     salt = salt_of(cells, engine.classes) if salt is None else salt
     certified = Tally.of_shares(cells, last.s)
@@ -226,7 +227,7 @@ Remark = tuple[type[EquipoiseWarning], str]
 
 
 def remarks(lagrangian: Lagrangian | None, cells: CellTable, shares: Array) -> list[Remark]:
-    """Return what is easily overlooked: that decisions are all alike, that bounds ask nothing.
+    """Return remarks on what is easily overlooked: decisions all alike, bounds that ask nothing.
 
     ``shares`` of people get each decision. Without a game, nothing is said of its bounds.
     """

@@ -113,7 +113,7 @@ def unconstrained_of(problem: Problem) -> UnconstrainedModel | None:
 
 
 def label_odds(error_slope: Array, cells: CellTable) -> float | None:
-    """Return what undoes an objective in the odds of a learner that was trained for it.
+    """Return the factor that undoes an objective in the odds of a learner trained for it.
 
     A learner to whom people of label 1 weigh five times as much gives them five times the odds.
     None where people of one label weigh differently, or nothing.
@@ -179,7 +179,11 @@ class ScoredReduction(ClassifierMixin, Reduction):
         return self._with_features(X)
 
     def _mixture(self) -> Any:
-        """Return what decides."""
+        """Return the randomized classifier that decides."""
+        raise NotImplementedError
+
+    def _tally_of_fit(self) -> Any:
+        """Return its decisions about the people of the fit, added up by cell."""
         raise NotImplementedError
 
     def _label_model(self) -> UnconstrainedModel:

@@ -80,7 +80,7 @@ def probability_of_selection(model: Any, X: NDArray[Any]) -> Array:
 
 
 def _last_row(tables: Sequence[GroupTable], column: str) -> tuple[str, list[str]]:
-    """Return what sums up a rate: everybody's, for errors; else the difference between groups."""
+    """Return the last row of a rate: everybody's, for errors; else the groups' difference."""
     if column == "error_rate":
         return "everybody", [f"{table.overall[column]:.1%}" for table in tables]
     return "difference", [f"{100 * table.difference(column):.1f}" for table in tables]

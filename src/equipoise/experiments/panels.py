@@ -92,7 +92,7 @@ class Split:
         return model.fit(self.train.X, self.train.y, sensitive_features=self.train.A)
 
     def map(self, decide: Callable[[Part], Array]) -> tuple[Array, Array]:
-        """Return what is decided for the people learned from, and for those tested on."""
+        """Return the decisions about the people learned from, and those tested on."""
         return decide(self.train), decide(self.test)
 
 

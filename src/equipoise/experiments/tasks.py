@@ -208,7 +208,7 @@ class _Clock:
 
 
 def _duration(seconds: float) -> str:
-    """Say it in words of the right size.
+    """Return a duration in seconds, minutes or hours.
 
     >>> _duration(42.0), _duration(600.0), _duration(9000.0)
     ('42 s', '10 min', '2 h 30 min')

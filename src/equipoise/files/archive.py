@@ -113,7 +113,7 @@ def check_expansion(archive: zipfile.ZipFile, size: int, max_bytes: int, most: i
 
 
 def parse(text: bytes) -> Any:
-    """Return what JSON says; it knows no infinity."""
+    """Return the value of a JSON text; it knows no infinity."""
 
     def refuse(word: str) -> NoReturn:
         raise ValueError(f"{word} is no JSON")

@@ -146,7 +146,7 @@ _LIBRARIES = ("sklearn", "equipoise", "lightgbm", "xgboost", "numpy", "scipy")
 
 
 def kept_values(objects: Iterable[Any]) -> dict[str, str]:
-    """Return what the estimators among some objects keep of single people, by their types.
+    """Return values of single people that estimators among some objects keep, by their types.
 
     Types that keep sums and means over all people alone, such as linear models, are left out.
 

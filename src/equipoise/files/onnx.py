@@ -211,7 +211,7 @@ def _check_probe(runtime: Runtime, probe: Probe) -> None:
 
 
 def _advice(kind: str, what: str) -> str:
-    """Say what to do about values of some kind in a column of numbers or texts."""
+    """Return advice about values of some kind in a column of numbers or texts."""
     if kind == "text":
         return (
             "A graph is given missing texts as empty ones. Fill them in before the fit, such as "

@@ -91,7 +91,7 @@ class Graph:
         return self.node("Expand", self.number(value), shape)
 
     def decision(self, member: Any) -> str:
-        """Return what a member decides, 0 or 1."""
+        """Return the decisions of a member, 0 or 1."""
         if isinstance(member, DummyClassifier):
             return self.always(float(member.predict(np.zeros((1, 1)))[0]))
         if isinstance(member, PluginClassifier):
@@ -109,7 +109,7 @@ class Graph:
         return self.label_is(member, 1)
 
     def expected_costs(self, member: PluginClassifier) -> str:
-        """Return what selecting each row is expected to cost."""
+        """Return the expected cost of selecting each row."""
         cells = self.cells(member.probabilities)
         cost = self.node("MatMul", cells, self.constant(member.costs[:, None]))
         if member.slopes is None:
@@ -283,7 +283,7 @@ _ELEMENT = {"DoubleTensorType": 11, "Int64TensorType": 7, "StringTensorType": 8}
 
 
 def inputs_of(X: Any) -> dict[str, NDArray]:
-    """Return what the graph is given, by the name of the input; a missing text is an empty one."""
+    """Return the inputs of the graph by name; a missing text is an empty one."""
     columns = columns_of(X)
     if frame_of(X) is None:
         return {"X": np.column_stack([column.values for column in columns.values()])}

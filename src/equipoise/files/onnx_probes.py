@@ -63,7 +63,7 @@ class Column(NamedTuple):
     values: NDArray
 
     def unusual(self) -> dict[str, Any]:
-        """Return what to put into the column; not None where an empty text is a category."""
+        """Return unusual values for a column; not None where an empty text is a category."""
         values = _VALUES[self.kind]
         if self.kind == "text" and "" in self.values.tolist():
             return {what: value for what, value in values.items() if value is not None}
@@ -82,7 +82,7 @@ class Probe:
 
 
 def probes(X: Any, predict_pmf: Callable[[Any], Array]) -> list[Probe]:
-    """Return what a model says of rows with unusual values, column by column.
+    """Return the answers of a model for rows with unusual values, column by column.
 
     >>> said = probes(np.array([[1.0], [2.0]]), lambda X: np.column_stack([X, X]))
     >>> [(probe.column, probe.what) for probe in said][:2]

@@ -50,8 +50,8 @@ def without_small_groups(model: Any, below: int) -> tuple[Any, str]:
         cells = model.cells_
     elif isinstance(model, RandomizedReduction):
         cells = next(iter(model.tallies_.values())).cells
-    elif isinstance(model, GridSearch) and model.candidates_[0].switched is not None:
-        cells = model.candidates_[0].switched.cells
+    elif isinstance(model, GridSearch):
+        cells = model.candidates_[0].tally.cells
     else:
         return model, ""
     hidden = small_cells(cells, below)
@@ -184,7 +184,8 @@ class _Merger:
             return self.fitted(model)
         kept = copy(model)
         kept.candidates_ = type(model.candidates_)(
-            replace(each, switched=self.switched(each.switched)) for each in model.candidates_
+            replace(each, tally=self.tally(each.tally), switched=self.switched(each.switched))
+            for each in model.candidates_
         )
         return kept
 

@@ -68,7 +68,7 @@ class Criteria:
         return above.max(axis=-1, initial=-np.inf)
 
     def cost(self, sums: Array) -> Array:
-        """Return what is minimised."""
+        """Return the cost of sums, which is minimised."""
         dearer, excess = np.maximum(sums[..., 1] - self.error, 0.0), self.violation(sums)
         unmet = np.where(excess > _MET, _UNMET + _VIOLATION * excess, 0.0)
         return _DISTANCE * sums[..., 0] + _ERROR * dearer + unmet

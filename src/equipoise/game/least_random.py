@@ -111,7 +111,7 @@ def least_random_round(
 def members_that_matter(
     game: Lagrangian, s: Array, mixture: Mixture, lam: Array, *, gap: float, free: int
 ) -> NDArray[np.intp]:
-    """Return those that a mixture within ``gap`` could give weight, its own first; and ``free``.
+    """Return members that a mixture within ``gap`` could weigh, its own first; and ``free``.
 
     The weights q of such a mixture have ``sum_j q_j (L(j, lambda) - lower) <= gap``.
     """

@@ -24,11 +24,12 @@ from equipoise.cells.table import Array
 PRIOR_PEOPLE = 50.0
 #: No outcome of one person divides the capital by more than five.
 LEAST_FACTOR = 0.2
-#: The drifts bet on, as shares of the one that should be found.
-DRIFTS = np.array([0.6, 1.0])
-#: Half of the capital has been put at stake when this is known of a row: the expected logarithm of
-#: the factor that a bet on the right drift would have gained.
-HALF_SPENT = 6.0
+#: The drifts bet on, as shares of the one that should be found, and the capital of each.
+DRIFTS, DRIFT_SHARES = np.array([0.25, 0.5, 1.0]), np.array([0.05, 0.15, 0.8])
+#: The share of the capital that is put at stake on the first day; of the others (1 + I / LATER) to
+#: the power -DECAY is kept while I is known of a row: the expected logarithm of the factor that a
+#: bet on the right drift would have gained. `benchmarks/monitor_constants.py` compares others.
+FIRST, LATER, DECAY = 0.15, 20.0, 1.5
 _RATES, _LINE = (0.005, 0.995), (0.002, 0.998)
 
 
@@ -37,9 +38,9 @@ class EProcess:
 
     Every value starts at 1. Capital is divided among the drifts in `DRIFTS`, and among the times at
     which the row may have begun to fail. Time is what could have been learned, I: on a day with
-    variance v of a . p it grows by detect^2 / (2 v), so that many people make a long day. Until
-    then 1 - 1 / (1 + I / `HALF_SPENT`) of the capital is put at stake. A day on which a stratum of
-    the row has nobody does not move it.
+    variance v of a . p it grows by detect^2 / (2 v), so that many people make a long day. `FIRST`
+    of the capital is put at stake on the first day, the rest as I grows. A day on which a stratum
+    of the row has nobody does not move it.
 
     Parameters
     ----------
@@ -57,7 +58,7 @@ class EProcess:
         I of each row.
     log_weights : array of shape (K,)
         Logarithm of each row's part in `log_value`: those near their bounds at first have more.
-    log_capital : array of shape (K, 2)
+    log_capital : array of shape (K, 3)
         Logarithm of the capital at stake on each drift.
     people, successes : array of shape (K, S)
         Sums over all days.
@@ -78,7 +79,7 @@ class EProcess:
         self.rates, self.detect = np.asarray(rates, dtype=float), np.asarray(detect, dtype=float)
         self.information = np.zeros(len(self.c))
         room = np.maximum(self.c - (self.a * self.rates).sum(axis=-1), 0.0)
-        weights = 1.0 / (1.0 + 2.0 * room / self.detect)
+        weights = (1.0 + room / self.detect) ** -2
         self.log_weights = np.log(weights / weights.sum())
         self.log_capital = np.full((len(self.c), len(DRIFTS)), -np.inf)
         self.people, self.successes = np.zeros_like(self.a), np.zeros_like(self.a)
@@ -96,8 +97,8 @@ class EProcess:
         p, variance = self._expected(n)
         grown = self.information + np.where(moves, self.detect**2 / (2 * variance), 0.0)
         with np.errstate(divide="ignore"):  # where nothing moves
-            share = np.log(_unspent(self.information) - _unspent(grown)) - np.log(len(DRIFTS))
-        staked = np.logaddexp(self.log_capital, share[..., None])
+            share = np.log(_unspent(self.information) - _unspent(grown))
+        staked = np.logaddexp(self.log_capital, share[..., None] + np.log(DRIFT_SHARES))
         staked = staked + self._log_factors(x, n, p, variance[..., None])
         self.log_capital = np.where(moves[..., None], staked, self.log_capital)
         self.information = grown
@@ -143,4 +144,5 @@ class EProcess:
 
 def _unspent(information: Array) -> Array:
     """Return the share of the capital that has not been put at stake yet."""
-    return 1.0 / (1.0 + information / HALF_SPENT)
+    later = (1.0 - FIRST) * (1.0 + information / LATER) ** -DECAY
+    return np.where(information > 0, later, 1.0)

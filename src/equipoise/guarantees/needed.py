@@ -36,6 +36,8 @@ class Needed:
         The inequality that takes most of them, in words.
     limiting_people : float
         People of its smallest stratum in the proof, when there are enough.
+    fewest : str
+        Who these people are, in words.
     room : float
         What it is expected to stay below its bound.
     confidence, power : float
@@ -47,6 +49,7 @@ class Needed:
     factor: float
     limiting: str
     limiting_people: float
+    fewest: str
     room: float
     confidence: float
     power: float
@@ -60,12 +63,13 @@ class Needed:
         # Of shares it is not known how many there are.
         there = self.people / self.factor if self.factor > 0 else 0.0
         factor = f"{self.factor:,.0f}" if self.factor >= 10 else f"{self.factor:.2g}"
-        times = f" ({factor} times as many as there are)" if there >= 2 else ""
+        more = f", {rounded(self.people - there)} more" if self.factor > 1 else ""
+        times = f" ({factor} times as many as there are{more})" if there >= 2 else ""
         return (
             f"A proof at {100 * self.confidence:.6g} % succeeds in {100 * self.power:.6g} % of "
             f"cases with about {rounded(self.people)} people{times}, "
             f"{rounded(self.proof_people)} of them in the proof and the others to "
-            f"learn from; {rounded(self.limiting_people)} in the smallest stratum of "
+            f"learn from; {rounded(self.limiting_people)} {self.fewest} in the proof, for "
             f"{self.limiting!r}."
         )
 
@@ -73,7 +77,7 @@ class Needed:
         return paragraph(str(self))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data for JSON, where infinity becomes None."""
+        """Return the numbers as plain data for JSON, where infinity becomes None."""
         found = asdict(self)
         finite = {
             k: v if not isinstance(v, float) or np.isfinite(v) else None for k, v in found.items()
@@ -169,6 +173,7 @@ def needed_for(
         factor=factor,
         limiting=rows.moments.rows[hardest].sentence(),
         limiting_people=float(rows.smallest[hardest]) * factor,
+        fewest=rows.fewest(hardest),
         room=float(room[hardest]),
         confidence=confidence,
         power=power,
@@ -210,7 +215,7 @@ def _table(
 
 
 def _pair(value: Any, name: str, same: bool = False) -> tuple[float, float]:
-    """Return what is given for label 0 and 1; one number is of both, or of people without label."""
+    """Return the numbers for label 0 and 1; one number is of both, or of people without label."""
     each = [float(v) for v in np.atleast_1d(value)]
     if len(each) > 2 or not each or not all(v >= 0 for v in each):
         raise ValueError(f"{name} is {value!r}; expected a number >= 0, or two: label 0 and 1.")

@@ -92,7 +92,7 @@ class Decided:
         return np.where((low >= 1.0) | (high <= 0.0), 0.0, 1.0 - (high - low))
 
     def tests(self, rows: TestedRows, joint: bool = False) -> Callable[[int], Array]:
-        """Return what gives the p-values of a candidate; see `TestedRows` for ``joint``."""
+        """Return the tests that give a candidate's p-values; see `TestedRows` for ``joint``."""
         p: dict[int, Array] = {}
 
         def test(t: int) -> Array:
@@ -148,6 +148,8 @@ class Proof:
     weighted, overlapping, reused : bool
         Whether people weigh differently (their numbers are then effective ones), whether groups of
         a row share people, and whether the same people had served another proof before.
+    seen : str
+        How many of the people were learned from, in words; empty where none are known to be.
     needed : Needed or None
         Where nothing is proven, or only with decisions ``regardless``: how many people it takes.
     fingerprint : str
@@ -170,6 +172,7 @@ class Proof:
     weighted: bool = False
     overlapping: bool = False
     reused: bool = False
+    seen: str = ""
     needed: Needed | None = None
     fingerprint: str = field(default="", repr=False)
 
@@ -177,7 +180,7 @@ class Proof:
     def of_walk(
         cls, rows: TestedRows, walked: Walk, decided: Decided, *, confidence: float, **more: Any
     ) -> Proof:
-        """Return what a walk along a path has proven."""
+        """Return the proof of a walk along a path."""
         p, c = walked.reported, rows.moments.c
         worst = int(p.argmax()) if len(p) else 0
         design = more.pop("design")
@@ -187,7 +190,7 @@ class Proof:
             p_value=float(p.max(initial=0.0)),
             method="asymptotic" if design in _DESIGNS else rows.method,
             design=design,
-            bound=float(c[0]) if len(c) and np.ptp(c) == 0 else None,
+            bound=float(c[0]) + 0.0 if len(c) and np.ptp(c) == 0 else None,  # no -0
             n_rows=rows.n_rows,
             people=rows.cells.n_examples,
             limiting=rows.moments.rows[worst].sentence() if len(p) else "nothing",
@@ -213,7 +216,8 @@ class Proof:
         people, sure = f"the {self.people:,} people {whose}", f"{100 * self.confidence:.6g} %"
         about = ""
         if self.limiting:
-            about = f"Limiting: {self.limiting}, {self.limiting_people:,} people."
+            word = "person" if self.limiting_people == 1 else "people"
+            about = f"Limiting: {self.limiting}, {self.limiting_people:,} {word}."
         if self.holds:
             parts = [
                 f"With probability {sure} over the draw of {people}, {bounds} "
@@ -234,11 +238,16 @@ class Proof:
         """What had to be given up for the proof."""
         if not self.regardless:
             return ""
-        return (
-            f"With so few people that takes {100 * self.regardless:.3g} % of decisions made by "
-            "lot, regardless of who it is; the error counts them. Without them: "
-            f"{self.needed}"
+        few = self.needed is not None and self.needed.factor > 1
+        told = (
+            f"With {'so few' if few else 'these'} people that takes {100 * self.regardless:.3g} % "
+            "of decisions made by lot, regardless of who it is; the error counts them."
         )
+        if self.needed is None:  # a file does not tell what is about few people
+            return told
+        # Where there are enough people, others may have more luck.
+        without = "Without them" if few else "Most proofs with as many people do without"
+        return f"{told} {without}: {self.needed}"
 
     def _reservations(self) -> str:
         reasons = [_DESIGNS[self.design]] if self.design in _DESIGNS else []
@@ -247,6 +256,8 @@ class Proof:
         if self.method == "asymptotic" and not reasons:
             reasons = ["few people in a row that has no exact test"]
         told = [f"Asymptotic: {'; '.join(reasons)}."] if reasons else []
+        if self.seen:
+            told.append(f"Of these people, {self.seen}; as far as they were, nothing is promised.")
         if self.reused:
             told.append(
                 "The same people had served another proof before: the probability is that of each "
@@ -261,7 +272,7 @@ class Proof:
         return replace(self, limiting="", limiting_people=0, needed=None)
 
     def to_dict(self, suppress_below: int = 0) -> dict[str, Any]:
-        """Return it as plain data for JSON, without a row that is about fewer people than this."""
+        """Return the proof as plain data for JSON, without a row about fewer people than this."""
         if self.limiting_people < suppress_below:
             return self.without_few(suppress_below).to_dict()
         needed = None if self.needed is None else self.needed.to_dict()

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import beta, binom, norm
+from scipy.special import betaincinv, gammaln, ndtr, xlog1py, xlogy
+from scipy.stats import binom
 
 from equipoise.cells.table import Array
 
@@ -47,8 +48,9 @@ def _arrays(*values: ArrayLike) -> list[Array]:
 
 
 def _most_likely(x: Array, n: Array, a: Array, c: Array) -> Array:
-    c = np.broadcast_to(c, x.shape[:-1])
-    used = a != 0
+    c, used = np.broadcast_to(c, x.shape[:-1]), a != 0
+    if used.all() and x.shape[-1] == 2:
+        return _two_most_likely(x, n, a, c)
     # At this multiplier every rate is within 1e-6 of its end, whatever was observed.
     reach = 1e6 * np.max(np.where(used, n, 0.0), axis=-1, initial=0.0) + 1.0
     reach = reach / np.min(np.where(used, np.abs(a), np.inf), axis=-1, initial=1e6)
@@ -70,6 +72,30 @@ def _rates_at(t: Array, x: Array, n: Array, a: Array) -> Array:
     with np.errstate(divide="ignore", invalid="ignore"):
         p = np.where(b >= 0, 2 * x / (b + root), (b - root) / (2 * pull))
     return np.fmin(np.fmax(p, 0.0), 1.0)  # without an observation NaN, which is 0 here
+
+
+def _two_most_likely(x: Array, n: Array, a: Array, c: Array) -> Array:
+    """Return the rates of two strata: with u the first and v + w u the second, roots of a cubic.
+
+    Times rates that are positive inside, the slope of the log-likelihood along the line is a cubic
+    in u, above zero on its left end and below on its right. Its leading coefficient is positive, so
+    that the root between is the middle one of three.
+    """
+    (x1, x2), (n1, n2), (a1, a2) = (np.moveaxis(each, -1, 0) for each in (x, n, a))
+    c = np.clip(c, *reach_of(a))
+    v, w = c / a2, -a1 / a2
+    above = x2 - n2 * v
+    cubic = w * w * (n1 + n2)
+    k2 = (-w * w * (x1 + n2) - n1 * w * (1 - 2 * v) - w * above) / cubic
+    k1 = (x1 * w * (1 - 2 * v) - n1 * v * (1 - v) + w * above) / cubic
+    k0 = x1 * v * (1 - v) / cubic
+    spread = np.sqrt(np.maximum(k2 * k2 / 9 - k1 / 3, 0.0))
+    turn = (k2**3 / 27 - k2 * k1 / 6 + k0 / 2) / np.maximum(spread**3, 1e-300)
+    angle = (np.arccos(np.clip(turn, -1.0, 1.0)) - 2 * np.pi) / 3
+    u = -2 * spread * np.cos(angle) - k2 / 3
+    ends = np.sort(np.stack([(0 - v) / w, (1 - v) / w]), axis=0)
+    u = np.clip(u, np.maximum(ends[0], 0.0), np.minimum(ends[1], 1.0))
+    return np.clip(np.stack([u, v + w * u], axis=-1), 0.0, 1.0)
 
 
 def score_p(x: ArrayLike, n: ArrayLike, a: ArrayLike, c: ArrayLike) -> Array:
@@ -101,7 +127,7 @@ def reach_of(a: Array) -> tuple[Array, Array]:
 def p_of(room: Array, variance: Array, least: Array, most: Array, c: Array) -> Array:
     """Return the p-value of a room below the bound; 0 and 1 where no rates could be otherwise."""
     z = room / np.sqrt(np.maximum(variance, 1e-300))
-    return np.where(most < c, 0.0, np.where(least > c, 1.0, norm.sf(z)))
+    return np.where(most < c, 0.0, np.where(least > c, 1.0, ndtr(-z)))
 
 
 def exact_p(x: ArrayLike, n: ArrayLike, a: ArrayLike, c: float) -> float:
@@ -134,8 +160,8 @@ def exact_p(x: ArrayLike, n: ArrayLike, a: ArrayLike, c: float) -> float:
 
 
 def _two_strata(x: Array, n: Array, a: Array, c: float) -> float:
-    low = beta.ppf(_OUTSIDE / 2, x[1], n[1] - x[1] + 1) if x[1] > 0 else 0.0
-    high = beta.ppf(1 - _OUTSIDE / 2, x[1] + 1, n[1] - x[1]) if x[1] < n[1] else 1.0
+    low = betaincinv(x[1], n[1] - x[1] + 1, _OUTSIDE / 2) if x[1] > 0 else 0.0
+    high = betaincinv(x[1] + 1, n[1] - x[1], 1 - _OUTSIDE / 2) if x[1] < n[1] else 1.0
     # Rates on the line: those of the first stratum must be rates, too.
     ends = np.sort([(c - a[0]) / a[1], c / a[1]])
     nuisance = np.linspace(max(low, ends[0], 0.0), min(high, ends[1], 1.0), _POINTS)
@@ -146,11 +172,19 @@ def _two_strata(x: Array, n: Array, a: Array, c: float) -> float:
         binom.ppf(_NEGLIGIBLE / 4, n[1], nuisance.min()),
         binom.ppf(1 - _NEGLIGIBLE / 4, n[1], nuisance.max()) + 1,
     )
-    limit = _critical_counts(float(score_p(x, n, a, c)), counts, n, a, c)
-    below = binom.cdf(limit[None, :], n[0], first[:, None])
-    tail = below if a[0] > 0 else 1 - binom.cdf(limit[None, :] - 1, n[0], first[:, None])
-    chances = binom.pmf(counts[None, :], n[1], nuisance[:, None])
-    return min(float((chances * tail).sum(axis=1).max()) + _OUTSIDE + _NEGLIGIBLE, 1.0)
+    limit = _critical_counts(float(score_p(x, n, a, c)), counts, n, a, c).astype(int)
+    below = np.cumsum(_chances(np.arange(n[0] + 1), n[0], first), axis=1)
+    below = np.column_stack([np.zeros(_POINTS), below, np.ones(_POINTS)])  # of -1 up to n + 1
+    tail = below[:, limit + 1] if a[0] > 0 else 1 - below[:, limit]
+    found = (_chances(counts, n[1], nuisance) * tail).sum(axis=1).max()
+    return min(float(found) + _OUTSIDE + _NEGLIGIBLE, 1.0)
+
+
+def _chances(counts: Array, n: float, rates: Array) -> Array:
+    """Return the binomial probability of each count (M,) at each rate (P,): shape (P, M)."""
+    ways = gammaln(n + 1) - gammaln(counts + 1) - gammaln(n - counts + 1)
+    p = rates[:, None]
+    return np.exp(ways + xlogy(counts, p) + xlog1py(n - counts, -p))
 
 
 def _critical_counts(p: float, counts: Array, n: Array, a: Array, c: float) -> Array:

@@ -11,7 +11,8 @@ from scipy.stats import norm
 
 from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.base import Constraint
-from equipoise.constraints.moments import Moments, MomentsBuilder
+from equipoise.constraints.groups import people_of
+from equipoise.guarantees.row_tables import RowTables
 from equipoise.guarantees.row_tests import exact_p, most_likely_rates, p_of, reach_of, score_p
 
 #: Draws from the normal distribution for the chance that any row breaks.
@@ -23,29 +24,15 @@ FEW_PEOPLE = 200
 
 
 @dataclass(frozen=True, eq=False)
-class TestedRows:
+class TestedRows(RowTables):
     """The inequalities M mu(h) <= c over the cells of some people, ready to be tested.
 
     Every moment is a rate of people in its event, after scaling to [0, 1]. Where the events of a
     row have nobody in common, it is an inequality between rates of disjoint strata. Where they have
     (a group against everybody), its variance is that of its linearisation: asymptotic.
-
-    Attributes
-    ----------
-    moments : Moments
-    cells : CellTable
-    event : array of shape (J, C)
-        Zeros and ones.
-    g : array of shape (J, C, 2)
-        What is averaged, under decision 0 and 1.
     """
 
     __test__ = False  # no test of pytest's
-
-    moments: Moments
-    cells: CellTable
-    event: Array
-    g: Array
 
     @classmethod
     def of(
@@ -65,9 +52,8 @@ class TestedRows:
                 "constraint_weights=False); a proof needs their groups themselves, and one weight "
                 "for error and constraints."
             )
-        builder = MomentsBuilder(cells, known)
-        constraint.add_rows(builder)
-        moments = builder.build()
+        rows = cls.compiled(constraint, cells, known)
+        moments = rows.moments
         if moments.elastic is not None:
             raise ValueError(
                 f"{constraint!r} has no bound to be proven; use BoundedGroupError(bound=...)."
@@ -78,15 +64,7 @@ class TestedRows:
                 f"nothing can be proven of {constraint!r}: no decisions about these people could "
                 "change what it compares. Are they all of one group?"
             )
-        event = np.array([mask for mask, _ in builder.averaged], dtype=float)
-        g = np.array([table for _, table in builder.averaged], dtype=float)
-        C = cells.n_cells
-        return cls(moments, cells, event.reshape(-1, C), g.reshape(-1, C, 2))
-
-    @cached_property
-    def M(self) -> Array:
-        """The coefficient of each moment in each row: shape (K, J)."""
-        return self.moments.M.toarray()
+        return rows
 
     @property
     def n_rows(self) -> int:
@@ -120,8 +98,15 @@ class TestedRows:
     @cached_property
     def smallest(self) -> Array:
         """People of the smallest stratum of each row: shape (K,)."""
-        behind = np.where(self.M != 0, self.people, np.inf)
-        return behind.min(axis=1, initial=np.inf)
+        return self._behind.min(axis=1, initial=np.inf)
+
+    @cached_property
+    def _behind(self) -> Array:
+        return np.where(self.M != 0, self.people, np.inf)
+
+    def fewest(self, row: int) -> str:
+        """Return who the people of the smallest stratum of a row are, in words."""
+        return people_of(self.cells, self.event[self._behind[row].argmin()] > 0)
 
     @cached_property
     def exact(self) -> Mask:
@@ -230,8 +215,8 @@ class TestedRows:
             at, a = _packed(self.coefficients[plain])
             n = np.where(a != 0, self.people[at], 1.0)
             p[:, plain] = score_p(rates[:, at] * n, n, a, self.bounds[plain])
-        for k in np.flatnonzero(self.overlapping).tolist():
-            p[:, k] = self._overlapping_p(k, s)
+        if self.overlapping.any():
+            p[:, self.overlapping] = self._overlapping_p(s)
         if drawn is not None:
             self._test_exactly(p, self.rates(drawn))
         return p
@@ -279,14 +264,15 @@ class TestedRows:
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.nan_to_num(self.cells.mass**2 / self.cells.square)
 
-    def _overlapping_p(self, k: int, s: Array) -> Array:
-        """Return the p-values of a row whose events share people, cell by cell as a stratum."""
-        mass, n = self.cells.mass, self._cell_people
-        a = (self.M[k] @ self.moments.U) * mass
-        c = self.moments.c[k] - self.M[k] @ self.moments.offset
-        r = np.clip(s / mass, 0.0, 1.0)
-        likely = most_likely_rates(r * n, n, a, np.full(len(s), c))
-        return p_of(c - r @ a, self._linearised(k, likely), *reach_of(a), c)
+    def _overlapping_p(self, s: Array) -> Array:
+        """Return the p-values of rows whose events share people, cell by cell as a stratum."""
+        rows, n = np.flatnonzero(self.overlapping), self._cell_people
+        a = (self.M[rows] @ self.moments.U) * self.cells.mass
+        c = self.moments.c[rows] - self.M[rows] @ self.moments.offset
+        r = np.clip(s / self.cells.mass, 0.0, 1.0)
+        likely = most_likely_rates((r * n)[:, None, :], n, a, c)
+        variance = [self._linearised(k, likely[:, i]) for i, k in enumerate(rows.tolist())]
+        return p_of(c - r @ a.T, np.stack(variance, axis=1), *reach_of(a), c)
 
     def _linearised(self, k: int, r: Array) -> Array:
         """Return the variance of a row's value where cells are selected at rates r (T, C).

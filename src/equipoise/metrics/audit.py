@@ -107,7 +107,7 @@ class Audit:
         pos_label: Any = None,
         missing: Missing | None = None,
     ) -> Audit:
-        """Check what a metric was called with; ``missing`` as for `FairClassifier.fit`."""
+        """Check the arguments of a metric; ``missing`` as for `FairClassifier.fit`."""
         label, prediction = read_predictions(y_true, y_pred, pos_label)
         n, sensitive, control = len(label), {}, {}
         if sensitive_features is not None:

@@ -50,7 +50,7 @@ class Functions:
     def read(
         cls, metrics: Mapping[str, Metric], y_true: Any, y_pred: Any, sample_weight: Any
     ) -> Functions:
-        """Check what a table was asked for."""
+        """Check the arguments of a table."""
         true, predicted = np.asarray(y_true), np.asarray(y_pred)
         check_length(len(predicted), len(true), "y_pred")
         weight = read_weights(sample_weight, len(true))

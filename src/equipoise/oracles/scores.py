@@ -45,7 +45,7 @@ class Scored(NamedTuple):
 
 
 def score_with_cut(classifier: Any, X: Any) -> Scored | None:
-    """Return what a classifier decides by; None where it gives decisions only.
+    """Return the scores and the cut of a classifier; None where it gives decisions only.
 
     Of a plug-in classifier it is the expected gain of selecting a person, as a share of the
     largest price of a cell; of a trained learner its ``decision_function``, or else its

@@ -38,7 +38,7 @@ class Evaluation(NamedTuple):
 
     @classmethod
     def of_tally(cls, tally: Tally, switched: Switched | None) -> Evaluation:
-        """Return what is known of people who are elsewhere, from sums over cells."""
+        """Return the evaluation of people who are elsewhere, from sums over cells."""
         if tally.squares is None:
             raise ValueError(
                 "the groups of these people are probabilities, or people count in more than one "
@@ -53,7 +53,7 @@ class Evaluation(NamedTuple):
 def on_frontier(
     frontier: Frontier, data: str, people: People, mixtures: Sequence[Mixture]
 ) -> Iterator[Evaluation]:
-    """Yield what each mixture of a frontier's pool does to people."""
+    """Yield the evaluation of each mixture of a frontier's pool."""
     pool, engine, classes = frontier.pool_.classifiers, engine_for(people.X), frontier.classes_
     people = people.by(frontier.cells_.rules)
     (free,) = frontier.unconstrained_.mixture.indices
@@ -74,7 +74,7 @@ def on_frontier(
 
 
 def on_model(model: FairClassifier, people: People) -> Iterator[Evaluation]:
-    """Yield what a model does to people, and then what its unconstrained model does, if known."""
+    """Yield the evaluation of a model, and then that of its unconstrained model, if known."""
     mixed, free, engine = model.classifier_, model.unconstrained_, engine_for(people.X)
     people = people.by(next(iter(model.tallies_.values())).cells.rules)
     alone = [] if free is None else [RandomizedClassifier([free.classifier], [1.0], free.classes_)]
@@ -97,7 +97,7 @@ def _on_rows(
     classes: NDArray,
     free: int | None,
 ) -> Iterator[Evaluation]:
-    """Yield what each mixture does to people in memory, who are read once.
+    """Yield the evaluation of each mixture on people in memory, who are read once.
 
     ``free`` is the number of the unconstrained classifier.
     """

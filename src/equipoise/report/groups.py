@@ -25,9 +25,9 @@ from equipoise.report.contents import (
     RATES,
     GroupContents,
     MovedContents,
-    Range,
     SwitchedContents,
 )
+from equipoise.report.measured import Range
 from equipoise.report.switched import MovedGroup, SwitchedGroup
 
 _ENDS = ("", "_low", "_high")
@@ -110,7 +110,7 @@ def group_contents(table: GroupTable, suppress_below: int = SUPPRESS_BELOW) -> l
 
 
 def _bounds(group: UnknownGroup) -> dict[str, Any]:
-    """Return what the rates of a group may be; not those of nobody."""
+    """Return limits of the rates of a group; not those of nobody."""
 
     def known(bounds: dict[str, Bounds]) -> dict[str, Bounds]:
         return {name: ends for name, ends in bounds.items() if math.isfinite(ends.low)}

@@ -118,7 +118,7 @@ def in_bins(values: NDArray[Any], edges: Sequence[float], name: str) -> NDArray[
 
 
 def bin_names(edges: Sequence[float]) -> list[str]:
-    """Return what the bins between edges are called, in order.
+    """Return the names of the bins between edges, in order.
 
     >>> bin_names([25, 40])
     ['under 25', '25 to under 40', '40 and over']

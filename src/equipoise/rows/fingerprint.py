@@ -41,7 +41,7 @@ class LocalHashes:
     parts: Sequence[Bits]
 
     def map(self, function: Callable[..., Any], *args: Any) -> list[Any]:
-        """Return what the function makes of each part of them."""
+        """Return the values of a function of each part."""
         return [function(part, *args) for part in self.parts]
 
 

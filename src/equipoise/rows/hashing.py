@@ -180,7 +180,7 @@ def _single(value: Any) -> Any:
 
 
 def _identifier(value: Any) -> Any:
-    """Return what identifies a person: whole numbers exactly, also those written as texts."""
+    """Return the identity of a person: whole numbers exactly, also those written as texts."""
     if isinstance(value, np.ndarray):
         if value.dtype.kind in "fmM":
             _refuse_missing((value != value).any())

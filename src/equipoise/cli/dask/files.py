@@ -70,7 +70,7 @@ class ParquetFiles:
         return sum(group.num_rows for file in self.fragments for group in file.row_groups)
 
     def kind(self, name: str) -> Kind | None:
-        """Return what a column is, the same in all files; None if it has no values in any."""
+        """Return the kind of a column, the same in all files; None if it has no values in any."""
         if name in self.lacking:
             raise ValueError(
                 f"{self.lacking[name]} has no column {name!r}, which other files have."
@@ -85,7 +85,7 @@ class ParquetFiles:
         return next(iter(kinds), None)
 
     def feature_kind(self, name: str) -> Kind | None:
-        """Return what a feature is; refuse what would be read differently from piece to piece."""
+        """Return the kind of a feature; raise if pieces would read it differently."""
         types = pa.types
         for found in self.types[name]:
             if types.is_dictionary(found) and types.is_floating(found.value_type):

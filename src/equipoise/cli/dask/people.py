@@ -203,7 +203,7 @@ class PartReader:
         return plain[code] if len(plain) else known[:0]
 
     def _known(self, name: str) -> NDArray:
-        """Return what the values of a column become, as whole numbers or as objects."""
+        """Return the codes of the values of a column, as whole numbers or as objects."""
         known = list(self.values[name].values())
         return np.array(known) if isinstance(known[0], int) else np.array(known, dtype=object)
 
@@ -211,7 +211,7 @@ class PartReader:
 def _columns_and_values(
     found: Summary, reader: PieceReader, request: Request, note: Callable[[str], None]
 ) -> tuple[Columns, dict[str, dict[Any, Any]]]:
-    """Return what the columns are, and for label and groups what each of their values becomes."""
+    """Return the roles of the columns, and the codes of each value of label and groups."""
     distinct = {name: _column(values) for name, values in found.values.items()}
     label = pa.table({request.label: distinct[request.label]})
     y, labels, recoded = read_label(label, request.label, request.positive)

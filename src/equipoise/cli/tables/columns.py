@@ -21,7 +21,7 @@ _MICROSECONDS = {"day": 86_400_000_000, "hour": 3_600_000_000}
 
 
 def kind_of(column: Any, name: str) -> Kind | None:
-    """Return what a column is; None if it has no values at all.
+    """Return the kind of a column; None if it has no values at all.
 
     >>> kind_of(pa.chunked_array([[1, None]]), "age"), kind_of(pa.chunked_array([["x"]]), "town")
     ('number', 'category')
@@ -30,7 +30,7 @@ def kind_of(column: Any, name: str) -> Kind | None:
 
 
 def kind_of_type(type_: Any, name: str) -> Kind | None:
-    """Return what a column of this type is; None if the type has no values.
+    """Return the kind of a column of this type; None if the type has no values.
 
     >>> kind_of_type(pa.bool_(), "member"), kind_of_type(pa.null(), "nothing")
     ('number', None)

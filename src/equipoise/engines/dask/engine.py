@@ -62,7 +62,7 @@ class DaskEngine:
     def open(
         cls, people: People, *, constraint_weights: bool = True, estimator: Any = None
     ) -> Self:
-        """Check what was passed to fit, and read it into the memory of the workers."""
+        """Check the arguments of fit, and read rows into the memory of the workers."""
         people.check()
         dtype = transformer = None
         if is_frozen_pipeline(estimator):
@@ -140,7 +140,7 @@ class DaskEngine:
 
     @staticmethod
     def answer(function: Callable[[Any], Array], X: Any, columns: int | None = None) -> Any:
-        """Return what a function of rows says of each row, not computed yet."""
+        """Return the values of a function of rows, for each row, not computed yet."""
         return lazily(lambda number, rows: function(rows), X, columns=columns)
 
     def refit(self, learner: Any, threshold: str = "learner", cv: Any = None) -> Oracle:
@@ -163,7 +163,7 @@ class DaskEngine:
         return self._behind(ShardPluginOracle(self._last(learner), self.shards, _read_folds(cv)))
 
     def _last(self, learner: Any) -> Any:
-        """Return what is trained on the rows of the shards."""
+        """Return the learner to be trained on the rows of the shards."""
         return learner if self.transformer is None else learner[-1]
 
     def _behind(self, oracle: Oracle) -> Oracle:
@@ -208,7 +208,7 @@ class DaskEngine:
         return self._columns
 
     def identity(self) -> Iterator[bytes]:
-        """Yield what distinguishes these data from others, in order."""
+        """Yield digests that distinguish these data from others, in order."""
         yield from self.shards.map(digest_of)
 
     def fits_at_a_time(self, n_jobs: int | None) -> int:

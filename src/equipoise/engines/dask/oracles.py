@@ -63,7 +63,7 @@ class ShardOracle:
         return Response(classifier, selected / cells.total_weight)
 
     def _task(self, costs: Array) -> Task:
-        """Return what is to be learned; all weights together are those of the rows."""
+        """Return the task of a learner; all weights together are those of the rows."""
         cells = self.shards.cells
         if cells.is_plain:
             return Task(*cells.relabel(costs), self.n_folds)

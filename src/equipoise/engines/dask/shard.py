@@ -115,7 +115,7 @@ class Shard:
         return label, weight
 
     def signed_costs(self, costs: Array) -> Array:
-        """Return what predicting 1 rather than 0 costs, row by row, given costs by layer."""
+        """Return the cost of predicting 1 rather than 0 for each row, given costs by layer."""
         tables = np.reshape(costs, (len(self.factors), self.n_cells))
         return sum(f * look_up(self.code, t) for f, t in zip(self.factors, tables, strict=True))
 
@@ -198,7 +198,7 @@ _LABEL = "\0label"
 
 
 def combinations_of(rows: ReadRows) -> Combinations:
-    """Return what a partition adds to the table of cells."""
+    """Return the combinations of a partition, for the table of cells."""
     cells, C = rows.cells, rows.cells.n_cells
     count = cells.count.astype(float)
     weight = square = count
@@ -238,12 +238,12 @@ def encode(
 
 
 def layer_sums_of(shard: Shard) -> LayerSums | None:
-    """Return what its rows add to the table of layers."""
+    """Return the sums of its rows for the table of layers."""
     return shard.layer_sums
 
 
 def cost_sums(shard: Shard, costs: Array) -> Array:
-    """Return what all rows can save by being selected, and what they can lose by it."""
+    """Return the costs that selecting all rows can save, and those that it can add."""
     each = shard.signed_costs(costs)
     return np.array([-each[each < 0].sum(), each[each > 0].sum()])
 

@@ -133,7 +133,7 @@ class Shards:
 
 
 def _rules_of(client: Any, people: People, parts: list[tuple[Any, ...]]) -> GroupRules:
-    """Return how groups are made, with edges for bins of equal size counted by the workers."""
+    """Return the rules of groups, with edges for bins of equal size counted by the workers."""
     check_missing_choice(people.missing)
     example = example_of(people.sensitive_features)
     columns = groups_in(example, 0, GroupRules(people.missing))

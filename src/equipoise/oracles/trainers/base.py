@@ -88,7 +88,7 @@ class Trained:
     Attributes
     ----------
     classifier : fitted classifier
-        Takes rows like those of X. Holds no training data.
+        Takes rows like those of X. Keeps nothing of this path.
     local : object
         Answers for the training rows as the classifier does, when asked about ``rows``: the
         classifier itself, the last step of a pipeline, or `CachedScores`.
@@ -159,10 +159,10 @@ class CachingTrainer(Trainer):
 
     @abstractmethod
     def _prepare(self, label: NDArray) -> Any:
-        """Return what does not depend on labels and weights; ``label`` are those of one fit."""
+        """Return data that labels and weights do not change; ``label`` are those of one fit."""
 
     def _prepared(self, label: NDArray) -> Any:
-        """Return what is kept, made on the first call; to be called with the lock."""
+        """Return the data kept, made on the first call; to be called with the lock."""
         if self._cache is None:
             self._cache = self._prepare(label)
         return self._cache

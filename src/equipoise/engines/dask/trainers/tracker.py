@@ -20,7 +20,7 @@ _process: subprocess.Popen[str] | None = None
 
 
 def start_tracker(n_workers: int, host: str) -> dict[str, Any]:
-    """Return what a worker needs to know to meet the others, from a tracker started for one fit."""
+    """Return the address by which workers meet, of a tracker started for one fit."""
     global _process
     for _ in range(2):
         if _process is None or _process.poll() is not None:

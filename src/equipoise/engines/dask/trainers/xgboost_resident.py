@@ -230,7 +230,7 @@ def resident(shards: list[Shard], numbers: tuple[int, ...], bins: Bins, threads:
 
 
 def meet(client: Any, n_workers: int) -> dict[str, Any]:
-    """Return how the workers of one fit find each other: through the scheduler."""
+    """Return the means by which workers of one fit find each other: the scheduler."""
     from distributed.comm import get_address_host
 
     host = get_address_host(client.scheduler.address)
