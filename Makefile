@@ -61,7 +61,7 @@ OLDEST_TESTS := tests/baselines tests/cells tests/estimators tests/files tests/m
 	tests/cli/test_audit.py tests/cli/test_fit.py tests/cli/test_predict.py tests/report/test_page.py
 
 oldest: $(OLDEST_READY)
-	$(PYTEST_OLDEST) $(OLDEST_TESTS)
+	$(PYTEST_OLDEST) -m 'not simulation' $(OLDEST_TESTS)
 
 $(VENV)/bin/python:
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'equipoise needs Python 3.11 or newer; say which one to use: make PYTHON=python3.11')"

@@ -15,13 +15,11 @@ from equipoise.estimators.monitor import MonitoredRow
 from equipoise.report.contents import (
     DataContents,
     GroupContents,
-    MeasuredContents,
     PointContents,
-    Range,
     ReportContents,
-    RowContents,
     SwitchedContents,
 )
+from equipoise.report.measured import MeasuredContents, Range, RowContents
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "output.schema.json"
 PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}
@@ -47,6 +45,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
         "groups": list[GroupContents],
         "disparities": dict[str, Range],
         "between": dict[str, str],
+        "by_estimate": dict[str, str],
     },
     "frontier": {"file": str, "page": str | None, "fits": int, **all_of(ReportContents)},
     "fit": {

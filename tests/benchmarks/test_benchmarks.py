@@ -117,3 +117,33 @@ def test_model_file(script, monkeypatch, capsys):
         assert 0 < size < expanded
         assert names == 0
         assert float(row["seconds to open"]) > 0
+
+
+def test_truth(script, monkeypatch, capsys):
+    truth = script("truth")
+    text = run(truth, monkeypatch, capsys, "--problems", 2, "--only", "parity")
+    (table,) = read_tables(text)
+    assert table[-1]["kind"] == "all"
+    assert {table[-1][column] for column in truth.COLUMNS[1:]} == {"0"}
+
+
+@pytest.mark.parametrize(
+    ("column", "changes"),
+    [
+        ("stated", {"error": 0.001}),
+        ("lower", {"lower": 0.3}),
+        ("price", {"free_error": 1.0}),
+    ],
+)
+def test_truth_finds_what_is_false(script, monkeypatch, column, changes):
+    truth = script("truth")
+    case = truth.KINDS["DemographicParity"](np.random.default_rng([0, 0]))
+    clf = truth.solved(case, nu=1e-6)
+    found = clf.certificate_
+    assert found.shadow_prices()  # the bounds cost something
+    clf.certificate_ = replace(
+        found, **{name: getattr(found, name) + by for name, by in changes.items()}
+    )
+    told = truth.Truth(case)
+    wrong = {*truth.check_numbers(told, clf), *truth.check_complete(told, clf)}
+    assert column in wrong

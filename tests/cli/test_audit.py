@@ -1,5 +1,7 @@
 """audit: rates and disparities of labels, and of predictions in a column."""
 
+import json
+
 import numpy as np
 import pytest
 from hiring import make_table, write_table
@@ -65,3 +67,47 @@ def test_a_page(run, data):
     page = (data.parent / "audit.html").read_text(encoding="utf-8")
     assert "Audit of hired in people.csv" in page
     assert "smallest ratio of selection rates" in page
+
+
+def test_a_few_people_make_no_headline(run, data):
+    columns = make_table()
+    for name, values in columns.items():
+        columns[name] = values + values[:12]
+    columns["sex"][-12:] = ["X"] * 12
+    columns["hired"][-12:] = ["yes"] * 7 + ["no"] * 5
+    write_table(columns, data)
+    sex, good = np.array(columns["sex"]), np.array(columns["hired"]) == "yes"
+    rate = {group: good[sex == group].mean() for group in ("F", "M", "X")}
+    ran = run("audit", data, *COLUMNS, "--json", "--page", "audit.html")
+    found, between = ran.json["disparities"], ran.json["between"]
+    assert rate["X"] - rate["F"] > rate["M"] - rate["F"]
+    assert found["demographic_parity_difference"][0] == pytest.approx(rate["M"] - rate["F"])
+    counts = {group: (sex == group).sum() for group in rate}
+    named = f"M ({counts['M']}) and F ({counts['F']})"
+    assert between["demographic_parity_difference"] == named
+    other = ran.json["by_estimate"]["demographic_parity_difference"]
+    assert other.startswith(f"{rate['X'] - rate['F']:.4f} [")
+    assert other.endswith(f"between X (12) and F ({counts['F']})")
+    assert "X (12) has fewer than 30 people" in ran.err
+    page = (data.parent / "audit.html").read_text(encoding="utf-8")
+    first = page[: page.index('id="audit"')]
+    assert named in first
+    assert other in first.replace("&#39;", "'")
+    text = run("audit", data, *COLUMNS).out
+    assert f"by the estimate alone: {other}" in text
+
+
+def test_sizes_that_are_suppressed_are_not_told_by_disparities(run, data):
+    columns = make_table()
+    columns["sex"][:3] = ["X"] * 3
+    write_table(columns, data)
+    ran = run("audit", data, *COLUMNS, "--json", "--page", "audit.html")
+    page = (data.parent / "audit.html").read_text(encoding="utf-8")
+    for text in (json.dumps(ran.json), page, ran.err):
+        assert "X (3)" not in text
+    assert "X" not in json.dumps([ran.json["between"], ran.json["by_estimate"]])  # nor its rate
+    columns["sex"] = ["X"] * 3 + ["M"] * 597
+    write_table(columns, data)
+    ran = run("audit", data, *COLUMNS, "--json")
+    assert ran.json["disparities"]["demographic_parity_difference"] == [None, None, None]
+    assert "people are suppressed" in ran.err

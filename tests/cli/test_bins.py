@@ -97,7 +97,7 @@ def test_differences_say_between_whom_and_small_groups_get_a_sentence(run, data)
     audit = ("audit", data, "--label", "hired", "--sensitive", "sex")
     ran = run(*audit)
     assert f"M ({counts['M']}) and X (13)" in ran.out
-    assert "fewer than 30: X (13)" in ran.err
+    assert "X (13) has fewer than 30 people: too few to say anything about its rates" in ran.err
     assert "--min-size 30" in ran.err
     ran = run(*audit, "--min-size", 30, "--json")
     hired = np.array(columns["hired"]) == "yes"
@@ -106,10 +106,13 @@ def test_differences_say_between_whom_and_small_groups_get_a_sentence(run, data)
     assert ran.json["disparities"]["demographic_parity_difference"][0] == pytest.approx(gap)
     between = ran.json["between"]["demographic_parity_difference"]
     assert between == f"M ({counts['M']}) and F ({counts['F']})"
-    assert "fewer than 30" not in ran.err
     assert run(*audit, "--min-size", 500).code == 2
     ran = run("fit", data, *COLUMNS, "--eps", 0.5)
     assert "fewer than 30" in ran.err
+    assert run("report", "model.equipoise", data, "-o", "page.html").code == 0
+    page = (data.parent / "page.html").read_text(encoding="utf-8")
+    assert "X (13) has fewer than 30 people" in page[: page.index('id="model"')]
+    assert "X (13) has fewer than 30 people" in run("certify", "model.equipoise", data).err
 
 
 def test_a_bound_exceeded_beyond_chance_gets_a_sentence(run, data):

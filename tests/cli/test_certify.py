@@ -174,3 +174,11 @@ def test_suppressed_groups_count_for_the_exit_code(run, model, data):
     assert "beyond chance: 1." in ran.out
     assert "EXCEEDED: 1 of 8 bounds" in ran.out
     assert run("certify", model, "new.csv", "--min-people", 100).code == 0
+
+
+def test_a_table_without_groups_is_told_what_it_has(run, model, data):
+    (data.parent / "other.csv").write_text("a;b\n1;2\n")
+    ran = run("certify", model, "other.csv")
+    assert ran.code == 2
+    assert "other.csv has no column 'sex'" in ran.err
+    assert ran.err.rstrip().endswith("It has: a, b.")

@@ -168,6 +168,7 @@ def test_excel_without_openpyxl_and_what_is_none(run, data, monkeypatch):
     pytest.importorskip("openpyxl")
     ran = run("audit", "people.xlsx", "--label", "hired", "--sensitive", "sex")
     assert "people.xlsx cannot be read as an Excel file" in ran.err
+    assert "Save it again" in ran.err
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     ran = run("audit", "people.xlsx", "--label", "hired", "--sensitive", "sex")
     assert ran.code == 2

@@ -120,6 +120,8 @@ def test_a_table_that_is_damaged(run, data):
     assert "cannot be read as a csv file" in run("audit", "bad.csv", *FIT).err
     (data.parent / "empty.csv").write_text("hired,sex\n")
     assert "has no rows" in run("audit", "empty.csv", *FIT).err
+    (data.parent / "nothing.csv").write_text("")
+    assert "nothing.csv is empty; expected a table" in run("audit", "nothing.csv", *FIT).err
 
 
 def test_columns_of_lists_are_refused_and_empty_ones_left_out(run, data):

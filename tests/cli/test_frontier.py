@@ -1,7 +1,12 @@
 """frontier: a point for every bound, and a page beside the file."""
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from hiring import COLUMNS
+from pyarrow import csv
+
+import equipoise
 
 
 def test_a_frontier_has_a_point_for_every_bound_and_a_page_of_data(run, data):
@@ -37,3 +42,24 @@ def test_a_frontier_comes_with_a_page(run, data):
     ran = run("frontier", data, *COLUMNS, "--bounds", "0.1", "-o", "g.equipoise", "--no-page")
     assert ran.code == 0
     assert not (data.parent / "g.html").exists()
+
+
+def test_the_table_counts_who_gains_and_loses(run, data):
+    ran = run("frontier", data, *COLUMNS, "--bounds", "0.02,0.2", "--held-out", "rest.csv")
+    lines = ran.out.splitlines()
+    header = next(line for line in lines if line.strip().startswith("bound"))
+    assert header.split()[-4:] == ["price", "gain", "lose", "members"]
+    rest = csv.read_csv(data.parent / "rest.csv")
+    numbers = {name: np.array(rest[name], dtype=float) for name in ("age", "skill", "importance")}
+    numbers["member"] = np.array(rest["member"]).astype(float)
+    X = pa.table({**numbers, "town": rest["town"]})
+    frontier = equipoise.load(data.parent / "frontier.equipoise")
+    for eps in (0.02, 0.2):
+        model = frontier.at(eps)
+        free = model.unconstrained_.predict(X) == model.classes_[1]
+        fair = model.predict_pmf(X)[:, 1]
+        told = next(line.split() for line in lines if line.strip().startswith(f"{eps:.4f}"))
+        gain, lose = (float(number.replace(",", "")) for number in told[-3:-1])
+        assert gain == pytest.approx(fair[~free].sum(), abs=0.06)
+        assert lose == pytest.approx((1 - fair[free]).sum(), abs=0.06)
+        assert eps > 0.1 or gain + lose > 0

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import tracemalloc
 
 import numpy as np
 import pytest
-from scipy.sparse import random_array
+from scipy.sparse import csr_array
 
 from equipoise.cells import Cells
 from equipoise.constraints import EqualizedOdds
 from equipoise.constraints.slopes import Slopes, row_blocks, slopes_of
+from equipoise.files.state import Decoder, Encoder
 
 
 @pytest.fixture
 def factors():
     rng = np.random.default_rng(0)
-    return tuple(
-        random_array(shape, density=0.3, format="csr", rng=rng) for shape in ((900, 7), (7, 400))
-    )
+    shapes = (900, 7), (7, 400)
+    return tuple(csr_array(rng.normal(size=of) * (rng.random(of) < 0.3)) for of in shapes)
 
 
 def test_products_are_the_same(factors):
@@ -33,6 +34,14 @@ def test_products_are_the_same(factors):
     few = [5, 2, 899]
     np.testing.assert_allclose(np.asarray(slopes[few]), dense[few], atol=1e-12)
     np.testing.assert_allclose(np.ones(3) @ slopes[few], dense[few].sum(axis=0), atol=1e-12)
+
+
+def test_model_files_hold_them(factors):
+    encoder = Encoder()
+    text = json.dumps(encoder.encode(Slopes(*factors)), allow_nan=False)
+    assert encoder.objects == []
+    again = Decoder([]).decode(json.loads(text))
+    np.testing.assert_array_equal(np.asarray(again), np.asarray(Slopes(*factors)))
 
 
 def test_blocks_are_all_rows_in_order(factors):

@@ -49,6 +49,7 @@ def test_a_fit_with_proof(design):
     assert model.people_.rows == (1500 if design == "split" else 3000)
 
 
+@pytest.mark.simulation
 def test_the_promise_is_kept_in_a_finite_population():
     """25 fits of 600 people out of 10,000; plain fits break the bound in about half of them."""
     X, y, A = make_people(10_000, seed=9)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from inspect import signature
+
 import numpy as np
 import pytest
 from finite_regression import path
@@ -119,6 +121,7 @@ def test_the_kind_follows_from_the_learner():
     assert type(made) is type(clone(made)) is RegressionFrontier
     assert clone(made).loss == "absolute"
     assert type(Frontier(LogisticRegression(), DemographicParity())) is Frontier
+    assert list(signature(Frontier).parameters)[:2] == ["estimator", "constraint"]  # as in help
 
 
 @pytest.mark.parametrize(

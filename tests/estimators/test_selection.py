@@ -107,6 +107,7 @@ def test_everybodys_chance_is_their_own():
         np.testing.assert_allclose(inclusion(scaled, k), scaled, atol=1e-7)
 
 
+@pytest.mark.simulation
 def test_inclusion_over_drawn_numbers(model):
     """Within four standard errors, through the front door."""
     batch, draws = slice(0, 60), 2000

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from equipoise.cells import Cells
-from equipoise.constraints import DemographicParity
+from equipoise.constraints import DemographicParity, rate
+from equipoise.guarantees.needed import people_needed
 from equipoise.guarantees.proof import Decided, Proof, walk
 from equipoise.guarantees.tested_rows import TestedRows
 
@@ -82,3 +83,33 @@ def test_rows_about_few_people_are_left_out():
     told = proof().to_dict(suppress_below=100_000)
     assert told["limiting"] == ""
     assert "Limiting" not in told["text"]
+
+
+def test_decisions_by_lot_are_told_with_the_people_who_would_do_without():
+    counts = {"F": 2500, "M": 2500}
+    few, enough = (
+        people_needed(DemographicParity(eps, reference="pairwise"), counts, 0.3)
+        for eps in (0.02, 0.1)
+    )
+    assert few.factor > 1 > enough.factor
+    found = [proof(reach=(0.1, 0.9), needed=needed) for needed in (few, enough)]
+    assert found[0].regardless == pytest.approx(0.2)
+    assert "With so few people that takes 20 % of decisions" in str(found[0])
+    assert f"Without them: {few}" in str(found[0])
+    assert "With these people that takes 20 %" in str(found[1])
+    assert f"Most proofs with as many people do without: {enough}" in str(found[1])
+    kept = found[0].without_few(10_000)  # as a file keeps it that does not tell small groups apart
+    assert "With these people that takes 20 %" in str(kept)
+    assert "None" not in str(kept)
+
+
+def test_a_bound_of_minus_nothing_and_one_person():
+    rng = np.random.default_rng(0)
+    A = np.append("F", np.full(999, "M"))
+    cells = Cells.from_columns(rng.integers(0, 2, 1000), {"group": A}).table()
+    rows = TestedRows.of(rate("selection", group="F") >= 0.8 * rate("selection", group="M"), cells)
+    walked = walk(1, lambda t: np.array([0.01]), 0.05)
+    decided = Decided(np.zeros((1, cells.n_cells)), np.array([[0.0, 1.0]]))
+    found = Proof.of_walk(rows, walked, decided, confidence=0.95, design="apart")
+    assert "the bound holds at 0 for" in str(found)
+    assert str(found).partition("Limiting: ")[2].endswith(", 1 person.")

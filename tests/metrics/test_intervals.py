@@ -51,6 +51,7 @@ CASES = [
 ]
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("kind", ["analytic", "bootstrap"])
 @pytest.mark.parametrize(("metric", "rates", "truth", "randomized", "weighted"), CASES)
 def test_coverage_of_disparities(metric, rates, truth, randomized, weighted, kind):
@@ -202,6 +203,7 @@ def test_nothing_that_varies_has_no_deviation():
     np.testing.assert_array_equal(found, np.zeros(10))
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("metric", ["demographic_parity_difference", "equalized_odds_violation"])
 @pytest.mark.parametrize("shares", [(0.5, 0.5), (0.9, 0.1), (0.2,) * 5])
 def test_a_true_zero_is_inside_in_small_groups(metric, shares):

@@ -287,6 +287,7 @@ def test_aware_decisions_need_a_table_that_agrees_with_the_groups(people):
         clf.fit(X, people.y, sensitive_features=other)
 
 
+@pytest.mark.simulation
 def test_the_bound_is_met_on_the_other_half_of_adult_up_to_sampling():
     adult = load_adult()
     X, X_test, y, _, A, A_test = train_test_split(

@@ -3,7 +3,8 @@
 import pytest
 
 from equipoise.report.chart import Axis, rate_axis
-from equipoise.report.contents import GroupContents, Range
+from equipoise.report.contents import GroupContents
+from equipoise.report.measured import Range
 
 
 @pytest.mark.parametrize("values", [[0.1, 0.1], [0.0, 0.3], [0.001, 0.2], [0.0, 0.0], [0.0, 1e-7]])

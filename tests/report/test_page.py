@@ -12,7 +12,8 @@ from unkind import BOUNDS, GROUPS, UNKIND, rates_by_hand
 
 from equipoise.game.evidence import Status
 from equipoise.report import ReportContents, report_of, write_report
-from equipoise.report.contents import AuditContents, GroupContents, Range
+from equipoise.report.contents import AuditContents, GroupContents
+from equipoise.report.measured import Range
 from equipoise.report.page import MOST_BYTES, render
 from equipoise.report.text import findings, point_title
 
@@ -242,12 +243,13 @@ def test_places_keep_the_order_of_errors(made, page):
 def test_groups_are_named_in_the_first_lines(made):
     point = made.contents.points[0]
     groups = [group for group in point.groups["test"] if group.feature]
-    rates = {group.group: group.rates["selection_rate"].estimate for group in groups}
-    most, least = max(rates, key=rates.get), min(rates, key=rates.get)
+    rates = {group.group: group.rates["selection_rate"] for group in groups}
+    most = max(rates, key=lambda group: rates[group].low)
+    least = min(rates, key=lambda group: rates[group].high)
     (line,) = (text for text in findings(made.contents) if text.startswith(point_title(point)))
-    assert f"Selected most often: {most} (" in line
-    assert f"least often: {least} (" in line
-    assert point.on("test").worst in line
+    assert re.search(rf"{re.escape(most)} \([^)]*\) is selected most often", line)
+    assert re.search(rf"{re.escape(least)} \([^)]*\) least often", line)
+    assert point.on("test").headline.text in line
 
 
 def test_in_a_notebook_the_page_is_in_a_frame_of_its_own(made):

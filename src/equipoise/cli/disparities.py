@@ -15,10 +15,19 @@ from equipoise.cli import options as opt
 from equipoise.cli.tables.columns import as_number, is_missing, kind_of, plain_values
 from equipoise.cli.terminal import Terminal
 from equipoise.constraints.groups import group_name
-from equipoise.metrics import GroupTable
+from equipoise.metrics import Interval
 from equipoise.metrics.audit import Audit
+from equipoise.metrics.pairs import Pair, Pairs
 from equipoise.report.contents import AuditContents, GroupContents
-from equipoise.report.groups import group_contents, span, unknown_remarks, with_predictive
+from equipoise.report.groups import (
+    NOT_KNOWN,
+    group_contents,
+    span,
+    unknown_remarks,
+    with_predictive,
+)
+from equipoise.report.measured import Range
+from equipoise.report.text import with_interval
 from equipoise.rows.people import People
 
 #: Disparity -> what it is, in words. The first three need decisions only, the others also labels.
@@ -31,12 +40,6 @@ _DISPARITIES: dict[str, str] = {
     "equal_opportunity_difference": "largest difference of true-positive rates",
 }
 _OF_LABELS = 3
-#: Disparity, without its last word -> the rates that are compared.
-_RATES = {
-    "demographic_parity": ["selection_rate"],
-    "equalized_odds": ["true_positive_rate", "false_positive_rate"],
-    "equal_opportunity": ["true_positive_rate"],
-}
 
 
 def audit_contents(
@@ -58,14 +61,17 @@ def audit_contents(
     some = {name: values[large] for name, values in people.sensitive_features.items()}
     weight = None if people.sample_weight is None else people.sample_weight[large]
     about |= {"sensitive_features": some, "sample_weight": weight}
-    compared = metrics.group_table(people.y[large], decided[large], interval=None, **about)
-    disparities, between = [], {}
+    disparities, between, by_estimate = [], {}, {}
     for name in list(_DISPARITIES)[: _OF_LABELS if prediction is None else None]:
-        disparity = getattr(metrics, name)
-        value = metrics.confidence_interval(disparity, people.y[large], decided[large], **about)
-        disparities.append((name, span(*value), _DISPARITIES[name]))
-        between[name] = _between(name, compared, groups)
-    return AuditContents(prediction or "labels", groups, disparities, between)
+        pairs = metrics.compare_groups(
+            getattr(metrics, name), people.y[large], decided[large], **about
+        )
+        found = _headline(pairs.without_few(results.suppress_below), groups)
+        disparities.append((name, found["value"], _DISPARITIES[name]))
+        between[name] = found["between"]
+        if found["by_estimate"]:
+            by_estimate[name] = found["by_estimate"]
+    return AuditContents(prediction or "labels", groups, disparities, between, by_estimate)
 
 
 def _in_large_groups(people: People, min_size: int) -> NDArray[np.intp]:
@@ -84,31 +90,30 @@ def _in_large_groups(people: People, min_size: int) -> NDArray[np.intp]:
     return known[(count >= min_size)[code.ravel()]]
 
 
-def _between(name: str, table: GroupTable, shown: Sequence[GroupContents]) -> str:
+def _headline(pairs: Pairs, shown: Sequence[GroupContents]) -> dict[str, Any]:
+    """Return a disparity by the limits of intervals, between whom; beside it, that by estimate."""
+    sure, most = pairs.surest, pairs.largest
+    if sure is None or most is None:
+        return {"value": NOT_KNOWN, "between": "", "by_estimate": ""}
+    value, other = (_cut(pair.value, pairs.ratio) for pair in (sure, most))
+    told = "" if most == sure else f"{with_interval(other)} between {_between(most, shown)}"
+    return {"value": value, "between": _between(sure, shown), "by_estimate": told}
+
+
+def _cut(value: Interval, ratio: bool) -> Range:
+    """Return a difference that is not below zero, or a ratio that is not above one."""
+    ends = [min(end, 1.0) if ratio else max(end, 0.0) for end in value]
+    return span(*ends)
+
+
+def _between(pair: Pair, shown: Sequence[GroupContents]) -> str:
     """Return between which groups a disparity is, and how many people they have."""
-    counts = {(row.feature, row.group): row.count for row in shown}
-    feature = table.features[-1]
-    inside = [at for at, other in enumerate(table.features) if other == feature]
-    pairs = []
-    for rate in _RATES[name.rpartition("_")[0]]:
-        values = table[rate]
-        known = [at for at in inside if np.isfinite(values[at])]
-        if not known:
-            continue
-        low, high = (pick(known, key=lambda at: values[at]) for pick in (min, max))
-        if name.endswith("violation"):
-            low = 0
-            high = max(known, key=lambda at: abs(values[at] - values[0]))
-        size = values[low] / max(values[high], 1e-300) if name.endswith("ratio") else 0.0
-        pairs.append((abs(values[high] - values[low]) if not size else -size, high, low))
-    if not pairs:
-        return ""
-    _, *ends = max(pairs)
+    hidden = {row.group for row in shown if row.count is None}
     told = []
-    for at in ends:
-        group = group_name(table.groups[at])
-        count = counts.get((table.features[at], group))
-        told.append("all" if at == 0 else group if count is None else f"{group} ({count:,})")
+    for group, people in ((pair.group, pair.people), (pair.against, pair.against_people)):
+        name = group_name(group)
+        count = "" if name in hidden else f" ({people:,})"
+        told.append("all" if name == "overall" else f"{name}{count}")
     return " and ".join(told)
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from sklearn.base import clone
 
 from equipoise.atomic_files import check_free, new_file
 from equipoise.cli.tables.files import is_table
@@ -14,10 +17,13 @@ from equipoise.cli.tables.request import Columns
 from equipoise.cli.terminal import Terminal, command_line
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.reductions import FairClassifier
+from equipoise.estimators.regression_frontier import RegressionFrontier
+from equipoise.estimators.regressor import FairRegressor
 from equipoise.exceptions import ModelFileError
 from equipoise.files import load, read_manifest, save
 from equipoise.files.manifest import date_made, versions
 from equipoise.report.contents import ReportContents
+from equipoise.report.regression import RegressionContents
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,21 +59,44 @@ def open_file(path: Path, trust: Sequence[str] | None) -> ModelFile:
     )
 
 
-def open_classifier(path: Path, eps: float | None, trust: Sequence[str] | None) -> ModelFile:
-    """Read a classifier, or pick one from a frontier."""
+def open_classifier(
+    path: Path,
+    eps: float | None,
+    trust: Sequence[str] | None,
+    min_size: int | None = None,
+    *,
+    numbers: bool = False,
+) -> ModelFile:
+    """Read a classifier, or pick one from a frontier; with ``numbers`` it may be a regressor."""
     opened = open_file(path, trust)
-    if isinstance(opened.model, Frontier):
+    if opened.columns.numeric and not numbers:
+        raise ValueError(f"{path} holds a regressor, which decides nothing; expected a classifier.")
+    if isinstance(opened.model, (Frontier, RegressionFrontier)):
         if eps is None:
             raise ValueError(
                 f"{path} is a frontier, which has a classifier for every bound; say which one with "
                 "--eps."
             )
-        return ModelFile(path, opened.model.at(eps), opened.columns, opened.metadata)
-    if not isinstance(opened.model, FairClassifier):
+        opened = replace(opened, model=opened.model.at(eps))
+        return replace(opened, model=with_min_size(opened.model, min_size))
+    if not isinstance(opened.model, (FairClassifier, FairRegressor)):
         raise ValueError(f"{path} holds a {type(opened.model).__name__}; expected a classifier.")
     if eps is not None:
         raise ValueError(f"{path} is a classifier for one bound; --eps is for frontiers.")
-    return opened
+    return replace(opened, model=with_min_size(opened.model, min_size))
+
+
+def with_min_size(model: Any, min_size: int | None) -> Any:
+    """Return a model that is measured without groups of fewer people; itself if none are named."""
+    if min_size is None:
+        return model
+    name = "constraint" if isinstance(model, Frontier) else "constraint_"
+    constraint = getattr(model, name)
+    if "min_size" not in constraint.get_params():
+        raise ValueError(f"{constraint!r} has no min_size; leave --min-size out.")
+    changed = copy(model)
+    setattr(changed, name, clone(constraint).set_params(min_size=min_size))
+    return changed
 
 
 def write_model(
@@ -125,7 +154,9 @@ def _left_by_interrupt(places: Sequence[Path]) -> set[str]:
     return set()
 
 
-def write_page(contents: ReportContents, path: Path, *, force: bool, terminal: Terminal) -> None:
+def write_page(
+    contents: ReportContents | RegressionContents, path: Path, *, force: bool, terminal: Terminal
+) -> None:
     """Write a report page and say so."""
     from equipoise.report import write_report
 

@@ -26,6 +26,15 @@ LEARNERS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "forest": ("sklearn.ensemble", "RandomForestClassifier", {"min_samples_leaf": 5}),
     "tree": ("sklearn.tree", "DecisionTreeClassifier", {"min_samples_leaf": 20}),
 }
+#: The same for numbers.
+REGRESSORS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "linear": ("sklearn.linear_model", "LinearRegression", {}),
+    "lightgbm": ("lightgbm", "LGBMRegressor", {"verbose": -1}),
+    "xgboost": ("xgboost", "XGBRegressor", {}),
+    "histogram": ("sklearn.ensemble", "HistGradientBoostingRegressor", {}),
+    "forest": ("sklearn.ensemble", "RandomForestRegressor", {"min_samples_leaf": 5}),
+    "tree": ("sklearn.tree", "DecisionTreeRegressor", {"min_samples_leaf": 20}),
+}
 #: Short name -> constraint; the help lists them before the library is imported.
 CONSTRAINTS = {
     "dp": "DemographicParity",
@@ -51,17 +60,30 @@ def find_learner(text: str, seed: int) -> Any:
     >>> find_learner("logistic:C=0.5,solver=newton-cg", seed=3)
     LogisticRegression(C=0.5, max_iter=1000, solver='newton-cg')
     """
+    return _learner(text, seed, LEARNERS)
+
+
+def find_regressor(text: str, seed: int) -> Any:
+    """Return the regressor of this name; ``logistic``, the default of labels, is ``linear``.
+
+    >>> find_regressor("logistic", seed=3), find_regressor("tree:max_depth=2", seed=3)
+    (LinearRegression(), DecisionTreeRegressor(max_depth=2, min_samples_leaf=20, random_state=3))
+    """
+    return _learner("linear" if text == "logistic" else text, seed, REGRESSORS)
+
+
+def _learner(text: str, seed: int, known: dict[str, tuple[str, str, dict[str, Any]]]) -> Any:
     name, _, rest = text.partition(":")
-    if name in LEARNERS:
-        module, kind, parameters = LEARNERS[name]
-        seeded = {} if name == "logistic" else {"random_state": seed}
+    if name in known:
+        module, kind, parameters = known[name]
+        seeded = {} if name in ("logistic", "linear") else {"random_state": seed}
         learner, given = _from(module, kind)(**parameters, **seeded), rest
     elif rest:
         attribute, _, given = rest.partition(":")
         found = _user_object(f"{name}:{attribute}")
         learner = found() if isinstance(found, type) or not hasattr(found, "fit") else found
     else:
-        raise ValueError(_unknown("learner", name, list(LEARNERS)))
+        raise ValueError(_unknown("learner", name, list(known)))
     return learner.set_params(**_parameters(text, given, learner)) if given else learner
 
 

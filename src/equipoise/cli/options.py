@@ -42,6 +42,10 @@ Trust = Annotated[
     list[str] | None, option("A type that the model file may hold, such as my_package.MyLearner.")
 ]
 MinSize = Annotated[int, option("Leave groups of fewer people out of comparisons, with a note.")]
+MinSizeOfFit = Annotated[
+    int | None,
+    option("Leave groups of fewer people out of comparisons; by default as in the fit."),
+]
 SuppressBelow = Annotated[
     int, option("Suppress groups of fewer people, and what would give them away; 0: none.")
 ]
@@ -152,6 +156,14 @@ class FeatureTable(LabelledTable):
 class Training:
     """What is trained, subject to what, on whom and where."""
 
+    task: Annotated[
+        str, option("What the label is: classification, or regression where it is a number.")
+    ] = "classification"
+    loss: Annotated[str, option("With --task regression: squared or absolute.")] = "squared"
+    thresholds: Annotated[
+        int, option("With --task regression and dp: how many thresholds are looked at.")
+    ] = 40
+
     constraint: Annotated[
         str, option(f"What is asked: {', '.join(CONSTRAINTS)}, or module:object.")
     ] = "dp"
@@ -212,6 +224,17 @@ class Training:
             metavar="[ADDRESS]",
         ),
     ] = None
+
+    def is_regression(self) -> bool:
+        """Return whether the label is a number; refuse a task that is not known."""
+        if self.task not in ("classification", "regression"):
+            raise ValueError(
+                f"--task is {self.task!r}; expected classification, or regression where the label "
+                "is a number."
+            )
+        if self.task == "classification" and (self.loss, self.thresholds) != ("squared", 40):
+            raise ValueError("--loss and --thresholds are for --task regression; leave them out.")
+        return self.task == "regression"
 
 
 @dataclass(frozen=True, kw_only=True)

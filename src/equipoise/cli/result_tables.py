@@ -9,23 +9,22 @@ from equipoise.cli.terminal import Terminal
 from equipoise.constraints.rates import GROUP_RATES
 from equipoise.game.lagrangian import is_met
 from equipoise.game.switched import number
+from equipoise.metrics.summaries import FEW
 from equipoise.report.contents import (
     AuditContents,
     ColumnContents,
     GroupContents,
     PointContents,
-    Range,
     ReportContents,
 )
+from equipoise.report.measured import Range
 from equipoise.report.switched import SwitchedGroup, switched_groups, switched_sentence
-from equipoise.report.text import SUPPRESSED, surest, whose
+from equipoise.report.text import SUPPRESSED, small_groups, whose
 
 #: The verdict that makes `certify` exit with 1.
 EXCEEDED = "EXCEEDED"
 #: The verdict where nothing was compared, or too few people are left.
 UNKNOWN = "not known"
-#: Rates of fewer people say nothing.
-FEW = 30
 _RATE_NAMES = {rate.column: rate.words for rate in GROUP_RATES}
 
 
@@ -36,7 +35,7 @@ _MOST_COLUMNS = 60
 def show_columns(
     terminal: Terminal,
     columns: Sequence[ColumnContents],
-    labels: tuple[str, str],
+    labels: tuple[str, str] | None,
     format_: str = "",
 ) -> None:
     """Print how each column of a table was read, and which label is the favourable one."""
@@ -48,6 +47,8 @@ def show_columns(
     if len(columns) > _MOST_COLUMNS:
         rows.append([f"and {len(columns) - _MOST_COLUMNS} more", "", "", "", ""])
     terminal.table(title, ["column", "used as", "read as", "values", "missing"], rows, note=True)
+    if labels is None:  # a number
+        return
     other, favourable = labels
     terminal.progress_line(
         f"Favourable label: {favourable!r}. If it is {other!r}, say so with --positive."
@@ -65,7 +66,7 @@ def show_frontier(terminal: Terminal, contents: ReportContents) -> None:
         bound = "none" if point.eps is None else f"{point.eps:.4f}"
         errors = [_short(by_data[d].error, interval=False) if d in by_data else "" for d in found]
         gaps = [
-            _short(by_data[d].disparity, interval=d != "training") if d in by_data else ""
+            _short(by_data[d].traced, interval=d != "training") if d in by_data else ""
             for d in found
         ]
         price = "" if point.price is None else f"{point.price:.3f}"
@@ -75,10 +76,10 @@ def show_frontier(terminal: Terminal, contents: ReportContents) -> None:
     _say_remarks(terminal, contents.points[0])
     error = contents.objective or "share of wrong decisions"
     terminal.say(
-        f"error: {error}. diff.: largest difference that the constraint looks at, "
-        f"[{contents.level:.0%} interval].\nprice: error saved for each unit that the bound is "
-        "loosened. members: classifiers that are mixed.\ngain, lose: people decided on differently "
-        f"than without the constraint, {contents.points[0].main_data} data."
+        f"error: {error}. diff.: largest difference that the constraint looks at, with "
+        f"[{contents.level:.0%} interval] by its lower limit.\nprice: error saved for each "
+        "unit that the bound is loosened. members: classifiers that are mixed.\ngain, lose: people "
+        f"decided on differently than without the constraint, {contents.points[0].main_data} data."
     )
 
 
@@ -89,19 +90,21 @@ def _everybody(point: PointContents) -> list[str]:
     return ["", ""] if found is None else [number(found.gained or 0), number(found.lost or 0)]
 
 
-def note_few(terminal: Terminal, groups: Sequence[GroupContents], min_size: int) -> None:
-    """Note groups of too few people to say anything about, where differences include them."""
-    if min_size >= FEW:
-        return
-    few = [row for row in groups if row.feature and (row.count is None or row.count < FEW)]
-    named = [f"{row.group} ({row.count})" for row in few if row.count is not None][:5]
-    if few:
-        told = f": {', '.join(named)}{', ...' if len(few) > len(named) else ''}" if named else ""
-        hidden = ", or are suppressed" if any(row.count is None for row in few) else ""
+def note_small(
+    terminal: Terminal,
+    groups: Sequence[GroupContents],
+    suppress_below: int,
+    min_size: int | None = None,
+) -> None:
+    """Note groups that are suppressed, or too small to say anything about."""
+    for text in small_groups(groups, suppress_below):
+        if text not in terminal.notes:
+            terminal.note(text)
+    few = any(row.feature and (row.count is None or row.count < FEW) for row in groups)
+    if few and min_size is not None and min_size < FEW:
         terminal.note(
-            f"{len(few)} of the groups have too few people to say anything about, fewer than "
-            f"{FEW}{hidden}{told}. Largest differences may be theirs; leave them out with "
-            f"--min-size {FEW}."
+            f"groups of fewer than {FEW} people are compared like all others, although their rates "
+            f"are mostly chance; --min-size {FEW} leaves them out of comparisons and bounds."
         )
 
 
@@ -137,7 +140,7 @@ def show_classifier(
             entry.data,
             f"{entry.people:,}",
             _long(entry.error),
-            "" if (row := surest(entry)) is None else _long(row.excess, "+"),
+            "" if (row := entry.headline) is None else _long(row.excess, "+"),
             "" if row is None else f"{row.text} ({row.people:,})",
         ]
         for entry in point.measured
@@ -224,6 +227,13 @@ def show_disparities(terminal: Terminal, found: AuditContents, level: float) -> 
     ]
     header = ["disparity", "value", "between (people)"]
     terminal.table(f"Disparities, [{level:.0%} intervals]", header, rows)
+    words = {name: text for name, _, text in found.disparities}
+    for name, text in found.by_estimate.items():
+        terminal.say(f"{words[name]}, by the estimate alone: {text}")
+    if found.by_estimate:
+        terminal.say(
+            "In the table limits of intervals decide: estimates of few people may be chance."
+        )
 
 
 def show_rows(

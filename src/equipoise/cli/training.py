@@ -227,6 +227,10 @@ class TrainingData:
         )
 
 
+def _base_rate(people: Examples, columns: Columns) -> float:
+    return float(np.average(favourable(people.y, columns), weights=people.sample_weight))
+
+
 def read_training_data(
     data: Path, request: Request, test_size: float, seed: int, reader: Reader
 ) -> TrainingData:
@@ -242,7 +246,7 @@ def read_training_data(
         test=people.take(held_out) if len(held_out) else None,
         columns=columns,
         encoder=make_encoder(columns.features, train.X),
-        base_rate=float(np.average(favourable(people.y, columns), weights=people.sample_weight)),
+        base_rate=np.nan if columns.numeric else _base_rate(people, columns),
         read=describe(table, request.roles, columns.features),
         format=reader.format,
         held_out=[table.take(held_out)],

@@ -232,6 +232,15 @@ class Moments:
     elastic: Mask | None
     follows_eps: Mask
 
+    @property
+    def people(self) -> Array:
+        """How many people the rarest event of each row has, shape (K,)."""
+        people = np.full(len(self.rows), np.inf)
+        used = self.M.data != 0
+        row = np.repeat(np.arange(len(self.rows)), np.diff(self.M.indptr))[used]
+        np.minimum.at(people, row, self.event_count[self.M.indices[used]])
+        return people
+
     def mu(self, s: Array) -> Array:
         """Return the conditional moments of a classifier with selected shares ``s``."""
         return self.offset + s @ self.U.T

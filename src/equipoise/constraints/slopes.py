@@ -40,26 +40,38 @@ class Slopes:
     __array_ufunc__ = None  # leaves ``array @ slopes`` to __rmatmul__
 
     def __init__(self, first: sparray, second: sparray) -> None:
-        self._first, self._second = first, second
+        # As arrays, which model files can hold.
+        self.factors = [
+            (matrix.data, matrix.indices, matrix.indptr, matrix.shape)
+            for matrix in (csr_array(first), csr_array(second))
+        ]
+
+    def _matrices(self) -> list[csr_array]:
+        return [csr_array(tuple(parts), shape=tuple(shape)) for *parts, shape in self.factors]
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns of the product."""
-        return self._first.shape[0], self._second.shape[1]
+        (*_, first), (*_, second) = self.factors
+        return first[0], second[1]
 
     @property
     def T(self) -> Slopes:
         """The product transposed."""
-        return Slopes(self._second.T, self._first.T)
+        first, second = self._matrices()
+        return Slopes(second.T, first.T)
 
     def __rmatmul__(self, left: Array) -> Array:
-        return (left @ self._first) @ self._second
+        first, second = self._matrices()
+        return (left @ first) @ second
 
     def __getitem__(self, rows: slice | Sequence[int] | NDArray[np.intp]) -> Slopes:
-        return Slopes(csr_array(self._first)[rows], self._second)
+        first, second = self._matrices()
+        return Slopes(first[rows], second)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray:
-        return (self._first @ self._second).toarray().astype(dtype or float, copy=False)
+        first, second = self._matrices()
+        return (first @ second).toarray().astype(dtype or float, copy=False)
 
 
 def slopes_of(M: csr_array, U: csr_array) -> Array | Slopes:

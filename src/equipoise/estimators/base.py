@@ -39,7 +39,7 @@ from equipoise.rows.validation import check_features, check_two_labels, read_int
 _MOST_NAMES = 5
 #: More groups than these get a hint.
 MANY_GROUPS = 20
-#: Default gap, as a multiple of n^(-1/2): well below the sampling error of the error rate.
+#: Default gap, as a multiple of n^(-1/2): a fifth of the largest standard error of an error rate.
 NU_SCALE = 0.1
 
 
@@ -141,8 +141,8 @@ class Reduction(SaysNewWords, MetaEstimatorMixin, BaseEstimator):
         if self._finds_parameters and constraint.n_open:
             constraint = constraint.closed(np.ones(constraint.n_open))
         n = cells.n_effective
-        nu, B = read_nu(self.nu, n), np.sqrt(n) if B is None else B
-        lagrangian = self._game(constraint, cells, B)
+        lagrangian = self._game(constraint, cells, np.sqrt(n) if B is None else B)
+        nu = read_nu(self.nu, n, lagrangian.scale)
         warn_of_many(lagrangian)
         if lagrangian.elastic is not None and not finds_worst_rate:
             raise TypeError(
@@ -352,9 +352,13 @@ def check_classifies(estimator: Any, owner: str) -> None:
         )
 
 
-def read_nu(nu: float | None, n: float) -> float:
-    """Return the gap at which to stop; None is a default for ``n`` rows of equal weight."""
-    return NU_SCALE / np.sqrt(n) if nu is None else read_positive(nu, "nu")
+def read_nu(nu: float | None, n: float, scale: float = 1.0) -> float:
+    """Return the gap at which to stop; None is a default for ``n`` rows of equal weight.
+
+    That is a fifth of the largest standard error that a mean over the rows can have, if what is
+    averaged varies by ``scale``.
+    """
+    return scale * NU_SCALE / np.sqrt(n) if nu is None else read_positive(nu, "nu")
 
 
 def read_jobs(n_jobs: Any) -> int | None:

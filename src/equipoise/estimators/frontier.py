@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
@@ -41,7 +42,8 @@ from equipoise.game.evidence import Scope
 from equipoise.game.lagrangian import Loss, Objective
 from equipoise.game.rounds import Pool, Reason, run
 from equipoise.metrics.audit import Tally
-from equipoise.metrics.violations import Meter, ViolationReport
+from equipoise.metrics.measured import ViolationReport
+from equipoise.metrics.violations import Meter
 from equipoise.oracles.specs import OracleSpec
 from equipoise.rows.hashing import salt_of
 from equipoise.rows.people import People
@@ -374,3 +376,7 @@ class Frontier(PoolReduction):
         other._queries, other._scope, other._settled = None, Scope.POOL, None
         other._trace(read_bounds(other.bounds))
         return other
+
+
+#: That of ``__init__``, which ``__new__`` would hide from help and from scikit-learn's checks.
+Frontier.__signature__ = signature(Frontier.__init__.__get__(object()))  # type: ignore[attr-defined]

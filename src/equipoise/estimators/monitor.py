@@ -12,13 +12,15 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from equipoise.cells.table import Array, Cells
 from equipoise.engines import engine_for
+from equipoise.estimators.base import overlap_of
 from equipoise.estimators.day import batch_digest, read_like, two_valued
 from equipoise.estimators.monitor_state import read_state, write_state
 from equipoise.estimators.scores import ScoredReduction
 from equipoise.estimators.strata import RowStrata
-from equipoise.exceptions import MonitorStateError, RepeatedBatchWarning
+from equipoise.exceptions import MonitorStateError, RepeatedBatchWarning, SeenPeopleWarning
 from equipoise.faces import Columns, Face, Records, columns_of, paragraph, table
 from equipoise.guarantees.e_process import EProcess
+from equipoise.rows.people import People
 from equipoise.rows.validation import check_two_labels, read_target, to_array
 
 #: The excess that is looked for by default: the bound itself, but within these limits.
@@ -225,9 +227,21 @@ class Monitor(Face):
                 stacklevel=2,
             )
         if cells is not None:
+            self._warn_of_seen(X, y)
             self._process.update(*self._strata.sums(cells, h))
         self._note(len(h), digest)
         return self
+
+    def _warn_of_seen(self, X: Any, y: Any) -> None:
+        """Warn where most people of a day are those of the fit; without labels nobody can tell."""
+        overlap = None if y is None else overlap_of(self.model, People(X, y))
+        if overlap is not None and not overlap.set_apart and 2 * overlap.low > overlap.people:
+            warnings.warn(
+                f"of these {overlap.people:,} people, {overlap}. What holds for people learned "
+                "from says little about others: watch people who came after the fit.",
+                SeenPeopleWarning,
+                stacklevel=3,
+            )
 
     def _decisions(self, X: Any, decisions: Any) -> Array:
         """Return 0, 1 or the probability of 1 for everybody."""

@@ -158,6 +158,7 @@ class PoolReduction(Reduction):
             nu=self.nu_,
             scope=self._scope,
             cells=self.cells_,
+            out_of_fold=list(self.shares_)[-1] == "out of fold",
         )
         if switched is None:
             assert self.switches_ is not None
@@ -172,7 +173,8 @@ class PoolReduction(Reduction):
             data: Tally.of_shares(self.cells_, point.mixture.shares(shares))
             for data, shares in self.shares_.items()
         }
-        certified, (first, *others) = point.certificate.violation, tallies
+        certificate, (first, *others) = point.certificate, tallies
+        certified = certificate.violation + certificate.least_slack  # of the bounds as given
         violations = {"train" if first == "training" else first: certified}
         if others and self.cells_.together is not None:
             violations = {"train": np.nan, "out_of_fold": certified}

@@ -20,7 +20,8 @@ from equipoise.game.certificate import Certificate
 from equipoise.game.switched import Switched
 from equipoise.guarantees.proof import Proof
 from equipoise.metrics.audit import Tally
-from equipoise.metrics.violations import ViolationReport, measure
+from equipoise.metrics.measured import ViolationReport
+from equipoise.metrics.violations import measure
 from equipoise.oracles.decisions import decisions, predictions
 from equipoise.rows.fingerprint import Fingerprint
 from equipoise.rows.hashing import draw_uniform

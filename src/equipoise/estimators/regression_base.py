@@ -59,7 +59,7 @@ class RegressionReduction(SaysNewWords, MetaEstimatorMixin, BaseEstimator):
     def _state(self, people: People) -> RegressionProblem:
         """Return the problem, after all checks that can be made before the first fit."""
         constraint, loss = for_numbers(self.constraint), read_loss(self.loss)
-        kind = self._oracle_kind(constraint)
+        kind = self._oracle_kind()
         weight_name(self.estimator)
         read_thresholds(self.thresholds)
         if self.nu is not None:
@@ -73,8 +73,8 @@ class RegressionReduction(SaysNewWords, MetaEstimatorMixin, BaseEstimator):
             constraint, self.estimator, learner, self.thresholds, cv=self.cv, nu=self.nu
         )
 
-    def _oracle_kind(self, constraint: Constraint) -> str:
-        is_parity = isinstance(constraint, ThresholdParity)
+    def _oracle_kind(self) -> str:
+        is_parity = isinstance(for_numbers(self.constraint), ThresholdParity)
         if self.oracle not in (None, "plugin", "refit"):
             raise ValueError(f"oracle is {self.oracle!r}; expected None, 'plugin' or 'refit'.")
         if self.oracle == "plugin" and not is_parity:

@@ -32,6 +32,7 @@ from equipoise.estimators.regressor import (
 )
 from equipoise.estimators.results import as_settled
 from equipoise.faces import Records
+from equipoise.game.certificate import Certificate
 from equipoise.game.column_generation import Queries, over_pool
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.mixture import Mixture
@@ -216,7 +217,7 @@ class RegressionFrontier(RegressionReduction):
         mixture = Mixture.of_weights(np.eye(len(known))[self._free], nothing)
         game = self.lagrangian_.only([])
         free = Round.of_mixture(game, known, mixture, 0, [nothing])
-        certificate = certified(free, game, known.s, self.cells_, self.nu_)
+        certificate = self._certified(free, game, known.s)
         largest = self.lagrangian_.with_bound(0.0)
         self.unconstrained_ = point_of(np.inf, free, largest, certificate)
 
@@ -230,7 +231,11 @@ class RegressionFrontier(RegressionReduction):
     def _point(self, eps: float, last: Round, known: Pool, s: Any) -> FrontierPoint:
         stated: Lagrangian = self.lagrangian_.with_bound(eps)
         found, game = in_units(last, stated, known, self.cells_)
-        return point_of(eps, found, stated, certified(found, game, s, self.cells_, self.nu_))
+        return point_of(eps, found, stated, self._certified(found, game, s))
+
+    def _certified(self, found: Round, game: Lagrangian, s: Any) -> Certificate:
+        out_of_fold = self._oracle_kind() == "plugin"
+        return certified(found, game, s, self.cells_, self.nu_, out_of_fold)
 
 
 def _free_of(problem: RegressionProblem) -> int:

@@ -66,11 +66,12 @@ def in_units(
 
 
 def certified(
-    found: Round, game: Lagrangian, s: Array, cells: ThresholdTable, nu: float
+    found: Round, game: Lagrangian, s: Array, cells: ThresholdTable, nu: float, out_of_fold: bool
 ) -> Certificate:
     """Return the certificate of a round in units of the loss, over shares ``s`` of the pool."""
-    scope = Scope.ORACLE
-    told = Certificate.of_round(found, game, s, nu=nu, scope=scope, cells=cells)
+    told = Certificate.of_round(
+        found, game, s, nu=nu, scope=Scope.ORACLE, cells=cells, out_of_fold=out_of_fold
+    )
     return replace(told, constant=None, measure="loss")
 
 

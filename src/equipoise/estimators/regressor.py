@@ -21,6 +21,7 @@ from equipoise.estimators.regression_base import (
     warn_if_early,
     warn_of_impossible,
 )
+from equipoise.estimators.regression_groups import GroupNumbers, numbers_by_group
 from equipoise.estimators.regression_problem import RegressionProblem, game_of, read_rows
 from equipoise.estimators.regression_units import (
     certified,
@@ -29,6 +30,7 @@ from equipoise.estimators.regression_units import (
     worst_at_any_threshold,
 )
 from equipoise.estimators.results import as_settled
+from equipoise.faces import Records
 from equipoise.game.certificate import Certificate
 from equipoise.game.mixture import Mixture
 from equipoise.game.rounds import run
@@ -176,7 +178,7 @@ class FairRegressor(RegressorMixin, RegressionReduction):
         known = pool_in_units(problem.pool, problem.cells)
         found, game = in_units(last, problem.lagrangian, known, problem.cells)
         nu, cells = problem.nu * problem.cells.scale, problem.cells.table()
-        certificate = certified(found, game, known.s, cells, nu)
+        certificate = certified(found, game, known.s, cells, nu, problem.oracle.out_of_fold)
         verify(problem, found.mixture.indices)
         self._take_over(
             Found(
@@ -245,11 +247,7 @@ class FairRegressor(RegressorMixin, RegressionReduction):
         """
         X = self._rows(X)
         people = People(X, y, sensitive_features, control_features, sample_weight)
-        groups, target = read_rows(people.by(self.cells_.rules))
-        loss = read_loss(self.loss)
-        cells = groups.as_kind(
-            ThresholdCells, target=target, thresholds=self.thresholds_[:1], loss=loss, scale=1.0
-        )
+        cells = self._cells_of(people)
         warn_of_absent(self.cells_, cells)
         game = game_of(self.constraint_, cells, self.cells_)
         each = self.regressor_.predict_members(X).T
@@ -264,6 +262,41 @@ class FairRegressor(RegressorMixin, RegressionReduction):
         gamma = game.gamma(s)
         excess = float((gamma - bound).max(initial=0.0))
         return Measured(mean, float(gamma.max(initial=0.0)), excess)
+
+    def by_group(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        control_features: Any = None,
+        sample_weight: Any = None,
+    ) -> Records[GroupNumbers]:
+        """Return loss, mean prediction and largest difference of every group of some people.
+
+        All are expected over the draw; "overall" comes first.
+
+        Examples
+        --------
+        >>> from sklearn.linear_model import LinearRegression
+        >>> from equipoise import FairRegressor, MinimaxGroupLoss
+        >>> X, A = np.arange(40.0)[:, None], ["F", "M"] * 20
+        >>> reg = FairRegressor(LinearRegression(), MinimaxGroupLoss())
+        >>> reg = reg.fit(X, X[:, 0], sensitive_features=A)
+        >>> [each.group for each in reg.by_group(X, X[:, 0], sensitive_features=A)]
+        ['overall', 'F', 'M']
+        """
+        X = self._rows(X)
+        cells = self._cells_of(People(X, y, sensitive_features, control_features, sample_weight))
+        return numbers_by_group(
+            cells, list(self.regressor_.predict_members(X).T), self.regressor_.weights
+        )
+
+    def _cells_of(self, people: People) -> ThresholdCells:
+        """Return the cells of other people, without a game's scale."""
+        groups, target = read_rows(people.by(self.cells_.rules))
+        given = {"thresholds": self.thresholds_[:1], "loss": read_loss(self.loss), "scale": 1.0}
+        return groups.as_kind(ThresholdCells, target=target, **given)
 
 
 def verify(problem: RegressionProblem, members: Iterable[int]) -> None:

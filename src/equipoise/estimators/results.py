@@ -102,6 +102,7 @@ def result_of(problem: Problem, outcome: Outcome[Round], salt: int | None) -> Fi
         scope=Scope.WHOLE_CLASS if problem.oracle.exact else Scope.ORACLE,
         cells=cells,
         conflict=conflict,
+        out_of_fold=problem.oracle.out_of_fold,
     )
     salt = salt_of(cells, engine.classes) if salt is None else salt
     certified = Tally.of_shares(cells, last.s)

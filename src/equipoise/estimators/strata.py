@@ -14,9 +14,10 @@ from equipoise.cells.codes import add_up
 from equipoise.cells.table import Array, Cells, CellTable, Mask
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.groups import group_name
-from equipoise.constraints.moments import MomentsBuilder, Row
+from equipoise.constraints.moments import Row
 from equipoise.constraints.rates import SELECTION
 from equipoise.exceptions import AbsentGroupWarning, EquipoiseWarning, NothingComparedWarning
+from equipoise.guarantees.row_tables import RowTables
 from equipoise.metrics.audit import Tally
 from equipoise.metrics.violations import Meter
 
@@ -64,20 +65,16 @@ class RowStrata:
     def of_fit(cls, constraint: Constraint, fit: Tally, worst_rate: float = 0.0) -> RowStrata:
         """Compile a constraint over the people of a fit; see `Meter.measure` for ``worst_rate``."""
         cells, selected = _both_labels(fit)
-        builder = MomentsBuilder(cells)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EquipoiseWarning)  # the fit has warned
-            constraint.add_rows(builder)
-        averaged = _tables(builder)
-        moments, known, unknown = builder.build(), _Numbers(), _untold(constraint, fit)
+            tables = RowTables.compiled(constraint, cells)
+        moments, known, unknown = tables.moments, _Numbers(), _untold(constraint, fit)
         kept, c, shift = [], [], []
-        for row, coefficients, bound in zip(
-            moments.rows, moments.M.toarray(), moments.c, strict=True
-        ):
+        for row, coefficients, bound in zip(moments.rows, tables.M, moments.c, strict=True):
             if str(row) in unknown:
                 continue
             bound = worst_rate if row.bound is None else bound
-            parts = list(_parts(coefficients, averaged, cells))
+            parts = list(_parts(coefficients, tables))
             constant = sum(part.constant for part in parts)
             if parts := [part for part in parts if part.a]:
                 kept.append((row, [(known.of(part), part.a) for part in parts]))
@@ -166,34 +163,18 @@ class _Numbers:
         return inside, np.array([part.outcome for part in parts]).reshape(-1, n_cells, 2)
 
 
-def _tables(builder: MomentsBuilder) -> list[tuple[Mask, Array]]:
-    """Return events and what is averaged over them; raise if that is given person by person."""
-    found: list[tuple[Mask, Array]] = []
-    for event, g in builder.averaged:
-        if isinstance(g, str):
-            raise ValueError(
-                f"the constraint is on the utility {g!r}, given person by person; a monitor takes "
-                "constraints on labels and decisions."
-            )
-        found.append((event, g))
-    return found
-
-
-def _parts(
-    coefficients: Array, averaged: list[tuple[Mask, Array]], cells: CellTable
-) -> Iterator[_Part]:
+def _parts(coefficients: Array, tables: RowTables) -> Iterator[_Part]:
     """Yield the strata of one row: people who are in the same of its events."""
-    used = np.flatnonzero(coefficients)
-    events = np.array([averaged[j][0] for j in used])
+    used, population = np.flatnonzero(coefficients), tables.cells.population
+    events = tables.event[used] > 0
     for pattern in np.unique(events.T, axis=0):
         inside = (pattern == events.T).all(axis=1)
-        mass = cells.population[inside].sum()
+        mass = population[inside].sum()
         if not pattern.any() or not mass > 0:
             continue
-        value = np.zeros((cells.n_cells, 2))
+        value = np.zeros((len(population), 2))
         for j in used[pattern]:
-            event, g = averaged[j]
-            value += coefficients[j] * mass / cells.population[event].sum() * g
+            value += coefficients[j] * mass / (tables.event[j] @ population) * tables.g[j]
         yield _in_unit_range(inside, np.where(inside[:, None], value, 0.0))
 
 

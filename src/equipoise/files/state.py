@@ -31,6 +31,7 @@ from equipoise.constraints import CATALOGUE, All, Inequality, Linear, Row
 from equipoise.constraints.expressions import Expression, Term
 from equipoise.constraints.moments import Event, Threshold
 from equipoise.constraints.regression import BoundedGroupLoss, MinimaxGroupLoss, ThresholdParity
+from equipoise.constraints.slopes import Slopes
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.frontier_point import FrontierPoint
 from equipoise.estimators.grid_search import Candidate, GridSearch
@@ -91,7 +92,7 @@ _OTHERS = (
     *(ThresholdedClassifier, PluginClassifier, CellProbabilities, ClassProbabilities, CellGroups),
     *(OneAgainstRest, LabelAdapter, LinearCut, Tally, TransformedClassifier, Pipeline),
     *(Evidence, Scope, Lottery, Lagrangian, Mixture, Queries, Refit, Plugin, BestOf, Fingerprint),
-    *(Proof, Needed, UnconstrainedModel, GroupRules, Switched),
+    *(Proof, Needed, UnconstrainedModel, GroupRules, Switched, Slopes),
     *(ThresholdTable, ThresholdParity, BoundedGroupLoss, MinimaxGroupLoss, ConstantRegressor),
     *(PluginRegressor, Guess, ExpectedLoss),
 )

@@ -87,6 +87,8 @@ class Certificate(Face):
         What all of this follows from; see `check`. None where a model file does not keep it.
     suppressed : bool
         Whether a model file has left inequalities on small groups out of ``rows``.
+    out_of_fold : bool
+        Whether all of it speaks of out-of-fold decisions, and not of the classifiers deployed.
     measure : "error" or "loss"
         What ``error`` is: of a regressor it is the mean loss.
     """
@@ -117,6 +119,7 @@ class Certificate(Face):
     by_lot: Lottery | None = None
     why_by_lot: str = ""
     suppressed: bool = False
+    out_of_fold: bool = False
     switched: Switched | None = field(default=None, repr=False)
     measure: str = "error"
 
@@ -131,6 +134,7 @@ class Certificate(Face):
         scope: Scope,
         cells: CellTable,
         conflict: Conflict | None = None,
+        out_of_fold: bool = False,
     ) -> Certificate:
         """Return the certificate of a Round.
 
@@ -172,6 +176,7 @@ class Certificate(Face):
             n_calls=found.n_calls,
             by_lot=found.by_lot,
             why_by_lot=found.why_by_lot,
+            out_of_fold=out_of_fold,
             evidence=Evidence(
                 loosened,
                 s,
@@ -277,6 +282,7 @@ class Certificate(Face):
             "why_by_lot": self.why_by_lot,
             "measure": self.measure,
             "scope": self.scope.value,
+            "out_of_fold": self.out_of_fold,
             "status": self.status.value,
             "gap_closed": bool(self.is_optimal()),
             "switched": None if self.switched is None else self.switched.total()._asdict(),

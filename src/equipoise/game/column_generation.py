@@ -24,15 +24,13 @@ from equipoise.game.feasibility import least_slack, least_worst_rate
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian
 from equipoise.game.mixture import Mixture, Program, solve
 from equipoise.game.rounds import Oracle, Pool, Round
+from equipoise.game.tries import Query, Tries
 
 #: Queries go this far from the best multipliers so far towards those of the LP.
 _TOWARDS_LP = 0.4
 #: Multipliers start within this l1 norm, which grows by this factor, up to this limit, before
-#: feasibility is put to the test.
+#: feasibility is put to the test. In units of the scale of the objective.
 _FIRST_LIMIT, _LIMIT_GROWTH, _LAST_LIMIT = 1.0, 4.0, 64.0
-#: An oracle that is not exact is tried between known multipliers until this many tries fail, or
-#: this share of the calls before has been spent on tries.
-_FAILED_TRIES, _SHARE_OF_TRIES = 2, 0.3
 #: Differences in value below this are rounding.
 _ROUNDING = 1e-12
 
@@ -50,14 +48,6 @@ class _Known(NamedTuple):
     s: Array
     error: Array
     gamma: Array
-
-
-class _Query(NamedTuple):
-    """Multipliers to put to the oracle, and the costs that stand for them."""
-
-    stage: str
-    lam: Array
-    costs: Array
 
 
 def column_generation(
@@ -119,24 +109,18 @@ def many_bounds(
     queries = Queries([], []) if queries is None else queries
     queries.optimality.append(start)
     (first,) = pool.ask(oracle, games[0].costs(start))
-    origin = {first: start}
-    bounds = [_Bound(game, first, nu) for game in games]
-    failures_left, tries_left = _FAILED_TRIES, 0.0 if oracle.exact else np.inf
-    tried: list[_Bound] = []
+    bounds, tries = [_Bound(game, first, nu) for game in games], Tries(oracle.exact, nu)
+    tries.note(start, first)
     for iteration in count(1):
         s = pool.s
         known = _Known(s, games[0].error(s), games[0].gamma(s))
         _solve_programs(bounds, known, queries, nu)
-        failures_left -= sum(bound.made_no_progress(nu) for bound in tried)
         # Gaps that a try has opened again are closed when all tries are made.
-        chosen = [] if tried else _of_largest_gaps(bounds, batch)
-        if not chosen and failures_left > 0 and tries_left > 0:
-            tries_left = min(tries_left, round(_SHARE_OF_TRIES * pool.n_calls))
-            most = min(batch, int(tries_left))
-            chosen, trying = _between_origins(bounds, most, pool, known.gamma, origin, nu)
-            tried, tries_left = trying or tried, tries_left - len(trying)
-        if not chosen and tried:
-            failures_left, tried = 0, []
+        was_trying = tries.going_on
+        chosen = [] if was_trying else _of_largest_gaps(bounds, batch)
+        if not chosen:
+            chosen = tries.next(bounds, batch, pool, known.error, known.gamma)
+        if not chosen and was_trying:
             chosen = _of_largest_gaps(bounds, batch)
         yield [bound.round(pool, iteration, queries) for bound in bounds]
         if not chosen:
@@ -144,7 +128,7 @@ def many_bounds(
         for query, h in zip(chosen, pool.ask(oracle, *(q.costs for q in chosen)), strict=True):
             getattr(queries, query.stage).append(query.lam)
             if query.stage == "optimality":
-                origin.setdefault(h, query.lam)
+                tries.note(query.lam, h)
 
 
 def over_pool(
@@ -183,44 +167,10 @@ def _solve_programs(bounds: list[_Bound], known: _Known, queries: Queries, nu: f
         bound.choose_query(len(known.s), nu)
 
 
-def _of_largest_gaps(bounds: list[_Bound], batch: int) -> list[_Query]:
+def _of_largest_gaps(bounds: list[_Bound], batch: int) -> list[Query]:
     """Return the queries of the bounds with the largest gaps; none when all are closed."""
     pending = sorted((b for b in bounds if b.query is not None), key=lambda b: -b.gap)
     return [b.query for b in pending[:batch] if b.query is not None]
-
-
-def _between_origins(
-    bounds: list[_Bound],
-    batch: int,
-    pool: Pool,
-    gamma: Array,
-    origin: dict[int, Array],
-    nu: float,
-) -> tuple[list[_Query], list[_Bound]]:
-    """Return queries between the multipliers whose responses the LP mixes, and their bounds.
-
-    A learner that minimises a surrogate loss gives the classifier that just meets a bound in answer
-    to other multipliers than the LP's. They lie between the origins lambda_h of the classifiers
-    mixed, and what is found there beats the mixture by up to ``-Cov(lambda_h, gamma(h))`` over Q,
-    since each member is a best response to its own origin.
-    """
-    found: list[tuple[float, _Bound, _Query]] = []
-    for bound in bounds:
-        has_origin = [h in origin for h in bound.mixture.indices.tolist()]
-        members = bound.mixture.indices[has_origin]
-        if len(members) < 2:
-            continue
-        weights = bound.mixture.weights[has_origin] / bound.mixture.weights[has_origin].sum()
-        lams = np.array([origin[h] for h in members.tolist()])
-        gammas = gamma[members]
-        lam = weights @ lams
-        gain = -float(weights @ np.sum((lams - lam) * (gammas - weights @ gammas), axis=1))
-        if gain > nu / 2 and not pool.knows(costs := bound.game.costs(lam)):
-            found.append((gain, bound, _Query("optimality", lam, costs)))
-    found = sorted(found, key=lambda item: -item[0])[:batch]
-    for _, bound, _ in found:
-        bound.value_before = bound.upper
-    return [query for _, _, query in found], [bound for _, bound, _ in found]
 
 
 class _Bound:
@@ -233,14 +183,13 @@ class _Bound:
 
     def __init__(self, game: Lagrangian, unconstrained: int, nu: float) -> None:
         self.game, self.unconstrained, self.nu = game, unconstrained, nu
-        self.multiplier_limit = min(game.B, _FIRST_LIMIT)
+        self.multiplier_limit = min(game.B, _FIRST_LIMIT * game.scale)
         self.stage = "optimality"
         self.least_slack = self.proven_slack = 0.0
         self.conflict: tuple[int, ...] = ()
-        self.query: _Query | None = None
+        self.query: Query | None = None
         self.mixture = Mixture.of_weights(np.ones(1), np.zeros(game.n_constraints))
         self.gap = self.upper = np.inf
-        self.value_before: float | None = None
         self._proof: dict[str, Any] = {}
         self._alone = np.inf
         self._pool_size = 0
@@ -296,7 +245,7 @@ class _Bound:
         self._alone = self.game.penalised(float(known.error[self.unconstrained]), most)
         if self.gap > nu or not is_unmet or self.multiplier_limit >= self.game.B:
             return False
-        if self.multiplier_limit < _LAST_LIMIT:
+        if self.multiplier_limit < _LAST_LIMIT * self.game.scale:
             self.multiplier_limit = min(self.multiplier_limit * _LIMIT_GROWTH, self.game.B)
         else:
             self.stage = "feasibility"
@@ -322,12 +271,7 @@ class _Bound:
             step = _TOWARDS_LP if pool_size > self._pool_size else 1.0
             self._pool_size, centre = pool_size, self._proof["multipliers"]
             lam = centre + step * (self.mixture.multipliers - centre)
-            self.query = _Query(self.stage, lam, self.stage_game.costs(lam))
-
-    def made_no_progress(self, nu: float) -> bool:
-        """Whether a query between origins was made for this bound and gained next to nothing."""
-        value_before, self.value_before = self.value_before, None
-        return value_before is not None and self.upper > value_before - nu / 4
+            self.query = Query(self.stage, lam, self.stage_game.costs(lam))
 
     def round(self, pool: Pool, iteration: int, queries: Queries, over_pool: bool = False) -> Round:
         """Return the state as a Round; ``over_pool`` lets the program's duals prove it."""

@@ -59,7 +59,7 @@ def _multipliers(gamma_slope: Array, delta: Array) -> Array:
     """Return multipliers that adjust the costs by delta."""
     try:
         return nnls(gamma_slope.T, delta)[0]
-    except np.linalg.LinAlgError:  # SciPy before 1.15, where rows depend on each other
+    except (np.linalg.LinAlgError, RuntimeError):  # SciPy before 1.15, of dependent rows
         return lsq_linear(gamma_slope.T, delta, bounds=(0.0, np.inf), method="bvls").x
 
 

@@ -150,9 +150,9 @@ class BalancedError:
     Parameters
     ----------
     over : {"label", "group", "both"}, default="label"
-        Average the error rates of the labels, which of two is (FPR + FNR) / 2; of the groups, so
-        that a small group counts as much as a large one; or of each label in each group. By group,
-        errors on people whose group is unknown count nothing.
+        Average the error rates of the labels, of two (FPR + FNR) / 2; of the groups, a small one
+        counting as much as a large one; or of each label in each group. By group, errors on people
+        whose group is unknown count nothing.
     on : str or sequence of str, optional
         The sensitive features that make the groups; all of them by default.
 
@@ -188,9 +188,8 @@ class BalancedError:
 class PersonCosts:
     """Objective: the mean cost of decisions that cost each person something else.
 
-    The paper's g_err(X, A, Y, h(X)), given person by person, such as the loss on a loan of this
-    size. The costs are two columns of ``utilities``, numbers in [0, 1] like all of these; divide
-    by the largest cost.
+    The paper's g_err(X, A, Y, h(X)), such as the loss on a loan of this size. The costs are two
+    columns of ``utilities``, numbers in [0, 1] like all of these; divide by the largest cost.
 
     Parameters
     ----------
@@ -270,17 +269,16 @@ class Lagrangian:
         err(h) = offset + slope . s(h).
     gamma_offset, gamma_slope : arrays of shape (K,) and (K, len(s))
         gamma(h) = M mu(h) = offset + slope s(h).
-    c : array of shape (K,)
-        The bounds, c-hat of equation (4).
+    c, rows : array of shape (K,), tuple of Row
+        The bounds, c-hat of equation (4), and the K constraints in words.
     B : float
         Bound on the l1 norm of lambda; infinite for hard constraints.
-    rows : tuple of Row
-        The K constraints, in words.
     elastic : mask of shape (K,), or None
-        Constraints without a bound of their own: the largest of them is to be made least, before
-        the error is.
+        Constraints without a bound of their own: their largest is made least before the error is.
     loosening : array of shape (K,) or float
         By how much ``c`` exceeds the bounds of ``rows``.
+    scale : float
+        By how much the objective can vary: what multipliers and gaps are measured in. 1 for errors.
     """
 
     error_offset: float
@@ -292,6 +290,7 @@ class Lagrangian:
     rows: tuple[Row, ...] = field(default=(), repr=False)
     elastic: Mask | None = field(default=None, repr=False)
     loosening: Array | float = field(default=0.0, repr=False)
+    scale: float = field(default=1.0, repr=False)
 
     @classmethod
     def from_moments(
@@ -303,6 +302,8 @@ class Lagrangian:
     ) -> Lagrangian:
         """Bring the error and M mu(h) - c into the same table of cells."""
         error_offset, error_slope = cells.total(loss_table(loss, cells))
+        least, most = cells.limits()
+        scale = round(float(np.abs(error_slope) @ np.where(error_slope, most - least, 0.0)), 9)
         return cls(
             error_offset=error_offset,
             error_slope=error_slope,
@@ -312,6 +313,7 @@ class Lagrangian:
             B=B,
             rows=moments.rows,
             elastic=moments.elastic,
+            scale=scale if 0 < scale < np.inf else 1.0,
         )
 
     @property
@@ -359,8 +361,7 @@ class Lagrangian:
     def lower(self, s: Array, lams: Array) -> tuple[float, Array]:
         """Return the best of the dual bounds min over h of L(h, lambda), and its lambda.
 
-        ``s`` (P, C) are all classifiers known and ``lams`` (T, K) the multipliers whose best
-        response is among them.
+        The best responses to ``lams`` (T, K) are among ``s`` (P, C), all classifiers known.
         """
         return self.dual_bound(self.error(s), self.gamma(s), lams)
 
@@ -379,10 +380,7 @@ class Lagrangian:
         return replace(self, c=self.c + slack, loosening=self.loosening + slack)
 
     def with_bound(self, eps: float) -> Lagrangian:
-        """Return the game of the same constraint with another ``eps``: only c differs.
-
-        The constraint must have an ``eps`` in each of its rows, see `Moments.with_bound`.
-        """
+        """Return the game with another ``eps``, which each row must have: only c differs."""
         rows = tuple(row._replace(bound=float(eps)) for row in self.rows)
         return replace(self, rows=rows, c=np.full(self.n_constraints, eps) + self.loosening)
 

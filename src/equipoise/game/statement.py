@@ -35,6 +35,9 @@ def facts_of(certificate: Certificate) -> list[tuple[str, str, str]]:
             f"{closed} at nu = {fine(certificate.nu)}, {scope}; {calls}",
         ),
     ]
+    if certificate.out_of_fold:
+        how = "all of the above: each person is told of by a model that had not seen them"
+        found.append(("out of fold", how, ""))
     if certificate.by_lot is not None:
         most = "" if certificate.by_lot.exact else "at most "
         share = f"{most}{certificate.by_lot.share:.2%} of the people measured"

@@ -190,7 +190,7 @@ class Proof:
             p_value=float(p.max(initial=0.0)),
             method="asymptotic" if design in _DESIGNS else rows.method,
             design=design,
-            bound=float(c[0]) if len(c) and np.ptp(c) == 0 else None,
+            bound=float(c[0]) + 0.0 if len(c) and np.ptp(c) == 0 else None,  # no -0
             n_rows=rows.n_rows,
             people=rows.cells.n_examples,
             limiting=rows.moments.rows[worst].sentence() if len(p) else "nothing",
@@ -216,7 +216,8 @@ class Proof:
         people, sure = f"the {self.people:,} people {whose}", f"{100 * self.confidence:.6g} %"
         about = ""
         if self.limiting:
-            about = f"Limiting: {self.limiting}, {self.limiting_people:,} people."
+            word = "person" if self.limiting_people == 1 else "people"
+            about = f"Limiting: {self.limiting}, {self.limiting_people:,} {word}."
         if self.holds:
             parts = [
                 f"With probability {sure} over the draw of {people}, {bounds} "
@@ -237,11 +238,16 @@ class Proof:
         """What had to be given up for the proof."""
         if not self.regardless:
             return ""
-        return (
-            f"With so few people that takes {100 * self.regardless:.3g} % of decisions made by "
-            "lot, regardless of who it is; the error counts them. Without them: "
-            f"{self.needed}"
+        few = self.needed is not None and self.needed.factor > 1
+        told = (
+            f"With {'so few' if few else 'these'} people that takes {100 * self.regardless:.3g} % "
+            "of decisions made by lot, regardless of who it is; the error counts them."
         )
+        if self.needed is None:  # a file does not tell what is about few people
+            return told
+        # Where there are enough people, others may have more luck.
+        without = "Without them" if few else "Most proofs with as many people do without"
+        return f"{told} {without}: {self.needed}"
 
     def _reservations(self) -> str:
         reasons = [_DESIGNS[self.design]] if self.design in _DESIGNS else []

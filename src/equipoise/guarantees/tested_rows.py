@@ -12,7 +12,7 @@ from scipy.stats import norm
 from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.groups import people_of
-from equipoise.constraints.moments import Moments, MomentsBuilder
+from equipoise.guarantees.row_tables import RowTables
 from equipoise.guarantees.row_tests import exact_p, most_likely_rates, p_of, reach_of, score_p
 
 #: Draws from the normal distribution for the chance that any row breaks.
@@ -24,29 +24,15 @@ FEW_PEOPLE = 200
 
 
 @dataclass(frozen=True, eq=False)
-class TestedRows:
+class TestedRows(RowTables):
     """The inequalities M mu(h) <= c over the cells of some people, ready to be tested.
 
     Every moment is a rate of people in its event, after scaling to [0, 1]. Where the events of a
     row have nobody in common, it is an inequality between rates of disjoint strata. Where they have
     (a group against everybody), its variance is that of its linearisation: asymptotic.
-
-    Attributes
-    ----------
-    moments : Moments
-    cells : CellTable
-    event : array of shape (J, C)
-        Zeros and ones.
-    g : array of shape (J, C, 2)
-        What is averaged, under decision 0 and 1.
     """
 
     __test__ = False  # no test of pytest's
-
-    moments: Moments
-    cells: CellTable
-    event: Array
-    g: Array
 
     @classmethod
     def of(
@@ -66,9 +52,8 @@ class TestedRows:
                 "constraint_weights=False); a proof needs their groups themselves, and one weight "
                 "for error and constraints."
             )
-        builder = MomentsBuilder(cells, known)
-        constraint.add_rows(builder)
-        moments = builder.build()
+        rows = cls.compiled(constraint, cells, known)
+        moments = rows.moments
         if moments.elastic is not None:
             raise ValueError(
                 f"{constraint!r} has no bound to be proven; use BoundedGroupError(bound=...)."
@@ -79,15 +64,7 @@ class TestedRows:
                 f"nothing can be proven of {constraint!r}: no decisions about these people could "
                 "change what it compares. Are they all of one group?"
             )
-        event = np.array([mask for mask, _ in builder.averaged], dtype=float)
-        g = np.array([table for _, table in builder.averaged], dtype=float)
-        C = cells.n_cells
-        return cls(moments, cells, event.reshape(-1, C), g.reshape(-1, C, 2))
-
-    @cached_property
-    def M(self) -> Array:
-        """The coefficient of each moment in each row: shape (K, J)."""
-        return self.moments.M.toarray()
+        return rows
 
     @property
     def n_rows(self) -> int:

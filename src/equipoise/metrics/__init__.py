@@ -17,6 +17,7 @@ from equipoise.metrics.disparities import (
 )
 from equipoise.metrics.distribution import distribution_parity_violation
 from equipoise.metrics.intervals import Interval, confidence_interval
+from equipoise.metrics.pairs import compare_groups
 from equipoise.metrics.rates import (
     accuracy_score,
     error_rate,
@@ -49,6 +50,7 @@ __all__ = [
     "group_table",
     "GroupTable",
     "confidence_interval",
+    "compare_groups",
     "Interval",
     "make_scorer",
 ]

@@ -79,7 +79,7 @@ def group_table(
     >>> table.row("b")["true_positive_rate"]
     0.75
     >>> table.difference("true_positive_rate")
-    0.25
+    0.2500 between a (2) and b (3)
     >>> from sklearn.metrics import f1_score
     >>> table = group_table(y_true, [0, 1, 1, 0, 0], metrics={"f1": f1_score},
     ...                     sensitive_features=list("aabbb"))

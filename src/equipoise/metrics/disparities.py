@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -63,6 +63,8 @@ class Comparison:
     #: The pairs, as numbers of masks.
     left: NDArray[np.intp]
     right: NDArray[np.intp]
+    groups: tuple[Hashable, ...] = ()  #: Their names, "overall" of everybody.
+    stratum: Hashable = None
 
     def rates(self, draws: Draws | None = None) -> Array:
         """Return the rate in each mask: (R,), or (n_draws, R) for draws of a bootstrap."""
@@ -104,10 +106,11 @@ def compare(audit: Audit, rates: tuple[Rate, ...], method: Method) -> Iterator[C
     for stratum, inside in audit.cells.strata().items():
         for rate in rates:
             event = inside & rate.event(audit.cells)
-            masks = []
+            masks, names = [], []
             for group, mask in groups.items():
                 if audit.mass[mask & event].sum() > 0:
                     masks.append(mask & inside)
+                    names.append(group)
                 else:
                     label = None if rate.given is None else audit.cells.decisions[rate.given]
                     _warn_empty(rate, group, stratum, label)
@@ -118,7 +121,8 @@ def compare(audit: Audit, rates: tuple[Rate, ...], method: Method) -> Iterator[C
                 left = np.arange(len(masks))
                 right = np.full_like(left, len(masks))
                 masks.append(inside & known)
-            yield Comparison(audit, rate, np.array(masks), left, right)
+                names.append("overall")
+            yield Comparison(audit, rate, np.array(masks), left, right, tuple(names), stratum)
 
 
 def _warn_empty(rate: Rate, group: Any, stratum: Any, label: Any) -> None:

@@ -132,12 +132,19 @@ def _of_disparity(
     """Bound all deviations at once, and with them the largest."""
     if not comparisons:
         return Interval(float("nan"), float("nan"), float("nan"))
-    blocks = [(Means.of_rates(c.audit, c.rate, c.masks, ratio), c.contrasts) for c in comparisons]
-    drawn = None if draws is None else [c.rates(draws) for c in comparisons]
-    ends = [of_largest(*limits, ratio) for limits in joint_limits(blocks, level, drawn)]
+    ends = [of_largest(*limits, ratio) for limits in all_limits(comparisons, ratio, level, draws)]
     estimate = combine([c.disparity(ratio) for c in comparisons], agg, ratio)
     low, high = (combine([end[i] for end in ends], agg, ratio) for i in (0, 1))
     return Interval(estimate, min(low, estimate), max(high, estimate))
+
+
+def all_limits(
+    comparisons: Sequence[Comparison], ratio: bool, level: float, draws: Draws | None = None
+) -> list[tuple[Array, Array]]:
+    """Return limits of all pairs of comparisons that hold at once; of ratios, as logarithms."""
+    blocks = [(Means.of_rates(c.audit, c.rate, c.masks, ratio), c.contrasts) for c in comparisons]
+    drawn = None if draws is None else [c.rates(draws) for c in comparisons]
+    return joint_limits(blocks, level, drawn)
 
 
 def of_largest(low: Array, high: Array, ratio: bool) -> tuple[float, float]:

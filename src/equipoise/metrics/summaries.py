@@ -21,6 +21,42 @@ Summary = Literal["min", "max", "difference", "ratio"]
 Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
+class Between(float):
+    """A difference or ratio that knows between which groups it is, and how many people they have.
+
+    It is a number, and printed it is a sentence.
+
+    Attributes
+    ----------
+    groups : tuple of two groups; "overall" is everybody
+    people : tuple of two int
+
+    Examples
+    --------
+    >>> gap = Between(0.25, ("F", "M"), (1200, 900))
+    >>> gap
+    0.2500 between F (1,200) and M (900)
+    >>> gap > 0.2, round(gap, 1), gap.groups
+    (True, 0.2, ('F', 'M'))
+    """
+
+    groups: tuple[Hashable, ...]
+    people: tuple[int, ...]
+
+    def __new__(
+        cls, value: float, groups: Sequence[Hashable] = (), people: Sequence[int] = ()
+    ) -> Between:
+        """Make it a float that has groups and people."""
+        made = super().__new__(cls, value)
+        made.groups, made.people = tuple(groups), tuple(people)
+        return made
+
+    def __repr__(self) -> str:
+        named = zip(self.groups, self.people, strict=True)
+        told = " and ".join(f"{group_name(group)} ({people:,})" for group, people in named)
+        return f"{float(self):.4f} between {told}" if told else f"{float(self):.4f}"
+
+
 def pairs_of(n: int, method: Method) -> Pairs:
     """Return which of n values are compared: each two of them, or all others with the last."""
     if method == "between_groups":
@@ -42,6 +78,25 @@ def summarise(summary: Summary, value: Array, pairs: Pairs) -> float:
     if summary == "ratio":
         return float(ratios(left, right).min(initial=1.0))
     return float(value.min() if summary == "min" else value.max())
+
+
+def named(
+    summary: Summary, value: Array, pairs: Pairs, groups: Sequence[tuple[Hashable, int]]
+) -> float:
+    """Return the summary of values; a difference or ratio knows between which groups it is.
+
+    >>> groups = [("F", 90), ("M", 80), ("X", 7)]
+    >>> named("difference", np.array([0.2, 0.6, 0.3]), pairs_of(3, "between_groups"), groups)
+    0.4000 between F (90) and M (80)
+    """
+    if not len(value):
+        return float("nan")
+    found, (left, right) = summarise(summary, value, pairs), (value[pairs[0]], value[pairs[1]])
+    if summary in ("min", "max") or not len(left):
+        return found
+    at = (ratios(left, right) if summary == "ratio" else -np.abs(left - right)).argmin()
+    two = [groups[pair[at]] for pair in pairs]
+    return Between(found, [group for group, _ in two], [int(people) for _, people in two])
 
 
 def summary_interval(

@@ -25,8 +25,8 @@ from equipoise.metrics.summaries import (
     Pairs,
     Summary,
     few_people,
+    named,
     pairs_of,
-    summarise,
     summary_interval,
 )
 from equipoise.metrics.unknown import RATES_OF_GROUPS, UnknownPeople
@@ -169,13 +169,13 @@ class GroupTable(Face):
     def difference(
         self, column: str, *, feature: str | None = None, method: Method = "between_groups"
     ) -> PerStratum:
-        """Return the largest difference, between groups or from everybody; see `min`."""
+        """Return the largest difference, between groups or from everybody; see `min`, `Between`."""
         return self._summary("difference", column, feature, method)
 
     def ratio(
         self, column: str, *, feature: str | None = None, method: Method = "between_groups"
     ) -> PerStratum:
-        """Return the smallest ratio, between groups or to everybody; see `min`.
+        """Return the smallest ratio, between groups or to everybody; see `min`, `Between`.
 
         Of a metric that is not negative; one where both values are zero.
         """
@@ -196,6 +196,7 @@ class GroupTable(Face):
 
         Examples
         --------
+        >>> from equipoise.metrics import group_table
         >>> rng = np.random.default_rng(0)
         >>> A, y_true, y_pred = rng.integers(0, 2, size=(3, 500))
         >>> table = group_table(y_true, y_pred, sensitive_features=A, interval="bootstrap")
@@ -227,7 +228,7 @@ class GroupTable(Face):
         method: Method = "between_groups",
     ) -> PerStratum:
         found = {
-            stratum: summarise(summary, value, pairs) if len(at) else float("nan")
+            stratum: named(summary, value, pairs, [(self.groups[r], self["count"][r]) for r in at])
             for stratum, at, value, pairs in self._compared(column, feature, method)
         }
         return found.get(None, found)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,7 @@ from equipoise.constraints.base import Constraint
 from equipoise.constraints.groups import people_of
 from equipoise.constraints.moments import DIFFERENCE, Moments, MomentsBuilder, Row
 from equipoise.constraints.slopes import row_blocks, slopes_of
-from equipoise.faces import Columns, Face, columns_of, paragraph, table
-from equipoise.game.lagrangian import TOLERANCE, Loss, Objective, is_met, loss_table
+from equipoise.game.lagrangian import TOLERANCE, Loss, Objective, loss_table
 from equipoise.metrics.audit import Tally
 from equipoise.metrics.intervals import (
     Interval,
@@ -23,169 +21,8 @@ from equipoise.metrics.intervals import (
     joint_limits,
     normal_quantile,
 )
+from equipoise.metrics.measured import Measured, headline
 from equipoise.metrics.unknown import share_unknown
-from equipoise.rows.fingerprint import Overlap
-
-
-@dataclass(frozen=True)
-class Measured(Face):
-    """Error and violations of one classifier on one set of people.
-
-    Attributes
-    ----------
-    data : "training", "out of fold" or "test"
-        Whom the decisions were about; "out of fold" are the people of the training data, each
-        decided on by a model that had not seen them.
-    people : int
-        How many they are.
-    error : Interval
-        In the units of the objective.
-    excess : Interval
-        The largest of all constraint values minus their bounds. Negative where there is room:
-        then all bounds are met. All bounds are met for sure, at the level of the interval, where
-        ``excess.high <= 0``. NaN where nothing could be compared, such as for one group alone.
-    worst : Row or None
-        The constraint that it is the excess of.
-    rows : tuple of (Row, Interval)
-        The same for each constraint; the intervals hold for all of them at once. NaN for one that
-        holds or not whatever is decided, which compares nothing.
-    bound : float or None
-        ``eps``, on a frontier.
-    unshown : str
-        A sentence about the difference that so few people say least about, where its bound is
-        smaller than its sampling error; else empty.
-    unknown : float
-        The share of the people who lack a sensitive feature: they are in no group that it makes.
-    """
-
-    data: str
-    people: int
-    error: Interval
-    excess: Interval
-    worst: Row | None
-    rows: tuple[tuple[Row, Interval], ...] = field(repr=False)
-    bound: float | None = None
-    unshown: str = ""
-    unknown: float = 0.0
-
-    @property
-    def met(self) -> bool:
-        """Whether all bounds are met, whatever the interval says; what is unknown is not met."""
-        return is_met(self.excess.estimate)
-
-    @property
-    def violation(self) -> Interval:
-        """By how much the worst bound is exceeded; zero where it is met."""
-        return Interval(*(max(end, 0.0) for end in self.excess))
-
-    def _shown(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"data": self.data, "people": self.people}
-        if self.bound is None:
-            of = {"of": str(self.worst or "")}
-            return found | _ends("error", self.error) | _ends("excess", self.excess) | of
-        found["bound"] = self.bound
-        return found | _ends("error", self.error) | _ends("largest_difference", self.disparity)
-
-    def _columns(self) -> Columns:
-        names = [row.sentence() for row, _ in self.rows]
-        ends = np.array([interval for _, interval in self.rows]).reshape(-1, 3).T
-        return {"constraint": names, **_ends("excess", ends)}
-
-    @property
-    def disparity(self) -> Interval:
-        """On a frontier: the largest difference, which is bound plus excess."""
-        if self.bound is None:
-            raise ValueError("only a frontier has one bound for all; see excess and rows.")
-        return Interval(*(max(self.bound + end, 0.0) for end in self.excess))
-
-
-class ViolationReport(Face):
-    """What was measured on training, out-of-fold and test data, with confidence intervals.
-
-    Printed, it is a table. See `Measured` for its entries.
-
-    Parameters
-    ----------
-    measured : sequence of Measured
-    level : float
-        Level of the intervals.
-    overlap : Overlap, optional
-        How many of the people of the test data were learned from; None where that is not known.
-    """
-
-    def __init__(
-        self, measured: list[Measured], level: float, overlap: Overlap | None = None
-    ) -> None:
-        self.measured, self.level, self.overlap = measured, level, overlap
-
-    def __len__(self) -> int:
-        return len(self.measured)
-
-    def __iter__(self) -> Any:
-        return iter(self.measured)
-
-    def __getitem__(self, data: str) -> Measured | list[Measured]:
-        """Return what was measured on these data: one entry, or on a frontier one a bound."""
-        found = [entry for entry in self.measured if entry.data == data]
-        if not found:
-            known = ", ".join(repr(name) for name in dict.fromkeys(e.data for e in self.measured))
-            raise KeyError(f"nothing was measured on {data!r}; there are {known}.")
-        return found if found[0].bound is not None else found[0]
-
-    def __repr__(self) -> str:
-        return f"<ViolationReport: {len(self)} entries>"
-
-    def __str__(self) -> str:
-        traced = any(entry.bound is not None for entry in self.measured)
-        lines = [["data", "people", "error", "excess over the bound", "of"]]
-        if traced:
-            lines = [["data", "people", "bound", "error", "largest difference"]]
-        for entry in self.measured:
-            line = [entry.data, f"{entry.people:,}"]
-            if traced:
-                line += [f"{entry.bound:.4f}", _shown(entry.error), _shown(entry.disparity)]
-            else:
-                line += [_shown(entry.error), _shown(entry.excess, "+"), str(entry.worst or "")]
-            lines.append(line)
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        told = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
-        return "\n".join(told + self._notes())
-
-    def _columns(self) -> Columns:
-        return columns_of(self.measured)
-
-    def _repr_html_(self) -> str:
-        return table(self._columns()) + "".join(map(paragraph, self._notes()))
-
-    def _notes(self) -> list[str]:
-        """Return what the numbers do not say by themselves."""
-        notes = [f"[...]: {self.level:.0%} confidence intervals"]
-        # On a frontier, of the largest such bound: smaller ones are no better.
-        unshown = {entry.data: entry.unshown for entry in self.measured if entry.unshown}
-        notes += [f"{data}: {text}" for data, text in unshown.items()]
-        lacking = {entry.data: entry.unknown for entry in self.measured if entry.unknown}
-        notes += [
-            f"{data}: the group of {share:.1%} of the people is unknown; they count in the error, "
-            "and in no group. group_table(..., missing='ignore') bounds what that may hide."
-            for data, share in lacking.items()
-        ]
-        if any(entry.data == "test" for entry in self.measured):
-            known = self.overlap or "whether they were learned from is not known"
-            notes.append(f"test: {known}.")
-        return notes
-
-
-def _ends(name: str, ends: Iterable[Any]) -> dict[str, Any]:
-    """Return an estimate and the ends of its interval by the names of their columns."""
-    return dict(zip((name, f"{name}_low", f"{name}_high"), ends, strict=True))
-
-
-def _shown(interval: Interval, sign: str = "") -> str:
-    if np.isnan(interval.estimate):
-        return "not known"
-    # Adding zero after rounding turns -0.0 into 0.0.
-    estimate, low, high = (f"{round(end, 4) + 0.0:{sign}.4f}" for end in interval)
-    return f"{estimate} [{low}, {high}]" if np.isfinite(interval.low) else estimate
 
 
 def measure(
@@ -289,7 +126,8 @@ class Meter:
         people = round(float(tally.cells.count.sum()))
         unshown = self._unshown(moments, high - moments.M @ mu)
         error, unknown = self._error(tally, level), share_unknown(tally.cells)
-        return Measured(data, people, error, most, worst, rows, bound, unshown, unknown)
+        head = headline(rows, np.minimum(moments.people, people))
+        return Measured(data, people, error, most, worst, rows, bound, unshown, unknown, head)
 
     def _unshown(self, moments: Moments, reach: Array) -> str:
         """Return a sentence about a bound below the reach of its interval, if there is one."""

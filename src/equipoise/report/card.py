@@ -14,6 +14,7 @@ from equipoise.atomic_files import new_file
 from equipoise.game.switched import number
 from equipoise.report.contents import RATES, PointContents, ReportContents
 from equipoise.report.groups import largest_groups
+from equipoise.report.regression import RegressionContents, regression_card
 from equipoise.report.switched import switched_groups
 from equipoise.report.templates import markdown_template
 from equipoise.report.text import (
@@ -27,6 +28,7 @@ from equipoise.report.text import (
     facts_of_making,
     findings,
     group_name,
+    of,
     shares_of_data,
     with_interval,
 )
@@ -50,7 +52,7 @@ class CardSection:
 
 def write_model_card(
     path: str | Path,
-    contents: ReportContents,
+    contents: ReportContents | RegressionContents,
     *,
     eps: float | None = None,
     overwrite: bool = True,
@@ -60,7 +62,7 @@ def write_model_card(
     Parameters
     ----------
     path : str or Path
-    contents : ReportContents
+    contents : ReportContents or RegressionContents
         Of a frontier or of a model.
     eps : float, optional
         Which point of a frontier the card is about: the one nearest to this bound. By default the
@@ -69,7 +71,10 @@ def write_model_card(
         Whether a file that has this name is replaced.
     """
     with new_file(path, overwrite=overwrite) as partial:
-        text = model_card(contents, eps=eps)
+        if isinstance(contents, RegressionContents):
+            text = regression_card(contents)
+        else:
+            text = model_card(contents, eps=eps)
         partial.write_text(text, encoding="utf-8", errors="replace")
 
 
@@ -166,17 +171,19 @@ def _results(point: PointContents) -> list[CardSection]:
     if (by_lot := point.certificate.get("by_lot")) is not None:
         most = "" if point.certificate.get("by_lot_exact") else "at most "
         told += f". Decided by lot: {most}{by_lot:.2%} of the people measured"
-    header = ["data", "people", "error", "excess over the bound", "bound"]
+    header = ["data", "people", "error", "excess over the bound", "of", "bound"]
     rows = [
         [
             entry.data,
             f"{entry.people:,}",
             with_interval(entry.error),
-            with_interval(entry.excess, sign="+"),
+            with_interval(None if entry.headline is None else entry.headline.excess, sign="+"),
+            "" if entry.headline is None else of(entry.headline),
             bound_verdict(entry),
         ]
         for entry in point.measured
     ]
+    told += ". Excess: of the inequality whose interval has the largest lower limit"
     sections = [CardSection("Results", [f"{told}."], header=header, rows=rows)]
     for data in point.group_data[:1]:
         header = ["group", "people", *(RATE_NAMES[rate].lower() for rate in RATES)]

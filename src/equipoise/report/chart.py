@@ -6,13 +6,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from equipoise.report.contents import (
-    GroupContents,
-    MeasuredContents,
-    PointContents,
-    Range,
-    ReportContents,
-)
+from equipoise.report.contents import GroupContents, PointContents, ReportContents
+from equipoise.report.measured import MeasuredContents, Range
 from equipoise.report.text import bound, decimal, whose
 
 #: Data -> class of its marks, which says colour and shape; in the order of drawing.
@@ -48,10 +43,10 @@ class Mark:
 def marks_of(point: PointContents) -> list[Mark]:
     """Return where a classifier is, on each of the data, those it was fitted to last."""
     found = [
-        Mark(entry.data, entry.disparity, entry.error, _people(entry))
+        Mark(entry.data, difference, entry.error, _people(entry))
         for entry in point.measured
-        if entry.disparity is not None
-        and entry.disparity.estimate is not None
+        if (difference := entry.traced) is not None
+        and difference.estimate is not None
         and entry.error.estimate is not None
     ]
     if not found and point.disparity is not None:

@@ -8,65 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
+from typing import Any, TypeVar, get_args, get_type_hints
 
 from equipoise.game.evidence import Status
 from equipoise.metrics.predictive import PREDICTIVE
 from equipoise.metrics.small_groups import SUPPRESS_BELOW
 from equipoise.metrics.unknown import Bounds
-from equipoise.rows.fingerprint import Overlap
+from equipoise.report.measured import MeasuredContents, Range
 
 #: The rates that are shown for every group; the first is of labels, the others of decisions.
 RATES = ("base_rate", "selection_rate", "true_positive_rate", "false_positive_rate", "error_rate")
 #: Rates of labels given the decision.
 PREDICTIVE_RATES = tuple(PREDICTIVE)
-
-
-class Range(NamedTuple):
-    """An estimate and its confidence interval; None where it is not known or without end."""
-
-    estimate: float | None
-    low: float | None
-    high: float | None
-
-
-@dataclass(frozen=True)
-class RowContents:
-    """One inequality of the constraint: what is compared, and its value minus its bound.
-
-    ``people`` is how many its rarest rate was measured on. Where nothing is compared, since there
-    is one group alone, the excess is not known.
-    """
-
-    text: str
-    excess: Range
-    people: int = 0
-
-
-@dataclass(frozen=True)
-class MeasuredContents:
-    """A classifier measured on some people.
-
-    ``data`` is "training", "out of fold" or "test". ``excess`` is the largest constraint value
-    minus its bound, ``worst`` the inequality that it belongs to. ``disparity`` is the largest
-    difference itself, where all inequalities have the same bound. ``overlap`` tells how many of
-    the people were learned from, None where that is not known. ``hidden`` counts suppressed
-    inequalities, about small groups or others that would tell of these, which are in none of this;
-    ``hidden_exceeded`` those of them that are exceeded, ``hidden_certain`` those that are so beyond
-    their interval, by people who are not too few to tell.
-    """
-
-    data: str
-    people: int
-    error: Range
-    excess: Range
-    disparity: Range | None
-    worst: str
-    rows: list[RowContents]
-    overlap: Overlap | None = None
-    hidden: int = 0
-    hidden_exceeded: int = 0
-    hidden_certain: int = 0
 
 
 @dataclass(frozen=True)
@@ -242,13 +195,16 @@ class ConstraintContents:
 class AuditContents:
     """What was found about labels or predictions of others: rates by group, and disparities.
 
-    ``between`` says by the name of a disparity which groups it is between, and their sizes.
+    ``disparities`` are chosen by the limits of intervals: name, value, words. ``between`` says by
+    name which groups each is between, and their sizes; ``by_estimate`` is the one of the largest
+    estimate, in words, where that is between others.
     """
 
     decisions: str
     groups: list[GroupContents]
     disparities: list[tuple[str, Range, str]]
     between: dict[str, str] = field(default_factory=dict)
+    by_estimate: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, repr=False)

@@ -23,15 +23,11 @@ from equipoise.estimators.results import remarks_of
 from equipoise.game.certificate import Certificate
 from equipoise.game.lagrangian import TOLERANCE
 from equipoise.game.switched import Switched
+from equipoise.metrics.measured import Measured, surest
 from equipoise.metrics.small_groups import SUPPRESS_BELOW
 from equipoise.metrics.summaries import FEW
-from equipoise.metrics.violations import Measured, largest, measure
-from equipoise.report.contents import (
-    MeasuredContents,
-    PointContents,
-    RowContents,
-    SwitchedContents,
-)
+from equipoise.metrics.violations import largest, measure
+from equipoise.report.contents import PointContents, SwitchedContents
 from equipoise.report.evaluation import Evaluation, on_frontier, on_model
 from equipoise.report.groups import (
     NOT_KNOWN,
@@ -42,6 +38,7 @@ from equipoise.report.groups import (
     with_predictive,
     without_labels,
 )
+from equipoise.report.measured import MeasuredContents, RowContents
 from equipoise.report.suppression import RowFacts
 from equipoise.rows.fingerprint import Overlap
 from equipoise.rows.people import People
@@ -295,19 +292,21 @@ def measured_contents(
         if not hide
     ]
     excess, worst = largest(pair for pair, _, hide in pairs if not hide)
-    bound = entry.bound
+    at, bound = surest(interval for (_, interval), _, hide in pairs if not hide), entry.bound
     return MeasuredContents(
         data=entry.data,
         people=int(entry.people),
         error=span(*entry.error),
         excess=span(*excess),
-        disparity=None if bound is None else span(*(max(bound + end, 0.0) for end in excess)),
+        disparity=None if bound is None else span(*excess).above(bound),
         worst=str(worst or ""),
         rows=rows,
         overlap=overlap,
         hidden=len(hidden),
         hidden_exceeded=sum(interval.estimate > TOLERANCE for interval, _ in hidden),
         hidden_certain=sum(interval.low > 0 and n >= min_people for interval, n in hidden),
+        headline=None if at is None else rows[at],
+        bound=bound,
     )
 
 

@@ -22,9 +22,9 @@ from equipoise.report.contents import (
     PREDICTIVE_RATES,
     RATES,
     GroupContents,
-    Range,
     SwitchedContents,
 )
+from equipoise.report.measured import Range
 from equipoise.report.switched import SwitchedGroup
 
 _ENDS = ("", "_low", "_high")

@@ -14,14 +14,10 @@ from equipoise.atomic_files import new_file
 from equipoise.game.evidence import Scope
 from equipoise.report.card import card_sections, model_card
 from equipoise.report.chart import Axis, Chart, rate_axis
-from equipoise.report.contents import (
-    GroupContents,
-    MeasuredContents,
-    PointContents,
-    ReportContents,
-    RowContents,
-)
+from equipoise.report.contents import GroupContents, PointContents, ReportContents
 from equipoise.report.groups import largest_groups
+from equipoise.report.measured import MeasuredContents, RowContents
+from equipoise.report.regression import RegressionContents, render_regression
 from equipoise.report.switched import SwitchedGroup, switched_groups
 from equipoise.report.templates import asset, page_template
 from equipoise.report.text import group_name
@@ -36,7 +32,9 @@ _MOST_DRAWN = 14
 _MOST_DATA = 600_000
 
 
-def write_report(path: str | Path, contents: ReportContents, *, overwrite: bool = True) -> None:
+def write_report(
+    path: str | Path, contents: ReportContents | RegressionContents, *, overwrite: bool = True
+) -> None:
     """Write the report page: one HTML file, complete in itself.
 
     Parameters
@@ -59,7 +57,10 @@ def write_report(path: str | Path, contents: ReportContents, *, overwrite: bool 
     True
     """
     with new_file(path, overwrite=overwrite) as partial:
-        partial.write_bytes(render(contents))
+        if isinstance(contents, RegressionContents):
+            partial.write_bytes(render_regression(contents))
+        else:
+            partial.write_bytes(render(contents))
 
 
 def render(contents: ReportContents) -> bytes:
@@ -155,8 +156,12 @@ class Page:
 
     def worst(self, entry: MeasuredContents) -> list[RowContents]:
         """Return the inequalities that are closest to their bounds, or furthest above."""
-        rows = sorted(entry.rows, key=lambda row: -(row.excess.estimate or 0.0))
-        return rows[: self.most_rows]
+
+        def above(row: RowContents) -> tuple[float, float]:
+            estimate, low, _ = row.excess
+            return (estimate or 0.0) if low is None else low, estimate or 0.0
+
+        return sorted(entry.rows, key=above, reverse=True)[: self.most_rows]
 
     def groups(self, point: PointContents, data: str) -> GroupRows:
         """Return the groups to show of some data."""

@@ -12,16 +12,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.reductions import FairClassifier
+from equipoise.estimators.regression_frontier import RegressionFrontier
+from equipoise.estimators.regressor import FairRegressor
 from equipoise.files.manifest import date_made, versions
 from equipoise.metrics.small_groups import SUPPRESS_BELOW
 from equipoise.report.contents import ColumnContents, DataContents, ReportContents
 from equipoise.report.evaluate import frontier_points, model_points
+from equipoise.report.regression import regression_contents
 from equipoise.report.text import constraint_contents
 from equipoise.rows.people import People
 
 
 def report_of(
-    model: Frontier | FairClassifier,
+    model: Any,
     X: Any,
     y: Any,
     *,
@@ -40,12 +43,12 @@ def report_of(
     level: float = 0.95,
     notes: Sequence[str] = (),
     suppress_below: int = SUPPRESS_BELOW,
-) -> ReportContents:
-    """Return the contents of a report page about a fitted frontier or classifier.
+) -> Any:
+    """Return the contents of a report page about a fitted frontier, classifier or regressor.
 
     Parameters
     ----------
-    model : Frontier or FairClassifier
+    model : Frontier, FairClassifier or FairRegressor
         A fitted one.
     X, y, sensitive_features, control_features, sample_weight
         The data of the fit. Groups must be known: a table of probabilities has no group table.
@@ -64,7 +67,7 @@ def report_of(
 
     Returns
     -------
-    ReportContents
+    ReportContents or RegressionContents
         For `write_report` and `write_model_card`.
 
     Examples
@@ -87,6 +90,11 @@ def report_of(
     ['overall', 'F', 'M']
     """
     check_is_fitted(model)
+    if not isinstance(model, Frontier) and not hasattr(model, "tallies_"):
+        raise TypeError(
+            f"model is a {type(model).__name__}; expected a fitted Frontier, FairClassifier or "
+            "ExponentiatedGradient: a page tells what a certificate says."
+        )
     if len({X_test is None, y_test is None, sensitive_features_test is None}) > 1:
         raise ValueError(
             "people to test on are given in part; expected X_test, y_test and "
@@ -97,6 +105,10 @@ def report_of(
         people["test"] = _people(
             X_test, y_test, sensitive_features_test, control_features_test, sample_weight_test
         )
+    if isinstance(model, (FairRegressor, RegressionFrontier)):
+        given: dict[str, Any] = {"file": file, "suppress_below": suppress_below}
+        made = regression_contents(model, people, source=source, label=label, **given)
+        return replace(made, title=made.title if title is None else title, notes=list(notes))
     data = _data_contents(model, people, source, label)
     contents = summarize(model, people, data, file=file, level=level, suppress_below=suppress_below)
     return replace(contents, title=contents.title if title is None else title, notes=list(notes))

@@ -42,8 +42,7 @@ class RowFacts(NamedTuple):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the fit has warned of what is left out
             moments = constraint.moments(cells, None if known is cells else known)
-        compared = moments.M.toarray() != 0
-        people = np.where(compared, moments.event_count, np.inf).min(axis=1, initial=np.inf)
+        people = moments.people
         named = [row.group in names or row.against in names for row in moments.rows]
         hidden = np.array(named, dtype=bool) | (people < least)
         told = {str(row) for row, hide in zip(moments.rows, hidden, strict=True) if hide}

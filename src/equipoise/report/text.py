@@ -6,21 +6,23 @@ import tomllib
 from collections.abc import Sequence
 from importlib.resources import files
 
+import numpy as np
+
 from equipoise.constraints import Constraint
 from equipoise.constraints.rates import GROUP_RATES
 from equipoise.game.evidence import Status
 from equipoise.game.lagrangian import is_met
 from equipoise.metrics.predictive import PREDICTIVE
+from equipoise.metrics.summaries import few_people
 from equipoise.report.contents import (
     RATES,
+    AuditContents,
     ConstraintContents,
     GroupContents,
-    MeasuredContents,
     PointContents,
-    Range,
     ReportContents,
-    RowContents,
 )
+from equipoise.report.measured import MeasuredContents, Range, RowContents
 from equipoise.report.switched import SwitchedGroup, switched_groups, switched_sentence
 
 #: Where nothing is known.
@@ -141,10 +143,10 @@ def findings(contents: ReportContents) -> list[str]:
     if contents.audit is not None:
         found = [
             f"{words[0].upper()}{words[1:]}: {with_interval(value)}"
-            f"{_between(contents.audit.between.get(name, ''))}."
+            f"{_between(contents.audit, name)}."
             for name, value, words in contents.audit.disparities
         ]
-        return found + [text for text in [_suppressed(contents)] if text]
+        return found + _small_groups(contents)
     shown = [contents.unconstrained, contents.nearest()]
     if len(contents.points) > 1:
         shown.append(contents.points[0])
@@ -163,25 +165,43 @@ def findings(contents: ReportContents) -> list[str]:
     sentences += dict.fromkeys(
         f"{point_title(point)}: {text}" for point in remarked for text in point.remarks
     )
-    if hidden := _suppressed(contents):
-        sentences.append(hidden)
+    sentences += _small_groups(contents)
     return sentences + [text for status in Status if (text := _unmet(contents, status))]
 
 
-def _between(groups: str) -> str:
-    return f", between {groups}" if groups else ""
+def _between(audit: AuditContents, name: str) -> str:
+    """Return between whom a disparity is, and the one of the largest estimate if it is another."""
+    groups, other = audit.between.get(name, ""), audit.by_estimate.get(name, "")
+    told = f", between {groups}" if groups else ""
+    return told + (f"; by the estimate alone {other}" if other else "")
 
 
-def _suppressed(contents: ReportContents) -> str:
-    tables = [groups for point in contents.all_points for groups in point.groups.values()]
-    tables += [] if contents.audit is None else [contents.audit.groups]
-    if not any(group.count is None for groups in tables for group in groups):
-        return ""
-    return (
-        f"Groups of fewer than {contents.suppress_below} people are suppressed, and where these "
-        "could be told from the others, the next smallest too. Largest differences are over the "
-        "inequalities shown."
+def small_groups(groups: Sequence[GroupContents], suppress_below: int) -> list[str]:
+    """Return sentences about groups that are suppressed, or too small to say anything about.
+
+    >>> groups = [GroupContents("sex", "F", 400, {}), GroupContents("sex", "X", 13, {})]
+    >>> small_groups([*groups, GroupContents("sex", "Y", None, {})], 10)[1]
+    'X (13) has fewer than 30 people: too few to say anything about its rates.'
+    """
+    shown = [(row.feature, row.group, row.count) for row in groups if row.count is not None]
+    features, names, counts = zip(*shown, strict=True) if shown else ((), (), ())
+    told = few_people(features, names, np.array(counts))
+    if len(shown) == len(groups):
+        return told
+    hidden = (
+        f"Groups of fewer than {suppress_below} people are suppressed, and where these could be "
+        "told from the others, the next smallest too."
     )
+    return [hidden, *told]
+
+
+def _small_groups(contents: ReportContents) -> list[str]:
+    point, audit = contents.nearest(), contents.audit
+    groups = audit.groups if audit else point.groups.get(point.main_data, []) if point else []
+    told = small_groups(groups, contents.suppress_below)
+    if point is not None and any(row.count is None for row in groups):
+        told[0] += " Largest differences are over the inequalities shown."
+    return told
 
 
 def _unmet(contents: ReportContents, status: Status) -> str:
@@ -209,62 +229,43 @@ def _finding(point: PointContents) -> str:
     if measured is None:
         return f"{name}: error {decimal(point.error)}."
     text = f"{name}: error {with_interval(measured.error)}"
-    text += _largest(measured)
-    text += "."
+    text += "".join(f", {told}" for told in [largest(measured)] if told) + "."
     if point.eps is not None:
         text += f" The bound is {bound_verdict(measured)}."
     return text + _most_and_least(point.groups.get(point.main_data, []))
 
 
-def surest(measured: MeasuredContents) -> RowContents | None:
-    """Return the inequality whose excess has the largest lower limit; by estimate without limits.
-
-    The estimate of a few people may be far off; their interval is wide, and says so.
-    """
-    rows = [row for row in measured.rows if row.excess.low is not None]
-    rows = rows or [row for row in measured.rows if row.excess.estimate is not None]
-
-    def limit(row: RowContents) -> tuple[float, float]:
-        estimate, low, _ = row.excess
-        return (estimate or 0.0) if low is None else low, estimate or 0.0
-
-    return max(rows, key=limit, default=None)
-
-
-def _largest(measured: MeasuredContents) -> str:
+def largest(measured: MeasuredContents) -> str:
     """Return the largest difference or excess, between whom; by lower limit and by estimate.
 
     >>> rows = [RowContents("many", Range(0.02, 0.01, 0.03), 900)]
     >>> rows.append(RowContents("few", Range(0.1, -0.2, 0.4), 13))
     >>> every, nothing = Range(0.1, 0.01, 0.4), Range(None, None, None)
-    >>> print(_largest(MeasuredContents("test", 913, nothing, every, None, "few", rows)))
-    , excess over a bound with the largest lower limit +0.0200 [+0.0100, +0.0300] (many, 900 \
+    >>> given = ("test", 913, nothing, every, None, "few", rows)
+    >>> print(largest(MeasuredContents(*given, headline=rows[0])))
+    excess over a bound with the largest lower limit +0.0200 [+0.0100, +0.0300] (many, 900 \
 people), with the largest estimate +0.1000 [-0.2000, +0.4000] (few, 13 people)
     """
-    sure = surest(measured)
-    rows = [sure, next((row for row in measured.rows if row.text == measured.worst), None)]
-    if sure is None or measured.excess.estimate is None:
+    if measured.headline is None:
         return ""
-    what, sign = "excess over a bound", "+"
-    if measured.disparity is not None:
-        what, sign = "difference", ""
-    told = []
-    for row in rows:
-        if row is not None:
-            value = row.excess if sign else _difference(row.excess, measured)
-            told.append(f"{with_interval(value, sign=sign)} ({row.text}, {row.people:,} people)")
-    if len(set(told)) == 1:
-        return f", largest {what} {told[0]}"
-    return f", {what} with the largest lower limit {told[0]}, with the largest estimate {told[1]}"
+    what, sign = ("excess over a bound", "+") if measured.bound is None else ("difference", "")
+    told = [
+        f"{with_interval(measured.difference_of(row) or row.excess, sign=sign)} ({of(row)})"
+        for row in (measured.headline, measured.estimated)
+        if row is not None
+    ]
+    if len(told) == 1:
+        return f"largest {what} {told[0]}"
+    return f"{what} with the largest lower limit {told[0]}, with the largest estimate {told[1]}"
 
 
-def _difference(excess: Range, measured: MeasuredContents) -> Range:
-    """Return the difference that exceeds the bound by this."""
-    assert measured.disparity is not None
-    ends = zip(measured.disparity, measured.excess, strict=True)
-    known = [all_ - over for all_, over in ends if all_ and over is not None]
-    bound = max(known, default=0.0)
-    return Range(*(None if end is None else max(bound + end, 0.0) for end in excess))
+def of(row: RowContents) -> str:
+    """Return what an inequality is about, and how many people the rarest of its rates is of.
+
+    >>> of(RowContents("F below M", Range(0.01, 0.0, 0.02), 1200))
+    'F below M, 1,200 people'
+    """
+    return f"{row.text}, {row.people:,} people"
 
 
 def _switched(point: PointContents, favourable: str) -> list[str]:
@@ -275,9 +276,19 @@ def _switched(point: PointContents, favourable: str) -> list[str]:
 
 
 def _most_and_least(groups: Sequence[GroupContents]) -> str:
-    """Return which groups are selected most and least often, by name."""
+    """Return which groups are selected most and least often by the limits of their intervals.
+
+    >>> rates = {"M": Range(0.3, 0.28, 0.32), "F": Range(0.2, 0.18, 0.22)}
+    >>> rates["X"] = Range(0.9, 0.1, 1.0)
+    >>> groups = [GroupContents("sex", a, 99, {"selection_rate": rates[a]}) for a in rates]
+    >>> print(_most_and_least(groups).strip())
+    By the limits of intervals, M (30.0% [28.0, 32.0] of 99) is selected most often, F (20.0% \
+[18.0, 22.0] of 99) least often.
+    >>> print(_most_and_least(groups[1:]).strip())
+    Intervals do not tell which group is selected most often.
+    """
     rated = [
-        (rate.estimate, group)
+        (rate, group)
         for group in groups
         if group.feature == groups[-1].feature
         and (rate := group.rates.get("selection_rate")) is not None
@@ -285,11 +296,21 @@ def _most_and_least(groups: Sequence[GroupContents]) -> str:
     ]
     if len(rated) < 2:
         return ""
-    most, least = (pick(rated, key=lambda pair: pair[0]) for pick in (max, min))
+
+    def limits(end: str) -> list[tuple[float, float]]:
+        """Return one end of each rate, and the rate itself, which decides where there is none."""
+        ends = [(getattr(rate, end), rate.estimate or 0.0) for rate, _ in rated]
+        return [(value if limit is None else limit, value) for limit, value in ends]
+
+    low, high = limits("low"), limits("high")
+    most, least = rated[low.index(max(low))], rated[high.index(min(high))]
     told = [
-        f"{group.group} ({percent(share)} of {group.count:,})" for share, group in (most, least)
+        f"{group.group} ({with_interval(rate, share=True)} of {group.count:,})"
+        for rate, group in (most, least)
     ]
-    return f" Selected most often: {told[0]}; least often: {told[1]}."
+    if most is least:  # its interval lies within all others
+        return " Intervals do not tell which group is selected most often."
+    return f" By the limits of intervals, {told[0]} is selected most often, {told[1]} least often."
 
 
 def bound_verdict(measured: MeasuredContents) -> str:

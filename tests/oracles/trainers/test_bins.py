@@ -29,7 +29,7 @@ from equipoise import (
     Frontier,
 )
 from equipoise.oracles import refit
-from equipoise.oracles.trainers import PlainTrainer
+from equipoise.oracles.trainers import PlainTrainer, lightgbm_bins
 
 
 @pytest.mark.parametrize(
@@ -61,20 +61,25 @@ def test_lightgbm_takes_missing_values_and_other_numbers():
         check_same_as_plain(lightgbm(), rows)
 
 
-def test_lightgbm_may_bundle_features():
+@pytest.mark.parametrize("most_apart", [256, 2])
+def test_lightgbm_may_bundle_features(most_apart, monkeypatch):
     # Each is seldom other than zero, and both are in two rows: LightGBM makes them one column, and
     # scores these two rows as if one of them were zero while it trains.
+    monkeypatch.setattr(lightgbm_bins, "MOST_APART", most_apart)
     n = 30_000
     rows = np.zeros((n, 3))
     rows[:1500, 0], rows[1498:3000, 1] = 1.0, 1.0
     rows[:, 2] = np.random.default_rng(0).normal(size=n)
     label = np.where(rows[:, 0] + rows[:, 1] > 0, rows[:, 0], rows[:, 2] > 0).astype(np.int64)
     weight = np.linspace(0.5, 1.5, n)
-    estimator = lightgbm()
-    trained = trainer_of(estimator, rows).fit(label, weight)
-    plain = plainly(estimator, label, weight, rows)
+    trained = trainer_of(lightgbm(), rows).fit(label, weight)
+    bundles = {} if most_apart < 3 else {"enable_bundle": False}
+    plain = plainly(lightgbm(**bundles), label, weight, rows)
     assert_array_equal(trained.local.predict(trained.rows), plain.predict(rows))
     assert_array_equal(local_scores(trained), scores(plain, rows))
+    # What is deployed scores these rows as was measured; a booster of bundles does not.
+    assert_array_equal(local_scores(trained), scores(trained.classifier, rows))
+    assert (trained.local is trained.classifier) == (most_apart < 3)
 
 
 def as_frame(rows):

@@ -16,6 +16,7 @@ def at(
     file: Annotated[Path, typer.Argument(help="A frontier file.")],
     eps: Annotated[float, opt.option("The bound.")],
     output: opt.ModelOutput = Path("model.equipoise"),
+    min_size: opt.MinSizeOfFit = None,
     trust: opt.Trust = None,
     results: opt.Results,
 ) -> None:
@@ -23,14 +24,26 @@ def at(
 
     Any bound will do, also one that was not traced; nothing is trained.
     """
-    from equipoise.cli.model_files import check_outputs, made, open_file, write_model
+    from equipoise.cli.model_files import (
+        check_outputs,
+        made,
+        open_file,
+        with_min_size,
+        write_model,
+    )
     from equipoise.cli.result_tables import show_classifier
     from equipoise.estimators.frontier import Frontier
+    from equipoise.estimators.regression_frontier import RegressionFrontier
     from equipoise.report.evaluate import model_points
 
     terminal = Terminal.current()
     check_outputs(output, force=results.force)
     opened = open_file(file, trust)
+    if isinstance(opened.model, RegressionFrontier):
+        from equipoise.cli.regression import at_numbers
+
+        at_numbers(opened, eps, output, results)
+        return
     if not isinstance(opened.model, Frontier):
         raise ValueError(
             f"{file} holds a {type(opened.model).__name__}; expected a frontier, which the command "
@@ -43,7 +56,7 @@ def at(
             f"the bound {eps:g} is {certificate.verdict}; the classifier exceeds it by "
             f"{max(certificate.least_slack, certificate.violation):.4g}."
         )
-    point, _ = model_points(model, {}, **results.of_file(output))
+    point, _ = model_points(with_min_size(model, min_size), {}, **results.of_file(output))
     favourable = opened.columns.labels[1]
     show_classifier(terminal, point, results.level, favourable, model.objective)
     metadata = {k: v for k, v in opened.metadata.items() if k != "report"}

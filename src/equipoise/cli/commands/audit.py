@@ -58,7 +58,7 @@ def audit(
     rates = None if prediction else ["base_rate"]
     tables.show_group_rows(terminal, f"Groups: {of}, [{level:.0%} intervals]", found.groups, rates)
     tables.show_disparities(terminal, found, level)
-    tables.note_few(terminal, found.groups, min_size)
+    tables.note_small(terminal, found.groups, results.suppress_below, min_size=min_size)
     if page is not None:
         contents = _page_contents(table, data, found, results)
         write_page(contents, page, force=results.force, terminal=terminal)
@@ -71,6 +71,7 @@ def audit(
             "groups": found.groups,
             "disparities": {name: value for name, value, _ in found.disparities},
             "between": found.between,
+            "by_estimate": found.by_estimate,
         }
     )
 

@@ -13,8 +13,7 @@ from equipoise.cli.terminal import Terminal
 if TYPE_CHECKING:
     from equipoise.cli.model_files import ModelFile
     from equipoise.cli.tables.people import Examples, Reader
-    from equipoise.constraints.base import Constraint
-    from equipoise.report.contents import MeasuredContents
+    from equipoise.report.measured import MeasuredContents
 
 
 def certify(
@@ -24,10 +23,7 @@ def certify(
     drop_missing: opt.DropMissing = False,
     *,
     format: opt.Format,
-    min_size: Annotated[
-        int | None,
-        opt.option("Leave groups of fewer people out of comparisons; by default as in the fit."),
-    ] = None,
+    min_size: opt.MinSizeOfFit = None,
     min_people: Annotated[
         int, opt.option("Rates of fewer people prove nothing: their intervals cannot be relied on.")
     ] = 30,
@@ -47,9 +43,13 @@ def certify(
     from equipoise.report.evaluate import model_points
 
     terminal = Terminal.current()
-    opened = open_classifier(model, eps, trust)
-    if min_size is not None:
-        opened.model.constraint_ = _with_min_size(opened.model.constraint_, min_size)
+    opened = open_classifier(model, eps, trust, min_size, numbers=True)
+    if opened.columns.numeric:
+        from equipoise.cli.regression import certify_numbers
+
+        reader = Reader(terminal.note, format.dialect())
+        certify_numbers(opened, data, reader, drop_missing, suppress_below)
+        return
     reader = Reader(terminal.note, format.dialect()).for_constraint(opened.model.constraint_)
     people = _read(opened, data, reader, drop_missing)
     point, _ = model_points(
@@ -67,7 +67,8 @@ def certify(
         for row in measured.rows
     ]
     terminal.say(f"{opened.model.constraint_!r} on {data.name}")
-    _show(terminal, point, measured, rows, opened.columns.labels[1], level)
+    favourable = opened.columns.labels[1]
+    _show(terminal, point, measured, rows, favourable, level, suppress_below)
     exceeded = [row["text"] for row in rows if row["verdict"] == EXCEEDED]
     compared = sum(row["verdict"] != UNKNOWN for row in rows)
     certain = len(exceeded) + measured.hidden_certain
@@ -100,9 +101,10 @@ def _show(
     rows: list[dict[str, Any]],
     favourable: Any,
     level: float,
+    suppress_below: int,
 ) -> None:
     """Print who was measured, the inequalities with their verdicts, groups and switched people."""
-    from equipoise.cli.result_tables import show_groups, show_rows, show_switched
+    from equipoise.cli.result_tables import note_small, show_groups, show_rows, show_switched
 
     _say_who(terminal, measured, point.remarks)
     show_rows(terminal, rows, measured.people, level)
@@ -113,6 +115,7 @@ def _show(
             f"{measured.hidden_certain}.\n"
         )
     show_groups(terminal, point)
+    note_small(terminal, point.groups["test"], suppress_below)
     show_switched(terminal, point, favourable)
 
 
@@ -126,14 +129,6 @@ def _read(opened: ModelFile, data: Path, reader: Reader, drop_missing: bool) -> 
     if people.y is None:
         reader.note(f"{data.name} has no labels; what is shown needs none.")
     return people
-
-
-def _with_min_size(constraint: Constraint, min_size: int) -> Constraint:
-    from sklearn.base import clone
-
-    if "min_size" not in constraint.get_params():
-        raise ValueError(f"{constraint!r} has no min_size; leave --min-size out.")
-    return clone(constraint).set_params(min_size=min_size)
 
 
 def _say_who(terminal: Terminal, measured: MeasuredContents, remarks: Sequence[str]) -> None:

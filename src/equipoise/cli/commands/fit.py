@@ -39,11 +39,19 @@ def fit(
     Prints its certificate and what it does to each group, and writes a model file.
     """
     from equipoise.cli.model_files import check_outputs, made, write_model
-    from equipoise.cli.result_tables import note_few, show_classifier
+    from equipoise.cli.result_tables import note_small, show_classifier
     from equipoise.cli.training import Training
     from equipoise.estimators.reductions import FairClassifier
 
     terminal = Terminal.current()
+    if training.is_regression():
+        from equipoise.cli.regression import fit_numbers
+
+        asked = {"--deterministic": deterministic, "--confidence": proof.confidence is not None}
+        refused = [name for name, given in asked.items() if given]
+        how: dict[str, Any] = {"output": output, "results": results, "refused": refused}
+        fit_numbers(table, training, bound=eps, max_iter=max_iter, traces=False, **how)
+        return
     outputs = (output, training.held_out)
     force = check_outputs(*outputs, force=results.force)
     rule = {"deterministic": _check_deterministic(deterministic, training)}
@@ -56,7 +64,9 @@ def fit(
     (point,) = contents.points
     favourable = data.columns.labels[1]
     show_classifier(terminal, point, results.level, favourable, model.objective)
-    note_few(terminal, point.groups["training"], training.min_size)
+    note_small(
+        terminal, point.groups["training"], results.suppress_below, min_size=training.min_size
+    )
     metadata = {
         "columns": data.columns.to_dict(),
         "report": contents.to_dict(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from equipoise.cli import options as opt
 from equipoise.cli.names import read_bounds
@@ -31,13 +31,20 @@ def frontier(
     picks a classifier without training, and a report page.
     """
     from equipoise.cli.model_files import check_outputs, made, write_model, write_page
-    from equipoise.cli.result_tables import note_few, show_frontier
+    from equipoise.cli.result_tables import note_small, show_frontier
     from equipoise.cli.training import Training
     from equipoise.estimators.frontier import Frontier
     from equipoise.report.summary import summarize
 
     terminal = Terminal.current()
     page = None if no_page else page or output.with_suffix(".html")
+    if training.is_regression():
+        from equipoise.cli.regression import fit_numbers
+
+        files: dict[str, Any] = {"output": output, "page": page, "results": results}
+        rounds = max(max_iter, 2000)  # one question each
+        fit_numbers(table, training, bounds=bounds, max_iter=rounds, traces=True, **files)
+        return
     outputs = (output, page, training.held_out)
     force = check_outputs(*outputs, force=results.force)
     prepared = Training.from_options(table, training)
@@ -56,7 +63,8 @@ def frontier(
         notes=list(terminal.notes),
     )
     show_frontier(terminal, contents)
-    note_few(terminal, contents.points[0].groups["training"], training.min_size)
+    groups = contents.points[0].groups["training"]
+    note_small(terminal, groups, results.suppress_below, min_size=training.min_size)
     metadata = {
         "columns": data.columns.to_dict(),
         "report": contents.to_dict(),

@@ -32,6 +32,7 @@ def monitor(
         bool, opt.option("Count people who were counted before once more.", "--again")
     ] = False,
     drop_missing: opt.DropMissing = False,
+    min_size: opt.MinSizeOfFit = None,
     *,
     format: opt.Format,
     trust: opt.Trust = None,
@@ -46,7 +47,7 @@ def monitor(
     from equipoise.cli.tables.people import Reader
 
     terminal = Terminal.current()
-    opened = open_classifier(model, eps, trust)
+    opened = open_classifier(model, eps, trust, min_size)
     watch = _open(opened.model, state, delta, detect)
     reader, columns = Reader(terminal.note, format.dialect()), replace(opened.columns, weight=None)
     people = reader.known(data, columns, drop_missing=drop_missing, labelled=watch.needs_labels)

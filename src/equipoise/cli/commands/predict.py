@@ -49,7 +49,7 @@ def predict(
             "--json prints a summary, so the decisions need a file: name it with --output."
         )
     check_outputs(output, force=how.force)
-    opened = open_classifier(model, how.eps, how.trust)
+    opened = open_classifier(model, how.eps, how.trust, numbers=True)
     wanted: dict[str, Kind] = dict(opened.columns.features)
     if id_column is not None:
         wanted.setdefault(id_column, "category")
@@ -62,9 +62,15 @@ def predict(
             decided = decide(opened, batch, id_column, first_row=rows)
             writer.write(decided)
             rows += batch.num_rows
-            selected += int(np.sum(decided["decision"] == opened.columns.labels[1]))
+            if not opened.columns.numeric:
+                selected += int(np.sum(decided["decision"] == opened.columns.labels[1]))
     if not rows:
         terminal.note(f"{data} has no rows; nothing was decided.")
+    if opened.columns.numeric:
+        if output is not None:
+            terminal.say(f"Written: {output} ({rows:,} predictions)")
+        terminal.emit({"output": str(output), "rows": rows})
+        return
     if output is not None:
         share = f", {selected / rows:.1%} of them {opened.columns.labels[1]!r}" if rows else ""
         terminal.say(f"Written: {output} ({rows:,} decisions{share})")
@@ -79,12 +85,16 @@ def decide(
 
     model, columns = opened.model, opened.columns
     X = batch.select(list(columns.features))
-    probability = model.predict_pmf(X)[:, 1]
     out: dict[str, Any] = {}
     key = None
     if id_column is not None:
         key = keys_of(batch.column(id_column), id_column, first_row)
         out[id_column] = key
+    if columns.numeric:
+        from equipoise.cli.regression import predict_numbers
+
+        return {**out, **predict_numbers(model, X, key)}
+    probability = model.predict_pmf(X)[:, 1]
     favourable = (model.predict(X, key=key) == model.classes_[1]).astype(int)
     return {
         **out,

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from equipoise.cli.model_files import ModelFile
     from equipoise.cli.tables.people import Examples
     from equipoise.report.contents import ReportContents
+    from equipoise.report.regression import RegressionContents
 
 
 def report(
@@ -28,6 +29,7 @@ def report(
     ] = None,
     card: Annotated[Path | None, opt.option("Also write the model card, as Markdown.")] = None,
     drop_missing: opt.DropMissing = False,
+    min_size: opt.MinSizeOfFit = None,
     format: opt.Format,
     trust: opt.Trust = None,
     results: opt.Results,
@@ -36,19 +38,31 @@ def report(
 
     Without data the page shows what was measured when the file was made.
     """
-    from equipoise.cli.model_files import check_outputs, open_file, write_page
+    from equipoise.cli.model_files import check_outputs, open_file, with_min_size, write_page
     from equipoise.cli.tables.people import Reader
     from equipoise.report.card import write_model_card
 
     terminal = Terminal.current()
     output = file.with_suffix(".html") if output is None else output
     check_outputs(output, card, force=results.force)
+    if min_size is not None and data is None:
+        raise ValueError(
+            "--min-size says whom to compare in new data, and without data the page shows what was "
+            "measured when the file was made. Name a table after the file, or leave it out."
+        )
     opened = open_file(file, trust)
+    opened = replace(opened, model=with_min_size(opened.model, min_size))
     people = {}
     if data is not None:
         reader = Reader(terminal.note, format.dialect()).for_constraint(opened.model.constraint)
         people["test"] = reader.known(data, opened.columns, drop_missing=drop_missing)
-    contents = make_contents(opened, people, data, results)
+    contents: ReportContents | RegressionContents
+    if opened.columns.numeric:
+        from equipoise.cli.regression import report_numbers
+
+        contents = report_numbers(opened, people, results.suppress_below)
+    else:
+        contents = make_contents(opened, people, data, results)
     write_page(contents, output, force=results.force, terminal=terminal)
     if card is not None:
         write_model_card(card, contents, overwrite=results.force)

@@ -304,7 +304,10 @@ def _read_excel(path: str | Path) -> Any:
     try:
         book = load_workbook(path, read_only=True, data_only=True)
     except (BadZipFile, KeyError, ValueError) as error:
-        raise ValueError(f"{Path(path).name} cannot be read as an Excel file: {error}.") from None
+        raise ValueError(
+            f"{Path(path).name} cannot be read as an Excel file: {error}. Save it again as "
+            ".xlsx, or as CSV."
+        ) from None
     rows = [row for row in book.worksheets[0].values if any(cell is not None for cell in row)]
     book.close()
     names = [str(name) for name in rows[0]] if rows else []
@@ -379,6 +382,8 @@ def _readable(path: str | Path, dialect: Dialect | None = None) -> Iterator[None
     except (pa.ArrowException, EOFError, UnicodeError) as error:
         if isinstance(error, KeyError):
             raise
+        if not path.stat().st_size:
+            raise ValueError(f"{path.name} is empty; expected a table.") from None
         text = " ".join(str(error).split())
         hint = ""
         if format_ == "csv":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +100,7 @@ class Reader:
     ) -> None:
         self.note, self.dialect = note, dialect or Dialect()
         self.checks_groups = True  #: Whether so many groups are too many.
+        self.numeric = False  #: Whether labels are numbers.
         self.format = ""  #: How the last CSV file was written, in words.
 
     def for_constraint(self, constraint: Constraint) -> Reader:
@@ -109,13 +110,17 @@ class Reader:
 
     def training(self, table: Any, request: Request) -> tuple[Examples, Columns]:
         """Return the examples of a table, see `whole`, and what its columns were taken for."""
-        y, labels, recoded = read_label(table, request.label, request.positive)
+        if self.numeric:
+            y, labels, recoded = _numbers(table, request.label), ("", ""), False
+        else:
+            y, labels, recoded = read_label(table, request.label, request.positive)
         features = request.features(
             table.column_names, lambda name: kind_of(table.column(name), name), self.note
         )
         features = without_names(features, table, request.keep_text, self.note)
         self._warn_of_text(table, features)
         columns = request.columns(labels, recoded, features, table)
+        columns = replace(columns, numeric=self.numeric)
         return self._examples(table, columns, y), columns
 
     def known(
@@ -149,6 +154,8 @@ class Reader:
             return self._examples(table, columns, y)
 
     def _known_labels(self, table: Any, columns: Columns) -> NDArray:
+        if columns.numeric:
+            return _numbers(table, columns.label)
         values = plain_values(table.column(columns.label), columns.label)
         text = np.array([str(value) for value in values], dtype=object)
         if columns.recoded:
@@ -173,7 +180,7 @@ class Reader:
         unlabelled = not needs_labels and not _has_values(table, request.label)
         named = request.named[1:] if unlabelled else request.named
         needed = [name for name in named if name not in request.may_lack]
-        request.check_names([*table.column_names, *({request.label} - {*named})], path)
+        request.check_names(table.column_names, path, labelled=not unlabelled)
         if not table.num_rows:
             raise ValueError(f"{Path(path).name} has no rows.")
         return self._complete(table, needed, request, path)
@@ -237,6 +244,12 @@ class Reader:
         )
 
 
+def _numbers(table: Any, name: str) -> NDArray:
+    """Return a label that is a number."""
+    found: NDArray = as_number(table.column(name), name).to_numpy().astype(float)
+    return found
+
+
 def read_label(
     table: Any, name: str, positive: str | None
 ) -> tuple[NDArray, tuple[str, str], bool]:
@@ -254,7 +267,8 @@ def read_label(
         raise ValueError(
             f"label {name!r} has {len(known):,} different values ("
             f"{', '.join(map(repr, known[:4]))}{', ...' if len(known) > 4 else ''}); expected two. "
-            "Say with --positive which one is the favourable label; all others count as the other."
+            "Say with --positive which one is the favourable label; all others count as the other. "
+            "If the label is a number to be predicted, use --task regression."
         )
     others = [label for label in known if label != positive]
     if not others:

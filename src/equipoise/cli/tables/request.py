@@ -35,6 +35,7 @@ class Columns:
     bins: dict[str, list[float]] = field(default_factory=dict)  #: Edges that make groups.
     order: dict[str, list[str]] = field(default_factory=dict)  #: Groups that have an order.
     missing_groups: Missing = "error"  #: What to do with people whose group is unknown.
+    numeric: bool = False  #: Whether the label is a number; there are no two labels then.
 
     def group_values(self, column: Any, name: str) -> NDArray:
         """Return the groups that a column makes: its values, or the bins that they are in.
@@ -113,9 +114,10 @@ class Request:
         weight = {} if self.weight is None else {self.weight: "weight"}
         return {**groups, **weight, self.label: "label"}
 
-    def check_names(self, known: Sequence[str], path: str | Path) -> None:
+    def check_names(self, known: Sequence[str], path: str | Path, *, labelled: bool = True) -> None:
         """Refuse columns that a table does not have, or that are named for two purposes."""
-        check_columns(known, [*self.named, *self.exclude, *self.keep_text], path)
+        named = self.named if labelled else self.named[1:]
+        check_columns(known, [*named, *self.exclude, *self.keep_text], path)
         for name in self.named:
             if self.named.count(name) > 1:
                 raise ValueError(f"column {name!r} is named for two purposes; expected one.")

@@ -31,6 +31,9 @@ from equipoise.rows.tables import take_rows
 KNOWN_EXTRAS = {"verbose", "verbosity", "max_bin", "deterministic", "force_row_wise"}
 #: Rows of the small fit that fills in a classifier's attributes.
 PROBE_ROWS = 1000
+#: With more features than these, LightGBM may bundle some: training would take longer without. A
+#: round number: with 100 columns of a one-hot encoding it takes as long either way.
+MOST_APART = 256
 #: Scores of two labels this near to each other, relative to them, may be the same.
 _CLOSE = 1e-9
 
@@ -38,9 +41,10 @@ _CLOSE = 1e-9
 class LightGBMTrainer(CachingTrainer):
     """Bin the features once; then only swap labels and weights.
 
-    Bins depend on the features alone, so the trees are those of a plain fit. Scores of the
-    training rows come from the booster, which has them anyway, unless features are bundled: then
-    the booster's are not quite those of its trees.
+    Bins depend on the features alone, so the trees are those of a plain fit with
+    ``enable_bundle=False``. Scores of the training rows come from the booster, which has them
+    anyway. Where there are many features, LightGBM may bundle some, as it does in a plain fit: then
+    the booster's scores are not quite those of its trees, and the trees are asked.
     """
 
     learner = "LGBMClassifier"
@@ -145,7 +149,7 @@ class LightGBMTrainer(CachingTrainer):
         form.fit(getattr(self.X, "iloc", self.X)[:rows], some)
         params = {k: v for k, v in form.booster_.params.items() if k != "num_iterations"}
         form.n_estimators = self.estimator.n_estimators
-        return form, params
+        return form, params | ({"enable_bundle": False} if self.X.shape[1] <= MOST_APART else {})
 
 
 def _soft_objective(saved: Array) -> Callable[[Array, Any], tuple[Array, Array]]:

@@ -50,6 +50,20 @@ def page_template() -> Template:
 
 
 @cache
+def regression_template() -> Template:
+    """Return the template of a regressor's page; whatever it shows is escaped."""
+    environment = _environment(autoescape=True)
+    environment.globals |= {"asset": asset}
+    environment.filters |= {
+        "sentence": lambda text: text[:1].upper() + text[1:],
+        "shortened": _shortened,
+        "thousands": lambda count: f"{count:,}",
+        "number": lambda value: "-" if value is None else f"{value:.5g}",
+    }
+    return environment.get_template("regression.html.j2")
+
+
+@cache
 def markdown_template(name: str) -> Template:
     """Return a template of Markdown; whatever it shows is shown as it is."""
     return _environment(finalize=_plain).get_template(name)

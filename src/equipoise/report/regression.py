@@ -1,0 +1,221 @@
+"""The report page and the model card of a regressor: losses and distributions by group."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from hashlib import sha256
+from typing import Any, Self
+
+import numpy as np
+
+from equipoise.estimators.regression_frontier import RegressionFrontier
+from equipoise.estimators.regressor import FairRegressor
+from equipoise.files.manifest import date_made, versions
+from equipoise.metrics.small_groups import SUPPRESS_BELOW, small_cells
+from equipoise.report.templates import asset, markdown_template, regression_template
+from equipoise.rows.people import People
+
+
+@dataclass(frozen=True)
+class LossesOfGroup:
+    """What a regressor does to a group; None where the group is too small to be shown."""
+
+    group: str
+    people: int | None
+    loss: float | None
+    mean_prediction: float | None
+    difference: float | None
+
+
+@dataclass(frozen=True)
+class RegressionPoint:
+    """A regressor for one bound.
+
+    ``largest`` is what was measured of the constraint on the data of the fit: with parity the
+    largest difference at the thresholds, and ``exact`` the one at any threshold, None where that is
+    not known; else the largest loss of a group.
+    """
+
+    eps: float | None
+    loss: float
+    largest: float | None
+    exact: float | None
+    gap: float | None
+    status: str
+    certificate: str
+    members: list[tuple[str, float]]
+    groups: dict[str, list[LossesOfGroup]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class RegressionContents:
+    """What the page and the card of a regressor show; plain data."""
+
+    kind: str  #: "frontier" or "model".
+    title: str
+    source: str
+    label: str
+    rows: dict[str, int]
+    constraint: str
+    asks: str
+    formula: str
+    loss: str
+    thresholds: int
+    learner: str
+    constant_loss: float
+    points: list[RegressionPoint]
+    suppress_below: int
+    date: str
+    versions: dict[str, str]
+    file: str = "model.equipoise"
+    command: str = ""
+    notes: list[str] = field(default_factory=list)
+    task: str = "regression"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the contents as plain data for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> Self:
+        """Return the contents that `to_dict` has written."""
+        points = []
+        for point in given["points"]:
+            groups = {
+                data: [LossesOfGroup(**each) for each in some]
+                for data, some in point["groups"].items()
+            }
+            members = [(str(name), float(weight)) for name, weight in point["members"]]
+            points.append(RegressionPoint(**{**point, "groups": groups, "members": members}))
+        return cls(**{**given, "points": points})
+
+    @property
+    def is_parity(self) -> bool:
+        """Whether groups are compared at thresholds."""
+        return self.constraint.startswith("DemographicParity")
+
+    @property
+    def policy(self) -> str:
+        """A policy under which no script runs and nothing is loaded."""
+        digest = b64encode(sha256(asset("page.css").encode()).digest()).decode("ascii")
+        return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'"
+
+    @property
+    def numbers(self) -> str:
+        """The contents as JSON that is safe inside of a script element."""
+        text = json.dumps(self.to_dict(), separators=(",", ":"))
+        return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def regression_contents(
+    model: FairRegressor | RegressionFrontier,
+    people: Mapping[str, People],
+    *,
+    source: str = "data in memory",
+    label: str = "y",
+    file: str = "model.equipoise",
+    suppress_below: int = SUPPRESS_BELOW,
+    learner: str | None = None,
+    **more: Any,
+) -> RegressionContents:
+    """Return what a page shows about a fitted regressor, or frontier, measured on these people."""
+    traced = isinstance(model, RegressionFrontier)
+    models = [model.at(point.eps) for point in model.points_] if traced else [model]
+    first = models[0]
+    constraint = model.constraint if traced else first.constraint_
+    return RegressionContents(
+        kind="frontier" if traced else "model",
+        title=f"{first.constraint_.name} of {label} in {source}",
+        source=source,
+        label=label,
+        rows={data: len(some.y) for data, some in people.items()},
+        constraint=repr(constraint),
+        asks=first.constraint_.asks,
+        formula=first.constraint_.formula,
+        loss=model.loss if isinstance(model.loss, str) else "a function of one's own",
+        thresholds=len(first.thresholds_),
+        learner=repr(model.estimator) if learner is None else learner,
+        constant_loss=float(first.constant_loss_),
+        points=[_point(each, people, suppress_below) for each in models],
+        suppress_below=suppress_below,
+        date=date_made(),
+        versions=versions(),
+        file=file,
+        **more,
+    )
+
+
+def _point(model: FairRegressor, people: Mapping[str, People], least: int) -> RegressionPoint:
+    certificate = model.certificate_
+    params = model.constraint_.get_params()
+    bound = params.get("eps", params.get("bound"))
+    hides = certificate.suppressed or bool(small_cells(model.cells_, least).any())
+    text = str(certificate)
+    if hides:  # lines about single groups may be about small ones
+        told = ("loosening", "binding", "In conflict")
+        text = "\n".join(line for line in text.splitlines() if not line.startswith(told))
+    largest = float(certificate.gamma.max()) if len(certificate.gamma) and not hides else None
+    mixed = model.regressor_
+    return RegressionPoint(
+        eps=float(bound) if isinstance(bound, (int, float)) else None,
+        loss=float(certificate.error),
+        largest=largest,
+        exact=None if hides else _finite(model.exact_difference_),
+        gap=_finite(certificate.gap),
+        status=certificate.verdict,
+        certificate=text,
+        members=[(repr(m), float(w)) for m, w in zip(mixed.members, mixed.weights, strict=True)],
+        groups={data: _groups(model, some, least) for data, some in people.items()},
+    )
+
+
+def _groups(model: FairRegressor, people: People, least: int) -> list[LossesOfGroup]:
+    """Return the groups of some people; small ones, and those that tell of them, without numbers.
+
+    With control features these are groups over all strata.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # `measure` warns of absent groups
+        cells = model._cells_of(people)
+        found = model.by_group(
+            people.X,
+            people.y,
+            sensitive_features=people.sensitive_features,
+            control_features=people.control_features,
+            sample_weight=people.sample_weight,
+        )
+    hidden = small_cells(cells, least)
+    masks = [np.zeros(cells.n_cells, dtype=bool), *cells.groups().values()]
+    return [
+        LossesOfGroup(each.group, None, None, None, None)
+        if (mask & hidden).any()
+        else LossesOfGroup(*each)
+        for each, mask in zip(found, masks, strict=True)
+    ]
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def render_regression(contents: RegressionContents) -> bytes:
+    """Return the page: one HTML file that needs no network and no script."""
+    return regression_template().render(contents=contents).encode("utf-8", errors="replace")
+
+
+def regression_card(contents: RegressionContents) -> str:
+    """Return the model card as Markdown."""
+    return markdown_template("regression_card.md.j2").render(contents=contents, number=number)
+
+
+def number(value: float | None) -> str:
+    """Return a number in five digits; a dash where it is not known or not shown.
+
+    >>> number(0.0123456), number(None)
+    ('0.012346', '-')
+    """
+    return "-" if value is None else f"{value:.5g}"

@@ -1,0 +1,90 @@
+"""Commands on a label that is a number."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+
+from equipoise import load
+
+COLUMNS = ("--label", "income", "--sensitive", "sex", "--task", "regression")
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    sex = rng.choice(["F", "M"], 300)
+    skill, town = (sex == "M") + rng.normal(size=300), rng.choice(["Rome", "Oslo"], 300)
+    income = 10 * skill + 3 * (town == "Rome") + rng.normal(size=300)
+    path = tmp_path_factory.mktemp("numbers") / "people.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["sex", "skill", "town", "income"])
+        writer.writerows(zip(sex, skill.round(4), town, income.round(4), strict=True))
+    return path
+
+
+def test_fit_predict_report_and_certify(run, people, tmp_path):
+    given = ("--eps", "0.2", "--thresholds", "5", "--held-out", "held.csv")
+    fitted = run("fit", people, *COLUMNS, *given, "--json")
+    assert fitted.code == 0, fitted.err
+    (point,) = fitted.json["points"]
+    assert point["status"] == "met"
+    assert point["loss"] < fitted.json["constant_loss"]
+    assert [group["group"] for group in point["groups"]["test"]] == ["overall", "F", "M"]
+    assert load("model.equipoise").constraint_.eps == 0.2
+    assert run("predict", "model.equipoise", people, "-o", "out.csv").code == 0
+    with open("out.csv") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 300
+    assert np.isfinite([float(row["prediction"]) + float(row["mean"]) for row in rows]).all()
+    assert run("report", "model.equipoise", "--card", "card.md").code == 0
+    assert "mean prediction" in (tmp_path / "card.md").read_text("utf-8")
+    assert "A fair regressor" in (tmp_path / "model.html").read_text("utf-8")
+    held = run("certify", "model.equipoise", "held.csv", "--json")
+    told = held.json
+    assert held.code == int(told["exceeded"])
+    assert told["exceeded"] == (told["largest"] > 0.2)
+    assert told["people"] == 60
+    assert run("report", "model.equipoise", "held.csv", "-o", "new.html").code == 0
+    assert "Groups of the test data, 60 people" in (tmp_path / "new.html").read_text("utf-8")
+
+
+def test_a_frontier_and_a_regressor_picked_from_it(run, people):
+    traced = run("frontier", people, *COLUMNS, "--bounds", "0.1,0.3", "--thresholds", "5")
+    assert traced.code == 0, traced.err
+    assert "largest difference" in traced.out
+    picked = run("at", "frontier.equipoise", "--eps", "0.2", "--json")
+    assert picked.json["points"][0]["eps"] == 0.2
+    assert picked.json["points"][0]["exact"] is None  # it was not traced
+    assert run("predict", "frontier.equipoise", people, "--eps", "0.1").out.count("\n") == 301
+    refused = run("select", "model.equipoise", people, "-k", "3", "-o", "chosen.csv")
+    assert refused.code == 2
+    assert "holds a regressor" in refused.err
+
+
+def test_losses_of_groups(run, people):
+    asked = ("--constraint", "group-error", "--eps", "20", "--loss", "absolute")
+    fitted = run("fit", people, *COLUMNS, *asked, "--learner", "tree:max_depth=3")
+    assert fitted.code == 0, fitted.err
+    assert "BoundedGroupLoss(bound=20.0), absolute loss" in fitted.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--task", "ranking"), "--task is 'ranking'"),
+        ((*COLUMNS[-2:], "--deterministic"), "--deterministic cannot be used with --task"),
+        ((*COLUMNS[-2:], "--positive", "3"), "--positive cannot be used"),
+        ((*COLUMNS[-2:], "--constraint", "eo"), "EqualizedOdds is about labels"),
+        ((*COLUMNS[-2:], "--learner", "logistik"), "Known are linear, lightgbm"),
+        (("--thresholds", "5"), "are for --task regression"),
+        ((), "If the label is a number to be predicted, use --task regression"),
+    ],
+)
+def test_what_is_refused(run, people, arguments, told):
+    refused = run("fit", people, *COLUMNS[:4], *arguments)
+    assert refused.code == 2
+    assert told in " ".join(refused.err.split())

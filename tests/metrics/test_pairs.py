@@ -1,0 +1,73 @@
+"""Pairs of groups: values and people by hand, order by limits, intervals of the largest."""
+
+import numpy as np
+import pytest
+
+from equipoise import metrics
+
+rng = np.random.default_rng(0)
+GROUP = np.repeat(["a", "b", "c", "few"], [800, 700, 300, 12])
+TRUE = rng.integers(0, 2, len(GROUP))
+SHARE = dict(zip("abc", (0.5, 0.4, 0.45), strict=True)) | {"few": 0.8}
+SELECTED = (rng.random(len(GROUP)) < [SHARE[g] for g in GROUP]).astype(int)
+
+
+def pairs_of(metric, **more):
+    return metrics.compare_groups(metric, TRUE, SELECTED, sensitive_features=GROUP, **more)
+
+
+@pytest.mark.parametrize("ratio", [False, True])
+def test_every_pair_by_hand(ratio):
+    name = "ratio" if ratio else "difference"
+    found = pairs_of(getattr(metrics, f"demographic_parity_{name}"))
+    rate = {g: SELECTED[g == GROUP].mean() for g in SHARE}
+    assert len(found.pairs) == 6
+    for pair in found.pairs:
+        high, low = rate[pair.group], rate[pair.against]
+        assert high >= low
+        assert pair.value.estimate == pytest.approx(low / high if ratio else high - low)
+        assert pair.value.low <= pair.value.estimate <= pair.value.high
+        assert pair.people == (pair.group == GROUP).sum()
+    sure = [-p.value.high if ratio else p.value.low for p in found.pairs]
+    assert sure == sorted(sure, reverse=True)
+    assert (found.surest.group, found.surest.against) == ("a", "b")
+    assert (found.largest.group, found.largest.against) == ("few", "b")
+
+
+def test_limits_are_those_of_the_largest():
+    metric = metrics.equalized_odds_difference
+    every = metrics.confidence_interval(metric, TRUE, SELECTED, sensitive_features=GROUP)
+    found = pairs_of(metric)
+    assert every.estimate == pytest.approx(found.largest.value.estimate)
+    assert every.low == pytest.approx(max(found.surest.value.low, 0.0))
+    assert every.high == pytest.approx(max(pair.value.high for pair in found.pairs))
+    # The people of a rate are those with the label that it is about.
+    label = int(found.surest.rate == "true_positive_rate")
+    assert found.surest.people == ((found.surest.group == GROUP) & (label == TRUE)).sum()
+
+
+def test_with_everybody_and_within_strata():
+    found = pairs_of(metrics.demographic_parity_violation)
+    assert {"overall"} <= {pair.group for pair in found.pairs} | {p.against for p in found.pairs}
+    region = np.where(np.arange(len(GROUP)) % 2, "n", "s")
+    found = pairs_of(metrics.demographic_parity_difference, control_features=region)
+    frame = found.to_pandas()
+    assert set(frame["stratum"]) == {"n", "s"}
+    assert len(frame) == 12
+    assert "few" in found._repr_html_()
+    with pytest.raises(ValueError, match="expected a disparity"):
+        pairs_of(metrics.selection_rate)
+
+
+def test_summaries_name_their_groups():
+    table = metrics.group_table(TRUE, SELECTED, sensitive_features=GROUP)
+    gap, ratio = table.difference("selection_rate"), table.ratio("selection_rate")
+    assert set(gap.groups) == set(ratio.groups) == {"few", "b"}
+    assert set(gap.people) == {12, 700}
+    assert str(gap).startswith(f"{float(gap):.4f} between ")
+    assert f"{gap:.2f}" == f"{float(gap):.2f}"
+    overall = table.difference("selection_rate", method="to_overall")
+    assert overall.groups == ("few", "overall")
+    assert overall.people == (12, len(GROUP))
+    alone = metrics.group_table(TRUE, SELECTED, sensitive_features=np.full(len(TRUE), "x"))
+    assert alone.difference("selection_rate") == 0.0

@@ -1,0 +1,97 @@
+"""The page and the card of a regressor: losses and distributions by group, from raw arrays."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression
+
+from equipoise import BoundedGroupLoss, DemographicParity, FairRegressor, Frontier
+from equipoise.report import report_of, write_model_card, write_report
+from equipoise.report.regression import RegressionContents, regression_card, render_regression
+
+pytest.importorskip("jinja2")
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    A = rng.choice(["F", "<M>"], 300).astype(object)
+    X = np.column_stack([(A == "F") + rng.normal(size=300), rng.normal(size=300)])
+    return X, X.sum(axis=1) + rng.normal(size=300), A
+
+
+@pytest.fixture(scope="module")
+def model(rows):
+    X, y, A = rows
+    reg = FairRegressor(LinearRegression(), DemographicParity(0.1), thresholds=5)
+    return reg.fit(X, y, sensitive_features=A)
+
+
+def test_groups_are_those_of_raw_arrays(rows, model):
+    X, y, A = rows
+    each, weights = model.predict_members(X), model.regressor_.weights
+    lost = (each - y[:, None]) ** 2 @ weights
+    found = {
+        told.group: told
+        for told in model.by_group(X, y, sensitive_features=A, sample_weight=np.ones(300))
+    }
+    assert list(found) == ["overall", "<M>", "F"]
+    for group in ("<M>", "F"):
+        inside = group == A
+        shares = [
+            ((each >= z) @ weights)[inside].mean() - ((each >= z) @ weights).mean()
+            for z in np.unique(each)
+        ]
+        assert found[group].people == inside.sum()
+        assert found[group].loss == pytest.approx(lost[inside].mean())
+        assert found[group].mean_prediction == pytest.approx((each @ weights)[inside].mean())
+        assert found[group].difference == pytest.approx(np.abs(shares).max())
+    assert found["overall"].loss == pytest.approx(lost.mean())
+
+
+def test_the_page_needs_no_network_and_shows_every_group(rows, model, tmp_path):
+    X, y, A = rows
+    contents = report_of(model, X, y, sensitive_features=A, label="<income>")
+    write_report(tmp_path / "page.html", contents)
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert "&lt;income&gt;" in page
+    assert "&lt;M&gt;" in page
+    assert "<M>" not in page
+    assert not re.search(r"(src|href)=.?(http|//)", page)
+    assert f"{model.certificate_.error:.5g}" in page
+    assert f"{model.exact_difference_:.5g}" in page
+    numbers = re.search(r'id="numbers">(.*)</script>', page)[1]
+    assert RegressionContents.from_dict(json.loads(numbers)) == contents
+
+
+def test_the_page_of_a_frontier_has_every_bound(rows, tmp_path):
+    X, y, A = rows
+    made = Frontier(LinearRegression(), DemographicParity(), bounds=[0.05, 0.2], thresholds=5)
+    made.fit(X, y, sensitive_features=A)
+    contents = report_of(
+        made, X, y, sensitive_features=A, X_test=X, y_test=y, sensitive_features_test=A
+    )
+    assert [point.eps for point in contents.points] == [0.05, 0.2]
+    assert list(contents.points[0].groups) == ["training", "test"]
+    page = render_regression(contents).decode()
+    assert page.count("Groups of the test data") == 2
+    write_model_card(tmp_path / "card.md", contents)
+    assert "| 0.05 |" in (tmp_path / "card.md").read_text("utf-8")
+
+
+def test_small_groups_are_not_shown(rows):
+    X, y, A = rows
+    A = A.copy()
+    A[:4] = "X"
+    reg = FairRegressor(LinearRegression(), BoundedGroupLoss(5.0)).fit(X, y, sensitive_features=A)
+    contents = report_of(reg, X, y, sensitive_features=A)
+    shown = {told.group: told.people for told in contents.points[0].groups["training"]}
+    assert shown["X"] is None
+    assert sum(people is None for people in shown.values()) == 2
+    assert contents.points[0].largest is None
+    assert "loss of X" not in regression_card(contents) + render_regression(contents).decode()
+    assert report_of(reg, X, y, sensitive_features=A, suppress_below=0).points[0].largest > 0
