@@ -17,7 +17,7 @@ from equipoise.cells.values import GroupRules, Missing
 from equipoise.engines import engine_for
 from equipoise.estimators.base import Problem, fingerprint_of
 from equipoise.estimators.randomized import RandomizedClassifier
-from equipoise.estimators.results import ask_again, switched, verify
+from equipoise.estimators.results import switched, verify
 from equipoise.estimators.scores import ScoredReduction, unconstrained_of
 from equipoise.exceptions import InfeasibleWarning
 from equipoise.game.column_generation import column_generation
@@ -147,9 +147,7 @@ class GridSearch(ScoredReduction):
                 problem = self._with_parameters(problem)
             is_game = isinstance(self.grid, str)
             asked = self._saddle_point(problem) if is_game else self._grid(problem)
-            numbers = [h for h, _ in asked]  # `use` may choose any of them
-            ask_again(problem, numbers)
-            verify(problem, numbers)
+            verify(problem, [h for h, _ in asked])  # `use` may choose any of them
         table = problem.cells.table()
         candidates = [_candidate(problem, table, *pair) for pair in asked]
         best = self._select(candidates)
