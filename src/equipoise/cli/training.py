@@ -173,11 +173,6 @@ def _check_dask(address: str, table: opt.FeatureTable, options: opt.Training, le
         raise ValueError(
             "--missing is for CSV files; --dask reads Parquet files, where a missing value is null."
         )
-    if table.missing_groups != "error":
-        raise ValueError(
-            "--missing-groups is not there with --dask; leave these rows out with --drop-missing, "
-            "or fit in Python, where fit(..., missing='ignore') is."
-        )
     if not 0 <= options.test_size < 1:
         raise ValueError(f"--test-size is {options.test_size}; expected a share from 0 to below 1.")
     try:
