@@ -92,6 +92,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
         "rows": [get_type_hints(MonitoredRow)],
     },
     "report": {"page": str, "report": ReportContents},
+    "error": {"error": str, "code": int},
     "reproduce": {
         "files": list[str],
         "left_out": Any,

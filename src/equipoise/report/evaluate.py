@@ -300,8 +300,8 @@ def measured_contents(
         rows=rows,
         overlap=overlap,
         hidden=len(hidden),
-        hidden_exceeded=sum(bool(some.estimate > TOLERANCE) for some, _ in hidden),
-        hidden_certain=sum(bool(some.low > 0 and n >= min_people) for some, n in hidden),
+        hidden_exceeded=sum(bool(each.estimate > TOLERANCE) for each, _ in hidden),
+        hidden_certain=sum(bool(each.low > 0 and n >= min_people) for each, n in hidden),
         headline=None if at is None else rows[at],
         bound=bound,
     )
