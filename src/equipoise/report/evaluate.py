@@ -303,8 +303,8 @@ def measured_contents(
         rows=rows,
         overlap=overlap,
         hidden=len(hidden),
-        hidden_exceeded=sum(interval.estimate > TOLERANCE for interval, _ in hidden),
-        hidden_certain=sum(interval.low > 0 and n >= min_people for interval, n in hidden),
+        hidden_exceeded=sum(bool(each.estimate > TOLERANCE) for each, _ in hidden),
+        hidden_certain=sum(bool(each.low > 0 and n >= min_people) for each, n in hidden),
         headline=None if at is None else rows[at],
         bound=bound,
     )
