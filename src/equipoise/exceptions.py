@@ -87,7 +87,7 @@ class ReusedPeopleWarning(EquipoiseWarning):
 
 
 class SeenPeopleWarning(EquipoiseWarning):
-    """Some people of a proof were learned from, or equal somebody who was."""
+    """People of a proof, or of a monitor's day, were learned from or equal somebody who was."""
 
 
 class ModelFileError(ValueError):

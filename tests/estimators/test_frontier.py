@@ -30,6 +30,7 @@ from equipoise import (
     Frontier,
     GridSearch,
 )
+from equipoise.oracles import Refit
 
 BOUNDS = (0.005, 0.01, 0.02, 0.05, 0.1)
 
@@ -348,3 +349,35 @@ def test_plug_in_frontier_trains_nothing_for_further_bounds(people):
     for point in frontier.points_:
         selected = frontier.at(point.eps).predict_pmf(new.X)[:, 1]
         assert selection_gap(selected, new.A) <= point.eps + 0.03
+
+
+@pytest.mark.parametrize("seed", [4, 7])
+def test_a_bound_that_the_unconstrained_model_meets_gives_that_model(seed):
+    """Tighter bounds have found a classifier that errs less, by less than nu."""
+    rng = np.random.default_rng(seed)
+    A = rng.choice(["a", "b"], 300)
+    X = np.column_stack([(A == "a") + rng.normal(size=300), rng.normal(size=300)])
+    y = (X.sum(axis=1) + rng.normal(size=300) > 0.8).astype(int)
+    oracle = Refit(threshold="learner")
+    rule, bounds = DemographicParity(), [0.01, 0.05, 0.3]
+    traced = Frontier(LogisticRegression(), rule, bounds=bounds, nu=0.02, oracle=oracle)
+    traced.fit(X, y, sensitive_features=A)
+    plain = LogisticRegression().fit(X, y).predict(X)
+    errors = [np.mean(member.predict(X) != y) for member in traced.pool_.classifiers]
+    assert min(errors) < np.mean(plain != y) < min(errors) + traced.nu_
+    assert (traced.at(0.3).predict_pmf(X)[:, 1] == plain).all()
+
+
+def test_both_constant_classifiers_are_known_without_a_call():
+    """A tree of one level treats the groups apart, whatever it is asked."""
+    A = np.repeat([0, 1], 50)
+    y = np.r_[np.tile([0, 0, 0, 1, 1], 10), np.tile([0, 0, 1, 1, 1], 10)]
+    stump = DecisionTreeClassifier(max_depth=1)
+    with pytest.warns(ConvergenceWarning, match="1 fits: the largest gap of bounds that are met"):
+        traced = Frontier(stump, DemographicParity(), bounds=[0.0], max_iter=1).fit(
+            A[:, None], y, sensitive_features=A
+        )
+    assert traced.n_calls_ == 1
+    (point,) = traced.points_
+    assert point.certificate.feasible
+    assert selection_gap(traced.at(0.0).predict_pmf(A[:, None])[:, 1], A) < 1e-12

@@ -17,7 +17,12 @@ from equipoise import (
     load,
     save,
 )
-from equipoise.exceptions import MonitorStateError, NothingComparedWarning, RepeatedBatchWarning
+from equipoise.exceptions import (
+    MonitorStateError,
+    NothingComparedWarning,
+    RepeatedBatchWarning,
+    SeenPeopleWarning,
+)
 from equipoise.guarantees.e_process import EProcess
 
 
@@ -134,6 +139,12 @@ def test_the_same_people_twice_warn(parity):
     with pytest.warns(RepeatedBatchWarning, match="300 people were counted before"):
         monitor.update(X[::-1], sensitive_features=sex[::-1])
     monitor.update(X[1:], sensitive_features=sex[1:])  # other people
+
+
+def test_people_of_the_fit_are_told(parity):
+    X, y, sex = people(0, n=3000)
+    with pytest.warns(SeenPeopleWarning, match="of these 200 people, all of them were learned"):
+        Monitor(parity).update(X[:200], y[:200], sensitive_features=sex[:200])
 
 
 def test_a_saved_state_goes_on_as_if_nothing_had_been(odds, tmp_path):

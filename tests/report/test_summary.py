@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from unkind import BOUNDS
 
-from equipoise import DemographicParity, Frontier, Probabilities
+from equipoise import DemographicParity, Frontier, GridSearch, Probabilities
 from equipoise.report import report_of
 
 
@@ -39,6 +39,14 @@ def test_people_held_out_in_part_are_refused(made):
         report_of(
             made.frontier, train.X, train.y, sensitive_features=train.group, X_test=made.test.X
         )
+
+
+def test_models_without_a_certificate_are_refused(made):
+    people = made.train
+    model = GridSearch(LogisticRegression(), DemographicParity(0.2), grid_size=3)
+    model.fit(people.X, people.y, sensitive_features=people.group)
+    with pytest.raises(TypeError, match="model is a GridSearch; expected a fitted Frontier"):
+        report_of(model, people.X, people.y, sensitive_features=people.group)
 
 
 def test_groups_that_are_probabilities_are_refused(made):

@@ -107,7 +107,7 @@ class FairClassifier(RandomizedReduction):
     Attributes
     ----------
     classifier_ : RandomizedClassifier
-        Q. Holds at most K + 1 members and no training data.
+        Q: classifiers and their weights. It keeps no rows; what a learner keeps is the learner's.
     certificate_ : Certificate
         What was proven: error, violation, lower and upper value, gap, shadow prices. With an
         oracle that measures out of fold all of it speaks of out-of-fold decisions.

@@ -88,7 +88,7 @@ class Trained:
     Attributes
     ----------
     classifier : fitted classifier
-        Takes rows like those of X. Holds no training data.
+        Takes rows like those of X. Keeps nothing of this path.
     local : object
         Answers for the training rows as the classifier does, when asked about ``rows``: the
         classifier itself, the last step of a pipeline, or `CachedScores`.
