@@ -11,8 +11,8 @@ ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = ROOT / "docs" / "output.schema.json"
 
 
-def check(command, ran):
-    assert ran.code == 0, ran.err
+def check(command, ran, code=0):
+    assert ran.code == code, ran.err
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     one = {**schema, "anyOf": [{"$ref": f"#/$defs/{command}"}]}
     jsonschema.Draft202012Validator(one).validate(ran.json)
@@ -51,3 +51,42 @@ def test_commands_that_read_a_model(run, model, frontier, data):
     check("report", run("report", frontier, "--json"))
     check("report", run("report", model, data, "--json"))
     check("monitor", run("monitor", model, data, "--state", "days.json", "--json"))
+    picked = run("select", model, data, "-k", 20, "-o", "selected.csv", "--json")
+    check("select", picked)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("audit", "nowhere.csv", "--label", "hired", "--sensitive", "sex"),
+        ("fit", "people.csv", "--label", "hird", "--sensitive", "sex"),
+        ("frontier", "people.csv", *COLUMNS, "--bounds", "a"),
+        ("at", "nowhere.equipoise", "--eps", 0.1),
+        ("predict", "people.csv", "people.csv", "-o", "out.csv"),
+        ("select", "people.csv", "people.csv", "-k", 3, "-o", "out.csv"),
+        ("certify", "people.csv", "people.csv"),
+        ("monitor", "people.csv", "people.csv", "--state", "s.json"),
+        ("report", "people.csv"),
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_failures_too(run, data, arguments):
+    ran = run(*arguments, "--json")
+    check("error", ran, code=2)
+    assert ran.json["code"] == 2
+    assert ran.err.rstrip().endswith(f"Error: {ran.json['error']}")
+
+
+def test_errors_that_were_not_foreseen_and_interrupts(run, data, monkeypatch):
+    from equipoise.cli.tables.people import Reader
+
+    audit = ("audit", data, "--label", "hired", "--sensitive", "sex", "--json")
+    for error, code in ((KeyError("x"), 3), (KeyboardInterrupt(), 130)):
+
+        def fail(*args, error=error, **kwargs):
+            raise error
+
+        monkeypatch.setattr(Reader, "whole", fail)
+        ran = run(*audit)
+        check("error", ran, code=code)
+        assert ran.json["code"] == code

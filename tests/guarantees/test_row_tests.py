@@ -112,3 +112,15 @@ def test_nobody_selected_is_no_proof_among_few():
 def test_the_exact_test_is_for_two_strata_at_most():
     with pytest.raises(ValueError, match="3 strata"):
         exact_p([1, 1, 1], [5, 5, 5], [1, -1, -1], 0.0)
+
+
+def test_two_strata_by_a_cubic_are_those_by_bisection():
+    """A third stratum that does not count leads to the way for any number of them."""
+    rng = np.random.default_rng(0)
+    n = 10.0 ** rng.integers(0, 6, (2000, 2)) * rng.integers(1, 10, (2000, 2))
+    x = np.round(n * rng.choice([0.0, 0.1, 0.5, 1.0], (2000, 2)))  # corners too
+    a, c = rng.choice([-1.0, -0.8, 0.5, 1.0], (2000, 2)), rng.uniform(-1.2, 1.2, 2000)
+    three = (
+        np.column_stack([each, last]) for each, last in ((x, c * 0), (n, c * 0 + 1), (a, c * 0))
+    )
+    assert score_p(x, n, a, c) == pytest.approx(score_p(*three, c), abs=1e-7)

@@ -265,12 +265,18 @@ def test_tables_are_saved_as_csv(visit, made):
     assert len(rows) == len(groups) + 1
     at = rows[0].index("Selected within")
     for row, group in zip(rows[1:], groups, strict=True):
-        assert row[1] == f"{group.count:,}"
+        assert row[1] == str(group.count)  # no marks of thousands
         ends = group.rates["selection_rate"]
         assert [float(text.rstrip("%")) for text in row[at : at + 3]] == pytest.approx(
             [100 * end for end in ends], abs=0.051
         )
         assert not row[0].startswith(("=", "+", "@"))
+    with page.expect_download() as download:
+        panel.locator(".scroll", has=page.locator("svg.balance")).first.locator(
+            "xpath=following-sibling::button[1]"
+        ).click()
+    header = download.value.path().read_text(encoding="utf-8-sig").splitlines()[0]
+    assert header == "Group,People,Gain all,Gain label yes,Lose all,Lose label yes"  # no picture
 
 
 def test_two_points_stand_beside_each_other(visit, made):

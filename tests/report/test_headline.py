@@ -66,7 +66,9 @@ def test_sentences_page_and_card_say_it(contents, tmp_path):
     tile = page[page.index("Largest difference</dt>") :][:900]
     assert f">{entry.difference.estimate:.4f}</strong>" in tile
     assert "M above overall, 300 people" in tile
-    assert "largest estimate" in tile[: tile.index("rare above overall, 12 people")]
+    below = page[page.index("Test data, the largest estimate: ") :][:300]
+    assert f"{entry.disparity.estimate:.4f} [" in below
+    assert "rare above overall, 12 people" in below
     card = model_card(contents).replace("\\", "")
     (row,) = (text for text in card.splitlines() if text.startswith("| test | 1,212 |"))
     assert "M above overall, 300 people" in row

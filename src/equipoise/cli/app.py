@@ -72,7 +72,7 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
         except typer.Exit:
             raise
         except (Exception, KeyboardInterrupt) as error:
-            raise typer.Exit(explain(error)) from None
+            raise typer.Exit(explain(error, terminal)) from None
 
     return run_guarded
 

@@ -41,27 +41,31 @@ class Ended(Exception):
         self.code = code
 
 
-def explain(error: BaseException) -> int:
-    """Print an error as a sentence, and return the exit code that goes with it."""
+def explain(error: BaseException, terminal: Terminal) -> int:
+    """Print an error as a sentence, also as JSON if asked for; return the exit code."""
     if isinstance(error, Ended):
         return error.code
     if isinstance(error, BrokenPipeError):  # the reader of the output has seen enough
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (else Python complains when it ends)
         return DONE
-    if isinstance(error, KeyboardInterrupt):
-        print("Interrupted.", file=sys.stderr)
-        return INTERRUPTED
-    if os.environ.get("EQUIPOISE_TRACEBACK"):
+    code, text = _told(error)
+    if os.environ.get("EQUIPOISE_TRACEBACK") and code != INTERRUPTED:
         traceback.print_exception(error)
+    print(text if code == INTERRUPTED else f"Error: {text}", file=sys.stderr)
+    terminal.emit({"error": text, "code": code})
+    return code
+
+
+def _told(error: BaseException) -> tuple[int, str]:
+    """Return the exit code of an error, and a sentence."""
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED, "Interrupted."
     if isinstance(error, _EXPLAINED) and str(error):
-        print(f"Error: {printable(_sentence(error), keep=chr(10))}", file=sys.stderr)
-        return NOT_DONE
-    print(
-        f"Error: {type(error).__name__}: {printable(str(error))}. This was not foreseen; set "
-        "EQUIPOISE_TRACEBACK=1 to see where it happened.",
-        file=sys.stderr,
+        return NOT_DONE, printable(_sentence(error), keep=chr(10))
+    return UNFORESEEN, (
+        f"{type(error).__name__}: {printable(str(error))}. This was not foreseen; set "
+        "EQUIPOISE_TRACEBACK=1 to see where it happened."
     )
-    return UNFORESEEN
 
 
 def _sentence(error: BaseException) -> str:
@@ -81,14 +85,16 @@ def warnings_as_notes(terminal: Terminal) -> Iterator[None]:
     """Print warnings of the library as notes, each once; those of others are not for users."""
     from sklearn.exceptions import ConvergenceWarning
 
-    from equipoise.exceptions import EmptyCellWarning, EquipoiseWarning
+    from equipoise.exceptions import EmptyCellWarning, EquipoiseWarning, SmallGroupWarning
 
     def show(message: Warning | str, category: type[Warning], *args: Any, **kwargs: Any) -> None:
         if issubclass(category, (EquipoiseWarning, ConvergenceWarning)):
             text = str(message)
             if text not in terminal.notes:
-                # That nobody has a label tells the labels of the others: not for files.
-                terminal.note(text, keep=not issubclass(category, EmptyCellWarning))
+                # That nobody has a label tells the labels of the others, and how few people a group
+                # has is suppressed: not for files.
+                private = (EmptyCellWarning, SmallGroupWarning)
+                terminal.note(text, keep=not issubclass(category, private))
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", EquipoiseWarning)

@@ -81,7 +81,7 @@ def _two_most_likely(x: Array, n: Array, a: Array, c: Array) -> Array:
     in u, above zero on its left end and below on its right. Its leading coefficient is positive, so
     that the root between is the middle one of three.
     """
-    (x1, x2), (n1, n2), (a1, a2) = (np.moveaxis(each, -1, 0) for each in (x, n, a))
+    (x1, x2), (n1, n2), (a1, a2) = ((each[..., 0], each[..., 1]) for each in (x, n, a))
     c = np.clip(c, *reach_of(a))
     v, w = c / a2, -a1 / a2
     above = x2 - n2 * v
@@ -93,8 +93,9 @@ def _two_most_likely(x: Array, n: Array, a: Array, c: Array) -> Array:
     turn = (k2**3 / 27 - k2 * k1 / 6 + k0 / 2) / np.maximum(spread**3, 1e-300)
     angle = (np.arccos(np.clip(turn, -1.0, 1.0)) - 2 * np.pi) / 3
     u = -2 * spread * np.cos(angle) - k2 / 3
-    ends = np.sort(np.stack([(0 - v) / w, (1 - v) / w]), axis=0)
-    u = np.clip(u, np.maximum(ends[0], 0.0), np.minimum(ends[1], 1.0))
+    one, other = -v / w, (1 - v) / w  # where the second rate is 0 and 1
+    low, high = np.minimum(one, other), np.maximum(one, other)
+    u = np.minimum(np.maximum(u, np.maximum(low, 0.0)), np.minimum(high, 1.0))
     return np.clip(np.stack([u, v + w * u], axis=-1), 0.0, 1.0)
 
 

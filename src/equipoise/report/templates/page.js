@@ -229,7 +229,8 @@
   function fields(cell) {
     var small = cell.querySelector(".small");
     var plain = function (node) { return node.textContent.replace(/\s+/g, " ").trim(); };
-    if (!small) { return [plain(cell)]; }
+    var whole = function (text) { return /^\d[\d,]*(\.\d+)?$/.test(text) ? text.replace(/,/g, "") : text; };
+    if (!small) { return [whole(plain(cell))]; }
     var text = cell.firstChild.textContent.trim().replace(/^\+/, "").replace("–", "");
     var ends = plain(small).replace(/[[\]+]/g, "").split(", ");
     var unit = text.slice(-1) === "%" ? "%" : "";
@@ -259,10 +260,16 @@
     var wide = headers(table).map(function (name, at) {
       return rows.some(function (row) { return row[at] && row[at].length > 1; });
     });
+    var there = headers(table).map(function (name, at) { // pictures are left out
+      return rows.some(function (row) { return row[at] && row[at].join(""); });
+    });
+    var kept = function (cell, at) { return there[at]; };
     var lines = [headers(table).map(function (name, at) {
       return wide[at] ? [name, name + " low", name + " high"] : [name];
-    })].concat(rows.map(function (row) {
-      return row.map(function (cell, at) { return wide[at] ? cell.concat("", "").slice(0, 3) : cell; });
+    }).filter(kept)].concat(rows.map(function (row) {
+      return row.map(function (cell, at) {
+        return wide[at] ? cell.concat("", "").slice(0, 3) : cell;
+      }).filter(kept);
     }));
     return lines.map(function (line) {
       return [].concat.apply([], line).map(quoted).join(",");
