@@ -15,6 +15,7 @@ from equipoise.estimators.monitor import MonitoredRow
 from equipoise.report.contents import (
     DataContents,
     GroupContents,
+    MovedContents,
     PointContents,
     ReportContents,
     SwitchedContents,
@@ -56,7 +57,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
         **all_of(PointContents),
     },
     "at": {"file": str, "constraint": str, **all_of(PointContents)},
-    "predict": {"output": str, "rows": int, "selected": int},
+    "predict": {"output": str, "rows": int, "selected": int | dict[str, int]},
     "select": {
         "output": str,
         "rows": int,
@@ -75,7 +76,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
         "learned_from": dict[str, int | bool] | None,
         "measured": MEASURED,
         "groups": list[GroupContents],
-        "switched": list[SwitchedContents],
+        "switched": list[SwitchedContents | MovedContents],
         "remarks": list[str],
     },
     "monitor": {
@@ -116,7 +117,7 @@ def schema_of(kind: Any, known: dict[str, Any]) -> dict[str, Any]:
     arguments = get_args(kind)
     if get_origin(kind) in (UnionType, Union):
         return {"anyOf": [schema_of(option, known) for option in arguments]}
-    if get_origin(kind) is list:
+    if get_origin(kind) is list or Ellipsis in arguments:
         return {"type": "array", "items": schema_of(arguments[0], known)}
     if get_origin(kind) is dict:
         return {"type": "object", "additionalProperties": schema_of(arguments[1], known)}

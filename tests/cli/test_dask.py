@@ -383,3 +383,34 @@ def test_bins_are_those_of_the_table_in_memory(run, address, parts):
     assert edges == [np.quantile(ages, [1 / 3, 2 / 3]).tolist()] * 2
     rows = {(row["group"], row["label"]): row for row in far.json["switched"]["training"]}
     assert sum(row["people"] for (group, _), row in rows.items() if group == "overall") == len(ages)
+
+
+@pytest.mark.parametrize("numbers", [False, True])
+def test_people_whose_group_is_missing_are_in_no_group(
+    run, address, tmp_path, monkeypatch, numbers
+):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    logistic(tmp_path)
+    columns = make_table()
+    gone = np.random.default_rng(5).random(600) < 0.2
+    code = {"F": 1.5, "M": 2.5} if numbers else {"F": "F", "M": "M"}
+    columns["sex"] = [
+        None if hide else code[sex] for sex, hide in zip(columns["sex"], gone, strict=True)
+    ]
+    write_parts(columns, tmp_path / "parts", [0, 150, 390, 600])
+    pq.write_table(pa.table(columns), "people.parquet")
+    options = (*COLUMNS, "--learner", "far:exact", "--eps", 0.1, "--test-size", 0, "--json")
+    ran = run("fit", "parts", *options, "--dask", address)
+    assert ran.code == 2
+    assert "--missing-groups ignore" in ran.err
+    options += ("--missing-groups", "ignore")
+    memory = run("fit", "people.parquet", *options, "-o", "memory.equipoise")
+    far = run("fit", "parts", *options, "-o", "far.equipoise", "--dask", address)
+    assert far.code == 0, far.err
+    assert far.json["error"] == pytest.approx(memory.json["error"], abs=1e-6)
+    ours, theirs = (ran.json["groups"]["training"] for ran in (far, memory))
+    assert [(row["group"], row["count"]) for row in ours] == [
+        (row["group"], row["count"]) for row in theirs
+    ]
+    assert sum(row["count"] for row in ours[1:]) == (~gone).sum()
+    assert any("is unknown" in text for text in far.json["remarks"])

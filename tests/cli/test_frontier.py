@@ -1,9 +1,11 @@
 """frontier: a point for every bound, and a page beside the file."""
 
+import re
+
 import numpy as np
 import pyarrow as pa
 import pytest
-from hiring import COLUMNS
+from hiring import COLUMNS, make_table, write_table
 from pyarrow import csv
 
 import equipoise
@@ -48,7 +50,7 @@ def test_the_table_counts_who_gains_and_loses(run, data):
     ran = run("frontier", data, *COLUMNS, "--bounds", "0.02,0.2", "--held-out", "rest.csv")
     lines = ran.out.splitlines()
     header = next(line for line in lines if line.strip().startswith("bound"))
-    assert header.split()[-4:] == ["price", "gain", "lose", "members"]
+    assert header.split()[-4:] == ["price", "gain", "lose", "mixed"]
     rest = csv.read_csv(data.parent / "rest.csv")
     numbers = {name: np.array(rest[name], dtype=float) for name in ("age", "skill", "importance")}
     numbers["member"] = np.array(rest["member"]).astype(float)
@@ -63,3 +65,17 @@ def test_the_table_counts_who_gains_and_loses(run, data):
         assert gain == pytest.approx(fair[~free].sum(), abs=0.06)
         assert lose == pytest.approx((1 - fair[free]).sum(), abs=0.06)
         assert eps > 0.1 or gain + lose > 0
+
+
+def test_a_group_of_three_is_written_and_not_told(run, data):
+    columns = make_table()
+    columns["sex"][:3] = ["X"] * 3
+    write_table(columns, data)
+    trace = ("frontier", data, *COLUMNS, "--bounds", "0.3", "--json")
+    assert run(*trace, "-o", "f.equipoise").code == 0
+    ran = run(*trace, "-o", "g.equipoise", "--min-size", 30)
+    assert ran.code == 0, ran.err
+    page = (data.parent / "g.html").read_text(encoding="utf-8")
+    for text in (ran.out, page):
+        assert not re.search(r"X \(\d\)", text)  # how many they are is suppressed
+    assert "examples of X" in ran.err

@@ -24,9 +24,13 @@ from equipoise import (
     SelectionRate,
     rate,
 )
+from equipoise.cells import Cells
 from equipoise.constraints import UtilityParity
-from equipoise.exceptions import SmallGroupWarning
+from equipoise.estimators.strata import RowStrata
+from equipoise.exceptions import RepeatedBatchWarning, SmallGroupWarning
 from equipoise.game import PersonCosts
+from equipoise.guarantees.e_process import EProcess
+from equipoise.metrics.audit import Tally
 from equipoise.oracles import Plugin, Refit
 
 NAMES = np.array(["low", "mid", "top"])
@@ -178,11 +182,6 @@ def test_what_is_for_two_labels_is_refused(params, says):
         FairClassifier(LogisticRegression(), **given).fit(X, Y, sensitive_features=A)
 
 
-def test_what_a_model_of_three_labels_does_not_do(fair):
-    with pytest.raises(ValueError, match="is for two labels, but there are 3"):
-        Monitor(fair)
-
-
 def test_rates_by_head_with_weights_in_the_error_only():
     weight = np.random.default_rng(1).uniform(0.2, 3.0, len(X))
     bound = DemographicParity(0.05, reference="pairwise")
@@ -233,3 +232,54 @@ def test_small_groups_in_a_file_have_the_rates_of_all_together(tmp_path):
             new = after[1].reshape(len(after[1]), -1, 2)[:, kept, v]
             np.testing.assert_allclose(old, new)
     np.testing.assert_allclose(before[1].sum(axis=1), after[1].sum(axis=1))
+
+
+@pytest.mark.parametrize("constraint", [DemographicParity(0.05), EqualizedOdds(0.1, min_size=5)])
+def test_a_monitor_watches_every_decision(constraint, tmp_path):
+    model = FairClassifier(LogisticRegression(), constraint, oracle="plugin")
+    X, Y, fitted = three_labels()
+    model.fit(X, Y, sensitive_features=fitted)
+    monitor, rng = Monitor(model), np.random.default_rng(0)
+    X, Y, A = three_labels(seed=1)
+    monitor.update(X, Y, sensitive_features=A)
+    pmf = model.predict_pmf(X)
+    if isinstance(constraint, DemographicParity):
+        value, share = {row.name: row.value for row in monitor.rows_}, (fitted == "a").mean()
+        for v, name in enumerate(NAMES):
+            a, b = (pmf[one == A, v].mean() for one in "ab")  # overall: in the shares of the fit
+            expected = a - (share * a + (1 - share) * b)
+            said = f"demographic parity of decision {name}: a above overall by at most 0.05"
+            assert value[said] == pytest.approx(expected)
+    assert not monitor.alarm_
+    monitor.save(tmp_path / "state.json")
+    monitor = Monitor.load(tmp_path / "state.json", model)
+    for _ in range(15):  # everybody of group a gets "top", drawn decisions
+        drawn = np.where(A == "a", "top", rng.choice(NAMES, len(A)))
+        with pytest.warns(RepeatedBatchWarning):
+            monitor.update(X, Y, sensitive_features=A, decisions=drawn)
+    assert monitor.alarm_
+    with pytest.raises(ValueError, match="expected 'low', 'mid' or 'top', the labels of the fit"):
+        monitor.update(X, Y, sensitive_features=A, decisions=np.full(len(A), "x"))
+
+
+def test_false_alarms_about_three_decisions_are_as_rare_as_said():
+    """At the bound itself, in 100 runs of 15 days: the chance of any alarm is at most delta."""
+    bound = DemographicParity(0.1, reference="pairwise")
+    chance = {"a": [0.5, 0.3, 0.2], "b": [0.4, 0.3, 0.3]}
+    cells = Cells.from_columns(
+        np.searchsorted(NAMES, Y), {"group": A}, decisions=tuple(NAMES.tolist())
+    )
+    strata = RowStrata.of_fit(bound, Tally.of_people(cells, np.array([chance[a] for a in A])))
+    rng, alarms, names = np.random.default_rng(1), 0, strata.cells.decisions
+    below = {a: np.cumsum(p)[:-1] for a, p in chance.items()}
+    for _ in range(100):
+        process = EProcess(strata.a, strata.c, strata.rates[strata.strata], np.full(6, 0.1))
+        values = []
+        for _ in range(15):
+            group = rng.choice(["a", "b"], 100)
+            h = (rng.random(100)[:, None] > np.array([below[a] for a in group])).sum(axis=1)
+            day = Cells.from_columns(np.zeros(100), {"group": group}, decisions=names)
+            process.update(*strata.sums(day, h))
+            values.append(float(process.log_value()))
+        alarms += max(values) >= -np.log(0.1)
+    assert alarms <= 100 * 0.1

@@ -49,16 +49,16 @@ def weighted_labels(costs: Array, mean: float) -> WeightedLabels:
     return WeightedLabels((costs < 0).astype(np.int64), weight)
 
 
-def savings(costs: Array, mass: Array) -> Array:
+def savings(costs: Array, mass: Array | None) -> Array:
     """Return the savings of each decision over the dearest one, in each cell: (C, V).
 
     Parameters
     ----------
     costs : array of shape (C, V - 1)
         What decisions 1, 2, ... cost more than decision 0.
-    mass : array of shape (C,)
+    mass : array of shape (C,), or None
         Share of each cell. All that can be saved is one for each unit of it, on average, so that
-        a learner's regularisation keeps its meaning.
+        a learner's regularisation keeps its meaning. None: savings as they are.
 
     Examples
     --------
@@ -68,6 +68,8 @@ def savings(costs: Array, mass: Array) -> Array:
     each = np.column_stack([np.zeros(len(costs)), costs])
     saved = each.max(axis=1, keepdims=True) - each
     saved[saved <= _ROUNDING * saved.max(initial=0.0)] = 0.0
+    if mass is None:
+        return saved
     mean = float(mass @ saved.sum(axis=1))
     return saved / mean if mean > 0 else saved
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,9 @@ from equipoise.cli import options as opt
 from equipoise.cli.tables.columns import as_number, is_missing, kind_of, plain_values
 from equipoise.cli.terminal import Terminal
 from equipoise.constraints.groups import group_name
+from equipoise.constraints.rates import of_decision
 from equipoise.metrics import Interval
-from equipoise.metrics.audit import Audit
+from equipoise.metrics.decisions import read_audit
 from equipoise.metrics.pairs import Pair, Pairs
 from equipoise.report.contents import AuditContents, GroupContents
 from equipoise.report.groups import (
@@ -51,27 +53,50 @@ def audit_contents(
         "sample_weight": people.sample_weight,
         "level": results.level,
     }
+    several = decided.ndim == 2
     given = (people.y, decided, people.sensitive_features)
-    audited = Audit.read(*given, sample_weight=people.sample_weight, missing=people.missing)
+    audited = read_audit(*given, sample_weight=people.sample_weight, missing=people.missing)
     table = with_predictive(audited, results.level)
     groups = group_contents(table, results.suppress_below)
-    for text in unknown_remarks(audited, groups):
+    for text in unknown_remarks(table.unknown, groups):
         Terminal.current().note(text)
     large = _in_large_groups(people, min_size)
     some = {name: values[large] for name, values in people.sensitive_features.items()}
     weight = None if people.sample_weight is None else people.sample_weight[large]
     about |= {"sensitive_features": some, "sample_weight": weight}
-    disparities, between, by_estimate = [], {}, {}
-    for name in list(_DISPARITIES)[: _OF_LABELS if prediction is None else None]:
-        pairs = metrics.compare_groups(
-            getattr(metrics, name), people.y[large], decided[large], **about
-        )
-        found = _headline(pairs.without_few(results.suppress_below), groups)
-        disparities.append((name, found["value"], _DISPARITIES[name]))
-        between[name] = found["between"]
+    y, h = people.y[large], decided[large]
+    found = AuditContents(prediction or "labels", groups, [])
+    least = results.suppress_below
+    if not several:
+        return _compared(found, y, h, about, least)
+    for number, decision in enumerate(np.unique(people.y).tolist()):
+        of_one = (y == decision).astype(np.int64), h[:, number]
+        found = _compared(found, *of_one, about, least, decision)
+    return found
+
+
+def _compared(
+    audit: AuditContents,
+    y: NDArray,
+    h: Array,
+    about: dict[str, Any],
+    least: int,
+    decision: Any = None,
+) -> AuditContents:
+    """Return an audit with the disparities of a decision, one of several unless it is None."""
+    disparities, between = list(audit.disparities), dict(audit.between)
+    by_estimate = dict(audit.by_estimate)
+    for name in list(_DISPARITIES)[: _OF_LABELS if audit.decisions == "labels" else None]:
+        pairs = metrics.compare_groups(getattr(metrics, name), y, h, **about)
+        found = _headline(pairs.without_few(least), audit.groups)
+        called = name if decision is None else of_decision(name, decision)
+        words = _DISPARITIES[name] + ("" if decision is None else f", decision {decision}")
+        disparities.append((called, found["value"], words))
+        between[called] = found["between"]
         if found["by_estimate"]:
-            by_estimate[name] = found["by_estimate"]
-    return AuditContents(prediction or "labels", groups, disparities, between, by_estimate)
+            by_estimate[called] = found["by_estimate"]
+    told: dict[str, Any] = {"disparities": disparities, "between": between}
+    return replace(audit, **told, by_estimate=by_estimate)
 
 
 def _in_large_groups(people: People, min_size: int) -> NDArray[np.intp]:

@@ -85,14 +85,16 @@ def warnings_as_notes(terminal: Terminal) -> Iterator[None]:
     """Print warnings of the library as notes, each once; those of others are not for users."""
     from sklearn.exceptions import ConvergenceWarning
 
-    from equipoise.exceptions import EmptyCellWarning, EquipoiseWarning
+    from equipoise.exceptions import EmptyCellWarning, EquipoiseWarning, SmallGroupWarning
 
     def show(message: Warning | str, category: type[Warning], *args: Any, **kwargs: Any) -> None:
         if issubclass(category, (EquipoiseWarning, ConvergenceWarning)):
             text = str(message)
             if text not in terminal.notes:
-                # That nobody has a label tells the labels of the others: not for files.
-                terminal.note(text, keep=not issubclass(category, EmptyCellWarning))
+                # That nobody has a label tells the labels of the others, and how few people a group
+                # has is suppressed: not for files.
+                private = (EmptyCellWarning, SmallGroupWarning)
+                terminal.note(text, keep=not issubclass(category, private))
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", EquipoiseWarning)

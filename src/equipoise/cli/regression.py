@@ -16,11 +16,11 @@ from equipoise.cli import exits
 from equipoise.cli import options as opt
 from equipoise.cli.exits import INTERRUPTED, Ended
 from equipoise.cli.model_files import ModelFile, check_outputs, made, write_model, write_page
-from equipoise.cli.names import find_constraint, find_regressor, read_bounds
+from equipoise.cli.names import find_regressor, read_bounds
 from equipoise.cli.result_tables import show_columns
 from equipoise.cli.tables.people import Reader
 from equipoise.cli.terminal import Terminal, command_line
-from equipoise.cli.training import TrainingData, read_training_data
+from equipoise.cli.training import TrainingData, constraint_of, read_training_data
 from equipoise.estimators.regression_frontier import RegressionFrontier
 from equipoise.estimators.regressor import FairRegressor
 from equipoise.report.regression import (
@@ -63,13 +63,7 @@ def fit_numbers(
     _check_options(table, training, refused)
     outputs = (output, page, training.held_out)
     force = check_outputs(*outputs, force=results.force)
-    constraint = find_constraint(
-        training.constraint,
-        eps=bound,
-        reference=training.reference,
-        min_size=training.min_size,
-        groups=training.groups,
-    )
+    constraint = constraint_of(training, bound)
     learner = find_regressor(training.learner, training.seed)
     reader = Reader(terminal.note, table.dialect()).for_constraint(constraint)
     reader.numeric = True
@@ -77,16 +71,9 @@ def fit_numbers(
         table.data, table.request(), training.test_size, training.seed, reader
     )
     show_columns(terminal, data.read, None, reader.format)
-    given: dict[str, Any] = {
-        "loss": training.loss,
-        "thresholds": training.thresholds,
-        "oracle": None if training.oracle == "refit" else training.oracle,
-        "cv": 5 if training.cv is None else training.cv,
-        "max_iter": max_iter,
-    }
-    kind: Any = FairRegressor
-    if traces:
-        kind, given["bounds"] = RegressionFrontier, read_bounds(bounds)
+    kind: Any = RegressionFrontier if traces else FairRegressor
+    traced = {"bounds": read_bounds(bounds)} if traces else {}
+    given = {**_parameters(training), "max_iter": max_iter, **traced}
     model = _fitted(kind(data.estimator(learner), constraint, **given), data, terminal)
     contents = regression_contents(
         model,
@@ -101,12 +88,10 @@ def fit_numbers(
     )
     data.write_held_out(training.held_out, force=force, terminal=terminal)
     show_points(terminal, contents)
-    metadata = {
-        "columns": data.columns.to_dict(),
-        "report": contents.to_dict(),
-        "made": made(training.seed, outputs if terminal.interrupted else ()),
-    }
-    few = results.suppress_below
+    metadata, few = (
+        data.metadata(contents, training.seed, outputs, terminal),
+        results.suppress_below,
+    )
     write_model(model, output, metadata, force=force, suppress_below=few, terminal=terminal)
     if page is not None:
         write_page(contents, page, force=force, terminal=terminal)
@@ -116,6 +101,16 @@ def fit_numbers(
     terminal.emit({**written, **contents.to_dict()})
     if terminal.interrupted:
         raise Ended(INTERRUPTED)
+
+
+def _parameters(training: opt.Training) -> dict[str, Any]:
+    """Return the parameters of a regressor that options give."""
+    return {
+        "loss": training.loss,
+        "thresholds": training.thresholds,
+        "oracle": None if training.oracle == "refit" else training.oracle,
+        "cv": 5 if training.cv is None else training.cv,
+    }
 
 
 def _check_options(table: opt.FeatureTable, training: opt.Training, refused: Sequence[str]) -> None:

@@ -72,13 +72,13 @@ def show_frontier(terminal: Terminal, contents: ReportContents) -> None:
         price = "" if point.price is None else f"{point.price:.3f}"
         rows.append([bound, *errors, *gaps, price, *_everybody(point), str(len(point.members))])
     name = contents.constraint.name if contents.constraint is not None else ""
-    terminal.table(f"Frontier: {name}", [*header, "price", "gain", "lose", "members"], rows)
+    terminal.table(f"Frontier: {name}", [*header, "price", "gain", "lose", "mixed"], rows)
     _say_remarks(terminal, contents.points[0])
     error = contents.objective or "share of wrong decisions"
     terminal.say(
         f"error: {error}. diff.: largest difference that the constraint looks at, with "
         f"[{contents.level:.0%} interval] by its lower limit.\nprice: error saved for each "
-        "unit that the bound is loosened. members: classifiers that are mixed.\ngain, lose: people "
+        "unit that the bound is loosened. mixed: how many classifiers are.\ngain, lose: people "
         f"decided on differently than without the constraint, {contents.points[0].main_data} data."
     )
 

@@ -86,7 +86,9 @@ class Terminal:
         table = Table(title=Text(printable(title)), title_justify="left", box=box.SIMPLE_HEAD)
         for number, name in enumerate(header):
             numbers = all(str(row[number])[:1] in "+-0123456789" for row in rows)
-            table.add_column(Text(printable(name)), justify="right" if numbers else "left")
+            table.add_column(
+                Text(printable(name)), justify="right" if numbers else "left", overflow="fold"
+            )
         for row in rows:
             table.add_row(*(Text(printable(str(entry))) for entry in row))
         console = self.err if note else self.out

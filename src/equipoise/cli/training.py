@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +21,13 @@ from equipoise.cli.tables.encoding import make_encoder
 from equipoise.cli.tables.files import TableWriter, naming
 from equipoise.cli.tables.people import Examples, Reader, describe, favourable
 from equipoise.cli.tables.request import Columns, Request
-from equipoise.cli.terminal import Terminal, Tick
+from equipoise.cli.terminal import Terminal, Tick, command_line
 from equipoise.constraints.base import Constraint
 from equipoise.engines import engine_for
 from equipoise.estimators.base import NU_SCALE
 from equipoise.exceptions import ManyGroupsWarning
 from equipoise.oracles.specs import OracleSpec
-from equipoise.report.contents import ColumnContents, DataContents
+from equipoise.report.contents import ColumnContents, DataContents, ReportContents
 
 #: Learners, by their names on the command line, that are trained where the rows are.
 ON_CLUSTERS = ("logistic", "xgboost", "lightgbm")
@@ -49,13 +49,7 @@ class Training:
         cls, table: opt.FeatureTable, options: opt.Training, eps: float | None = None
     ) -> Training:
         """Find what is named on the command line; refuse what cannot be done, before any work."""
-        constraint = find_constraint(
-            options.constraint,
-            eps=eps,
-            reference=options.reference,
-            min_size=options.min_size,
-            groups=options.groups,
-        )
+        constraint = constraint_of(options, eps)
         learner = find_learner(options.learner, options.seed)
         if options.dask is not None:
             _check_dask(options.dask, table, options, learner)
@@ -113,6 +107,21 @@ class Training:
             model.people_ = model.people_.with_held_out(apart)
         return model
 
+    def contents(
+        self, model: Any, data: TrainingData, options: dict[str, Any], terminal: Terminal
+    ) -> ReportContents:
+        """Return the contents of the report about a fitted model."""
+        from equipoise.report.summary import summarize
+
+        seed = self.options.seed
+        contents = summarize(model, data.people, data.contents(model), seed=seed, **options)
+        return replace(
+            contents.in_order(data.columns.order),
+            learner=repr(self.learner),
+            command=command_line(),
+            notes=list(terminal.notes),
+        )
+
     def end(self, terminal: Terminal) -> None:
         """End a command that was interrupted with its exit code, once all is written."""
         if terminal.interrupted:
@@ -123,6 +132,17 @@ class Training:
                 f"it {how}."
             )
             raise Ended(INTERRUPTED)
+
+
+def constraint_of(options: opt.Training, eps: float | None) -> Constraint:
+    """Return the constraint that options name."""
+    return find_constraint(
+        options.constraint,
+        eps=eps,
+        reference=options.reference,
+        min_size=options.min_size,
+        groups=options.groups,
+    )
 
 
 def _watcher(tick: Tick, nu: float) -> Callable[[Any], None]:
@@ -152,11 +172,6 @@ def _check_dask(address: str, table: opt.FeatureTable, options: opt.Training, le
     if table.missing:
         raise ValueError(
             "--missing is for CSV files; --dask reads Parquet files, where a missing value is null."
-        )
-    if table.missing_groups != "error":
-        raise ValueError(
-            "--missing-groups is not there with --dask; leave these rows out with --drop-missing, "
-            "or fit in Python, where fit(..., missing='ignore') is."
         )
     if not 0 <= options.test_size < 1:
         raise ValueError(f"--test-size is {options.test_size}; expected a share from 0 to below 1.")
@@ -206,6 +221,18 @@ class TrainingData:
             for table in self.held_out:
                 writer.write(dict(zip(table.column_names, table.columns, strict=True)))
         terminal.say(f"Written: {path} ({len(self.test):,} rows held out)")
+
+    def metadata(
+        self, contents: Any, seed: int | None, outputs: Sequence[Path | None], terminal: Terminal
+    ) -> dict[str, Any]:
+        """Return what a model file keeps beside the model: columns, report and how it was made."""
+        from equipoise.cli.model_files import made
+
+        return {
+            "columns": self.columns.to_dict(),
+            "report": contents.to_dict(),
+            "made": made(seed, outputs if terminal.interrupted else ()),
+        }
 
     def contents(self, model: Any) -> DataContents:
         """Return a summary for reports."""

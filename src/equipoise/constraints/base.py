@@ -45,6 +45,8 @@ class Constraint(SaysNewWords):
         What it asks, in one sentence.
     formula : str
         The inequalities, written with probabilities.
+    of_several : tuple of two str, or None
+        ``asks`` and ``formula`` of more than two decisions, where they differ.
     misleads : str
         What it does not promise, and where it does not fit.
     short_name : str
@@ -56,6 +58,7 @@ class Constraint(SaysNewWords):
     name: ClassVar[str] = "constraint"
     asks: ClassVar[str] = ""
     formula: ClassVar[str] = ""
+    of_several: ClassVar[tuple[str, str] | None] = None
     misleads: ClassVar[str] = ""
     short_name: ClassVar[str] = ""
     traceable: ClassVar[bool] = True

@@ -43,6 +43,10 @@ class DemographicParity(Parity):
     short_name = "dp"
     asks = "Every group is selected equally often."
     formula = "| P[h(X)=1 | A=a] - P[h(X)=1] | <= eps for every group a."
+    of_several = (
+        "Every group gets each decision equally often.",
+        "| P[h(X)=v | A=a] - P[h(X)=v] | <= eps for every group a and decision v.",
+    )
     misleads = (
         "It looks at decisions only, never at the true label. It does not ask that the decisions "
         "be right: a classifier that is accurate in one group and picks at random in another can "
@@ -70,6 +74,11 @@ class EqualizedOdds(Parity):
     short_name = "eo"
     asks = "Every group has the same true-positive and the same false-positive rate."
     formula = "| P[h(X)=1 | A=a, Y=y] - P[h(X)=1 | Y=y] | <= eps for every group a and label y."
+    of_several = (
+        "Among people with the same label, every group gets each decision equally often.",
+        "| P[h(X)=v | A=a, Y=y] - P[h(X)=v | Y=y] | <= eps for every group a, label y and "
+        "decision v.",
+    )
     misleads = (
         "It does not ask for equal selection rates, and it inherits whatever is wrong with the "
         "label."
@@ -104,6 +113,11 @@ class EqualOpportunity(Parity):
     short_name = "tpr"
     asks = "Those who deserve it are selected equally often in every group."
     formula = "| P[h(X)=1 | A=a, Y=1] - P[h(X)=1 | Y=1] | <= eps for every group a."
+    of_several = (
+        "Among people with the same label, every group gets the decision of that label equally "
+        "often.",
+        "| P[h(X)=v | A=a, Y=v] - P[h(X)=v | Y=v] | <= eps for every group a and label v.",
+    )
     misleads = "It says nothing about those who are selected wrongly, and it trusts the label."
     rates = (TPR,)
     takes_turns = True

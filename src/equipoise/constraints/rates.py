@@ -118,13 +118,13 @@ def number_of(decision: Hashable, cells: CellTable, called: str) -> int:
     return cells.decisions.index(decision)
 
 
-def of_decision(column: str, decision: Hashable) -> str:
-    """Return what the rate of one of several decisions is called in tables.
+def of_decision(column: str, decision: Hashable, end: str = "") -> str:
+    """Return what the rate of one of several decisions is called in tables, or an end of it.
 
     >>> of_decision("selection_rate", "refer")
     'selection_rate[refer]'
     """
-    return f"{column}[{decision}]"
+    return f"{column}[{decision}]{end}"
 
 
 def rate_and_decision(column: str) -> tuple[str, str | None]:

@@ -21,6 +21,7 @@ from equipoise.oracles.cross_fit import CrossFittedOracle, make_folds
 from equipoise.oracles.decisions import decisions
 from equipoise.oracles.plugin import PluginOracle
 from equipoise.oracles.refit import RefitOracle
+from equipoise.oracles.thresholds import check_cut
 from equipoise.rows.fingerprint import LocalHashes
 from equipoise.rows.hashing import hash_people, hash_uniform, parts_of
 from equipoise.rows.people import People
@@ -101,11 +102,7 @@ class MemoryEngine:
 
     def refit(self, learner: Any, threshold: str = "learner", cv: Any = None) -> Oracle:
         """Return the oracle that trains the learner for every query, out of fold given ``cv``."""
-        if threshold == "tuned" and self.cells.n_decisions > 2:
-            raise ValueError(
-                f"threshold='tuned' moves the one cut of two labels, but y has "
-                f"{self.cells.n_decisions}; expected 'auto' or 'learner'."
-            )
+        check_cut(threshold, self.cells.n_decisions)
         if cv is None:
             return RefitOracle(learner, self.X, self.cells, threshold)
         return CrossFittedOracle(learner, self.X, self.cells, threshold, cv)

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
-from equipoise.cells.table import Array
 from equipoise.cells.values import GroupRules
 from equipoise.rows.fingerprint import add_hashes
 from equipoise.rows.groups import read_groups
@@ -17,17 +16,23 @@ from equipoise.rows.hashing import hash_bits, hash_people
 from equipoise.rows.validation import check_length, read_columns
 
 
-def two_valued(values: NDArray, n: int, name: str, classes: NDArray) -> Array:
-    """Return labels as 0 and 1."""
+def label_numbers(values: NDArray, n: int, name: str, classes: NDArray) -> NDArray[np.intp]:
+    """Return labels as 0 to V - 1.
+
+    >>> label_numbers(np.array(["b", "a"]), 2, "y", np.array(["a", "b"])).tolist()
+    [1, 0]
+    """
     check_length(len(values), n, name)
-    favourable = values == classes[1]
-    strange = ~(favourable | (values == classes[0]))
-    if np.any(strange):
+    found = np.full(n, -1, dtype=np.intp)
+    for number, label in enumerate(classes):
+        found[values == label] = number
+    if np.any(strange := found < 0):
+        *some, last = map(repr, classes.tolist())
         raise ValueError(
-            f"{name} has {values[strange].tolist()[0]!r}; expected {classes.tolist()[0]!r} or "
-            f"{classes.tolist()[1]!r}, the labels of the fit."
+            f"{name} has {values[strange].tolist()[0]!r}; expected {', '.join(some)} or {last}, "
+            "the labels of the fit."
         )
-    return favourable.astype(float)
+    return found
 
 
 def read_like(
@@ -60,12 +65,12 @@ def _read(
     return read_groups(given, n, rules.missing, rules.bins)[0]
 
 
-def batch_digest(X: Any, y: Any, favourable: Any) -> str | None:
+def batch_digest(X: Any, y: Any, classes: NDArray) -> str | None:
     """Return a hash of rows in any order, with labels if any; None where it cannot be had."""
     if not _num_samples(X):
         return None
     try:
-        hashes = hash_bits(X) if y is None else hash_people(X, y, favourable)
+        hashes = hash_bits(X) if y is None else hash_people(X, y, *classes[1:])
     except TypeError:
         return None
     _, first, second = add_hashes(hashes)

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from equipoise.cells.table import Array, Cells
 from equipoise.engines import engine_for
 from equipoise.estimators.base import overlap_of
-from equipoise.estimators.day import batch_digest, read_like, two_valued
+from equipoise.estimators.day import batch_digest, label_numbers, read_like
 from equipoise.estimators.monitor_state import read_state, write_state
 from equipoise.estimators.scores import ScoredReduction
 from equipoise.estimators.strata import RowStrata
@@ -21,7 +22,7 @@ from equipoise.exceptions import MonitorStateError, RepeatedBatchWarning, SeenPe
 from equipoise.faces import Columns, Face, Records, columns_of, paragraph, table
 from equipoise.guarantees.e_process import EProcess
 from equipoise.rows.people import People
-from equipoise.rows.validation import check_two_labels, read_target, to_array
+from equipoise.rows.validation import read_target, to_array
 
 #: The excess that is looked for by default: the bound itself, but within these limits.
 LEAST_DETECT, MOST_DETECT = 0.01, 0.05
@@ -134,7 +135,6 @@ class Monitor(Face):
                 "Frontier, take frontier.at(eps)."
             )
         check_is_fitted(model)
-        check_two_labels(model.classes_, "Monitor")
         self.model, self.delta, self.detect = model, _share(delta, "delta"), detect
         if detect is not None:
             self.detect = _share(detect, "detect")
@@ -218,7 +218,7 @@ class Monitor(Face):
         """
         h = self._decisions(X, decisions)
         cells = self._cells(len(h), y, sensitive_features, control_features)
-        digest = batch_digest(X, y, self.model.classes_[1])
+        digest = batch_digest(X, y, self.model.classes_)
         if digest is not None and digest in {day.digest for day in self.history_}:
             warnings.warn(
                 f"these {len(h):,} people were counted before, with the same features and labels; "
@@ -243,8 +243,8 @@ class Monitor(Face):
                 stacklevel=3,
             )
 
-    def _decisions(self, X: Any, decisions: Any) -> Array:
-        """Return 0, 1 or the probability of 1 for everybody."""
+    def _decisions(self, X: Any, decisions: Any) -> NDArray:
+        """Return 0, 1 or the probability of 1 for everybody; of V > 2 decisions, those of each."""
         engine, n = engine_for(X), _num_samples(X)
         if not engine.is_local:
             raise TypeError(
@@ -252,11 +252,14 @@ class Monitor(Face):
                 "enough for it: pass X.compute()."
             )
         classes = self.model.classes_
+        if decisions is None and not n:
+            return np.zeros(0)
         if decisions is None:
-            if not n:
-                return np.zeros(0)
-            return engine.predict_pmf(self.model._mixture(), self.model._decidable(X))[:, 1]
-        return two_valued(to_array(decisions, "decisions").reshape(-1), n, "decisions", classes)
+            pmf = engine.predict_pmf(self.model._mixture(), self.model._decidable(X))
+            return pmf[:, 1] if len(classes) == 2 else pmf
+        values = to_array(decisions, "decisions").reshape(-1)
+        found = label_numbers(values, n, "decisions", classes)
+        return found.astype(float) if len(classes) == 2 else found
 
     def _cells(self, n: int, y: Any, sensitive: Any, control: Any) -> Cells | None:
         """Return the people as cells; None if there is nobody."""
@@ -267,15 +270,15 @@ class Monitor(Face):
             )
         if not n:
             return None
-        label = np.zeros(n)
+        label = np.zeros(n, dtype=np.intp)
         if y is not None and self.needs_labels:
-            label = two_valued(read_target(y, n), n, "y", self.model.classes_)
+            label = label_numbers(read_target(y, n), n, "y", self.model.classes_)
         known = self._strata.cells
         groups = read_like(
             sensitive, known.sensitive, n, "sensitive_features", "group", known.rules
         )
         strata = read_like(control, known.control, n, "control_features", "stratum")
-        return Cells.from_columns(label.astype(np.int8), groups, strata)
+        return Cells.from_columns(label.astype(np.int8), groups, strata, decisions=known.decisions)
 
     def _note(self, people: int, digest: str | None) -> None:
         """Add a day to the history, and raise the alarm where it is due."""

@@ -273,17 +273,7 @@ def _of_probabilities(
     The former are the error, inequalities, and a constant. The latter have a price of each cell,
     and what it changes by with the chance of the label.
     """
-    pool, mixture = problem.pool, found.mixture
-    slopes = directions_of(game, mixture.shares(pool.s))[0]
-    rows = np.column_stack([found.multipliers, mixture.multipliers]).max(axis=1)
-    prices = [
-        np.abs(np.asarray(game.gamma_slope).T * rows).sum(axis=1) @ np.abs(slope)
-        for slope in slopes
-    ]
-    few = np.sort(np.argsort(-np.array(prices), kind="stable")[:_MOST_DIRECTIONS])
-    cells = np.eye(len(game.error_slope))[: _MOST_DIRECTIONS if len(few) < _MOST_DIRECTIONS else 0]
-    columns = [-game.error_slope, *slopes[few], *cells, np.ones(len(game.error_slope))]
-    E = np.column_stack([column / max(np.abs(column).max(), 1e-300) for column in columns])
+    pool, mixture, E = problem.pool, found.mixture, _prices(problem, found, game)
     members = mixture.members(pool.classifiers)
     costs = [_costs_of(member, len(E)) for member in members]
     mean = sum(w * c / np.abs(c).sum() for w, c in zip(mixture.weights, costs, strict=True))
@@ -320,6 +310,20 @@ def _of_probabilities(
             deployed=curved(now),
         ),
     ]
+
+
+def _prices(problem: Problem, found: Round, game: Lagrangian) -> Array:
+    """Return prices of cells that rules combine: of the error, inequalities, cells, a constant."""
+    slopes = directions_of(game, found.mixture.shares(problem.pool.s))[0]
+    rows = np.column_stack([found.multipliers, found.mixture.multipliers]).max(axis=1)
+    prices = [
+        np.abs(np.asarray(game.gamma_slope).T * rows).sum(axis=1) @ np.abs(slope)
+        for slope in slopes
+    ]
+    few = np.sort(np.argsort(-np.array(prices), kind="stable")[:_MOST_DIRECTIONS])
+    cells = np.eye(len(game.error_slope))[: _MOST_DIRECTIONS if len(few) < _MOST_DIRECTIONS else 0]
+    columns = [-game.error_slope, *slopes[few], *cells, np.ones(len(game.error_slope))]
+    return np.column_stack([column / max(np.abs(column).max(), 1e-300) for column in columns])
 
 
 def _costs_of(member: Any, n_cells: int) -> Array:

@@ -117,10 +117,7 @@ def result_of(problem: Problem, outcome: Outcome[Round], salt: int | None) -> Fi
     if problem.oracle.out_of_fold:
         seen = engine.tally(classifier)
         tallies = {"training": seen, "out of fold": certified}
-        violations = {
-            "train": float(given.violation(seen.s)),
-            "out_of_fold": violations["train"],
-        }
+        violations = {"train": float(given.violation(seen.s)), "out_of_fold": violations["train"]}
     return FitResult(
         classifier,
         certificate,

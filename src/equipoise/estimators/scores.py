@@ -227,13 +227,12 @@ class ScoredReduction(ClassifierMixin, Reduction):
         the range from 0 to 1. Of V > 2 labels there is such a score for each: (n, V).
         """
         X = self._decidable(X)
-        engine = engine_for(X)
+        engine, known = engine_for(X), self._label_model()
+        decided = engine.predict(self._mixture(), X, key=key)
         if len(self.classes_) > 2:
-            chance = self._label_model().predict_proba(X)
-            decided = engine.predict(self._mixture(), X, key=key)[:, None] == self.classes_
-            return np.where(decided, np.maximum(chance, LEAST), np.minimum(chance - 1.0, -LEAST))
-        rank = engine.answer(self._label_model().order, X)
-        selected = engine.predict(self._mixture(), X, key=key) == self.classes_[1]
+            rank, selected = known.predict_proba(X), decided[:, None] == self.classes_
+        else:
+            rank, selected = engine.answer(known.order, X), decided == self.classes_[1]
         # A chance of exactly 0 or 1 must not lose the sign.
         return np.where(selected, np.maximum(rank, LEAST), np.minimum(rank - 1.0, -LEAST))
 

@@ -15,7 +15,6 @@ from equipoise.cells.table import Array, Cells, CellTable, Mask
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.groups import group_name
 from equipoise.constraints.moments import Row
-from equipoise.constraints.rates import SELECTION
 from equipoise.exceptions import AbsentGroupWarning, EquipoiseWarning, NothingComparedWarning
 from equipoise.guarantees.row_tables import RowTables
 from equipoise.metrics.audit import Tally
@@ -43,12 +42,12 @@ class RowStrata:
         What is added to a . p and c to get the row's value and bound as it is written.
     inside : mask of shape (T, C)
         The cells of each stratum.
-    outcome : array of shape (T, C, 2)
-        In [0, 1]: what is averaged over a stratum, for decision 0 and 1.
+    outcome : array of shape (T, C, V)
+        In [0, 1]: what is averaged over a stratum, for each decision.
     rates : array of shape (T,)
         Those of the fit.
     cells : CellTable
-        Every combination of features in the fit, with label 0 and then with label 1.
+        Every combination of features in the fit, with each label in order.
     """
 
     rows: tuple[Row, ...]
@@ -64,7 +63,7 @@ class RowStrata:
     @classmethod
     def of_fit(cls, constraint: Constraint, fit: Tally, worst_rate: float = 0.0) -> RowStrata:
         """Compile a constraint over the people of a fit; see `Meter.measure` for ``worst_rate``."""
-        cells, selected = _both_labels(fit)
+        cells, chances = _all_labels(fit)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EquipoiseWarning)  # the fit has warned
             tables = RowTables.compiled(constraint, cells)
@@ -85,8 +84,10 @@ class RowStrata:
         for k, (_, numbered) in enumerate(kept):
             for s, (number, coefficient) in enumerate(numbered):
                 strata[k, s], a[k, s] = number, coefficient
-        inside, outcome = known.tables(cells.n_cells)
-        decided = outcome[:, :, 0] + selected * (outcome[:, :, 1] - outcome[:, :, 0])
+        inside, outcome = known.tables(cells)
+        decided = outcome[:, :, 0]
+        for v, selected in enumerate(chances, 1):
+            decided = decided + selected * (outcome[:, :, v] - outcome[:, :, 0])
         mass = inside * cells.population
         rates = (mass * decided).sum(axis=1) / mass.sum(axis=1)
         rows = tuple(row for row, _ in kept)
@@ -95,22 +96,23 @@ class RowStrata:
     @property
     def needs_labels(self) -> bool:
         """Whether strata or outcomes depend on the label."""
-        same = (self.inside[:, ::2] == self.inside[:, 1::2]).all()
-        return not (same and (self.outcome[:, ::2] == self.outcome[:, 1::2]).all())
+        V = self.cells.n_decisions
+        inside = self.inside.reshape(len(self.inside), -1, V)
+        outcome = self.outcome.reshape(*inside.shape, V)
+        same = (inside == inside[:, :, :1]).all() and (outcome == outcome[:, :, :1]).all()
+        return not same
 
     def sums(self, people: Cells, h: Array) -> tuple[Array, Array]:
         """Return sums of outcomes and numbers of people, of shape (K, S), from decisions."""
-        at, chosen = self._known_cells(people), people.sum(h) * people.total_weight
+        at = self._known_cells(people)
+        chosen = people.by_decision(people.sum(h) * people.total_weight).T
         known, size = at >= 0, self.cells.n_cells
-        return self.sums_of_cells(
-            add_up(at[known], size, people.count[known]),
-            add_up(at[known], size, chosen[known]),
-        )
-
-    def sums_of_cells(self, count: Array, chosen: Array) -> tuple[Array, Array]:
-        """Return the same from people, and people selected, of each cell: shape (..., C)."""
-        low, high = np.moveaxis(self.outcome * self.inside[:, :, None], 2, 0)
-        successes, n = (count - chosen) @ low.T + chosen @ high.T, count @ self.inside.T
+        count = add_up(at[known], size, people.count[known])
+        each = [add_up(at[known], size, np.ascontiguousarray(some[known])) for some in chosen]
+        first, *others = np.moveaxis(self.outcome * self.inside[:, :, None], 2, 0)
+        successes, n = (count - sum(each)) @ first.T, count @ self.inside.T
+        for some, outcome in zip(each, others, strict=True):
+            successes = successes + some @ outcome.T
         used, at = self.a != 0, self.strata
         return np.where(used, successes[..., at], 0.0), np.where(used, n[..., at], 0.0)
 
@@ -157,10 +159,11 @@ class _Numbers:
         key = (part.inside.tobytes(), part.outcome.round(12).tobytes())
         return self._parts.setdefault(key, (len(self._parts), part))[0]
 
-    def tables(self, n_cells: int) -> tuple[Mask, Array]:
-        parts = [part for _, part in self._parts.values()]
-        inside = np.array([part.inside for part in parts], dtype=bool).reshape(-1, n_cells)
-        return inside, np.array([part.outcome for part in parts]).reshape(-1, n_cells, 2)
+    def tables(self, cells: CellTable) -> tuple[Mask, Array]:
+        parts, shape = [part for _, part in self._parts.values()], (-1, cells.n_cells)
+        inside = np.array([part.inside for part in parts], dtype=bool).reshape(shape)
+        outcome = np.array([part.outcome for part in parts])
+        return inside, outcome.reshape(*shape, cells.n_decisions)
 
 
 def _parts(coefficients: Array, tables: RowTables) -> Iterator[_Part]:
@@ -172,18 +175,23 @@ def _parts(coefficients: Array, tables: RowTables) -> Iterator[_Part]:
         mass = population[inside].sum()
         if not pattern.any() or not mass > 0:
             continue
-        value = np.zeros((len(population), 2))
+        value = np.zeros((len(population), tables.g.shape[2]))
         for j in used[pattern]:
             value += coefficients[j] * mass / (tables.event[j] @ population) * tables.g[j]
         yield _in_unit_range(inside, np.where(inside[:, None], value, 0.0))
 
 
 def _in_unit_range(inside: Mask, value: Array) -> _Part:
-    """Return the stratum with its outcome in [0, 1], larger for those selected where it can be."""
+    """Return the stratum with its outcome in [0, 1], larger for those selected where it can be.
+
+    Of more than two decisions, larger for the fewer of them.
+    """
     low, high = float(value[inside].min()), float(value[inside].max())
     if high - low < 1e-12:
         return _Part(inside, value, 0.0, low)
     falls = (value[inside, 1] - value[inside, 0]).sum() < 0
+    if value.shape[1] > 2:
+        falls = value[inside].mean() > (low + high) / 2
     start, a = (high, low - high) if falls else (low, high - low)
     return _Part(inside, np.where(inside[:, None], (value - start) / a, 0.0), a, start)
 
@@ -204,25 +212,32 @@ def _untold(constraint: Constraint, fit: Tally) -> set[str]:
     return {str(row) for row in meter.moments.rows} - meter.compared
 
 
-def _both_labels(fit: Tally) -> tuple[CellTable, Array]:
-    """Return the cells of a fit with both labels for every combination, and their rates."""
-    given, nobody = fit.cells, np.zeros(fit.cells.n_cells)
+def _all_labels(fit: Tally) -> tuple[CellTable, Array]:
+    """Return the cells of a fit with all labels for every combination, and rates of decisions.
 
-    def twice(columns: Mapping[str, NDArray]) -> dict[str, NDArray]:
-        return {name: np.concatenate([values, values]) for name, values in columns.items()}
+    The rates, of every decision but the first, have the shape (V - 1, C).
+    """
+    given, V = fit.cells, fit.cells.n_decisions
+    nobody = np.zeros(given.n_cells * (V - 1))
+
+    def repeated(columns: Mapping[str, NDArray]) -> dict[str, NDArray]:
+        return {name: np.concatenate([values] * V) for name, values in columns.items()}
 
     cells, code = CellTable.from_sums(
-        np.concatenate([given.label, 1 - given.label]),
-        twice(given.sensitive),
-        twice(given.control),
+        np.concatenate([(given.label + shift) % V for shift in range(V)]),
+        repeated(given.sensitive),
+        repeated(given.control),
         np.concatenate([given.count, nobody]),
         np.concatenate([given.population, nobody]),
+        decisions=given.decisions,
     )
-    selected, table = np.full(cells.n_cells, 0.5), SELECTION.table(given)
-    for cell in np.flatnonzero(given.population > 0):
-        offset, slope = given.average(np.arange(given.n_cells) == cell, table)
-        selected[code[cell]] = offset + slope @ fit.s
-    return cells, np.clip(selected, 0.0, 1.0)
+    chances = np.full((V - 1, cells.n_cells), 1.0 / V)
+    for v, chance in enumerate(chances, 1):
+        table = np.tile(np.eye(V)[v], (given.n_cells, 1))
+        for cell in np.flatnonzero(given.population > 0):
+            offset, slope = given.average(np.arange(given.n_cells) == cell, table)
+            chance[code[cell]] = offset + slope @ fit.s
+    return cells, np.clip(chances, 0.0, 1.0)
 
 
 def _keys(cells: CellTable) -> list[tuple[Hashable, ...]]:

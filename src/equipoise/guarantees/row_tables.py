@@ -23,8 +23,8 @@ class RowTables:
     cells : CellTable
     event : array of shape (J, C)
         Zeros and ones.
-    g : array of shape (J, C, 2)
-        What is averaged, under decision 0 and 1.
+    g : array of shape (J, C, V)
+        What is averaged, under each decision.
     """
 
     moments: Moments
@@ -53,8 +53,8 @@ class RowTables:
                 )
         event = np.array([mask for mask, _ in builder.averaged], dtype=float)
         g = np.array([table for _, table in builder.averaged], dtype=float)
-        C = cells.n_cells
-        return cls(builder.build(), cells, event.reshape(-1, C), g.reshape(-1, C, 2))
+        C, V = cells.n_cells, cells.n_decisions
+        return cls(builder.build(), cells, event.reshape(-1, C), g.reshape(-1, C, V))
 
     @cached_property
     def M(self) -> Array:

@@ -12,15 +12,20 @@ from pathlib import Path
 
 from equipoise.atomic_files import new_file
 from equipoise.game.switched import number
-from equipoise.report.contents import RATES, PointContents, ReportContents
+from equipoise.report.contents import (
+    RATES,
+    DataContents,
+    GroupContents,
+    PointContents,
+    ReportContents,
+)
 from equipoise.report.groups import largest_groups
+from equipoise.report.rate_names import RATE_NAMES, rate_meaning, rate_name, rates_of
 from equipoise.report.regression import RegressionContents, regression_card
-from equipoise.report.switched import switched_groups
+from equipoise.report.switched import MovedGroup, moved_groups, switched_groups
 from equipoise.report.templates import markdown_template
 from equipoise.report.text import (
     NOT_PROMISED,
-    RATE_MEANINGS,
-    RATE_NAMES,
     SUPPRESSED,
     bound,
     bound_verdict,
@@ -35,6 +40,8 @@ from equipoise.report.text import (
 
 #: Groups in the card, at most.
 _MOST_GROUPS = 40
+#: Decisions that have tables of their own, at most.
+_MOST_DECISIONS = 8
 #: What users must say themselves.
 _OPEN = "To be completed"
 
@@ -109,10 +116,10 @@ def card_sections(contents: ReportContents, *, eps: float | None = None) -> list
         CardSection(
             "Metrics",
             [f"All intervals have level {contents.level:.0%}."],
-            [f"{name}: {RATE_MEANINGS[rate]}." for rate, name in RATE_NAMES.items()],
+            [f"{rate_name(rate)}: {rate_meaning(rate)}." for rate in _all_rates(data.decisions)],
         ),
         CardSection("Data", [collected], _data_facts(contents)),
-        *([] if point is None else _results(point)),
+        *([] if point is None else _results(point, data.decisions)),
         *([] if point is None else _switched(point, data.labels[1])),
         CardSection(
             "Ethical considerations",
@@ -121,6 +128,14 @@ def card_sections(contents: ReportContents, *, eps: float | None = None) -> list
         ),
         CardSection("Caveats and recommendations", [duties], contents.notes),
     ]
+
+
+def _all_rates(decisions: Sequence[str]) -> list[str]:
+    """Return the rates that the card explains; of several decisions, those of the first few."""
+    if not decisions:
+        return list(RATE_NAMES)
+    of_each = [rate for v in decisions[:_MOST_DECISIONS] for rate in rates_of(RATES, v)]
+    return [*of_each, "error_rate"]
 
 
 def _model_facts(contents: ReportContents, point: PointContents | None) -> list[str]:
@@ -155,13 +170,22 @@ def _data_facts(contents: ReportContents) -> list[str]:
     return [
         f"Source: {data.source}, {data.rows:,} rows.",
         *(f"{term}: {text}." for term, text in shares_of_data(contents)),
-        f"Label: {data.label}; favourable: {data.labels[1]}, otherwise {data.labels[0]}. "
-        f"{data.base_rate:.1%} have the favourable one.",
+        f"Label: {data.label}; {_labels(data)}",
         *(f"{term}: {text}." for term, text in optional if text),
     ]
 
 
-def _results(point: PointContents) -> list[CardSection]:
+def _labels(data: DataContents) -> str:
+    if data.decisions:
+        shares = ", ".join(f"{name} ({share:.1%})" for name, share in data.label_shares)
+        return f"{len(data.decisions)} values, with their shares of the people: {shares}."
+    return (
+        f"favourable: {data.labels[1]}, otherwise {data.labels[0]}. {data.base_rate:.1%} have the "
+        "favourable one."
+    )
+
+
+def _results(point: PointContents, decisions: Sequence[str]) -> list[CardSection]:
     """Return the measurements on each of the data, and the groups on those that count most."""
     told = f"Error {decimal(point.error)} on the data of the fit"
     lower = point.certificate.get("lower")
@@ -186,23 +210,45 @@ def _results(point: PointContents) -> list[CardSection]:
     told += ". Excess: of the inequality whose interval has the largest lower limit"
     sections = [CardSection("Results", [f"{told}."], header=header, rows=rows)]
     for data in point.group_data[:1]:
-        header = ["group", "people", *(RATE_NAMES[rate].lower() for rate in RATES)]
-        rows = [
-            [
-                group_name(group),
-                SUPPRESSED if group.count is None else f"{group.count:,}",
-                *(with_interval(group.rates.get(rate), share=True) for rate in RATES),
-            ]
-            for group in largest_groups(point.groups[data], _MOST_GROUPS)
-        ]
-        sections.append(CardSection(f"Groups, {data} data", header=header, rows=rows))
+        groups = largest_groups(point.groups[data], _MOST_GROUPS)
+        if not decisions:
+            sections.append(_groups(f"Groups, {data} data", groups, RATES))
+            continue
+        for decision in decisions[:_MOST_DECISIONS]:
+            title = f"Groups, decision {decision}, {data} data"
+            sections.append(_groups(title, groups, rates_of(RATES, decision)))
+        sections.append(_groups(f"Groups, errors, {data} data", groups, RATES[-1:]))
     return sections
+
+
+def _groups(title: str, groups: Sequence[GroupContents], rates: Sequence[str]) -> CardSection:
+    """Return a table of some rates of groups."""
+    header = ["group", "people", *(rate_name(rate).lower() for rate in rates)]
+    rows = [
+        [
+            group_name(group),
+            SUPPRESSED if group.count is None else f"{group.count:,}",
+            *(with_interval(group.rates.get(rate), share=True) for rate in rates),
+        ]
+        for group in groups
+    ]
+    return CardSection(title, header=header, rows=rows)
 
 
 def _switched(point: PointContents, favourable: str) -> list[CardSection]:
     """Return who is decided on differently, on the data that count most."""
     if point.main_data not in point.switched:
         return []
+    told = "Compared with the unconstrained model; of a randomized model, expected numbers."
+    title = f"Who is decided on differently, {point.main_data} data"
+    if moved := moved_groups(point.switched[point.main_data]):
+        header = ["group", "people", "before", "after", "moved"]
+        rows = [
+            [group_name(group), *some]
+            for group in largest_groups(moved, _MOST_GROUPS)
+            for some in _moves(group)
+        ]
+        return [CardSection(title, [told], header=header, rows=rows)]
     groups = switched_groups(point.switched[point.main_data])
     labelled = any(group.gained_qualified is not None for group in groups)
     counts = ["gained", "gained_qualified", "lost", "lost_qualified"]
@@ -218,7 +264,13 @@ def _switched(point: PointContents, favourable: str) -> list[CardSection]:
         ]
         for group in largest_groups(groups, _MOST_GROUPS)
     ]
-    told = "Compared with the unconstrained model; of a randomized model, expected numbers."
     header = ["group", "people", *names[kept]]
-    title = f"Who is decided on differently, {point.main_data} data"
     return [CardSection(title, [told], header=header, rows=rows)]
+
+
+def _moves(group: MovedGroup) -> list[list[str]]:
+    """Return who of a group moves between decisions, as cells of a table."""
+    if group.count is None:
+        return [[SUPPRESSED, "", "", ""]]
+    moves = group.moves or (("", "", 0.0),)
+    return [[f"{group.count:,}", before, after, number(some)] for before, after, some in moves]

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import Any
 
 from equipoise.game.evidence import Status
 from equipoise.metrics.predictive import PREDICTIVE
 from equipoise.metrics.small_groups import SUPPRESS_BELOW
 from equipoise.metrics.unknown import Bounds
 from equipoise.report.measured import MeasuredContents, Range
+from equipoise.report.plain_data import in_order, made
 
 #: The rates that are shown for every group; the first is of labels, the others of decisions.
 RATES = ("base_rate", "selection_rate", "true_positive_rate", "false_positive_rate", "error_rate")
@@ -27,7 +28,8 @@ class GroupContents:
     """What happens to one group: its size and its rates, with intervals that hold one by one.
 
     ``feature`` is the column that makes the group, "a x b" for combinations, "" for everybody.
-    ``rates`` has the names `RATES` and, of decisions, `PREDICTIVE_RATES`. Of a group that is
+    ``rates`` has the names `RATES` and, of decisions, `PREDICTIVE_RATES`; of more than two these
+    are of each decision against the others, such as "selection_rate[refer]". Of a group that is
     suppressed ``count`` is None and ``rates`` is empty: too few people belong to it, or another
     group could be told from it. Where the group of some people is unknown, ``worst`` has the ends
     of what each rate may be whatever their groups are, and ``within_odds`` under an odds ratio.
@@ -58,7 +60,21 @@ class SwitchedContents:
     lost: float | None
 
 
-AnyGroup = TypeVar("AnyGroup", GroupContents, SwitchedContents)
+@dataclass(frozen=True)
+class MovedContents:
+    """People of one group whom the unconstrained model gives another of more than two decisions.
+
+    It decides ``before``, this one ``after``, about as many as ``switched`` of ``people``, as
+    expected over the draw of a randomized classifier. Both are None in the one row of a group that
+    nobody moves in, and the numbers where they are suppressed.
+    """
+
+    feature: str
+    group: str
+    people: int | None
+    before: str | None
+    after: str | None
+    switched: float | None
 
 
 @dataclass(frozen=True)
@@ -85,7 +101,7 @@ class PointContents:
     binding: list[str]
     measured: list[MeasuredContents]
     groups: dict[str, list[GroupContents]]
-    switched: dict[str, list[SwitchedContents]] = field(default_factory=dict)
+    switched: dict[str, list[SwitchedContents | MovedContents]] = field(default_factory=dict)
     command: str = ""
     python: str = ""
     remarks: list[str] = field(default_factory=list)
@@ -150,9 +166,10 @@ class ColumnContents:
 class DataContents:
     """The data: where from, how many, and which columns are what.
 
-    ``labels`` are the unfavourable and the favourable label. ``columns`` tells how each column was
-    read, ``format`` how the file was written. ``fingerprint`` is a hash of the table that was
-    learned from.
+    ``labels`` are the unfavourable and the favourable label, and ``base_rate`` the share of people
+    who have the latter; or they are more than two, in order, and it is the share of each.
+    ``columns`` tells how each column was read, ``format`` how the file was written.
+    ``fingerprint`` is a hash of the table that was learned from.
     """
 
     source: str
@@ -160,14 +177,25 @@ class DataContents:
     train_rows: int
     test_rows: int
     label: str
-    labels: tuple[str, str]
-    base_rate: float
+    labels: tuple[str, ...]
+    base_rate: float | list[float]
     sensitive: list[str]
     control: list[str]
     weight: str | None
     columns: list[ColumnContents] = field(default_factory=list)
     format: str = ""
     fingerprint: str = ""
+
+    @property
+    def decisions(self) -> tuple[str, ...]:
+        """The decisions where there are more than two; empty of two, one of which is favourable."""
+        return self.labels if len(self.labels) > 2 else ()
+
+    @property
+    def label_shares(self) -> list[tuple[str, float]]:
+        """More than two labels, and the share of the people who have each."""
+        shares = self.base_rate if isinstance(self.base_rate, list) else []
+        return list(zip(self.decisions, shares, strict=True))
 
     @property
     def features(self) -> list[str]:
@@ -177,7 +205,7 @@ class DataContents:
     @classmethod
     def from_dict(cls, given: dict[str, Any]) -> DataContents:
         """Return the contents that `dataclasses.asdict` made a dictionary of."""
-        return _make(cls, given)
+        return made(cls, given)
 
 
 @dataclass(frozen=True)
@@ -309,48 +337,4 @@ class ReportContents:
     @classmethod
     def from_dict(cls, given: dict[str, Any]) -> ReportContents:
         """Return the contents that `to_dict` was called on, after a detour through JSON too."""
-        return _make(cls, given)
-
-
-def in_order(groups: Sequence[AnyGroup], order: Mapping[str, Sequence[str]]) -> list[AnyGroup]:
-    """Return the groups, those of features whose values have an order in that order.
-
-    >>> ages = ["25 to 40", "over 40", "under 25"]
-    >>> groups = [GroupContents("age", age, 9, {}) for age in ages]
-    >>> [group.group for group in in_order(groups, {"age": ["under 25", "25 to 40", "over 40"]})]
-    ['under 25', '25 to 40', 'over 40']
-    """
-    blocks = list(dict.fromkeys(group.feature for group in groups))
-
-    def key(group: AnyGroup) -> tuple[Any, ...]:
-        names, values = group.feature.split(" x "), group.group.split(" & ")
-        values = values if len(values) == len(names) else [group.group]
-        ranks = [
-            order[name].index(value) if value in order.get(name, ()) else len(order.get(name, ()))
-            for name, value in zip(names, values, strict=False)
-        ]
-        return blocks.index(group.feature), ranks
-
-    return sorted(groups, key=key)  # stable: the others stay as they are
-
-
-def _make(kind: Any, value: Any) -> Any:
-    """Return a value of a type from what JSON makes of it."""
-    if value is None:
-        return None
-    options = [option for option in get_args(kind) if option is not type(None)]
-    if type(None) in get_args(kind):  # X | None
-        return _make(options[0], value)
-    origin = getattr(kind, "__origin__", kind)
-    if origin is list:
-        return [_make(options[0], entry) for entry in value]
-    if origin is tuple:
-        return tuple(_make(option, entry) for option, entry in zip(options, value, strict=True))
-    if origin is dict and len(options) == 2:
-        return {key: _make(options[1], entry) for key, entry in value.items()}
-    if hasattr(kind, "_fields"):  # a NamedTuple
-        return kind(*value)
-    if hasattr(kind, "__dataclass_fields__"):
-        hints = get_type_hints(kind)
-        return kind(**{name: _make(hints[name], entry) for name, entry in value.items()})
-    return value
+        return made(cls, given)

@@ -27,7 +27,7 @@ from equipoise.metrics.measured import Measured, surest
 from equipoise.metrics.small_groups import SUPPRESS_BELOW
 from equipoise.metrics.summaries import FEW
 from equipoise.metrics.violations import largest, measure
-from equipoise.report.contents import PointContents, SwitchedContents
+from equipoise.report.contents import MovedContents, PointContents, SwitchedContents
 from equipoise.report.evaluation import Evaluation, on_frontier, on_model
 from equipoise.report.groups import (
     NOT_KNOWN,
@@ -42,7 +42,6 @@ from equipoise.report.measured import MeasuredContents, RowContents
 from equipoise.report.suppression import RowFacts
 from equipoise.rows.fingerprint import Overlap
 from equipoise.rows.people import People
-from equipoise.rows.validation import check_two_labels
 
 _SIX_DIGITS = Context(prec=6, rounding=ROUND_FLOOR)
 
@@ -56,7 +55,6 @@ def frontier_points(
     suppress_below: int = SUPPRESS_BELOW,
 ) -> tuple[list[PointContents], PointContents]:
     """Return the points of a frontier and the unconstrained one, measured on these people."""
-    check_two_labels(frontier.classes_, "a report")
     traced = [*frontier.points_, frontier.unconstrained_]
     mixtures = [point.mixture for point in traced]
     evaluated = {data: on_frontier(frontier, data, some, mixtures) for data, some in people.items()}
@@ -99,7 +97,6 @@ def model_points(
 
     Rates of fewer than ``min_people`` prove nothing.
     """
-    check_two_labels(model.classes_, "a report")
     certificate, mixed = model.certificate_, model.classifier_
     cells = model.tallies_["training" if "training" in model.tallies_ else "recertified"].cells
     view = _View(model, model.constraint_, people, cells, level, suppress_below, min_people)
@@ -211,9 +208,11 @@ class _View:
             **others,
         )
 
-    def _switched(self, found: Mapping[str, Switched | None]) -> dict[str, list[SwitchedContents]]:
+    def _switched(
+        self, found: Mapping[str, Switched | None]
+    ) -> dict[str, list[SwitchedContents | MovedContents]]:
         return {
-            data: switched_contents(some, self.least, labelled=data not in self.unlabelled)
+            data: [*switched_contents(some, self.least, labelled=data not in self.unlabelled)]
             for data, some in found.items()
             if some is not None
         }
@@ -244,16 +243,14 @@ class _View:
             for entry in measured
         ]
         absent = [absent_groups(self.cells, some.tally.cells) for some in found.values()]
-        groups = {
-            data: group_contents(with_predictive(some.audit, self.level), self.least)
-            for data, some in found.items()
-        }
+        tables = {data: with_predictive(some.audit, self.level) for data, some in found.items()}
+        groups = {data: group_contents(table, self.least) for data, table in tables.items()}
         for data in self.unlabelled:
             groups[data] = [without_labels(group) for group in groups[data]]
         told = [*point.remarks, *dict.fromkeys(text for text in absent if text)]
         if found:
             last = list(found)[-1]
-            told += unknown_remarks(found[last].audit, groups[last])
+            told += unknown_remarks(tables[last].unknown, groups[last])
         return replace(
             point,
             measured=[*point.measured, *measured],
@@ -303,15 +300,15 @@ def measured_contents(
         rows=rows,
         overlap=overlap,
         hidden=len(hidden),
-        hidden_exceeded=sum(interval.estimate > TOLERANCE for interval, _ in hidden),
-        hidden_certain=sum(interval.low > 0 and n >= min_people for interval, n in hidden),
+        hidden_exceeded=sum(bool(each.estimate > TOLERANCE) for each, _ in hidden),
+        hidden_certain=sum(bool(each.low > 0 and n >= min_people) for each, n in hidden),
         headline=None if at is None else rows[at],
         bound=bound,
     )
 
 
 def needs_labels(constraint: Constraint, cells: CellTable) -> bool:
-    """Return whether the inequalities of a constraint change if all labels are turned round.
+    """Return whether the inequalities of a constraint change if all labels are others.
 
     >>> from equipoise import DemographicParity, EqualizedOdds
     >>> from equipoise.cells import Cells
@@ -320,7 +317,7 @@ def needs_labels(constraint: Constraint, cells: CellTable) -> bool:
     (False, True)
     """
     averaged = []
-    for table in (cells, replace(cells, label=1 - cells.label)):
+    for table in (cells, replace(cells, label=(cells.label + 1) % cells.n_decisions)):
         builder = MomentsBuilder(table)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the fit has warned of what is left out

@@ -11,14 +11,16 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
 from equipoise.cells.codes import add_up
+from equipoise.cells.table import Array
 from equipoise.engines import engine_for
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.estimators.reductions import FairClassifier
 from equipoise.estimators.switched import switched_of
 from equipoise.game.mixture import Mixture
-from equipoise.game.switched import Switched
+from equipoise.game.switched import Switched, pairs
 from equipoise.metrics.audit import Audit, Tally
+from equipoise.metrics.decisions import Decisions
 from equipoise.oracles.decisions import decisions
 from equipoise.rows.people import People
 
@@ -31,7 +33,7 @@ class Evaluation(NamedTuple):
     """
 
     tally: Tally
-    audit: Audit
+    audit: Audit | Decisions
     switched: Switched | None
 
     @classmethod
@@ -42,6 +44,9 @@ class Evaluation(NamedTuple):
                 "the groups of these people are probabilities, or people count in more than one "
                 "way; a report shows rates of groups. Pass people whose groups are known."
             )
+        if tally.cells.n_decisions > 2:
+            audit = Decisions(tally.cells, np.empty(0), (tally.s, tally.squares))
+            return cls(tally, audit, switched)
         return cls(tally, Audit.of_sums(tally.cells, tally.s, tally.squares), switched)
 
 
@@ -99,12 +104,23 @@ def _on_rows(
     if people.y is None:  # nothing that depends on the label is shown, see `_View.measured_on`
         people = replace(people, y=np.full(_num_samples(people.X), classes[0]))
     cells, _ = people.read_plain(classes)
-    decided, table = np.array(list(decisions(classifiers, people.X))), cells.table()
+    V, table = len(classes), cells.table()
+    decided = np.array(list(decisions(classifiers, people.X, V)))
+    before = None if free is None else decided[free]
     for mixture in mixtures:
-        selected, switched = np.clip(mixture.shares(decided), 0.0, 1.0), None
-        if free is not None:
-            before = decided[free]
-            each = np.where(before, 0.0, selected), np.where(before, 1.0 - selected, 0.0)
-            moved = np.array([add_up(cells.code, cells.n_cells, values) for values in each])
-            switched = Switched(table, moved, classes)
-        yield Evaluation(Tally.of_people(cells, selected), Audit(cells, selected), switched)
+        found: tuple[Tally, Audit | Decisions]
+        moves: Iterable[Array] = ()
+        if V > 2:
+            parts = zip(mixture.weights, mixture.indices, strict=True)
+            pmf = np.sum([weight * np.eye(V)[decided[h]] for weight, h in parts], axis=0)
+            if before is not None:
+                moves = ((before == u) * pmf[:, v] for u, v in pairs(V))
+            found = Tally.of_people(cells, pmf), Decisions(cells, pmf)
+        else:
+            selected = np.clip(mixture.shares(decided), 0.0, 1.0)
+            if before is not None:
+                moves = np.where(before, 0.0, selected), np.where(before, 1.0 - selected, 0.0)
+            found = Tally.of_people(cells, selected), Audit(cells, selected)
+        moved = [add_up(cells.code, cells.n_cells, values) for values in moves]
+        switched = None if before is None else Switched(table, np.array(moved), classes)
+        yield Evaluation(found[0], found[1], switched)

@@ -11,10 +11,12 @@ import numpy as np
 
 from equipoise.cells.table import Array, Mask
 from equipoise.constraints.groups import group_name
-from equipoise.constraints.rates import SELECTION
+from equipoise.constraints.rates import SELECTION, of_decision, rate_and_decision
 from equipoise.game.switched import Switched, SwitchedRow
 from equipoise.metrics import GroupTable
 from equipoise.metrics.audit import Audit, group_rows
+from equipoise.metrics.by_group import decision_table
+from equipoise.metrics.decisions import Decisions
 from equipoise.metrics.predictive import predictive_values
 from equipoise.metrics.small_groups import SUPPRESS_BELOW, small_groups
 from equipoise.metrics.unknown import Bounds, UnknownGroup, UnknownPeople
@@ -22,10 +24,11 @@ from equipoise.report.contents import (
     PREDICTIVE_RATES,
     RATES,
     GroupContents,
+    MovedContents,
     SwitchedContents,
 )
 from equipoise.report.measured import Range
-from equipoise.report.switched import SwitchedGroup
+from equipoise.report.switched import MovedGroup, SwitchedGroup
 
 _ENDS = ("", "_low", "_high")
 #: Sentences about people whose group is unknown.
@@ -34,7 +37,7 @@ _MOST_SENTENCES = 7
 NOT_KNOWN = Range(None, None, None)
 
 
-Counted = TypeVar("Counted", GroupContents, SwitchedGroup)
+Counted = TypeVar("Counted", GroupContents, SwitchedGroup, MovedGroup)
 
 
 def largest_groups(groups: Sequence[Counted], most: int) -> list[Counted]:
@@ -55,14 +58,35 @@ def largest_groups(groups: Sequence[Counted], most: int) -> list[Counted]:
     return [group for at, group in enumerate(groups) if at not in left_out]
 
 
-def with_predictive(audit: Audit, level: float) -> GroupTable:
+def with_predictive(audit: Audit | Decisions, level: float) -> GroupTable:
     """Return the table of an audit with predictive values too."""
+    if isinstance(audit, Decisions):
+        table = decision_table(audit, level=level, stratified=False)
+        columns = dict(table.columns)
+        for number, decision in enumerate(audit.names):
+            found = _predictive(audit.against_rest(number), level)
+            columns |= {of_decision(name, decision, end): part for name, end, part in found}
+        return replace(table, columns=columns)
     table = GroupTable.from_audit(audit, level=level, stratified=False)
+    found = _predictive(audit, level)
+    return replace(table, columns=table.columns | {f"{name}{end}": v for name, end, v in found})
+
+
+def _predictive(audit: Audit, level: float) -> list[tuple[str, str, Array]]:
+    """Return predictive values of an audit: names, ends of intervals, numbers by group."""
     masks = np.array([mask for _, _, mask in group_rows(audit, "both")])
-    columns = dict(table.columns)
-    for name, ends in predictive_values(audit, masks, level).items():
-        columns |= {f"{name}{end}": found for end, found in zip(_ENDS, ends, strict=True)}
-    return replace(table, columns=columns)
+    return [
+        (name, end, found)
+        for name, ends in predictive_values(audit, masks, level).items()
+        for end, found in zip(_ENDS, ends, strict=True)
+    ]
+
+
+def _rates(table: GroupTable) -> list[str]:
+    """Return the rates that a table has, in the order in which they are shown."""
+    first = [rate for rate in (*RATES, *PREDICTIVE_RATES) if rate in table.columns]
+    others = [name for name in table.columns if rate_and_decision(name)[1] is not None]
+    return [*(name for name in others if not name.endswith(_ENDS[1:])), *first]
 
 
 def group_contents(table: GroupTable, suppress_below: int = SUPPRESS_BELOW) -> list[GroupContents]:
@@ -77,8 +101,7 @@ def group_contents(table: GroupTable, suppress_below: int = SUPPRESS_BELOW) -> l
             count=None if hidden[at] else int(table["count"][at]),
             rates={
                 rate: span(*(table[f"{rate}{end}"][at] for end in _ENDS))
-                for rate in (*RATES, *PREDICTIVE_RATES)
-                if not hidden[at] and rate in table.columns
+                for rate in ([] if hidden[at] else _rates(table))
             },
             **({} if hidden[at] else bounds.get((feature, group), {})),
         )
@@ -95,9 +118,8 @@ def _bounds(group: UnknownGroup) -> dict[str, Any]:
     return {"worst": known(group.worst), "within_odds": known(group.within_odds)}
 
 
-def unknown_remarks(audit: Audit, shown: Sequence[GroupContents]) -> list[str]:
+def unknown_remarks(people: UnknownPeople | None, shown: Sequence[GroupContents]) -> list[str]:
     """Return sentences about people whose group is unknown; none of groups that are suppressed."""
-    people = UnknownPeople.of(audit)
     hidden = {(group.feature, group.group) for group in shown if group.count is None}
     told = [] if people is None else people.sentences(hidden)
     if len(told) > _MOST_SENTENCES:
@@ -105,14 +127,42 @@ def unknown_remarks(audit: Audit, shown: Sequence[GroupContents]) -> list[str]:
     return told
 
 
+def moved_contents(switched: Switched, suppress_below: int) -> list[MovedContents]:
+    """Return who moves between more than two decisions as plain data, labels together.
+
+    Of a small group there are no numbers.
+    """
+    found, masks = [], []
+    for feature, group, mask in switched.groups():
+        found.append((feature, group))
+        masks.append(mask)
+    features, groups = zip(*found, strict=True)
+    count = np.array(masks) @ switched.cells.count
+    small = small_groups(GroupTable(groups, features, {"count": count}), suppress_below)
+    rows = []
+    for (feature, group), mask, people, hide in zip(found, masks, count, small, strict=True):
+        names = feature, group_name(group)
+        if hide:
+            rows.append(MovedContents(*names, None, None, None, None))
+            continue
+        moves = [
+            MovedContents(*names, round(people), str(before), str(after), number)
+            for before, after, number in switched.between(mask)
+        ]
+        rows += moves or [MovedContents(*names, round(people), None, None, 0.0)]
+    return rows
+
+
 def switched_contents(
     switched: Switched, suppress_below: int, *, labelled: bool
-) -> list[SwitchedContents]:
+) -> Sequence[SwitchedContents | MovedContents]:
     """Return switched decisions as plain data.
 
     Of a small group there are no numbers; of one with few people of a label, those of both labels
     together.
     """
+    if not switched.is_binary:
+        return moved_contents(switched, suppress_below)
     rows = switched.rows
     by_label = [rows[number::2] for number in range(2)]
     names = tuple(row.group for row in by_label[0]), tuple(row.feature for row in by_label[0])
@@ -140,8 +190,10 @@ def _switched(label: int | None, rows: Sequence[SwitchedRow], *, hide: bool) -> 
 
 def without_labels(group: GroupContents) -> GroupContents:
     """Return a group of people whose labels are not known, with the rates that need none."""
-    kept = {SELECTION.column}
-    rates = {name: rate if name in kept else NOT_KNOWN for name, rate in group.rates.items()}
+    rates = {
+        name: rate if rate_and_decision(name)[0] == SELECTION.column else NOT_KNOWN
+        for name, rate in group.rates.items()
+    }
     return replace(group, rates=rates)
 
 

@@ -11,14 +11,15 @@ from html import escape
 from pathlib import Path
 
 from equipoise.atomic_files import new_file
+from equipoise.constraints.rates import of_decision
 from equipoise.game.evidence import Scope
 from equipoise.report.card import card_sections, model_card
 from equipoise.report.chart import Axis, Chart, rate_axis
-from equipoise.report.contents import GroupContents, PointContents, ReportContents
+from equipoise.report.contents import RATES, GroupContents, PointContents, ReportContents
 from equipoise.report.groups import largest_groups
 from equipoise.report.measured import MeasuredContents, RowContents
 from equipoise.report.regression import RegressionContents, render_regression
-from equipoise.report.switched import SwitchedGroup, switched_groups
+from equipoise.report.switched import MovedGroup, SwitchedGroup, moved_groups, switched_groups
 from equipoise.report.templates import asset, page_template
 from equipoise.report.text import group_name
 
@@ -127,6 +128,7 @@ class Page:
     numbers: str | None  #: The contents as JSON that is safe inside of a script element.
     most_groups: int  #: How many groups the tables have.
     most_rows: int = 8  #: Inequalities, of thousands perhaps: only the worst are shown.
+    most_decisions: int = 12  #: Decisions that have tables of their own.
     most_columns: int = 100  #: Columns of the data that are listed; the rest are counted.
 
     @property
@@ -200,12 +202,48 @@ class Page:
         shown = largest_groups(groups, self.most_groups)
         return SwitchedRows(shown, _left_out(len(groups) - len(shown)))
 
+    def moved(self, point: PointContents, data: str) -> tuple[list[MovedGroup], str]:
+        """Return who moves between more than two decisions, and which groups are left out."""
+        groups = moved_groups(point.switched[data])
+        shown = largest_groups(groups, self.most_groups)
+        return shown, _left_out(len(groups) - len(shown))
+
+    @property
+    def decisions(self) -> tuple[str, ...]:
+        """The decisions that have tables of their own; none of two."""
+        return self.contents.data.decisions[: self.most_decisions]
+
+    @property
+    def drawn_rates(self) -> list[str]:
+        """The rates that are drawn: of two decisions all, of more how often each is made."""
+        each = [of_decision("selection_rate", decision) for decision in self.decisions]
+        return [*each, "error_rate"] if each else list(RATES[1:])
+
+    def everybody_moved(self, point: PointContents) -> MovedGroup | None:
+        """Return who moves of all people, on the data that count most; None if not known."""
+        if point is self.contents.unconstrained:
+            return None
+        groups = moved_groups(point.switched.get(point.main_data, []))
+        return groups[0] if groups and groups[0].count is not None else None
+
     def everybody_switched(self, point: PointContents) -> SwitchedGroup | None:
         """Return the totals on the data that count most, None if they are not known."""
         if point is self.contents.unconstrained or point.main_data not in point.switched:
             return None
+        if self.contents.data.decisions:
+            return None
         everybody = self.switched(point, point.main_data).groups[0]
         return None if everybody.count is None else everybody
+
+    @property
+    def audited_rates(self) -> list[str]:
+        """The rates of an audit: of labels alone, or of decisions too."""
+        audit = self.contents.audit
+        kept = RATES[:1] if audit is None or audit.decisions == "labels" else RATES
+        if not self.decisions:
+            return list(kept)
+        each = [of_decision(rate, v) for rate in kept[:-1] or kept for v in self.decisions]
+        return each if kept == RATES[:1] else [*each, "error_rate"]
 
     @property
     def audited(self) -> GroupRows:

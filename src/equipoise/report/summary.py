@@ -90,7 +90,8 @@ def report_of(
     ['overall', 'F', 'M']
     """
     check_is_fitted(model)
-    if not isinstance(model, Frontier) and not hasattr(model, "tallies_"):
+    kinds = (Frontier, FairRegressor, RegressionFrontier)
+    if not isinstance(model, kinds) and not hasattr(model, "tallies_"):
         raise TypeError(
             f"model is a {type(model).__name__}; expected a fitted Frontier, FairClassifier or "
             "ExponentiatedGradient: a page tells what a certificate says."
@@ -128,7 +129,8 @@ def summarize(
     known = model.people_
     data = replace(data, fingerprint=known.digest) if known is not None else data
     traced = isinstance(model, Frontier)
-    asked = constraint_contents(model.constraint if traced else model.constraint_)
+    constraint = model.constraint if traced else model.constraint_
+    asked = constraint_contents(constraint, len(model.classes_))
     contents = ReportContents(
         kind="frontier" if traced else "model",
         title=f"{asked.name} in {data.source}",
@@ -162,18 +164,18 @@ def _data_contents(
     train, test = people["training"], people.get("test")
     cells = model.cells_ if isinstance(model, Frontier) else model.tallies_["training"].cells
     weights = [some.sample_weight for some in people.values()]
-    favourable = np.concatenate([some.y == model.classes_[1] for some in people.values()])
+    y = np.concatenate([np.asarray(some.y) for some in people.values()])
     weighted = all(weight is not None for weight in weights)
+    weight = np.concatenate(weights) if weighted else None
+    shares = [float(np.average(y == label, weights=weight)) for label in model.classes_]
     return DataContents(
         source=source,
-        rows=len(favourable),
+        rows=len(y),
         train_rows=len(train.y),
         test_rows=0 if test is None else len(test.y),
         label=label,
-        labels=(str(model.classes_[0]), str(model.classes_[1])),
-        base_rate=float(
-            np.average(favourable, weights=np.concatenate(weights) if weighted else None)
-        ),
+        labels=tuple(map(str, model.classes_)),
+        base_rate=shares if len(shares) > 2 else shares[1],
         sensitive=list(cells.sensitive),
         control=list(cells.control),
         weight=None if weights[0] is None else "given",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Hashable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -36,8 +37,10 @@ class RowFacts(NamedTuple):
         names: set[Hashable] = set()
         if cells.is_plain:
             squares = (cells.square, cells.square, cells.square)
-            audit = Audit.of_sums(cells.table(), cells.mass, squares)
-            table = GroupTable.from_audit(audit, interval=None, stratified=False)
+            # The groups count here, whatever is decided about them.
+            alike = replace(cells.table(), label=np.zeros_like(cells.label), decisions=(0, 1))
+            audit = Audit.of_sums(alike, cells.mass, squares)
+            table = GroupTable.from_audit(audit, rates={}, interval=None, stratified=False)
             names = _names(table, small_groups(table, least))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the fit has warned of what is left out

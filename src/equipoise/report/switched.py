@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from equipoise.report.contents import SwitchedContents
+from equipoise.report.contents import MovedContents, SwitchedContents
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,70 @@ class SwitchedGroup:
         return ((self.gained or 0.0) - (self.lost or 0.0)) / (self.count or 1)
 
 
-def switched_groups(rows: Sequence[SwitchedContents]) -> list[SwitchedGroup]:
+@dataclass(frozen=True)
+class MovedGroup:
+    """Who of a group moves between more than two decisions; None where it is suppressed.
+
+    ``moves`` are decisions before and after, and how many people.
+    """
+
+    feature: str
+    group: str
+    count: int | None = None
+    moves: tuple[tuple[str, str, float], ...] = ()
+
+    @property
+    def total(self) -> float:
+        """How many people of the group are decided on differently."""
+        return sum(number for _, _, number in self.moves)
+
+    def moved(self, before: str, after: str) -> float:
+        """Return how many move from one decision to another."""
+        return sum(number for u, v, number in self.moves if (u, v) == (before, after))
+
+
+def moved_groups(rows: Sequence[SwitchedContents | MovedContents]) -> list[MovedGroup]:
+    """Return who moves between decisions, group by group; nobody in rows of two decisions.
+
+    >>> moved_groups([MovedContents("sex", "F", 9, "refer", "accept", 2.0)])
+    [MovedGroup(feature='sex', group='F', count=9, moves=(('refer', 'accept', 2.0),))]
+    """
+    by_group: dict[tuple[str, str], list[MovedContents]] = {}
+    for row in rows:
+        if isinstance(row, MovedContents):
+            by_group.setdefault((row.feature, row.group), []).append(row)
+    return [
+        MovedGroup(
+            *names,
+            some[0].people,
+            tuple((r.before, r.after, r.switched or 0.0) for r in some if r.before and r.after),
+        )
+        for names, some in by_group.items()
+    ]
+
+
+def moved_sentence(groups: Sequence[MovedGroup]) -> str:
+    """Return how many people are decided on differently, and most of them from what to what.
+
+    >>> moved_sentence([MovedGroup("", "overall", 9, (("a", "b", 2.0), ("b", "c", 1.0)))])
+    '3 of 9 people are decided on differently than by the unconstrained model: 2 from a to b, 1 \
+from b to c.'
+    """
+    if not groups or groups[0].count is None:
+        return ""
+    everybody = groups[0]
+    if not everybody.moves:
+        return "nobody is decided on differently than by the unconstrained model."
+    largest = sorted(everybody.moves, key=lambda move: -move[2])
+    told = [f"{_about(number)} from {before} to {after}" for before, after, number in largest[:4]]
+    more = "; the rest otherwise" if len(largest) > 4 else ""
+    return (
+        f"{_about(everybody.total)} of {everybody.count:,} people are decided on differently than "
+        f"by the unconstrained model: {', '.join(told)}{more}."
+    )
+
+
+def switched_groups(rows: Sequence[SwitchedContents | MovedContents]) -> list[SwitchedGroup]:
     """Return switched decisions group by group, people of both labels together.
 
     >>> rows = [SwitchedContents("sex", "F", 0, 9, 2.0, 1.0)]
@@ -40,7 +103,8 @@ gained_qualified=1.0, lost_qualified=0.0)]
     """
     by_group: dict[tuple[str, str], list[SwitchedContents]] = {}
     for row in rows:
-        by_group.setdefault((row.feature, row.group), []).append(row)
+        if isinstance(row, SwitchedContents):
+            by_group.setdefault((row.feature, row.group), []).append(row)
     found = []
     for names, some in by_group.items():
         if any(row.people is None for row in some):

@@ -9,13 +9,11 @@ from importlib.resources import files
 import numpy as np
 
 from equipoise.constraints import Constraint
-from equipoise.constraints.rates import GROUP_RATES
+from equipoise.constraints.rates import of_decision, rate_and_decision
 from equipoise.game.evidence import Status
 from equipoise.game.lagrangian import is_met
-from equipoise.metrics.predictive import PREDICTIVE
 from equipoise.metrics.summaries import few_people
 from equipoise.report.contents import (
-    RATES,
     AuditContents,
     ConstraintContents,
     GroupContents,
@@ -23,21 +21,22 @@ from equipoise.report.contents import (
     ReportContents,
 )
 from equipoise.report.measured import MeasuredContents, Range, RowContents
-from equipoise.report.switched import SwitchedGroup, switched_groups, switched_sentence
+from equipoise.report.switched import (
+    MovedGroup,
+    SwitchedGroup,
+    moved_groups,
+    moved_sentence,
+    switched_groups,
+    switched_sentence,
+)
 
 #: Where nothing is known.
 UNKNOWN = "–"
 #: Where too few people belong to a group.
 SUPPRESSED = "suppressed"
 
-#: Rate -> its name in tables. The first is of the labels, the others are of decisions.
-RATE_NAMES = {rate.column: rate.words.capitalize() for rate in GROUP_RATES}
-#: Rate -> who is counted among whom.
-RATE_MEANINGS = {rate.column: rate.meaning for rate in GROUP_RATES}
-DECISION_RATES = RATES[1:]
-RATE_NAMES |= {rate: name for rate, (name, _) in PREDICTIVE.items()}
-RATE_MEANINGS |= {rate: meaning for rate, (_, meaning) in PREDICTIVE.items()}
-
+#: Decisions of more than two that sentences are about, at most.
+_MOST_DECISIONS = 6
 #: What a bound that is met does not mean: a few words, and why.
 NOT_PROMISED: dict[str, str] = tomllib.loads(
     files("equipoise.report").joinpath("templates/not_promised.toml").read_text("utf-8")
@@ -122,7 +121,7 @@ def verdict(excess: Range) -> str:
     return "exceeded" if excess.low > 0 else "exceeded, perhaps by chance"
 
 
-def group_name(group: GroupContents | SwitchedGroup) -> str:
+def group_name(group: GroupContents | SwitchedGroup | MovedGroup) -> str:
     """Return the name of a group with that of its column.
 
     >>> group_name(GroupContents("sex", "F", 9, {})), group_name(GroupContents("", "all", 9, {}))
@@ -161,6 +160,8 @@ def findings(contents: ReportContents) -> list[str]:
             sentences.append(_finding(point))
             chosen = point is shown[1]
             sentences += _switched(point, contents.data.labels[1]) if chosen else []
+            if chosen and contents.data.decisions:
+                sentences += _by_decision(point, contents.data.decisions)
     remarked = [point for point in shown if point is not None and point.remarks]
     sentences += dict.fromkeys(
         f"{point_title(point)}: {text}" for point in remarked for text in point.remarks
@@ -270,12 +271,14 @@ def of(row: RowContents) -> str:
 
 def _switched(point: PointContents, favourable: str) -> list[str]:
     """Return who gains and who loses by a point, if that is known."""
-    groups = switched_groups(point.switched.get(point.main_data, []))
-    told = switched_sentence(groups, favourable)
+    rows = point.switched.get(point.main_data, [])
+    told = switched_sentence(switched_groups(rows), favourable) or moved_sentence(
+        moved_groups(rows)
+    )
     return [f"{point_title(point)}: {told}"] if told else []
 
 
-def _most_and_least(groups: Sequence[GroupContents]) -> str:
+def _most_and_least(groups: Sequence[GroupContents], column: str = "selection_rate") -> str:
     """Return which groups are selected most and least often by the limits of their intervals.
 
     >>> rates = {"M": Range(0.3, 0.28, 0.32), "F": Range(0.2, 0.18, 0.22)}
@@ -291,7 +294,7 @@ def _most_and_least(groups: Sequence[GroupContents]) -> str:
         (rate, group)
         for group in groups
         if group.feature == groups[-1].feature
-        and (rate := group.rates.get("selection_rate")) is not None
+        and (rate := group.rates.get(column)) is not None
         and rate.estimate is not None
     ]
     if len(rated) < 2:
@@ -308,9 +311,20 @@ def _most_and_least(groups: Sequence[GroupContents]) -> str:
         f"{group.group} ({with_interval(rate, share=True)} of {group.count:,})"
         for rate, group in (most, least)
     ]
+    decision = rate_and_decision(column)[1]
+    does = "is selected" if decision is None else f"gets {decision}"
     if most is least:  # its interval lies within all others
-        return " Intervals do not tell which group is selected most often."
-    return f" By the limits of intervals, {told[0]} is selected most often, {told[1]} least often."
+        return f" Intervals do not tell which group {does} most often."
+    return f" By the limits of intervals, {told[0]} {does} most often, {told[1]} least often."
+
+
+def _by_decision(point: PointContents, decisions: Sequence[str]) -> list[str]:
+    """Return for the first decisions of more than two who gets them most and least often."""
+    groups, found = point.groups.get(point.main_data, []), []
+    for decision in decisions[:_MOST_DECISIONS]:
+        if told := _most_and_least(groups, of_decision("selection_rate", decision)):
+            found.append(f"{point_title(point)}:{told}")
+    return found
 
 
 def bound_verdict(measured: MeasuredContents) -> str:
@@ -366,17 +380,20 @@ def facts_of_making(contents: ReportContents) -> list[tuple[str, str]]:
     return [(term, value) for term, value in facts if value]
 
 
-def constraint_contents(constraint: Constraint) -> ConstraintContents:
+def constraint_contents(constraint: Constraint, n_decisions: int = 2) -> ConstraintContents:
     """Return the words of a constraint's class: what it asks, its formula, how it misleads.
 
     >>> from equipoise import DemographicParity
     >>> constraint_contents(DemographicParity()).formula
     '| P[h(X)=1 | A=a] - P[h(X)=1] | <= eps for every group a.'
     """
+    asks, formula = constraint.asks, constraint.formula
+    if n_decisions > 2 and constraint.of_several is not None:
+        asks, formula = constraint.of_several
     return ConstraintContents(
         name=constraint.name,
         code=repr(constraint),
-        asks=constraint.asks,
-        formula=constraint.formula,
+        asks=asks,
+        formula=formula,
         explanation=[constraint.misleads] if constraint.misleads else [],
     )

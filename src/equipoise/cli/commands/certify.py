@@ -73,25 +73,24 @@ def certify(
     compared = sum(row["verdict"] != UNKNOWN for row in rows)
     certain = len(exceeded) + measured.hidden_certain
     terminal.say(_outcome(certain, compared, len(rows) + measured.hidden, level))
-    terminal.emit(
-        {
-            "exceeded": bool(certain),
-            "exceeded_rows": exceeded,
-            "compared": bool(compared),
-            "constraint": repr(opened.model.constraint_),
-            "level": level,
-            "labels": people.y is not None,
-            "learned_from": measured.overlap and measured.overlap._asdict(),
-            "measured": {**vars(measured), "rows": rows},
-            "groups": point.groups["test"],
-            "switched": point.switched.get("test", []),
-            "remarks": point.remarks,
-        }
-    )
+    found = {"exceeded": bool(certain), "exceeded_rows": exceeded, "compared": bool(compared)}
+    how = {"constraint": repr(opened.model.constraint_), "level": level}
+    terminal.emit({**found, **how, "labels": people.y is not None, **_told(point, measured, rows)})
     if certain:
         raise exits.Ended(exits.EXCEEDED)
     if not compared:
         raise exits.Ended(exits.NOTHING_COMPARED)
+
+
+def _told(point: Any, measured: MeasuredContents, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return what was measured, for `--json`."""
+    return {
+        "learned_from": measured.overlap and measured.overlap._asdict(),
+        "measured": {**vars(measured), "rows": rows},
+        "groups": point.groups["test"],
+        "switched": point.switched.get("test", []),
+        "remarks": point.remarks,
+    }
 
 
 def _show(

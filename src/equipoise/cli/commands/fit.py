@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from equipoise.cli import options as opt
 from equipoise.cli.exits import NOT_PROVEN, Ended
-from equipoise.cli.terminal import Terminal, command_line
+from equipoise.cli.terminal import Terminal
 
 if TYPE_CHECKING:
-    from equipoise.cli.training import Training, TrainingData
-    from equipoise.report.contents import ReportContents
+    pass
 
 
 def fit(
@@ -38,7 +36,7 @@ def fit(
 
     Prints its certificate and what it does to each group, and writes a model file.
     """
-    from equipoise.cli.model_files import check_outputs, made, write_model
+    from equipoise.cli.model_files import check_outputs, write_model
     from equipoise.cli.result_tables import note_small, show_classifier
     from equipoise.cli.training import Training
     from equipoise.estimators.reductions import FairClassifier
@@ -59,26 +57,19 @@ def fit(
     with prepared.open_data(terminal) as data:
         given = {"max_iter": max_iter, **rule, **vars(proof)}
         model = prepared.fit(FairClassifier, data, terminal, **given)
-        contents = _contents(prepared, model, data, results.of_file(output))
+        contents = prepared.contents(model, data, results.of_file(output), terminal)
         data.write_held_out(training.held_out, force=force, terminal=terminal)
     (point,) = contents.points
-    favourable = data.columns.labels[1]
-    show_classifier(terminal, point, results.level, favourable, model.objective)
-    note_small(
-        terminal, point.groups["training"], results.suppress_below, min_size=training.min_size
-    )
-    metadata = {
-        "columns": data.columns.to_dict(),
-        "report": contents.to_dict(),
-        "made": made(training.seed, outputs if terminal.interrupted else ()),
-    }
+    show_classifier(terminal, point, results.level, data.columns.labels[1], model.objective)
+    few, groups = results.suppress_below, point.groups["training"]
+    note_small(terminal, groups, few, min_size=training.min_size)
+    metadata = data.metadata(contents, training.seed, outputs, terminal)
     if point.promise is not None:
         terminal.say(f"Proof: {point.promise['text']}")
     found = getattr(model, "proof_", None)
     proven = found is None or found.holds
     written = proven or proof.fallback is not None
     if written:
-        few = results.suppress_below
         write_model(model, output, metadata, force=force, suppress_below=few, terminal=terminal)
     else:
         terminal.say("No model file is written: not proven is not a model (see --fallback).")
@@ -107,19 +98,3 @@ def _check_deterministic(deterministic: bool, training: opt.Training) -> bool:
             "refit without --cv."
         )
     return True
-
-
-def _contents(
-    prepared: Training, model: Any, data: TrainingData, options: dict[str, Any]
-) -> ReportContents:
-    """Return the contents of the page about the model."""
-    from equipoise.report.summary import summarize
-
-    terminal, seed = Terminal.current(), prepared.options.seed
-    contents = summarize(model, data.people, data.contents(model), seed=seed, **options)
-    return replace(
-        contents.in_order(data.columns.order),
-        learner=repr(prepared.learner),
-        command=command_line(),
-        notes=list(terminal.notes),
-    )

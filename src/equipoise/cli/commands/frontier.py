@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 from equipoise.cli import options as opt
 from equipoise.cli.names import read_bounds
-from equipoise.cli.terminal import Terminal, command_line
+from equipoise.cli.terminal import Terminal
 
 
 def frontier(
@@ -30,11 +29,10 @@ def frontier(
     Prints the trade-off between error and fairness, and writes a frontier file, from which `at`
     picks a classifier without training, and a report page.
     """
-    from equipoise.cli.model_files import check_outputs, made, write_model, write_page
+    from equipoise.cli.model_files import check_outputs, write_model, write_page
     from equipoise.cli.result_tables import note_small, show_frontier
     from equipoise.cli.training import Training
     from equipoise.estimators.frontier import Frontier
-    from equipoise.report.summary import summarize
 
     terminal = Terminal.current()
     page = None if no_page else page or output.with_suffix(".html")
@@ -51,26 +49,12 @@ def frontier(
     traced = read_bounds(bounds)
     with prepared.open_data(terminal) as data:
         model = prepared.fit(Frontier, data, terminal, bounds=traced, max_iter=max_iter)
-        about = data.contents(model)
-        contents = summarize(
-            model, data.people, about, seed=training.seed, **results.of_file(output)
-        )
+        contents = prepared.contents(model, data, results.of_file(output), terminal)
         data.write_held_out(training.held_out, force=force, terminal=terminal)
-    contents = replace(
-        contents.in_order(data.columns.order),
-        learner=repr(prepared.learner),
-        command=command_line(),
-        notes=list(terminal.notes),
-    )
     show_frontier(terminal, contents)
-    groups = contents.points[0].groups["training"]
-    note_small(terminal, groups, results.suppress_below, min_size=training.min_size)
-    metadata = {
-        "columns": data.columns.to_dict(),
-        "report": contents.to_dict(),
-        "made": made(training.seed, outputs if terminal.interrupted else ()),
-    }
-    few = results.suppress_below
+    few, groups = results.suppress_below, contents.points[0].groups["training"]
+    note_small(terminal, groups, few, min_size=training.min_size)
+    metadata = data.metadata(contents, training.seed, outputs, terminal)
     write_model(model, output, metadata, force=force, suppress_below=few, terminal=terminal)
     if page is not None:
         write_page(contents, page, force=force, terminal=terminal)

@@ -182,12 +182,18 @@ class PieceReader:
     Rows are drawn by their number among the rows of all files, and by nothing else.
     """
 
-    named: tuple[str, ...]  #: Columns that every row must have; rows without are left out.
+    named: tuple[str, ...]  #: The columns of label, groups and weights.
     weight: str | None  #: One of them.
     features: dict[str, Kind]
     held_out: float  #: Share of the rows that are held out.
     sampled: float  #: Share of the other rows in the sample; the encoder is fitted to it.
     seed: int
+    may_lack: tuple[str, ...] = ()  #: Those that a row may lack; rows without others are left out.
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The columns that every row must have."""
+        return tuple(name for name in self.named if name not in self.may_lack)
 
     def read(self, piece: Piece, features: Iterable[str]) -> Any:
         """Return the columns of a piece that are named, and some features."""
@@ -201,7 +207,7 @@ class PieceReader:
 
     def whole(self, table: Any) -> NDArray[np.bool_]:
         """Return which rows lack nothing."""
-        return ~np.any([is_missing(table.column(name)) for name in self.named], axis=0)
+        return ~np.any([is_missing(table.column(name)) for name in self.needed], axis=0)
 
     def is_held_out(self, piece: Piece) -> NDArray[np.bool_]:
         """Return which rows are held out."""

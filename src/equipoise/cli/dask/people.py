@@ -81,7 +81,8 @@ class DaskReader:
             files.kind(name)
         features = request.features(files.names, files.feature_kind, self.note)
         sampled = min(SAMPLE_ROWS / files.rows, 1.0)
-        return PieceReader(request.named, request.weight, features, held_out, sampled, seed)
+        drawn = (held_out, sampled, seed)
+        return PieceReader(request.named, request.weight, features, *drawn, request.may_lack)
 
     def _pieces(self, files: ParquetFiles) -> list[Piece]:
         workers = len(self.client.nthreads())
@@ -96,13 +97,14 @@ class DaskReader:
     def _check_whole(
         self, found: Summary, reader: PieceReader, files: ParquetFiles, drop: bool
     ) -> None:
-        for name in reader.named:
+        for name in reader.needed:
             if (gone := found.lacking[name]) and not drop:
                 raise ValueError(
                     f"column {name!r} of {files.name} is missing in {gone:,} of {found.rows:,} "
-                    "rows. Fill it, or leave these rows out with --drop-missing."
+                    "rows. Fill it, or leave these rows out with --drop-missing. People whose "
+                    "group is missing may count in no group, with --missing-groups ignore."
                 )
-        named = " or ".join(reader.named)
+        named = " or ".join(reader.needed)
         if not any(learned for learned, _ in found.sizes.values()):
             raise ValueError(f"no row of {files.name} is left to learn from: all lack {named}.")
         if left := found.rows - found.whole:
@@ -194,6 +196,7 @@ class PartReader:
                 frame(columns.sensitive),
                 frame(columns.control) if columns.control else None,
                 None if columns.weight is None else array(worker.weights, np.float64),
+                missing=columns.missing_groups,
             )
 
     def _plain(self, table: Any, name: str) -> NDArray:
@@ -205,7 +208,8 @@ class PartReader:
     def _known(self, name: str) -> NDArray:
         """Return the codes of the values of a column, as whole numbers or as objects."""
         known = list(self.values[name].values())
-        return np.array(known) if isinstance(known[0], int) else np.array(known, dtype=object)
+        whole = all(isinstance(value, int) for value in known)
+        return np.array(known) if whole else np.array(known, dtype=object)
 
 
 def _columns_and_values(
@@ -228,8 +232,8 @@ def _columns_and_values(
 def _column(values: Any) -> Any:
     """Return distinct values as a column; numbers of several types as floats."""
     known = list(values)
-    if len({type(value) for value in known}) > 1:
-        known = [float(value) for value in known]
+    if len({type(value) for value in known if value is not None}) > 1:
+        known = [None if value is None else float(value) for value in known]
     return pa.chunked_array([pa.array(known)])
 
 

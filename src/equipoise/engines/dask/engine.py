@@ -28,6 +28,7 @@ from equipoise.metrics.audit import Tally
 from equipoise.oracles.agreement import Agreement
 from equipoise.oracles.candidates import candidate_oracle
 from equipoise.oracles.decisions import Guard, decisions
+from equipoise.oracles.thresholds import check_cut
 from equipoise.rows.people import People
 from equipoise.rows.tables import describe_columns
 from equipoise.rows.validation import read_integer
@@ -114,7 +115,7 @@ class DaskEngine:
     @staticmethod
     def predict_pmf(mixture: Any, X: Any) -> Any:
         """Return the probabilities of its decisions, not computed yet."""
-        return lazily(lambda number, X: mixture.predict_pmf(X), X, columns=2)
+        return lazily(lambda number, X: mixture.predict_pmf(X), X, columns=len(mixture.classes_))
 
     @staticmethod
     def score(mixture: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -133,7 +134,7 @@ class DaskEngine:
         """Return the decisions of one classifier, as labels, not computed yet."""
 
         def decided(number: int, X: Any) -> Any:
-            (selected,) = decisions([classifier], X)
+            (selected,) = decisions([classifier], X, len(classes))
             return classes[selected.astype(np.intp)]
 
         return lazily(decided, X, dtype=classes.dtype)
@@ -145,6 +146,7 @@ class DaskEngine:
 
     def refit(self, learner: Any, threshold: str = "learner", cv: Any = None) -> Oracle:
         """Return the oracle that trains the learner where the rows are."""
+        check_cut(threshold, self.cells.n_decisions)
         folds = 1 if cv is None else _read_folds(cv)
         return self._behind(ShardOracle(self._last(learner), self.shards, threshold, folds))
 
@@ -191,8 +193,8 @@ class DaskEngine:
     def tally(self, mixture: Any) -> Tally:
         """Return how often a randomized classifier selects, summed by cell."""
         total = self.cells.total_weight
-        if not self.cells.is_plain:
-            return Tally(self.cells, self._total(expected_of, mixture) / total, None)
+        if not self.cells.is_plain or self.cells.n_decisions > 2:
+            return Tally.of_shares(self.cells, self._total(expected_of, mixture) / total)
         s, w2h, w2hh = self._total(tally_of, mixture)
         squares = self.cells.square, w2h / total**2, w2hh / total**2
         return Tally(self.cells, s / total, squares)

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from equipoise.cells.labels import savings
 from equipoise.cells.table import Array, Mask
 from equipoise.engines.dask.cuts import best_threshold
 from equipoise.engines.dask.shard import Shard, Task, cost_sums, selected_by, selected_out_of_fold
@@ -46,6 +48,12 @@ class ShardOracle:
         self.threshold = threshold
         self.out_of_fold = n_folds > 1
         self._trainer: ShardTrainer = trainer_kind(estimator)(estimator, shards)
+        if shards.cells.n_decisions > 2 and not self._trainer.takes_soft_labels:
+            raise TypeError(
+                f"{type(estimator).__name__} is not trained for {shards.cells.n_decisions} labels "
+                "on a Dask collection. Use an XGBClassifier or a LogisticRegression, or "
+                "oracle='plugin', or load the data into memory."
+            )
 
     def best_response(self, costs: Array) -> Response:
         """Fit the learner for these costs."""
@@ -64,21 +72,26 @@ class ShardOracle:
 
     def _task(self, costs: Array) -> Task:
         """Return the task of a learner; all weights together are those of the rows."""
-        cells = self.shards.cells
+        cells, labels = self.shards.cells, np.arange(self.shards.cells.n_decisions)
+        if cells.is_plain and len(labels) > 2:
+            return Task(labels, savings(cells.by_decision(costs), cells.mass), self.n_folds)
         if cells.is_plain:
             return Task(*cells.relabel(costs), self.n_folds)
         sums = self.shards.total(cost_sums, costs)
         mean = float(sums.sum()) / cells.total_weight or 1.0
-        return Task(np.array([1, 0]), sums, self.n_folds, -1, costs / mean)
+        labels = np.array([1, 0]) if len(labels) == 2 else labels
+        return Task(labels, sums, self.n_folds, -1, costs / mean)
 
     def start_from(self, classifier: Any) -> None:
         """Let learners that can start from a solution start from this one."""
         self._trainer.start_from(learner_of(classifier))
 
     def _answer(self, task: Task) -> tuple[Any, Array | None]:
-        labels = task.labels(self.shards.cells)
+        labels, V = task.labels(self.shards.cells), self.shards.cells.n_decisions
         if len(labels) < 2:
-            return constant_classifier(max(labels, default=0)), None
+            return constant_classifier(max(labels, default=0), V), None
+        if V > 2:
+            return self._trainer.fit_soft(task, np.array(sorted(labels)))
         classifier, selected = self._trainer.fit(task)
         if not is_tuned(self.threshold, classifier):
             return classifier, selected
@@ -89,7 +102,8 @@ class ShardOracle:
 class ShardPluginOracle:
     """The plug-in oracle over shards; see `equipoise.oracles.plugin.PluginOracle`.
 
-    Groups beyond two are told apart one against the rest. Folds are dealt by row number.
+    Groups beyond two are told apart one against the rest, and so are labels by learners that take
+    one label a row. Folds are dealt by row number.
     """
 
     exact, out_of_fold = False, True
@@ -124,26 +138,32 @@ class ShardPluginOracle:
     def _learn(self, trainer: ShardTrainer, n_folds: int, left_out: int) -> CellProbabilities:
         cells, table = self.shards.cells, self._table
 
-        def probability(positive: Mask, among: Mask) -> ClassProbabilities:
+        def weights(among: Mask) -> Array:
             mean = cells.mass[among].sum() * cells.total_weight / cells.count[among].sum()
-            weight = np.where(among, 1.0 / mean, 0.0)
+            return np.where(among, 1.0 / mean, 0.0)
+
+        def probability(positive: Mask, among: Mask) -> ClassProbabilities:
+            weight = weights(among)
             task = Task(positive.astype(np.int64), weight, n_folds, left_out)
-            known = np.array(sorted(task.labels(cells)), dtype=np.int64)
+            known = np.unique(task.label[(weight > 0) & (cells.mass > 0)])
             model = trainer.fit(task)[0] if len(known) == 2 else None
             return ClassProbabilities(model, known, 2)
 
-        def groups(among: Mask) -> ClassProbabilities | OneAgainstRest:
-            if table.n_groups == 2:
-                return probability(table.group == 1, among)
-            each = range(table.n_groups)
-            return OneAgainstRest([probability(table.group == g, among) for g in each])
+        def classes(code: NDArray, size: int, among: Mask) -> ClassProbabilities | OneAgainstRest:
+            if size == 2:
+                return probability(code == 1, among)
+            return OneAgainstRest([probability(code == one, among) for one in range(size)])
 
-        everybody = np.ones(cells.n_cells, dtype=bool)
-        return CellProbabilities(
-            table,
-            probability(cells.label == 1, everybody),
-            [groups(cells.label == y) for y in (0, 1)],
-        )
+        everybody, V = np.ones(cells.n_cells, dtype=bool), cells.n_decisions
+        label: ClassProbabilities | OneAgainstRest
+        if V > 2 and trainer.takes_soft_labels:
+            each = np.where(cells.label[:, None] == np.arange(V), weights(everybody)[:, None], 0.0)
+            task = Task(np.arange(V), each, n_folds, left_out)
+            label = ClassProbabilities(trainer.fit_soft(task, np.arange(V))[0], np.arange(V), V)
+        else:
+            label = classes(cells.label, V, everybody)
+        given = [classes(table.group, table.n_groups, cells.label == y) for y in range(V)]
+        return CellProbabilities(table, label, given)
 
 
 def _probabilities(shard: Shard, models: Sequence[CellProbabilities]) -> Array:

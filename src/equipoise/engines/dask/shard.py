@@ -9,16 +9,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from equipoise.cells.codes import add_up, count_selected, look_up
-from equipoise.cells.labels import weighted_labels
-from equipoise.cells.layers import LayerSums, layer_sums
+from equipoise.cells.codes import add_up, add_up_decisions, count_selected, look_up
+from equipoise.cells.labels import savings, soft_labels, weighted_labels
+from equipoise.cells.layers import LayerSums, costs_of_rows, layer_sums, layer_tables
 from equipoise.cells.table import Array, Cells, CellTable
 from equipoise.cells.values import GroupRules, Missing
 from equipoise.exceptions import EmptyCellWarning
@@ -36,7 +37,11 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Task(NamedTuple):
-    """What a learner is to learn: the label and the weight of each cell, by `CellTable.relabel`."""
+    """What a learner is to learn: the label and the weight of each cell, by `CellTable.relabel`.
+
+    Of V > 2 labels the weight is a table: what each label saves in each cell, (C, V), by
+    `equipoise.cells.labels.savings`.
+    """
 
     label: NDArray[np.integer]
     weight: Array  #: To be multiplied by a row's own.
@@ -44,25 +49,33 @@ class Task(NamedTuple):
     n_folds: int = 1
     left_out: int = -1
     #: Where rows count in more than one way, what they cost, layer by layer. Label and weight are
-    #: then those of two kinds of rows: those that are to be selected, and all others.
+    #: then those of two kinds of rows: those that are to be selected, and all others; of V > 2
+    #: labels the weight of each.
     costs: Array | None = None
+
+    @property
+    def is_soft(self) -> bool:
+        """Whether it is about more than two labels, which rows have in part."""
+        return len(self.label) > 2 if self.costs is not None else self.weight.ndim == 2
 
     def labels(self, cells: CellTable) -> set[int]:
         """Return the labels that some weight has."""
         used = self.weight > 0
         if self.costs is None:
-            used &= cells.mass > 0
-        return set(self.label[used].tolist())
+            used = (used.T & (cells.mass > 0)).T
+        at = used if used.ndim == 1 else np.flatnonzero(used.any(axis=0))
+        return set(self.label[at].tolist())
 
 
 @dataclass(frozen=True, eq=False)
 class ReadRows:
     """A partition as read: its features, and its own small table of combinations."""
 
+    number: int
     X: Any
     cells: Cells
     weight: Array | None
-    utilities: Mapping[str, Array]
+    utilities: Any  #: As they were passed: how many columns they need is known in the end.
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +103,7 @@ class Shard:
     #: selected, and what these rows add to the table of layers.
     factors: tuple[Array, ...] = ()
     layer_sums: LayerSums | None = None
-    n_decisions: ClassVar[int] = 2
+    n_decisions: int = 2
 
     def __len__(self) -> int:
         return len(self.code)
@@ -114,10 +127,24 @@ class Shard:
             weight[self.folds(task.n_folds) == task.left_out] = 0.0
         return label, weight
 
+    def saved(self, task: Task) -> Array:
+        """Return the savings of each of V > 2 labels for each row, (n, V)."""
+        if task.costs is not None:
+            found = savings(self.signed_costs(task.costs), None)
+        else:
+            found = soft_labels(self.code, task.weight, self.weight).saved
+        if task.left_out >= 0:
+            found[self.folds(task.n_folds) == task.left_out] = 0.0
+        return found
+
     def signed_costs(self, costs: Array) -> Array:
-        """Return the cost of predicting 1 rather than 0 for each row, given costs by layer."""
-        tables = np.reshape(costs, (len(self.factors), self.n_cells))
-        return sum(f * look_up(self.code, t) for f, t in zip(self.factors, tables, strict=True))
+        """Return the cost of each decision over decision 0 for each row, given costs by layer."""
+        tables = np.reshape(costs, (len(self.factors), self.n_cells, self.n_decisions - 1))
+
+        def spread(table: Array) -> Array:
+            return look_up(self.code, np.ascontiguousarray(table))
+
+        return costs_of_rows(spread, self.factors, tables)
 
     def row_weights(self) -> Array:
         """Return the weight of each row in the error."""
@@ -126,10 +153,17 @@ class Shard:
         return np.ones(len(self)) if self.weight is None else self.weight
 
     def sum(self, selected: NDArray) -> Array:
-        """Return the weight that is selected in each cell, layer by layer where there are some."""
+        """Return the weight that is selected in each cell, layer by layer where there are some.
+
+        Of V > 2 decisions it is that of each decision but the first; ``selected`` are decisions, or
+        the probabilities of them.
+        """
         if self.factors:
-            by_layer = [add_up(self.code, self.n_cells, f * selected) for f in self.factors]
-            return np.concatenate(by_layer)
+            added = partial(add_up, self.code, self.n_cells)
+            return layer_tables(added, self.factors, selected, self.n_decisions)
+        if self.n_decisions > 2:
+            shape = self.n_cells, self.n_decisions
+            return add_up_decisions(self.code, shape, selected, self.weight)[:, 1:].ravel()
         if self.weight is None:
             return count_selected(self.code, self.n_cells, selected)
         return add_up(self.code, self.n_cells, self.weight * selected)
@@ -186,12 +220,11 @@ def read_partition(
                 warnings.simplefilter("ignore", EmptyCellWarning)
                 strata = read_columns(control, n, "control_features", "stratum")
         weight = None if weight is None else _read_weight(weight, n)
-        given = {} if utilities is None else read_utilities(utilities, n)
     except ValueError as error:
         raise ValueError(f"partition {number}: {error}") from None
     # The label is one more column here: its two values are known once all partitions are read.
     cells = Cells.from_columns(np.zeros(n, np.int8), {_LABEL: y, **groups}, strata, weight)
-    return ReadRows(X, cells, weight, given)
+    return ReadRows(number, X, cells, weight, utilities)
 
 
 _LABEL = "\0label"
@@ -214,6 +247,7 @@ def encode(
     cell: NDArray[np.integer],
     start: int,
     n_cells: int,
+    n_decisions: int,
     dtype: Any,
     by_head: float | None,
 ) -> Shard:
@@ -224,17 +258,24 @@ def encode(
     table = np.asarray(cell, dtype=np.min_scalar_type(max(n_cells - 1, 0)))
     code = look_up(rows.cells.code, table) if len(table) else np.zeros(0, np.uint8)
     X = rows.X if dtype is None else np.ascontiguousarray(np.asarray(rows.X), dtype=dtype)
-    if by_head is None and not rows.utilities:
-        return Shard(X, code, rows.weight, start, n_cells)
+    if by_head is None and rows.utilities is None:
+        return Shard(X, code, rows.weight, start, n_cells, n_decisions=n_decisions)
+    given = {}
+    if rows.utilities is not None:
+        try:
+            given = read_utilities(rows.utilities, len(code), n_decisions)
+        except ValueError as error:
+            raise ValueError(f"partition {rows.number}: {error}") from None
     own = np.ones(len(code)) if rows.weight is None else rows.weight
     factors, sums = layer_sums(
         lambda values: add_up(code, n_cells, values),
         own,
         np.full(len(code), by_head or 1.0),
         by_head is not None,
-        rows.utilities,
+        given,
+        n_decisions,
     )
-    return Shard(X, code, rows.weight, start, n_cells, factors, sums)
+    return Shard(X, code, rows.weight, start, n_cells, factors, sums, n_decisions)
 
 
 def layer_sums_of(shard: Shard) -> LayerSums | None:
@@ -243,8 +284,13 @@ def layer_sums_of(shard: Shard) -> LayerSums | None:
 
 
 def cost_sums(shard: Shard, costs: Array) -> Array:
-    """Return the costs that selecting all rows can save, and those that it can add."""
+    """Return the costs that selecting all rows can save, and those that it can add.
+
+    Of V > 2 labels, the savings of each, all rows together.
+    """
     each = shard.signed_costs(costs)
+    if shard.n_decisions > 2:
+        return savings(each, None).sum(axis=0)
     return np.array([-each[each < 0].sum(), each[each > 0].sum()])
 
 
@@ -268,7 +314,7 @@ def selected_by(shard: Shard, classifiers: Sequence[Any], X: Any = None) -> Arra
     if not len(shard):
         return np.array([shard.sum(np.zeros(0, bool)) for _ in classifiers])
     rows = shard.X if X is None else X
-    return np.array([shard.sum(h) for h in decisions(classifiers, rows)])
+    return np.array([shard.sum(h) for h in decisions(classifiers, rows, shard.n_decisions)])
 
 
 def compared_by(shard: Shard, both: tuple[list[Any], Any], X: Any = None) -> Array:
@@ -297,23 +343,26 @@ def tally_of(shard: Shard, mixture: Any, X: Any = None) -> Array:
 
 
 def expected_of(shard: Shard, mixture: Any, X: Any = None) -> Array:
-    """Return the weight that a mixture selects in expectation, layer by layer."""
+    """Return the weight that a mixture selects, or decides, in expectation, layer by layer."""
     return shard.sum(_expected(shard, mixture, X))
 
 
 def _expected(shard: Shard, mixture: Any, X: Any) -> Array:
+    two = shard.n_decisions == 2
     if not len(shard):  # many learners refuse to decide about nobody
-        return np.zeros(0)
-    return mixture.predict_pmf(shard.X if X is None else X)[:, 1]
+        return np.zeros(0 if two else (0, shard.n_decisions))
+    pmf = mixture.predict_pmf(shard.X if X is None else X)
+    return pmf[:, 1] if two else pmf
 
 
 def selected_out_of_fold(shard: Shard, classifiers: Sequence[Any]) -> Array:
     """Return the weight selected in each cell, row by row by the classifier without its fold."""
-    h = np.zeros(len(shard), dtype=bool)
+    V = shard.n_decisions
+    h = np.zeros(len(shard), dtype=bool if V == 2 else np.intp)
     fold = shard.folds(len(classifiers))
     for number, classifier in enumerate(classifiers):
         if (rows := fold == number).any():
-            (some,) = decisions([classifier], shard.X[rows])
+            (some,) = decisions([classifier], shard.X[rows], V)
             h[rows] = some
     return shard.sum(h)
 

@@ -27,7 +27,7 @@ from equipoise.rows.bins import quantile_edges, read_bins
 from equipoise.rows.groups import check_missing_choice
 from equipoise.rows.hashing import hash_people
 from equipoise.rows.people import People
-from equipoise.rows.validation import LEAST_SHARE, read_two_labels
+from equipoise.rows.validation import LEAST_SHARE, read_labels
 
 
 class Shards:
@@ -66,9 +66,9 @@ class Shards:
         self.sizes = [int(table.count.sum()) for table in tables]
         mean = self.cells.total_weight / len(self) if by_head else None
         starts = np.concatenate([[0], np.cumsum(self.sizes)[:-1]]).astype(int)
-        called, C = delayed(encode, pure=False), self.cells.n_cells
+        called, size = delayed(encode, pure=False), (self.cells.n_cells, self.cells.n_decisions)
         shards = [
-            called(part, code, int(start), C, dtype, mean)
+            called(part, code, int(start), *size, dtype, mean)
             for part, code, start in zip(rows, codes, starts, strict=True)
         ]
         self.futures = client.compute(client.persist(shards))
@@ -154,7 +154,7 @@ def _rules_of(client: Any, people: People, parts: list[tuple[Any, ...]]) -> Grou
 def _merge(tables: Sequence[Combinations]) -> tuple[CellTable, NDArray, list[NDArray]]:
     """Number the cells of all partitions; return them, the classes and the codes of each part."""
     y = np.concatenate([np.asarray(table.y, dtype=object) for table in tables])
-    labels, classes = read_two_labels(_plain(y), len(y))
+    labels, classes = read_labels(_plain(y), len(y))
     names = [(list(table.sensitive), list(table.control)) for table in tables]
     if any(name != names[0] for name in names):
         raise ValueError(
@@ -170,14 +170,19 @@ def _merge(tables: Sequence[Combinations]) -> tuple[CellTable, NDArray, list[NDA
         {name: _joined(name, [t.sensitive for t in tables]) for name in names[0][0]},
         {name: _joined(name, [t.control for t in tables]) for name in names[0][1]},
         *(count, weight, square),
+        decisions=(0, 1) if len(classes) == 2 else tuple(classes.tolist()),
     )
     for name in cells.sensitive:
         if not cells.groups(name):
             raise ValueError(
                 f"sensitive_features {name!r} is missing for everybody: there are no groups."
             )
-    if not cells.total_weight > 0 or not 0 < cells.mass[cells.label == 1].sum() < 1:
-        raise ValueError("sample_weight is zero for one of the two classes; give both some weight.")
+    each = np.bincount(cells.label, weights=cells.mass, minlength=len(classes))
+    if not cells.total_weight > 0 or not each.all():
+        which, all_of = ("two", "both") if len(classes) == 2 else (str(len(classes)), "all")
+        raise ValueError(
+            f"sample_weight is zero for one of the {which} classes; give {all_of} some weight."
+        )
     if (lost := (cells.mass > 0) & (cells.mass < LEAST_SHARE)).any():
         raise ValueError(
             f"sample_weight: the rows of {lost.sum()} combinations of groups and label have less "
@@ -211,7 +216,7 @@ class DaskHashes:
 
         self.client, called = current_client(), delayed(hash_people, pure=False)
         parts = split(people.X, people.y)
-        self._parts = self.client.persist([called(X, y, classes[1]) for X, y in parts])
+        self._parts = self.client.persist([called(X, y, *classes[1:]) for X, y in parts])
 
     def map(self, function: Callable[..., Any], *args: Any) -> list[Any]:
         """Return ``function(hashes, *args)`` for each partition, run where it is."""

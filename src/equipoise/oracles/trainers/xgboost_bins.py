@@ -52,7 +52,11 @@ class _BinsTrainer(CachingTrainer):
         """Train on the bins, with soft labels."""
         with self._lock:
             bins = self._prepared(examples.labels)
-            classifier, decided = train_softly(self.estimator, bins, examples.saved)
+            e, total = self.estimator, examples.saved.sum(axis=0)
+            params, rounds = e.get_xgb_params(), e.get_num_boosting_rounds()
+            booster = soft_booster(params, rounds, bins, examples.saved, total)
+            decided = booster.predict(bins).argmax(axis=1)
+        classifier = with_trees(clone(e), booster)
         return Trained(classifier, classifier, self.X, decided)
 
 
@@ -99,11 +103,21 @@ def train_on_bins(
     return with_trees(clone(estimator), booster), local
 
 
-def train_softly(estimator: Any, bins: Any, saved: Array) -> tuple[Any, NDArray[np.intp]]:
-    """Return a classifier of more than two labels trained on bins, and its decisions on these rows.
+def soft_booster(params: dict[str, Any], rounds: int, bins: Any, saved: Array, total: Array) -> Any:
+    """Return trees for more than two labels, that each row of some bins has in part.
 
-    The loss is XGBoost's own for ``multi:softprob``, on rows whose labels are soft. Where trees
-    start from the shares of the labels, as they do from XGBoost 3.1 on, they do here, too.
+    The loss is XGBoost's own for ``multi:softprob``. Where its trees start from the shares of the
+    labels, as they do from XGBoost 3.1 on, they do here, too.
+
+    Parameters
+    ----------
+    params, rounds
+        Of the learner.
+    bins : DMatrix
+    saved : array of shape (n, V)
+        What each label weighs in each row.
+    total : array of shape (V,)
+        The same for all rows, those that are elsewhere included.
     """
     import xgboost
 
@@ -113,23 +127,14 @@ def train_softly(estimator: Any, bins: Any, saved: Array) -> tuple[Any, NDArray[
         chance = softmax(margins.astype(float), axis=1)
         return weight * chance - saved, np.maximum(2.0 * weight * chance * (1.0 - chance), 1e-16)
 
-    params = estimator.get_xgb_params() | soft_params(saved.sum(axis=0))
-    booster = xgboost.Booster(params, [bins])
-    for turn in range(estimator.get_num_boosting_rounds()):
-        booster.update(bins, turn, objective)
-    decided = booster.predict(bins).argmax(axis=1)
-    return with_trees(clone(estimator), booster), decided
-
-
-def soft_params(total: Array) -> dict[str, Any]:
-    """Return parameters of a learner of soft labels, given the weight of each label."""
-    import xgboost
-
-    params: dict[str, Any] = {"objective": "multi:softprob", "num_class": len(total)}
+    own: dict[str, Any] = {"objective": "multi:softprob", "num_class": len(total)}
     if tuple(map(int, xgboost.__version__.split(".")[:2])) >= (3, 1):
         start = np.log(np.maximum(total / total.sum(), 1e-6))
-        params["base_score"] = f"[{','.join(map(repr, start.astype(np.float32).tolist()))}]"
-    return params
+        own["base_score"] = f"[{','.join(map(repr, start.astype(np.float32).tolist()))}]"
+    booster = xgboost.Booster(params | own, [bins])
+    for turn in range(rounds):
+        booster.update(bins, turn, objective)
+    return booster
 
 
 def with_trees(classifier: Any, booster: Any) -> Any:

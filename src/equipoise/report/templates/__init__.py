@@ -9,8 +9,8 @@ from inspect import getmembers, isfunction
 from typing import TYPE_CHECKING, Any
 
 from equipoise.game.switched import number
-from equipoise.report import chart, text
-from equipoise.report.contents import PREDICTIVE_RATES
+from equipoise.report import chart, rate_names, text
+from equipoise.report.contents import PREDICTIVE_RATES, RATES
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -29,17 +29,15 @@ def asset(name: str) -> str:
 def page_template() -> Template:
     """Return the template of the page; whatever it shows is escaped."""
     environment = _environment(autoescape=True)
-    names = "RATES", "DECISION_RATES", "RATE_NAMES", "RATE_MEANINGS", "NOT_PROMISED"
-    environment.globals |= {name: getattr(text, name) for name in names}
-    environment.globals |= {"PREDICTIVE_RATES": PREDICTIVE_RATES, "asset": asset}
+    environment.globals |= {"RATES": RATES, "DECISION_RATES": RATES[1:], "asset": asset}
+    environment.globals |= {"PREDICTIVE_RATES": PREDICTIVE_RATES, "NOT_PROMISED": text.NOT_PROMISED}
     environment.filters |= {  # every function that these modules define
         name: function
-        for module in (text, chart)
+        for module in (text, chart, rate_names)
         for name, function in getmembers(module, isfunction)
         if function.__module__ == module.__name__
     }
     environment.filters |= {
-        "rate_name": text.RATE_NAMES.__getitem__,
         "sentence": lambda text: text[:1].upper() + text[1:],
         "shortened": _shortened,
         "thousands": lambda count: f"{count:,}",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from numpy.typing import NDArray
+
 from equipoise.cells.table import Array
 from equipoise.engines.dask.shard import Task
 from equipoise.engines.dask.shards import Shards
@@ -19,11 +21,17 @@ class ShardTrainer(Protocol):
 
     #: The type of numbers that features are kept as.
     dtype: Any
+    #: Whether it can be trained for more than two labels.
+    takes_soft_labels: bool
 
     def __init__(self, estimator: Any, shards: Shards) -> None: ...
 
     def fit(self, task: Task) -> tuple[Any, Array | None]:
         """Return a classifier, and the weight that it selects in each cell if that is known."""
+        ...
+
+    def fit_soft(self, task: Task, labels: NDArray) -> tuple[Any, Array | None]:
+        """Return the same for more than two labels, given those that save something."""
         ...
 
     def start_from(self, classifier: Any) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from sklearn.base import clone
@@ -23,6 +23,7 @@ class DaskEstimatorTrainer:
     """
 
     dtype = np.float32
+    takes_soft_labels = False  # one label a row
 
     def __init__(self, estimator: Any, shards: Shards) -> None:
         self.estimator, self.shards = estimator, shards
@@ -44,6 +45,10 @@ class DaskEstimatorTrainer:
         client = self.shards.client
         name = type(self.estimator).__name__
         return retry(client, f"training {name}", lambda limit: self._train(task, limit)), None
+
+    def fit_soft(self, task: Task, labels: Any) -> NoReturn:
+        """Raise: see `takes_soft_labels`."""
+        raise NotImplementedError
 
     def _train(self, task: Task, limit: float) -> Any:
         import dask.array as da

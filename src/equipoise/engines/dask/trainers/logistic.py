@@ -5,13 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from scipy.special import expit
+from scipy.special import expit, logsumexp
 from sklearn.base import clone
 
 from equipoise.cells.table import Array
 from equipoise.engines.dask.shard import Shard, Task
 from equipoise.engines.dask.shards import Shards
+
+#: A function of a shard, its further arguments, and coefficients, which come last; it returns
+#: loss, gradient and Hessian in one array.
+Sums = tuple[Any, ...]
 
 _BLOCK = 1 << 15
 #: Newton's method stops where the objective, per row, can fall by no more than this.
@@ -26,10 +31,12 @@ class LogisticTrainer:
     """
 
     dtype = np.float64
+    takes_soft_labels = True
 
     def __init__(self, estimator: Any, shards: Shards) -> None:
         self.estimator, self.shards = estimator, shards
         self._start: Array | None = None
+        self._start_labels: list[int] = []
 
     @staticmethod
     def suits(estimator: Any) -> bool:
@@ -52,37 +59,52 @@ class LogisticTrainer:
     def start_from(self, classifier: Any) -> None:
         """Start the next fit from this solution."""
         if hasattr(classifier, "coef_"):
-            self._start = np.append(classifier.coef_[0], classifier.intercept_[0])
+            self._start = np.column_stack([classifier.coef_, classifier.intercept_]).ravel()
+            self._start_labels = classifier.classes_.tolist()
 
     def fit(self, task: Task) -> tuple[Any, None]:
         """Return the fitted classifier."""
+        return self._fitted((logistic_sums, task), np.array([0, 1]), 1)
+
+    def fit_soft(self, task: Task, labels: NDArray) -> tuple[Any, None]:
+        """Return the same for more than two labels, given those that save something."""
+        return self._fitted((soft_sums, task, labels), labels, len(labels))
+
+    def _fitted(self, sums: Sums, labels: NDArray, n_scores: int) -> tuple[Any, None]:
         e, d = self.estimator, self.shards.example.shape[1]
         penalised = not (getattr(e, "penalty", "l2") in (None, "none") or np.isinf(e.C))
-        ridge = np.append(np.full(d, 1.0 if penalised else 0.0), 0.0)
+        # Two scores that are told apart by their difference share its penalty.
+        strength = (2.0 if n_scores == 2 else 1.0) if penalised else 0.0
+        ridge = np.tile(np.append(np.full(d, strength), 0.0), n_scores)
         scale = float(e.C) if penalised else 1.0
-        at = np.zeros(d + 1) if self._start is None else self._start
-        at, rounds = self._minimise(task, at, ridge, scale, bool(e.fit_intercept))
+        at = self._start
+        if at is None or len(at) != len(ridge) or self._start_labels != labels.tolist():
+            at = np.zeros(len(ridge))
+        at, rounds = self._minimise(sums, at, ridge, scale, bool(e.fit_intercept))
+        scores = at.reshape(n_scores, d + 1)
+        if n_scores == 2:
+            scores = scores[1:] - scores[:1]
         classifier = clone(e)
-        classifier.classes_ = np.array([0, 1])
-        classifier.coef_, classifier.intercept_ = at[None, :-1], at[-1:]
+        classifier.classes_ = labels
+        classifier.coef_, classifier.intercept_ = scores[:, :-1], scores[:, -1]
         classifier.n_features_in_, classifier.n_iter_ = d, np.array([rounds], dtype=np.int32)
         if hasattr(self.shards.example, "columns"):
             classifier.feature_names_in_ = np.asarray(self.shards.example.columns, dtype=object)
         return classifier, None
 
     def _minimise(
-        self, task: Task, at: Array, ridge: Array, scale: float, intercept: bool
+        self, sums: Sums, at: Array, ridge: Array, scale: float, intercept: bool
     ) -> tuple[Array, int]:
         """Newton's method; a step is halved until the objective falls."""
         n, step = len(self.shards), np.zeros_like(at)
-        least, slope, curve = self._objective(task, at, ridge, scale, intercept)
+        least, slope, curve = self._objective(sums, at, ridge, scale, intercept)
         for rounds in range(1, self.estimator.max_iter + 1):
             step = _newton_step(slope, curve)
             fall = float(-slope @ step)
             if fall <= _PRECISION * n * scale:
                 return at, rounds
             for _ in range(30):
-                value, *derivatives = self._objective(task, at + step, ridge, scale, intercept)
+                value, *derivatives = self._objective(sums, at + step, ridge, scale, intercept)
                 if value <= least - 1e-4 * fall or fall <= 1e-12 * abs(least):
                     break
                 step, fall = step / 2, fall / 2
@@ -90,15 +112,18 @@ class LogisticTrainer:
         return at, self.estimator.max_iter
 
     def _objective(
-        self, task: Task, at: Array, ridge: Array, scale: float, intercept: bool
+        self, sums: Sums, at: Array, ridge: Array, scale: float, intercept: bool
     ) -> tuple[float, Array, Array]:
-        sums = self.shards.total(logistic_sums, task, at)
+        found = self.shards.total(*sums, at)
         d = len(at)
-        loss, slope, curve = sums[0], sums[1 : d + 1], sums[d + 1 :].reshape(d, d)
+        loss, slope, curve = found[0], found[1 : d + 1], found[d + 1 :].reshape(d, d)
         value = scale * loss + 0.5 * float(ridge @ at**2)
         slope, curve = scale * slope + ridge * at, scale * curve + np.diag(ridge)
         if not intercept:
-            slope[-1], curve[-1, :], curve[:, -1], curve[-1, -1] = 0.0, 0.0, 0.0, 1.0
+            last = np.arange(len(at)) % (self.shards.example.shape[1] + 1)
+            last = np.flatnonzero(last == self.shards.example.shape[1])
+            slope[last], curve[last], curve[:, last] = 0.0, 0.0, 0.0
+            curve[last, last] = 1.0
         return value, slope, curve
 
 
@@ -131,3 +156,30 @@ def logistic_sums(shard: Shard, task: Task, at: Array) -> Array:
         curve[-1, -1] += bend.sum()
     curve[:-1, -1] = curve[-1, :-1]
     return np.concatenate([[loss], slope, curve.ravel()])
+
+
+def soft_sums(shard: Shard, task: Task, labels: NDArray, at: Array) -> Array:
+    """Return loss, gradient and Hessian of three or more scores, for labels that rows have in part.
+
+    Adding the same to all scores changes no probability. The Hessian gets a term that keeps the
+    sum of the intercepts where it is, which the solution does not notice.
+    """
+    saved = shard.saved(task)[:, labels]
+    K, size = len(labels), len(at)
+    scores = at.reshape(K, -1)
+    loss, slope, curve = 0.0, np.zeros_like(scores), np.zeros((K, size // K, K, size // K))
+    for start in range(0, len(shard), _BLOCK):
+        rows = slice(start, start + _BLOCK)
+        X = np.column_stack([shard.X[rows], np.ones(len(saved[rows]))])
+        z, weight = X @ scores.T, saved[rows].sum(axis=1)
+        top = logsumexp(z, axis=1)
+        chance = np.exp(z - top[:, None])
+        loss += float(weight @ top - np.vdot(saved[rows], z))
+        slope += (weight[:, None] * chance - saved[rows]).T @ X
+        for j in range(K):
+            for k in range(j + 1):
+                bend = weight * chance[:, j] * ((j == k) - chance[:, k])
+                curve[j, :, k] += X.T @ (X * bend[:, None])
+                curve[k, :, j] = curve[j, :, k].T
+    curve[:, -1, :, -1] += float(saved.sum()) / K**2
+    return np.concatenate([[loss], slope.ravel(), curve.ravel()])

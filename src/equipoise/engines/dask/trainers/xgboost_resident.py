@@ -18,7 +18,12 @@ from equipoise.engines.dask.retry import gather, retry
 from equipoise.engines.dask.shard import Shard, Task
 from equipoise.engines.dask.shards import Shards
 from equipoise.engines.dask.trainers.tracker import start_tracker, stop_tracker
-from equipoise.oracles.trainers.xgboost_bins import batch_iterator, has_known_settings, with_trees
+from equipoise.oracles.trainers.xgboost_bins import (
+    batch_iterator,
+    has_known_settings,
+    soft_booster,
+    with_trees,
+)
 
 #: A partition tells this many quantiles of a feature for every bin that is asked for.
 _FINER = 8
@@ -35,6 +40,7 @@ class ResidentTrainer:
     """
 
     dtype = np.float32
+    takes_soft_labels = True
 
     def __init__(self, estimator: Any, shards: Shards) -> None:
         self.estimator, self.shards = estimator, shards
@@ -57,6 +63,10 @@ class ResidentTrainer:
         """Return the fitted classifier, and the weight that it selects in each cell."""
         client = self.shards.client
         return retry(client, "training XGBoost", lambda limit: self._train(task, limit))
+
+    def fit_soft(self, task: Task, labels: NDArray) -> tuple[Any, Array]:
+        """Return the same for more than two labels, those that save nothing included."""
+        return self.fit(task)
 
     def _train(self, task: Task, limit: float) -> tuple[Any, Array]:
         import xgboost
@@ -160,14 +170,23 @@ def train_here(
 
     params["nthread"] = params["nthread"] or get_worker().state.nthreads
     data = resident(shards, numbers, bins, params["nthread"])
-    rows = [shard.examples(task) for shard in shards]
-    data.set_label(np.concatenate([label for label, _ in rows]))
-    data.set_weight(np.concatenate([weight for _, weight in rows]))
     with together(meeting):
-        booster = xgboost.Booster({"base_score": base_score(rows, bool(meeting))} | params, [data])
-        for turn in range(rounds):
-            booster.update(data, turn)
-        selected = booster.predict(data) > 0.5
+        if not task.is_soft:
+            rows = [shard.examples(task) for shard in shards]
+            data.set_label(np.concatenate([label for label, _ in rows]))
+            data.set_weight(np.concatenate([weight for _, weight in rows]))
+            start = {"base_score": base_score(rows, bool(meeting))}
+            booster = xgboost.Booster(start | params, [data])
+            for turn in range(rounds):
+                booster.update(data, turn)
+            selected = booster.predict(data) > 0.5
+        else:
+            saved = np.concatenate([shard.saved(task) for shard in shards])
+            total = saved.sum(axis=0)
+            if meeting:
+                total = xgboost.collective.allreduce(total, xgboost.collective.Op.SUM)
+            booster = soft_booster(params, rounds, data, saved, total)
+            selected = booster.predict(data).argmax(axis=1)
         first = not meeting or xgboost.collective.get_rank() == 0
         trees = bytes(booster.save_raw("ubj")) if first else None
     ends = np.cumsum([len(shard) for shard in shards])
