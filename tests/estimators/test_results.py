@@ -35,7 +35,9 @@ def test_nobody_or_everybody_selected(label):
 
 def test_a_single_group():
     with pytest.warns(NothingComparedWarning, match="everybody has the same value of 'group'"):
-        fit(DemographicParity(eps=0.01), groups=np.zeros(400))
+        model = fit(DemographicParity(eps=0.01), groups=np.zeros(400))
+    assert "(nothing was compared" in str(model.certificate_).splitlines()[0]
+    assert "nothing was compared" not in str(fit(DemographicParity(eps=0.3)).certificate_)
     with pytest.warns(NothingComparedWarning, match="everybody has the same value of 'group'"):
         Frontier(LogisticRegression(), DemographicParity(), bounds=[0.1]).fit(
             X, Y, sensitive_features=np.zeros(400)

@@ -24,7 +24,7 @@ def facts_of(certificate: Certificate) -> list[tuple[str, str, str]]:
     fine = "{:.6f}".format if certificate.measure == "error" else shown
     loosened = " as loosened, see below" if certificate.least_slack > 0 else ""
     found = [
-        ("bounds", certificate.verdict, ""),
+        ("bounds", certificate.verdict, _asks_nothing(certificate)),
         (certificate.measure, shown(certificate.error), ""),
         ("violation", shown(certificate.violation), f"largest excess over a bound{loosened}"),
         ("lower value", shown(certificate.lower), scope),
@@ -71,6 +71,15 @@ def sentences_of(certificate: Certificate) -> list[str]:
         f"{certificate.measure}"
         for row, price in _prices(certificate)
     ]
+
+
+def _asks_nothing(certificate: Certificate) -> str:
+    """Return a remark where no bound depends on the decisions, as far as that is known."""
+    evidence = certificate.evidence
+    slope = None if evidence is None else evidence.lagrangian.gamma_slope
+    if not isinstance(slope, np.ndarray) or np.abs(slope).max(initial=0.0) > TOLERANCE:
+        return ""
+    return "nothing was compared: no bound depends on the decisions"
 
 
 def _format(certificate: Certificate) -> Callable[[float], str]:
