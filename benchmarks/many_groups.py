@@ -7,12 +7,14 @@ either label and in either direction: 200 constraints, each to be met at 20 boun
 with logistic regression and one with LightGBM. Seconds are CPU seconds of one thread and add up:
 "learner" is inside ``fit`` and the predictions of the learner, "LP" inside the solver of linear
 programs, "rest" is everything else: reading, relabelling, thresholds, moments, multipliers. Where
-``--rounds`` ends the game early, gaps are still open, and costs a call are what they are.
+``--rounds`` ends the game early, gaps are still open, and costs a call are what they are. "MiB" is
+by how much the fit raises the peak of the resident set, on Linux.
 """
 
 from __future__ import annotations
 
 import argparse
+import resource
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -31,6 +33,7 @@ from equipoise.oracles.refit import Refitter
 HEADER = [
     *("learner", "bounds", "calls", "one fit, s", "all, s", "learner, s", "LPs", "LP, s"),
     *("rest, s", "LP, ms a call", "rest, ms a call", "LP / fit", "(LP + rest) / learner", "excess"),
+    "MiB",
 ]
 
 
@@ -82,6 +85,11 @@ def learners() -> dict[str, Any]:
     }
 
 
+def peak() -> float:
+    """Return the peak of the resident set so far, in MiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
 def excess(frontier: Frontier, X: np.ndarray, y: np.ndarray, A: np.ndarray) -> float:
     """By how much the tightest and the loosest bound are exceeded, from the decisions."""
     worst = -np.inf
@@ -102,7 +110,7 @@ def measure(
     learner, clock = learners()[name], Clock()
     start = time.process_time()
     learner.fit(X, y, sample_weight=np.ones(len(y)))
-    one_fit = time.process_time() - start
+    one_fit, before = time.process_time() - start, peak()
     frontier = Frontier(learner, EqualizedOdds(), bounds=bounds, max_iter=rounds)
     with (
         clock.watching(equipoise.game.mixture, "linprog", "LP"),
@@ -112,6 +120,7 @@ def measure(
         start = time.process_time()
         frontier.fit(X, y, sensitive_features=A)
         total = time.process_time() - start
+    memory = peak() - before
     inside, lp, calls = clock.seconds["learner"], clock.seconds.get("LP", 0.0), frontier.n_calls_
     rest = total - inside - lp
     return [
@@ -120,6 +129,7 @@ def measure(
         *(f"{1e3 * lp / calls:.1f}", f"{1e3 * rest / calls:.1f}"),
         *(f"{lp / calls / one_fit:.3f}", f"{(lp + rest) / inside:.3f}"),
         f"{excess(frontier, X, y, A):.1e}",
+        f"{memory:.0f}",
     ]
 
 

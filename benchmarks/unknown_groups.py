@@ -11,8 +11,8 @@ parity between women and men, on the features other than sex, with the unknown
     guessed        `equipoise.Probabilities` of a second model, learned from those whose sex is
                    known, out of their features and label.
 
-The true gap is measured on the same people, with the sex of everybody. The cost is the error beyond
-that of a fit that knows everybody's sex and has the same true gap.
+The true difference is measured on the same people, with the sex of everybody. The cost is the error
+beyond that of a fit that knows everybody's sex and has the same true difference.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from sklearn.preprocessing import MaxAbsScaler
 from equipoise import DemographicParity, FairClassifier, Frontier, Probabilities
 from equipoise.datasets import load_adult
 
-HEADER = ["hidden", "the unknown are", "error", "true gap", "cost"]
+HEADER = ["hidden", "the unknown are", "error", "true difference", "cost"]
 #: How much more often they hide: those of high income, and men of high income.
 HIDING = {"at random": (1.0, 1.0), "by income": (3.0, 1.0), "by income and sex": (3.0, 2.0)}
 BOUNDS = np.geomspace(0.002, 0.2, 25)

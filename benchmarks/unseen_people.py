@@ -29,8 +29,8 @@ from equipoise.datasets import load_adult
 from equipoise.oracles import Refit
 
 HEADER = [
-    *("case", "members", "bound", "training gap", "test gap", "claimed error", "test error"),
-    "seconds",
+    *("case", "members", "bound", "training difference", "test difference"),
+    *("claimed error", "test error", "seconds"),
 ]
 KINDS: dict[str, dict[str, Any]] = {
     "refit": {},

@@ -17,10 +17,12 @@ from equipoise import (
     EqualizedOdds,
     FairRegressor,
     Frontier,
+    FrontierDisplay,
     MinimaxGroupLoss,
 )
 from equipoise.estimators.regression_frontier import RegressionFrontier
 from equipoise.exceptions import InfeasibleWarning
+from equipoise.files.onnx import export_onnx
 from equipoise.game.evidence import Status
 
 
@@ -88,6 +90,23 @@ def test_points_are_measured_on_other_people(people, frontier):
     reg = frontier.at(0.1)
     told = reg.measure(X[:300], y[:300], sensitive_features=A[:300])
     assert (found[1].error, found[1].disparity) == (told.loss, told.largest)
+    plain = LinearRegression().fit(X, y).predict(X[:300])
+    assert len(found) == 4  # the last one is without constraint
+    assert found[-1].error == pytest.approx(np.mean((plain - y[:300]) ** 2))
+
+
+def test_a_picture_says_loss(frontier):
+    pytest.importorskip("matplotlib").use("Agg")
+    display = FrontierDisplay.from_estimator(frontier)
+    assert display.ax_.get_ylabel() == "loss"
+    assert display.lines_[0].get_ydata().tolist() == pytest.approx(
+        [point.error for point in sorted(frontier.points_, key=lambda point: point.disparity)]
+    )
+
+
+def test_regressors_are_not_exported_to_onnx(people, frontier):
+    with pytest.raises(TypeError, match="Regressors are not exported"):
+        export_onnx(frontier.at(0.1), "model.onnx", people[0])
 
 
 def test_group_losses_are_traced_and_impossible_ones_said_to_be(people):

@@ -227,3 +227,11 @@ def test_a_regressor_in_a_classifier_names_the_right_class(people):
     X, y, A = people
     with pytest.raises(TypeError, match="FairRegressor"):
         FairClassifier(LinearRegression(), DemographicParity()).fit(X, y > 0, sensitive_features=A)
+
+
+@pytest.mark.parametrize("eps", [0.01, 0.05])
+def test_a_gap_below_what_a_linear_program_promises_ends_the_search(eps):
+    problem = FiniteRegression.random(0)  # impossible at both bounds
+    found = play(problem, DemographicParity(eps), nu=1e-8)
+    assert found.iteration < 100
+    assert found.least_slack == pytest.approx(least_bound(problem.rows("overall")) - eps, abs=1e-7)

@@ -148,12 +148,15 @@ class RegressionFrontier(RegressionReduction):
             )
         else:
             (point,) = self._points([eps], self._over_pool([eps]))
-        certificate, constraint = point.certificate, self._constraint_of(eps)
+        return self._fitted(point, self._constraint_of(eps), exact)
+
+    def _fitted(self, point: FrontierPoint, constraint: Constraint, exact: float) -> FairRegressor:
+        """Return the fitted regressor of a point."""
         is_parity = isinstance(constraint, ThresholdParity)
-        excess = max(exact - eps, 0.0) if is_parity else certificate.violation
+        excess = max(exact - point.eps, 0.0) if is_parity else point.certificate.violation
         members, weights = point.mixture.members(self.pool_.classifiers), point.mixture.weights
         found = Found(
-            certificate,
+            point.certificate,
             RandomizedRegressor(members, weights, self._salt),
             constraint,
             self.cells_,
@@ -172,15 +175,15 @@ class RegressionFrontier(RegressionReduction):
         return fitted
 
     def evaluate(self, X: Any, y: Any, **groups: Any) -> Records[FrontierPoint]:
-        """Return the points as they are, measured on other people.
+        """Return the points, and the unconstrained one at the end, measured on other people.
 
         The parameters are those of `FairRegressor.measure`. Differences are the largest at any
         threshold; certificates stay those of the training data.
         """
         check_is_fitted(self)
-        found = []
-        for point in self.points_:
-            told = self.at(point.eps).measure(X, y, **groups)
+        found, constraint = [], self._constraint_of(self.points_[-1].eps)
+        for point in (*self.points_, self.unconstrained_):
+            told = self._fitted(point, constraint, np.nan).measure(X, y, **groups)
             largest, nan = told.largest, np.nan
             found.append(replace(point, error=told.loss, disparity=largest, lower=nan, gap=nan))
         return Records(found)

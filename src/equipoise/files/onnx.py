@@ -116,7 +116,8 @@ def _mixture(model: Any) -> RandomizedClassifier:
         return model.classifier_
     raise TypeError(
         f"got a {type(model).__name__}; expected a fitted FairClassifier, ExponentiatedGradient, "
-        "GridSearch or RandomizedClassifier. Of a Frontier, export frontier.at(eps=...)."
+        "GridSearch or RandomizedClassifier; of a Frontier, frontier.at(eps=...). Regressors "
+        "are not exported: deploy their model files."
     )
 
 

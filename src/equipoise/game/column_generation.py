@@ -192,6 +192,7 @@ class _Bound:
         self.gap = self.upper = np.inf
         self._proof: dict[str, Any] = {}
         self._alone = np.inf
+        self._is_precise = False
         self._pool_size = 0
         self._solved: tuple[tuple[str, float] | None, int] = None, 0
 
@@ -238,12 +239,18 @@ class _Bound:
         self.gap = self.upper - lower
         self._proof = {"s": mixed, "error": error, "violation": violation}
         self._proof |= {"lower": lower, "multipliers": lam}
+        # The program's own multipliers prove its value, but for rounding: what is left of the gap
+        # after they were asked is what the linear program can promise, and no query closes it.
+        self._is_precise = self.gap > nu * self.tolerated and any(
+            np.array_equal(self.mixture.multipliers, asked) for asked in lams
+        )
         if self.stage == "feasibility":
             return self._ends_feasibility(lower, nu, is_unmet)
         self._proof["upper"] = self.game.penalised(error, violation)
         most = float((known.gamma[self.unconstrained] - self.game.c).max(initial=0.0))
         self._alone = self.game.penalised(float(known.error[self.unconstrained]), most)
-        if self.gap > nu or not is_unmet or self.multiplier_limit >= self.game.B:
+        is_open = self.gap > nu and not self._is_precise
+        if is_open or not is_unmet or self.multiplier_limit >= self.game.B:
             return False
         if self.multiplier_limit < _LAST_LIMIT * self.game.scale:
             self.multiplier_limit = min(self.multiplier_limit * _LIMIT_GROWTH, self.game.B)
@@ -253,7 +260,7 @@ class _Bound:
 
     def _ends_feasibility(self, lower: float, nu: float, is_unmet: bool) -> bool:
         """Go on to the error, with bounds loosened if need be, once the least slack is known."""
-        if is_unmet and self.gap > nu * self.tolerated:
+        if is_unmet and self.gap > nu * self.tolerated and not self._is_precise:
             return False
         if is_unmet:
             self.least_slack = self.mixture.slack
@@ -266,7 +273,7 @@ class _Bound:
     def choose_query(self, pool_size: int, nu: float) -> None:
         """Choose the next query, none if the gap is closed."""
         self.query = None
-        if self.gap > nu * self.tolerated:
+        if self.gap > nu * self.tolerated and not self._is_precise:
             # Nothing new was found on the way: the LP's own multipliers find it, or close the gap.
             step = _TOWARDS_LP if pool_size > self._pool_size else 1.0
             self._pool_size, centre = pool_size, self._proof["multipliers"]

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.frontier_point import FrontierPoint
+from equipoise.estimators.regression_frontier import RegressionFrontier
 from equipoise.plotting.figures import colours, drawn_on
 
 _MARKERS = "sD^vPX*"
@@ -89,6 +90,8 @@ class FrontierDisplay:
     curves : sequence of Curve
     points : mapping from name to (disparity, error), optional
         Single classifiers to show beside the curves, such as baselines.
+    measure : "error" or "loss"
+        What the vertical axis shows.
 
     Attributes
     ----------
@@ -104,14 +107,17 @@ class FrontierDisplay:
     """
 
     def __init__(
-        self, curves: Sequence[Curve], points: Mapping[str, tuple[float, float]] | None = None
+        self,
+        curves: Sequence[Curve],
+        points: Mapping[str, tuple[float, float]] | None = None,
+        measure: str = "error",
     ) -> None:
-        self.curves, self.points = list(curves), dict(points or {})
+        self.curves, self.points, self.measure = list(curves), dict(points or {}), measure
 
     @classmethod
     def from_estimator(
         cls,
-        frontier: Frontier,
+        frontier: Frontier | RegressionFrontier,
         X: Any = None,
         y: Any = None,
         *,
@@ -125,6 +131,7 @@ class FrontierDisplay:
         Parameters
         ----------
         frontier : Frontier
+            Of classifiers, or of a regressor, which has no band.
         X, y : optional
             Other data; give ``sensitive_features=`` with them.
         points : mapping, optional
@@ -137,10 +144,13 @@ class FrontierDisplay:
         traced, n = [*frontier.points_, frontier.unconstrained_], None
         if X is not None:
             traced, n = frontier.evaluate(X, y, **metadata), len(y)
+        measure = "error"
+        if isinstance(frontier, RegressionFrontier):
+            measure, n = "loss", None
         alone = traced[-1]
         shown = {"unconstrained": (alone.disparity, alone.error), **(points or {})}
         curve = Curve.from_points(name or type(frontier.constraint).__name__, traced[:-1], n)
-        return cls([curve], shown).plot(ax)
+        return cls([curve], shown, measure).plot(ax)
 
     @classmethod
     def from_points(
@@ -194,7 +204,7 @@ class FrontierDisplay:
         ):
             ax.plot(*at, mark, color=colour, ms=8, label=name, ls="none")
         ax.set_xlabel("largest difference between groups")
-        ax.set_ylabel("error")
+        ax.set_ylabel(self.measure)
         ax.grid(alpha=0.25)
         ax.legend(frameon=False)
         return self
