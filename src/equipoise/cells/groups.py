@@ -92,3 +92,14 @@ def _slice(name: str, values: NDArray[Any]) -> Mask:
             f"values {shown}; expected True and False (or 1 and 0)."
         )
     return np.array([value is not UNKNOWN and bool(value) for value in values.tolist()], dtype=bool)
+
+
+def plain_group(group: Any) -> Hashable:
+    """Return a group in Python's own values, which compare without surprises.
+
+    >>> plain_group((np.int64(1), "F"))
+    (1, 'F')
+    """
+    if isinstance(group, tuple):
+        return tuple(map(plain_group, group))
+    return group.item() if isinstance(group, np.generic) else group

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from equipoise.cells.groups import plain_group
 from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.groups import group_name
 from equipoise.faces import Columns, Face, Records, table
@@ -264,11 +265,4 @@ def _groups(cells: CellTable) -> Iterator[tuple[str, Hashable, Mask]]:
     for size in dict.fromkeys((1, len(names))):
         for on in combinations(names, size):
             for group, mask in cells.groups(on).items():
-                yield " x ".join(on), _plain(group), mask
-
-
-def _plain(group: Any) -> Hashable:
-    """Return Python's own values, which compare without surprises."""
-    if isinstance(group, tuple):
-        return tuple(map(_plain, group))
-    return group.item() if isinstance(group, np.generic) else group
+                yield " x ".join(on), plain_group(group), mask

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
 from equipoise.cells.codes import add_up, factorize
+from equipoise.cells.groups import plain_group
 from equipoise.cells.layered import AnyCells
 from equipoise.cells.table import Array, Cells, CellTable, Mask
 from equipoise.cells.values import Missing
@@ -215,7 +216,7 @@ def stratified_rows(audit: Audit, groups: str) -> Iterator[tuple[Hashable, str, 
     """Yield the stratum, the feature, the group and the cells of each row of a table."""
     for stratum, inside in audit.cells.strata().items():
         for feature, group, mask in group_rows(audit, groups):
-            yield _plain(stratum), feature, group, mask & inside
+            yield plain_group(stratum), feature, group, mask & inside
 
 
 def unstratified_rows(audit: Audit, groups: str) -> Iterator[tuple[None, str, Hashable, Mask]]:
@@ -233,14 +234,7 @@ def group_rows(audit: Audit, groups: str) -> Iterator[tuple[str, Hashable, Mask]
     for size in dict.fromkeys(sizes):
         for on in combinations(names, size):
             for group, mask in audit.cells.groups(on).items():
-                yield " x ".join(on), _plain(group), mask
-
-
-def _plain(group: Any) -> Hashable:
-    """Return Python's own values, which compare without surprises."""
-    if isinstance(group, tuple):
-        return tuple(map(_plain, group))
-    return group.item() if isinstance(group, np.generic) else group
+                yield " x ".join(on), plain_group(group), mask
 
 
 def read_predictions(
