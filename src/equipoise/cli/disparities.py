@@ -142,8 +142,16 @@ def _between(pair: Pair, shown: Sequence[GroupContents]) -> str:
     return " and ".join(told)
 
 
-def read_decisions(column: Any, name: str, labels: tuple[str, str]) -> Array:
-    """Return how likely each row is to be selected, from decisions or from probabilities."""
+def one_hot(decided: Any, labels: tuple[str, ...]) -> Array:
+    """Return a column for each label: 1 where that is decided, 0 elsewhere."""
+    return np.column_stack([np.asarray(decided) == label for label in labels]).astype(float)
+
+
+def read_decisions(column: Any, name: str, labels: tuple[str, ...]) -> Array:
+    """Return how likely each row is to be selected, from decisions or from probabilities.
+
+    Of more than two labels it has a column for each.
+    """
     gone = is_missing(column)
     if gone.any():
         raise ValueError(
@@ -152,12 +160,15 @@ def read_decisions(column: Any, name: str, labels: tuple[str, str]) -> Array:
         )
     text = [str(value) for value in plain_values(column, name)]
     if set(text) <= set(labels):
+        if len(labels) > 2:
+            return one_hot(np.array(text, dtype=object), labels)
         return (np.array(text, dtype=object) == labels[1]).astype(float)
-    if kind_of(column, name) == "number":
+    if kind_of(column, name) == "number" and len(labels) == 2:
         values = as_number(column, name).to_numpy()
         if values.min() >= 0 and values.max() <= 1:
             return values
     raise ValueError(
         f"prediction column {name!r} has values such as {text[0]!r}; expected the labels "
-        f"{labels[0]!r} and {labels[1]!r}, or probabilities from 0 to 1."
+        f"{' and '.join(map(repr, labels))}"
+        f"{', or probabilities from 0 to 1' if len(labels) == 2 else ''}."
     )

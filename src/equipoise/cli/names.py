@@ -133,6 +133,7 @@ def find_constraint(
     reference: str | None = None,
     min_size: int = 1,
     groups: str = "intersections",
+    decisions: list[str] | None = None,
 ) -> Constraint:
     """Return the constraint of this name.
 
@@ -160,7 +161,31 @@ def find_constraint(
         if "reference" not in takes:
             raise ValueError(f"constraint {name!r} compares with nothing; leave --reference out.")
         given["reference"] = reference
+    if decisions:
+        if "decisions" not in takes:
+            raise ValueError(f"constraint {name!r} is not about decisions; leave --decisions out.")
+        given["decisions"] = list(decisions)
     return kind(**given)
+
+
+def with_decisions(constraint: Constraint, y: Any) -> Constraint:
+    """Return a constraint whose decisions, texts of the command line, are the labels they name.
+
+    >>> import numpy as np
+    >>> with_decisions(find_constraint("dp", decisions=["2"]), np.array([1, 2, 3])).decisions
+    [2]
+    """
+    asked = getattr(constraint, "decisions", None)
+    if not asked or not hasattr(y, "tolist"):
+        return constraint
+    known = {str(label): label for label in dict.fromkeys(y.tolist())}
+    if strange := [text for text in asked if text not in known]:
+        raise ValueError(
+            f"--decisions is {strange[0]!r}, which is no label; there are "
+            f"{', '.join(map(repr, known))}.{near(str(strange[0]), list(known))}"
+        )
+    given = {**constraint.get_params(deep=False), "decisions": [known[text] for text in asked]}
+    return type(constraint)(**given)
 
 
 def find_oracle(name: str, cv: int | None = None) -> OracleSpec:

@@ -93,7 +93,11 @@ class LabelledTable(Format):
     label: Annotated[str, option("The column to predict.")]
     sensitive: Annotated[list[str], option("A column that makes groups; again for further ones.")]
     positive: Annotated[
-        str | None, option("The favourable label; by default the second of the two, sorted.")
+        str | None,
+        option(
+            "The favourable label; by default the second of the two, sorted. More than two stay as "
+            "they are without it; with it, all others count as one."
+        ),
     ] = None
     weight: Annotated[str | None, option("A column of weights of the rows.")] = None
     missing: Annotated[
@@ -173,6 +177,13 @@ class Training:
     groups: Annotated[
         str, option("How several sensitive columns make groups: intersections, margins or both.")
     ] = "intersections"
+    decisions: Annotated[
+        list[str] | None,
+        option(
+            "Of more than two labels, a decision whose rates are compared; again for further ones. "
+            "By default all are."
+        ),
+    ] = None
     min_size: MinSize = 1
     learner: Annotated[
         str,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from equipoise.cli.terminal import Terminal
-from equipoise.constraints.rates import GROUP_RATES
+from equipoise.constraints.rates import GROUP_RATES, rate_and_decision
 from equipoise.game.lagrangian import is_met
 from equipoise.game.switched import number
 from equipoise.metrics.summaries import FEW
@@ -18,7 +18,15 @@ from equipoise.report.contents import (
     ReportContents,
 )
 from equipoise.report.measured import Range
-from equipoise.report.switched import SwitchedGroup, switched_groups, switched_sentence
+from equipoise.report.rate_names import rate_name, rates_of
+from equipoise.report.switched import (
+    MovedGroup,
+    SwitchedGroup,
+    moved_groups,
+    moved_sentence,
+    switched_groups,
+    switched_sentence,
+)
 from equipoise.report.text import SUPPRESSED, small_groups, whose
 
 #: The verdict that makes `certify` exit with 1.
@@ -35,7 +43,7 @@ _MOST_COLUMNS = 60
 def show_columns(
     terminal: Terminal,
     columns: Sequence[ColumnContents],
-    labels: tuple[str, str] | None,
+    labels: tuple[str, ...] | None,
     format_: str = "",
 ) -> None:
     """Print how each column of a table was read, and which label is the favourable one."""
@@ -48,6 +56,12 @@ def show_columns(
         rows.append([f"and {len(columns) - _MOST_COLUMNS} more", "", "", "", ""])
     terminal.table(title, ["column", "used as", "read as", "values", "missing"], rows, note=True)
     if labels is None:  # a number
+        return
+    if len(labels) > 2:
+        terminal.progress_line(
+            f"Labels: {', '.join(labels)}. Each is a decision; with --positive one of them is the "
+            "favourable one, and all others count as one."
+        )
         return
     other, favourable = labels
     terminal.progress_line(
@@ -72,19 +86,23 @@ def show_frontier(terminal: Terminal, contents: ReportContents) -> None:
         price = "" if point.price is None else f"{point.price:.3f}"
         rows.append([bound, *errors, *gaps, price, *_everybody(point), str(len(point.members))])
     name = contents.constraint.name if contents.constraint is not None else ""
-    terminal.table(f"Frontier: {name}", [*header, "price", "gain", "lose", "mixed"], rows)
+    moved = ["differ"] if contents.data.decisions else ["gain", "lose"]
+    terminal.table(f"Frontier: {name}", [*header, "price", *moved, "mixed"], rows)
     _say_remarks(terminal, contents.points[0])
     error = contents.objective or "share of wrong decisions"
     terminal.say(
         f"error: {error}. diff.: largest difference that the constraint looks at, with "
         f"[{contents.level:.0%} interval] by its lower limit.\nprice: error saved for each "
-        "unit that the bound is loosened. mixed: how many classifiers are.\ngain, lose: people "
-        f"decided on differently than without the constraint, {contents.points[0].main_data} data."
+        "unit that the bound is loosened. mixed: how many classifiers are.\n"
+        f"{', '.join(moved)}: people decided on differently than without the constraint, "
+        f"{contents.points[0].main_data} data."
     )
 
 
 def _everybody(point: PointContents) -> list[str]:
     """Return how many people gain and lose by a point, empty where that is not known."""
+    if moved := moved_groups(point.switched.get(point.main_data, [])):
+        return ["" if moved[0].count is None else number(moved[0].total)]
     groups = switched_groups(point.switched.get(point.main_data, []))
     found = next((row for row in groups if not row.feature and row.count is not None), None)
     return ["", ""] if found is None else [number(found.gained or 0), number(found.lost or 0)]
@@ -170,10 +188,18 @@ def show_groups(terminal: Terminal, point: PointContents) -> None:
         show_group_rows(terminal, f"Groups, {data} data", point.groups[data])
 
 
+def _decisions_of(groups: Sequence[GroupContents]) -> list[str]:
+    """Return the decisions that groups have rates of, where there are more than two."""
+    names = (rate_and_decision(rate)[1] for group in groups for rate in group.rates)
+    return list(dict.fromkeys(name for name in names if name is not None))
+
+
 def show_switched(terminal: Terminal, point: PointContents, favourable: str) -> None:
     """Print who is decided on differently than by the unconstrained model, if that is known."""
     if point.main_data not in point.switched:
         return
+    if moved := moved_groups(point.switched[point.main_data]):
+        return _show_moved(terminal, f"Switched decisions, {point.main_data} data", moved)
     groups = switched_groups(point.switched[point.main_data])
     rows = [
         [
@@ -188,6 +214,21 @@ def show_switched(terminal: Terminal, point: PointContents, favourable: str) -> 
     title = f"Switched decisions, {point.main_data} data"
     terminal.table(title, header, rows)
     if told := switched_sentence(groups, favourable):
+        terminal.say(f"{told[0].upper()}{told[1:]}")
+
+
+def _show_moved(terminal: Terminal, title: str, groups: Sequence[MovedGroup]) -> None:
+    """Print who moves from one of more than two decisions to another."""
+    rows = []
+    for group in groups:
+        name = group.group if not group.feature else f"{group.feature}: {group.group}"
+        if group.count is None:
+            rows.append([name, SUPPRESSED, "", "", ""])
+            continue
+        for before, after, some in group.moves or (("", "", 0.0),):
+            rows.append([name, f"{group.count:,}", before, after, number(some)])
+    terminal.table(title, ["group", "people", "without", "with", "people who move"], rows)
+    if told := moved_sentence(groups):
         terminal.say(f"{told[0].upper()}{told[1:]}")
 
 
@@ -206,8 +247,21 @@ def show_group_rows(
     groups: Sequence[GroupContents],
     rates: Sequence[str] | None = None,
 ) -> None:
-    """Print the rates of every group, all of them or some."""
-    rates = list(_RATE_NAMES) if rates is None else rates
+    """Print the rates of every group, all of them or some; of several decisions one by one."""
+    if decisions := _decisions_of(groups):
+        kept = list(_RATE_NAMES) if rates is None else rates
+        for decision in decisions:
+            of_one = rates_of(kept, decision)
+            _show_rates(terminal, f"{title}, decision {decision}", groups, of_one)
+        if "error_rate" in kept:
+            _show_rates(terminal, f"{title}, errors", groups, ["error_rate"])
+        return
+    _show_rates(terminal, title, groups, list(_RATE_NAMES) if rates is None else rates)
+
+
+def _show_rates(
+    terminal: Terminal, title: str, groups: Sequence[GroupContents], rates: Sequence[str]
+) -> None:
     rows = [
         [
             row.group if not row.feature else f"{row.feature}: {row.group}",
@@ -216,7 +270,7 @@ def show_group_rows(
         ]
         for row in groups
     ]
-    terminal.table(title, ["group", "people", *(_RATE_NAMES[rate] for rate in rates)], rows)
+    terminal.table(title, ["group", "people", *(rate_name(rate).lower() for rate in rates)], rows)
 
 
 def show_disparities(terminal: Terminal, found: AuditContents, level: float) -> None:

@@ -15,11 +15,17 @@ from sklearn.pipeline import Pipeline
 
 from equipoise.cli import options as opt
 from equipoise.cli.exits import INTERRUPTED, Ended
-from equipoise.cli.names import find_constraint, find_learner, find_objective, find_oracle
+from equipoise.cli.names import (
+    find_constraint,
+    find_learner,
+    find_objective,
+    find_oracle,
+    with_decisions,
+)
 from equipoise.cli.result_tables import show_columns
 from equipoise.cli.tables.encoding import make_encoder
 from equipoise.cli.tables.files import TableWriter, naming
-from equipoise.cli.tables.people import Examples, Reader, describe, favourable
+from equipoise.cli.tables.people import Examples, Reader, base_rate, describe
 from equipoise.cli.tables.request import Columns, Request
 from equipoise.cli.terminal import Terminal, Tick, command_line
 from equipoise.constraints.base import Constraint
@@ -92,7 +98,7 @@ class Training:
         ):
             model = kind(
                 data.estimator(self.learner),
-                self.constraint,
+                with_decisions(self.constraint, train.y),
                 objective=self.objective,
                 oracle=self.oracle,
                 checkpoint=self.options.checkpoint,
@@ -142,6 +148,7 @@ def constraint_of(options: opt.Training, eps: float | None) -> Constraint:
         reference=options.reference,
         min_size=options.min_size,
         groups=options.groups,
+        decisions=options.decisions,
     )
 
 
@@ -195,7 +202,7 @@ class TrainingData:
     test: Examples | None  #: None where nobody is held out.
     columns: Columns
     encoder: Any  #: Turns features into numbers; frozen if it is fitted already.
-    base_rate: float  #: The share of the favourable label.
+    base_rate: float | list[float]  #: The share of the favourable label, or of each of several.
     read: list[ColumnContents]  #: How each column was read.
     format: str = ""  #: How the file was written.
     held_out: Iterable[Any] = ()  #: Tables of the rows of test, as they were read.
@@ -254,10 +261,6 @@ class TrainingData:
         )
 
 
-def _base_rate(people: Examples, columns: Columns) -> float:
-    return float(np.average(favourable(people.y, columns), weights=people.sample_weight))
-
-
 def read_training_data(
     data: Path, request: Request, test_size: float, seed: int, reader: Reader
 ) -> TrainingData:
@@ -273,7 +276,7 @@ def read_training_data(
         test=people.take(held_out) if len(held_out) else None,
         columns=columns,
         encoder=make_encoder(columns.features, train.X),
-        base_rate=np.nan if columns.numeric else _base_rate(people, columns),
+        base_rate=np.nan if columns.numeric else base_rate(people.y, columns, people.sample_weight),
         read=describe(table, request.roles, columns.features),
         format=reader.format,
         held_out=[table.take(held_out)],

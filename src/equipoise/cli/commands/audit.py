@@ -32,7 +32,7 @@ def audit(
     labels themselves, or of the predictions of any model in one of the columns.
     """
     from equipoise.cli import result_tables as tables
-    from equipoise.cli.disparities import audit_contents, read_decisions
+    from equipoise.cli.disparities import audit_contents, one_hot, read_decisions
     from equipoise.cli.model_files import check_outputs, write_page
     from equipoise.cli.tables.files import naming
     from equipoise.cli.tables.people import Reader
@@ -46,7 +46,7 @@ def audit(
         people, labels = _read(table, reader)
     data = _data_contents(table, people, labels, reader.format)
     tables.show_columns(terminal, data.columns, labels, data.format)
-    decided: Array = people.y.astype(float)
+    decided: Array = one_hot(people.y, labels) if data.decisions else people.y.astype(float)
     if prediction is not None:
         check_columns(people.X.column_names, [prediction], table.data)
         decided = read_decisions(people.X.column(prediction), prediction, labels)
@@ -97,8 +97,8 @@ def _page_contents(
     )
 
 
-def _read(table: opt.LabelledTable, reader: Reader) -> tuple[People, tuple[str, str]]:
-    """Return the people with the labels 0 and 1, and what these are called."""
+def _read(table: opt.LabelledTable, reader: Reader) -> tuple[People, tuple[str, ...]]:
+    """Return the people with the labels 0 and 1, or more than two texts, and what they are."""
     import numpy as np
 
     from equipoise.cli.tables.columns import as_number
@@ -114,10 +114,13 @@ def _read(table: opt.LabelledTable, reader: Reader) -> tuple[People, tuple[str, 
     groups = {name: columns.group_values(rows.column(name), name) for name in table.sensitive}
     for name, values in groups.items():
         check_groups(values, name, reader.note)
-    favourable = y == (1 if recoded else np.unique(y)[1])
+    if len(labels) > 2:
+        y, labels = np.array(list(map(str, y)), dtype=object), tuple(sorted(labels))
+    else:
+        y = (y == (1 if recoded else np.unique(y)[1])).astype(np.int64)
     people = People(
         rows,
-        favourable.astype(np.int64),
+        y,
         groups,
         sample_weight=weight,
         missing=columns.missing_groups,
@@ -126,13 +129,15 @@ def _read(table: opt.LabelledTable, reader: Reader) -> tuple[People, tuple[str, 
 
 
 def _data_contents(
-    table: opt.LabelledTable, people: People, labels: tuple[str, str], format_: str
+    table: opt.LabelledTable, people: People, labels: tuple[str, ...], format_: str
 ) -> DataContents:
     import numpy as np
 
     from equipoise.cli.tables.people import describe
     from equipoise.report.contents import DataContents
 
+    favourable = [people.y == label for label in labels] if len(labels) > 2 else [people.y]
+    shares = [float(np.average(each, weights=people.sample_weight)) for each in favourable]
     return DataContents(
         source=table.data.name,
         rows=len(people.y),
@@ -140,7 +145,7 @@ def _data_contents(
         test_rows=0,
         label=table.label,
         labels=labels,
-        base_rate=float(np.average(people.y, weights=people.sample_weight)),
+        base_rate=shares if len(labels) > 2 else shares[0],
         sensitive=list(table.sensitive),
         control=[],
         weight=table.weight,

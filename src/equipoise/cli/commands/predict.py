@@ -34,8 +34,8 @@ def predict(
     """Decide for the rows of a table.
 
     The table may be larger than memory. Every row gets a decision and the probability of the
-    favourable one. The decision is drawn by a hash of the id, or of the row itself: the same
-    person always gets the same.
+    favourable one, or of each of more than two. The decision is drawn by a hash of the id, or of
+    the row itself: the same person always gets the same.
     """
     import numpy as np
 
@@ -55,7 +55,7 @@ def predict(
         wanted.setdefault(id_column, "category")
     dialect = how.dialect()
     check_columns(column_names(data, dialect), wanted, data)
-    rows, selected = 0, 0
+    rows, selected, labels = 0, dict.fromkeys(opened.columns.labels, 0), opened.columns.labels
     given: dict[str, Any] = {"missing": opened.columns.missing, "dialect": dialect}
     with terminal.progress("Deciding") as tick, TableWriter(output, overwrite=how.force) as writer:
         for batch in read_batches(data, wanted, progress=tick, **given):
@@ -63,7 +63,8 @@ def predict(
             writer.write(decided)
             rows += batch.num_rows
             if not opened.columns.numeric:
-                selected += int(np.sum(decided["decision"] == opened.columns.labels[1]))
+                for label in labels:
+                    selected[label] += int(np.sum(decided["decision"] == label))
     if not rows:
         terminal.note(f"{data} has no rows; nothing was decided.")
     if opened.columns.numeric:
@@ -72,9 +73,12 @@ def predict(
         terminal.emit({"output": str(output), "rows": rows})
         return
     if output is not None:
-        share = f", {selected / rows:.1%} of them {opened.columns.labels[1]!r}" if rows else ""
+        shown = labels if len(labels) > 2 else labels[1:]
+        each = [f", {selected[label] / rows:.1%} of them {label!r}" for label in shown if rows]
+        share = "".join(each)
         terminal.say(f"Written: {output} ({rows:,} decisions{share})")
-    terminal.emit({"output": str(output), "rows": rows, "selected": selected})
+    count = selected if len(labels) > 2 else selected[labels[1]]
+    terminal.emit({"output": str(output), "rows": rows, "selected": count})
 
 
 def decide(
@@ -94,13 +98,13 @@ def decide(
         from equipoise.cli.regression import predict_numbers
 
         return {**out, **predict_numbers(model, X, key)}
-    probability = model.predict_pmf(X)[:, 1]
-    favourable = (model.predict(X, key=key) == model.classes_[1]).astype(int)
-    return {
-        **out,
-        "decision": np.array(columns.labels, dtype=object)[favourable],
-        "probability": probability,
-    }
+    pmf = model.predict_pmf(X)
+    decided = (model.predict(X, key=key)[:, None] == model.classes_).argmax(axis=1)
+    out["decision"] = np.array(columns.labels, dtype=object)[decided]
+    if len(columns.labels) == 2:
+        return {**out, "probability": pmf[:, 1]}
+    each = {f"probability of {label}": pmf[:, v] for v, label in enumerate(columns.labels)}
+    return {**out, **each}
 
 
 def keys_of(column: Any, name: str, first_row: int) -> np.ndarray:

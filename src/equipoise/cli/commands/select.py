@@ -45,6 +45,10 @@ def select(
     seed: Annotated[
         int | None, opt.option("Draw the number afresh; by default these people have one.")
     ] = None,
+    decision: Annotated[
+        str | None,
+        opt.option("The decision to select for; by default the favourable one of two."),
+    ] = None,
     *,
     how: opt.Application,
 ) -> None:
@@ -59,6 +63,7 @@ def select(
     from equipoise.cli.commands.predict import keys_of
     from equipoise.cli.model_files import check_outputs, open_classifier
     from equipoise.cli.tables.files import TableWriter
+    from equipoise.estimators.selection import read_decision
 
     terminal = Terminal.current()
     if sensitive and without_groups:
@@ -68,6 +73,7 @@ def select(
     groups = [] if without_groups else list(sensitive or opened.columns.sensitive)
     table = _read(opened, data, groups, id_column, how)
     key = None if id_column is None else keys_of(table.column(id_column), id_column, 0)
+    number = read_decision(decision, np.array(opened.columns.labels, dtype=object))
     found = opened.model.select(
         table.select(list(opened.columns.features)),
         k,
@@ -79,9 +85,10 @@ def select(
         by=by,
         random_state=seed,
         u=u,
+        decision=opened.model.classes_[number],
     )
     columns: dict[str, Any] = {} if id_column is None else {id_column: key}
-    columns["decision"] = np.array(opened.columns.labels, dtype=object)[found.selected.astype(int)]
+    columns["decision"] = _decisions(opened.columns.labels, number, found.selected)
     columns["probability"] = found.probabilities
     with TableWriter(output, overwrite=how.force) as writer:
         writer.write(columns)
@@ -90,6 +97,14 @@ def select(
     counts = {str(name): count._asdict() for name, count in found.groups.items()}
     more = {"u": found.u, "factor": found.factor, "groups": counts}
     terminal.emit({"output": str(output), "rows": len(found.selected), "selected": k, **more})
+
+
+def _decisions(labels: tuple[str, ...], number: int, selected: Any) -> Any:
+    """Return the decision that people were selected for, and for the others the other of two."""
+    import numpy as np
+
+    other = labels[1 - number] if len(labels) == 2 else f"not {labels[number]}"
+    return np.array([other, labels[number]], dtype=object)[selected.astype(int)]
 
 
 def _read(

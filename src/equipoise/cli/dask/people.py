@@ -237,7 +237,13 @@ def _column(values: Any) -> Any:
     return pa.chunked_array([pa.array(known)])
 
 
-def _base_rate(found: Summary, values: dict[str, dict[Any, Any]], columns: Columns) -> float:
+def _base_rate(
+    found: Summary, values: dict[str, dict[Any, Any]], columns: Columns
+) -> float | list[float]:
+    if len(columns.labels) > 2:
+        counts, names = found.values[columns.label], values[columns.label]
+        each = {str(names[value]): count / counts.total() for value, count in counts.items()}
+        return [each[label] for label in columns.labels]
     favourable, plain = "1" if columns.recoded else columns.labels[1], values[columns.label]
     weights = found.values[columns.label]
     return sum(w for v, w in weights.items() if str(plain[v]) == favourable) / weights.total()

@@ -33,6 +33,7 @@ from equipoise.constraints.base import Constraint
 from equipoise.constraints.distribution import takes_numbers
 from equipoise.report.contents import ColumnContents
 from equipoise.rows.people import People
+from equipoise.rows.validation import MOST_LABELS
 
 #: More groups than these are hardly meant: a column such as age, which was not put into classes.
 MOST_GROUPS = 100
@@ -110,8 +111,9 @@ class Reader:
 
     def training(self, table: Any, request: Request) -> tuple[Examples, Columns]:
         """Return the examples of a table, see `whole`, and what its columns were taken for."""
+        labels: tuple[str, ...] = ("", "")
         if self.numeric:
-            y, labels, recoded = _numbers(table, request.label), ("", ""), False
+            y, recoded = _numbers(table, request.label), False
         else:
             y, labels, recoded = read_label(table, request.label, request.positive)
         features = request.features(
@@ -163,7 +165,7 @@ class Reader:
         if strange := sorted(set(text) - set(columns.labels)):
             raise ValueError(
                 f"column {columns.label!r} has the label {strange[0]!r}; the model knows "
-                f"{columns.labels[0]!r} and {columns.labels[1]!r}."
+                f"{' and '.join(map(repr, columns.labels))}."
             )
         return values
 
@@ -252,8 +254,11 @@ def _numbers(table: Any, name: str) -> NDArray:
 
 def read_label(
     table: Any, name: str, positive: str | None
-) -> tuple[NDArray, tuple[str, str], bool]:
-    """Return the labels, what the two are called, and whether they were turned into 0 and 1."""
+) -> tuple[NDArray, tuple[str, ...], bool]:
+    """Return the labels, what they are called, and whether they were turned into 0 and 1.
+
+    More than two stay as they are, unless one of them is the favourable one.
+    """
     values = plain_values(table.column(name), name)
     known = [str(value) for value in factorize(values)[1].tolist()]
     if positive is not None and positive not in known:
@@ -263,12 +268,15 @@ def read_label(
         )
     if len(known) == 2 and positive in (None, known[1]):
         return values, (known[0], known[1]), False
+    if positive is None and 2 < len(known) <= MOST_LABELS:
+        return values, tuple(known), False
     if positive is None:
         raise ValueError(
             f"label {name!r} has {len(known):,} different values ("
-            f"{', '.join(map(repr, known[:4]))}{', ...' if len(known) > 4 else ''}); expected two. "
-            "Say with --positive which one is the favourable label; all others count as the other. "
-            "If the label is a number to be predicted, use --task regression."
+            f"{', '.join(map(repr, known[:4]))}{', ...' if len(known) > 4 else ''}); expected two, "
+            f"or at most {MOST_LABELS}. Say with --positive which one is the favourable label; all "
+            "others count as the other. If the label is a number to be predicted, use --task "
+            "regression."
         )
     others = [label for label in known if label != positive]
     if not others:
@@ -301,9 +309,11 @@ def describe(
     return found
 
 
-def favourable(y: NDArray, columns: Columns) -> NDArray[np.bool_]:
-    """Return which rows have the favourable label."""
-    return y == (1 if columns.recoded else np.unique(y)[1])
+def base_rate(y: NDArray, columns: Columns, weight: Any = None) -> float | list[float]:
+    """Return the share of the favourable label; of more than two labels, that of each."""
+    if len(columns.labels) > 2:
+        return [float(np.average(y == label, weights=weight)) for label in factorize(y)[1]]
+    return float(np.average(y == (1 if columns.recoded else np.unique(y)[1]), weights=weight))
 
 
 def check_groups(values: NDArray, name: str, note: Callable[[str], Any]) -> None:

@@ -25,7 +25,7 @@ class Columns:
     """What the columns of a table are; kept in model files."""
 
     label: str
-    labels: tuple[str, str]  #: The unfavourable and the favourable label, as printed.
+    labels: tuple[str, ...]  #: The unfavourable and the favourable label, or more than two.
     recoded: bool  #: Whether the model knows them as 0 and 1: in another order, or more than two.
     sensitive: tuple[str, ...]
     control: tuple[str, ...]
@@ -143,7 +143,7 @@ class Request:
 
     def columns(
         self,
-        labels: tuple[str, str],
+        labels: tuple[str, ...],
         recoded: bool,
         features: dict[str, Kind],
         table: Any,
