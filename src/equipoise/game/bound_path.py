@@ -25,8 +25,8 @@ from equipoise.game.rounds import Oracle, Pool, Round
 
 #: Queries go this far from the best multipliers so far towards those of the program.
 _TOWARDS_PROGRAM = 0.4
-#: Members that a program starts with, besides those mixed before. Chosen by the time of one split 
-#: split of Communities, on which time is reported too; results do not depend on it.
+#: Members that a program starts with, besides those mixed before. Chosen by the time of one split
+#: of Communities, on which time is reported too; results do not depend on it.
 _COLUMNS = 150
 #: Differences in value below this are rounding.
 _ROUNDING = 1e-11
