@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from people import three_labels
 from sklearn.linear_model import LogisticRegression
 
 from equipoise import DemographicParity, FairClassifier
@@ -87,3 +88,18 @@ def test_who_is_decided_differently_by_a_model(model):
         assert lost[row] == pytest.approx(-100 * ((1 - chance) * before)[inside].mean())
     fit = SwitchedDisplay.from_estimator(model, ax=display.ax_)
     assert [row.gained for row in fit.rows] == [row.gained for row in display.rows]
+
+
+def test_three_labels_have_a_column_for_each_decision():
+    X, y, A = three_labels(300)
+    constraint = DemographicParity(0.1)
+    model = FairClassifier(LogisticRegression(), constraint, oracle="plugin")
+    model.fit(X, y, sensitive_features=A)
+    column = "selection_rate[top]"
+    shown = GroupRatesDisplay.from_estimator(model, X, y, sensitive_features=A, column=column)
+    found = shown.tables["fair"].row("a")[column]
+    assert found == pytest.approx(model.predict_pmf(X)[A == "a", 2].mean())
+    with pytest.raises(ValueError, match=r"expected one of count, base_rate\[low\]"):
+        GroupRatesDisplay.from_estimator(model, X, y, sensitive_features=A)
+    with pytest.raises(ValueError, match="neither gained nor lost"):
+        SwitchedDisplay.from_estimator(model)

@@ -93,9 +93,11 @@ class GroupRatesDisplay:
             )
         chosen = {
             "unconstrained": model.unconstrained_.predict(X),
-            "fair": model.predict_pmf(X)[:, 1],
+            "fair": model.predict_pmf(X),
         }
-        favourable = model.classes_[1]
+        favourable = None
+        if len(model.classes_) == 2:
+            chosen["fair"], favourable = chosen["fair"][:, 1], model.classes_[1]
         tables = {
             name: group_table(
                 y,
@@ -107,6 +109,9 @@ class GroupRatesDisplay:
             )
             for name, decided in chosen.items()
         }
+        if column not in (known := tables["fair"].columns):
+            names = ", ".join(name for name in known if not name.endswith(("_low", "_high")))
+            raise ValueError(f"column is {column!r}; expected one of {names}.")
         return cls(tables, column, feature).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
@@ -193,6 +198,11 @@ class SwitchedDisplay:
         ax : matplotlib Axes, optional
             By default those of a new figure.
         """
+        if len(model.classes_) > 2:
+            raise ValueError(
+                f"{len(model.classes_)} decisions are neither gained nor lost; expected two. "
+                "model.switched() is a table of who moves from which decision to which."
+            )
         return cls(model.switched(X, y, **metadata).rows).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
