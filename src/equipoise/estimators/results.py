@@ -240,7 +240,7 @@ def remarks(lagrangian: Lagrangian | None, cells: CellTable, shares: Array) -> l
                 ConstantDecisionWarning,
                 f"it {does}: every group is treated alike, and nothing is decided. Where "
                 "one label is rare, weigh its errors more: objective=Costs(...) in Python, "
-                "--balanced on the command line.",
+                "--objective balanced on the command line.",
             )
         )
     elif selected < FEW_SELECTED and any(
