@@ -37,6 +37,11 @@ from equipoise.rows.hashing import salt_of
 
 #: Below this share of people selected, shares of those selected say next to nothing.
 FEW_SELECTED = 0.01
+#: What to do where a label is rare, in Python and on the command line.
+IF_RARE = (
+    "Where one label is rare, weigh its errors more: objective=Costs(...) in Python, "
+    "--objective balanced on the command line."
+)
 
 
 def with_least_random(problem: Problem, found: Round) -> Round:
@@ -238,9 +243,7 @@ def remarks(lagrangian: Lagrangian | None, cells: CellTable, shares: Array) -> l
         found.append(
             (
                 ConstantDecisionWarning,
-                f"it {does}: every group is treated alike, and nothing is decided. Where "
-                "one label is rare, weigh its errors more: objective=Costs(...) in Python, "
-                "--objective balanced on the command line.",
+                f"it {does}: every group is treated alike, and nothing is decided. {IF_RARE}",
             )
         )
     elif selected < FEW_SELECTED and any(
