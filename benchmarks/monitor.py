@@ -129,7 +129,8 @@ def first_alarms(setting: Setting, count: Array, chosen: Array) -> Array:
     process = EProcess(strata.a, strata.c, rates, excess_to_find(strata.c + strata.shift))
     first = np.full(count.shape[1], np.inf)
     for day in range(len(count)):
-        process.update(*strata.sums_of_cells(count[day].astype(float), chosen[day].astype(float)))
+        people, selected = (each[day].astype(float) for each in (count, chosen))
+        process.update(*strata.sums_of_cells(people, [selected]))
         alarm = process.log_value() >= -np.log(DELTA)
         first[alarm & np.isinf(first)] = day + 1
     return first

@@ -267,6 +267,15 @@ def check_promise(outputs):
     assert found >= 10
 
 
+def check_regression(outputs):
+    """Looser bounds lose less, and every bound less than a constant does."""
+    (constant,), *found = rows(outputs[0])
+    bounds, losses = np.array(found)[:, 0], np.array(found)[:, 1]
+    assert (np.diff(bounds) > 0).all()
+    assert (np.diff(losses) <= 0).all()
+    assert losses[0] < constant
+
+
 CHECKS = {
     "plot_1_frontier": check_frontier,
     "plot_2_four_fifths": check_four_fifths,
@@ -276,4 +285,5 @@ CHECKS = {
     "plot_6_out_of_fold": check_out_of_fold,
     "plot_7_minimax": check_minimax,
     "plot_8_promise_kept": check_promise,
+    "plot_9_regression": check_regression,
 }

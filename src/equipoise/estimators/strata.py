@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -109,9 +109,16 @@ class RowStrata:
         known, size = at >= 0, self.cells.n_cells
         count = add_up(at[known], size, people.count[known])
         each = [add_up(at[known], size, np.ascontiguousarray(some[known])) for some in chosen]
+        return self.sums_of_cells(count, each)
+
+    def sums_of_cells(self, count: Array, chosen: Sequence[Array]) -> tuple[Array, Array]:
+        """Return the same from the people of each cell, and those of each decision but the first.
+
+        All are of shape (..., C).
+        """
         first, *others = np.moveaxis(self.outcome * self.inside[:, :, None], 2, 0)
-        successes, n = (count - sum(each)) @ first.T, count @ self.inside.T
-        for some, outcome in zip(each, others, strict=True):
+        successes, n = (count - sum(chosen)) @ first.T, count @ self.inside.T
+        for some, outcome in zip(chosen, others, strict=True):
             successes = successes + some @ outcome.T
         used, at = self.a != 0, self.strata
         return np.where(used, successes[..., at], 0.0), np.where(used, n[..., at], 0.0)

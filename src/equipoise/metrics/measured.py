@@ -11,7 +11,7 @@ import numpy as np
 from equipoise.cells.table import Array
 from equipoise.constraints.moments import Row
 from equipoise.faces import Columns, Face, columns_of, paragraph, table
-from equipoise.game.lagrangian import is_met
+from equipoise.game.lagrangian import TOLERANCE, is_met
 from equipoise.metrics.intervals import Interval
 from equipoise.rows.fingerprint import Overlap
 
@@ -120,7 +120,7 @@ class Measured(Face):
             return ""
         if is_met(self.excess.high):
             return f"{self.data}: no upper limit is above its bound."
-        if self.worst == self.headline.row:
+        if self.excess.estimate <= self._headlined.estimate + TOLERANCE:  # the same, or as large
             return ""
         told = next(_shown(excess, "+") for row, excess in self.rows if row == self.worst)
         return f"{self.data}: the largest estimate is {told}, of {self.worst}."
