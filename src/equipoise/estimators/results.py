@@ -239,7 +239,8 @@ def remarks(lagrangian: Lagrangian | None, cells: CellTable, shares: Array) -> l
             (
                 ConstantDecisionWarning,
                 f"it {does}: every group is treated alike, and nothing is decided. Where "
-                "one label is rare, weigh its errors more (objective=Costs(...)), or use weights.",
+                "one label is rare, weigh its errors more: objective=Costs(...) in Python, "
+                "--objective balanced on the command line.",
             )
         )
     elif selected < FEW_SELECTED and any(
