@@ -68,6 +68,15 @@ def test_audit_hides_few_people_of_a_label(run, grades, tmp_path):
     assert "have the label or get the decision" in run("audit", "few.csv", *FIT[:4]).err
 
 
+@pytest.mark.parametrize("constraint", ["four-fifths", "fpr", "treatment"])
+def test_constraints_of_one_decision_ask_for_the_option(run, grades, constraint):
+    ran = run("fit", "grades.csv", *FIT, "--constraint", constraint, "-o", "m.eq")
+    assert ran.code == 2
+    assert "there are 3: 'low', 'mid', 'top'" in ran.err
+    assert "--positive 'top'" in ran.err
+    assert "positive=" not in ran.err
+
+
 def test_fit_predict_certify_and_select(run, grades, fitted, tmp_path):
     ran = run("predict", fitted, "grades.csv", "--id", "id", "-o", "d.csv", "--json")
     decided = read(tmp_path / "d.csv")
