@@ -1,15 +1,17 @@
 """Twenty bounds: `Frontier` against fairlearn's ExponentiatedGradient in a loop, in one run.
 
     python benchmarks/frontier.py [--learner logistic|lightgbm] [--problems adult law ...] [--quick]
+    python benchmarks/frontier.py --ours-only [--learner ...] [--problems ...]
     python benchmarks/frontier.py --learner lightgbm --test --bounds 5 --seeds 5
 
 The first command fits all rows of a problem and compares errors on these at every bound. The second
-fits three quarters of the rows and compares errors on the rest, at equal violations there: each
-side has a classifier at each bound, mixtures of two of these are classifiers as well, and the lower
-envelopes of error against violation are compared over the violations that both sides reach. Errors
-and violations are averaged over the splits first. The envelope of a single split chooses among
-bounds by their errors on the test rows, which favours the side whose classifiers have less in
-common from bound to bound; the mean of these is printed as well, under "envelope by envelope".
+fits `Frontier` alone, to the same gap, which fairlearn's first fit tells. The third fits three
+quarters of the rows and compares errors on the rest, at equal violations there: each side has a
+classifier at each bound, mixtures of two of these are classifiers as well, and the lower envelopes
+of error against violation are compared over the violations that both sides reach. Errors and
+violations are averaged over the splits first. The envelope of a single split chooses among bounds
+by their errors on the test rows, which favours the side whose classifiers have less in common from
+bound to bound; the mean of these is printed as well, under "envelope by envelope".
 
 Both sides go on until they have certified the same gap, fairlearn's default for the problem
 (``--own-gap``: until each has its own default; that of `Frontier` is about half as wide).
@@ -27,6 +29,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -140,6 +143,27 @@ def theirs(fitted: Rows, judged: Rows, notion: str, learner: str, bounds: np.nda
     return Side(fits[0], seconds, np.array(points), model.nu)
 
 
+def gap_of_theirs(rows: Rows, notion: str, learner: str, eps: float) -> float:
+    """Return fairlearn's default gap, which follows from its first fit."""
+    model = TheirReduction(
+        make_learner(learner), NOTIONS[notion][1](difference_bound=eps), max_iter=1
+    )
+    X, y, A = rows
+    return model.fit(X, y, sensitive_features=A).nu
+
+
+def alone(problem: str, notion: str, learner: str, bounds: np.ndarray, own_gap: bool) -> list[str]:
+    """Return a row of the table of what `Frontier` does by itself."""
+    rows = read(problem)
+    nu = None if own_gap else gap_of_theirs(rows, notion, learner, bounds[-1])
+    mine = ours(rows, rows, notion, learner, bounds, nu)
+    return [
+        f"{problem} {notion}",
+        *(str(mine.fits), f"{mine.seconds:.2f}", f"{mine.nu:.6f}"),
+        *(f"{mine.points[:, 0].mean():.5f}", f"{(mine.points[:, 1] - bounds).max():.1e}"),
+    ]
+
+
 def both(*problem: Any, own_gap: bool) -> tuple[Side, Side]:
     """Return what both sides do, ours and theirs."""
     other = theirs(*problem)
@@ -218,6 +242,7 @@ ON_TRAIN = [
     *("problem", "fits", "fairlearn's", "seconds", "fairlearn's", "ratio"),
     *("error minus fairlearn's, mean", "largest", "over a bound, largest", "fairlearn's"),
 ]
+ALONE = ["problem", "fits", "seconds", "gap asked", "mean error", "over a bound, largest"]
 ON_TEST = [
     *("problem", "test error minus fairlearn's at equal violation", "standard error"),
     *("no worse beyond noise", "error, bound by bound", "violation, bound by bound"),
@@ -231,7 +256,9 @@ def main() -> None:
     parser.add_argument("--learner", default="logistic", choices=["logistic", "lightgbm"])
     parser.add_argument("--problems", nargs="*", default=list(PROBLEMS), choices=list(PROBLEMS))
     parser.add_argument("--bounds", type=int, default=20)
-    parser.add_argument("--test", action="store_true", help="compare on rows held out")
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument("--test", action="store_true", help="compare on rows held out")
+    kind.add_argument("--ours-only", action="store_true", help="without fairlearn's side")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--own-gap", action="store_true", help="each side with its default gap")
     options = parser.parse_args()
@@ -239,17 +266,18 @@ def main() -> None:
     problems = ["adult"] if options.quick else options.problems
     bounds = np.geomspace(0.001, 0.1, 3 if options.quick else options.bounds)
     where = f"held-out rows, {options.seeds} splits" if options.test else "training rows"
-    gap = "each side its own gap" if options.own_gap else "the same gap"
+    gap = "each side its own gap" if options.own_gap else "fairlearn's default gap"
     print(f"{machine()}\n")
     print(f"{options.learner}, {len(bounds)} bounds from 0.001 to 0.1, {where}, {gap}\n")
-    header = ON_TEST if options.test else ON_TRAIN
+    header, row_of = (
+        (ON_TEST, partial(compare_on_test, seeds=options.seeds))
+        if options.test
+        else ((ALONE, alone) if options.ours_only else (ON_TRAIN, compare_on_train))
+    )
     print(f"| {' | '.join(header)} |\n|{' --- |' * len(header)}", flush=True)
     for problem, notion in product(problems, ["DP"] if options.quick else NOTIONS):
         try:
-            asked = (problem, notion, options.learner, bounds, options.own_gap)
-            row = (
-                compare_on_test(*asked, options.seeds) if options.test else compare_on_train(*asked)
-            )
+            row = row_of(problem, notion, options.learner, bounds, options.own_gap)
         except OSError as error:
             row = [f"{problem} {notion}", f"left out: {str(error).splitlines()[0]}"]
         print(f"| {' | '.join(row)} |", flush=True)

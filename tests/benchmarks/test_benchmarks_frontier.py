@@ -94,3 +94,24 @@ def test_errors_at_equal_violation_are_averaged_over_splits_first(script):
     noisy = np.stack([curve + noise, np.broadcast_to(curve, (2, 3, 2))], axis=1)
     assert frontier.at_equal_violation(*noisy.mean(axis=0)) == pytest.approx(0.0, abs=1e-12)
     assert np.mean([frontier.at_equal_violation(*split) for split in noisy]) < -1e-3
+
+
+def test_a_frontier_alone_is_asked_for_fairlearns_gap(script, monkeypatch, capsys):
+    pytest.importorskip("fairlearn")
+    frontier = script("frontier")
+    rng = np.random.default_rng(0)
+    A = rng.integers(0, 2, 300)
+    X = np.column_stack([A + rng.normal(size=300), rng.normal(size=300)])
+    y = (X.sum(axis=1) + rng.normal(size=300) > 0.5).astype(int)
+    monkeypatch.setattr(frontier, "read", lambda problem: (X, y, A))
+    small = ("--ours-only", "--problems", "law", "--bounds", "2")
+    monkeypatch.setattr(sys, "argv", ["frontier", *small])
+    frontier.main()
+    rows = rows_of(capsys.readouterr().out)
+    assert [row["problem"] for row in rows] == ["law DP", "law EO"]
+    for row, notion in zip(rows, frontier.NOTIONS, strict=True):
+        other = frontier.theirs((X, y, A), (X, y, A), notion, "logistic", np.array([0.1]))
+        assert float(row["gap asked"]) == pytest.approx(other.nu, abs=1e-6)
+        assert int(row["fits"]) > 0
+        assert 0 < float(row["mean error"]) < 0.5
+        assert float(row["over a bound, largest"]) < 1e-6

@@ -45,6 +45,38 @@ def test_audit_tells_every_label(run, grades):
     assert "decision mid" in text
 
 
+def test_audit_hides_few_people_of_a_label(run, grades, tmp_path):
+    """Three of the group b have the label top, and c would give them away."""
+    grade, group = grades["grade"], grades["group"].astype(object)
+    group[np.flatnonzero((group == "b") & (grade == "top"))[3:]] = "a"
+    group[np.flatnonzero(group == "a")[::3]] = "c"
+    decided = np.roll(grade, 1)
+    table = {**grades, "group": group.astype(str), "decided": decided}
+    pa.csv.write_csv(pa.table(table), tmp_path / "few.csv")
+    of_labels = run("audit", "few.csv", *FIT[:4], "--json").json
+    assert of_labels["disparities"]["demographic_parity_violation[top]"][0] is not None
+    of_decisions = run("audit", "few.csv", *FIT[:4], "--prediction", "decided", "--json").json
+    for told, kind in ((of_labels, "demographic_parity"), (of_decisions, "equalized_odds")):
+        rates = {row["group"]: row["rates"] for row in told["groups"]}
+        for name in ("base_rate", "true_positive_rate", "false_positive_rate", "precision"):
+            hidden = {one for one in rates if rates[one][f"{name}[top]"][0] is None}
+            assert hidden == {"b", "c"}
+        assert told["between"][f"{kind}_difference[top]"] == ""
+        assert told["between"][f"{kind}_violation[top]"].startswith(("a ", "all and a"))
+    assert of_labels["groups"][2]["rates"]["selection_rate[top]"][0] is None
+    assert of_decisions["groups"][2]["rates"]["selection_rate[top]"][0] is not None
+    assert "have the label or get the decision" in run("audit", "few.csv", *FIT[:4]).err
+
+
+@pytest.mark.parametrize("constraint", ["four-fifths", "fpr", "treatment"])
+def test_constraints_of_one_decision_ask_for_the_option(run, grades, constraint):
+    ran = run("fit", "grades.csv", *FIT, "--constraint", constraint, "-o", "m.eq")
+    assert ran.code == 2
+    assert "there are 3: 'low', 'mid', 'top'" in ran.err
+    assert "--positive 'top'" in ran.err
+    assert "positive=" not in ran.err
+
+
 def test_fit_predict_certify_and_select(run, grades, fitted, tmp_path):
     ran = run("predict", fitted, "grades.csv", "--id", "id", "-o", "d.csv", "--json")
     decided = read(tmp_path / "d.csv")

@@ -16,7 +16,7 @@ from equipoise.cli import options as opt
 from equipoise.cli.tables.columns import as_number, is_missing, kind_of, plain_values
 from equipoise.cli.terminal import Terminal
 from equipoise.constraints.groups import group_name
-from equipoise.constraints.rates import of_decision
+from equipoise.constraints.rates import BASE, SELECTION, TPR, of_decision, rate_and_decision
 from equipoise.metrics import Interval
 from equipoise.metrics.decisions import read_audit
 from equipoise.metrics.pairs import Pair, Pairs
@@ -58,6 +58,8 @@ def audit_contents(
     audited = read_audit(*given, sample_weight=people.sample_weight, missing=people.missing)
     table = with_predictive(audited, results.level)
     groups = group_contents(table, results.suppress_below)
+    if prediction is None:
+        groups = [_labels_decided(group) for group in groups]
     for text in unknown_remarks(table.unknown, groups):
         Terminal.current().note(text)
     large = _in_large_groups(people, min_size)
@@ -86,9 +88,12 @@ def _compared(
     """Return an audit with the disparities of a decision, one of several unless it is None."""
     disparities, between = list(audit.disparities), dict(audit.between)
     by_estimate = dict(audit.by_estimate)
-    for name in list(_DISPARITIES)[: _OF_LABELS if audit.decisions == "labels" else None]:
-        pairs = metrics.compare_groups(getattr(metrics, name), y, h, **about)
-        found = _headline(pairs.without_few(least), audit.groups)
+    of_labels = audit.decisions == "labels"
+    for at, name in enumerate(list(_DISPARITIES)[: _OF_LABELS if of_labels else None]):
+        pairs = metrics.compare_groups(getattr(metrics, name), y, h, **about).without_few(least)
+        if decision is not None and (of_labels or at >= _OF_LABELS):
+            pairs = _without_suppressed(pairs, audit.groups, of_decision(TPR.column, decision))
+        found = _headline(pairs, audit.groups)
         called = name if decision is None else of_decision(name, decision)
         words = _DISPARITIES[name] + ("" if decision is None else f", decision {decision}")
         disparities.append((called, found["value"], words))
@@ -97,6 +102,25 @@ def _compared(
             by_estimate[called] = found["by_estimate"]
     told: dict[str, Any] = {"disparities": disparities, "between": between}
     return replace(audit, **told, by_estimate=by_estimate)
+
+
+def _labels_decided(group: GroupContents) -> GroupContents:
+    """Return a group whose decisions are its labels: the shares of several are told alike."""
+    told = {
+        name: group.rates[of_decision(BASE.column, decision)]
+        for name in group.rates
+        for rate, decision in [rate_and_decision(name)]
+        if rate == SELECTION.column and decision is not None
+    }
+    return replace(group, rates=group.rates | told)
+
+
+def _without_suppressed(pairs: Pairs, shown: Sequence[GroupContents], rate: str) -> Pairs:
+    """Return the pairs of groups that both show a rate."""
+    hidden = {row.group for row in shown if row.rates.get(rate, NOT_KNOWN) == NOT_KNOWN}
+    names = [{group_name(pair.group), group_name(pair.against)} for pair in pairs.pairs]
+    kept = [pair for pair, both in zip(pairs.pairs, names, strict=True) if not both & hidden]
+    return Pairs.ordered(kept, pairs.ratio)
 
 
 def _in_large_groups(people: People, min_size: int) -> NDArray[np.intp]:

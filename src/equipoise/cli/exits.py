@@ -34,6 +34,10 @@ INTERRUPTED = 130
 _EXPLAINED = (ValueError, TypeError, OSError, ImportError, MemoryError, RuntimeError)
 
 
+#: How Python names the favourable one of several decisions to a constraint.
+_POSITIVE = re.compile(r"\b[A-Z]\w+\(positive=('[^']*'|[^,)]+)(?:, \.\.\.)?\)")
+
+
 class Ended(Exception):
     """A command that has printed all it had to, and ends with this code."""
 
@@ -77,7 +81,7 @@ def _sentence(error: BaseException) -> str:
     if isinstance(error, FileExistsError):
         text = text.replace("Name another file, or allow to overwrite.", "").strip()
         text = f"{text} Name another file, or overwrite it with --force."
-    return text
+    return _POSITIVE.sub(r"--positive \1", text)
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from equipoise.report.contents import (
     PointContents,
     ReportContents,
 )
+from equipoise.report.groups import small_group_remarks
 from equipoise.report.measured import Range
 from equipoise.report.rate_names import rate_name, rates_of
 from equipoise.report.switched import (
@@ -27,7 +28,7 @@ from equipoise.report.switched import (
     switched_groups,
     switched_sentence,
 )
-from equipoise.report.text import SUPPRESSED, small_groups, whose
+from equipoise.report.text import SUPPRESSED, whose
 
 #: The verdict that makes `certify` exit with 1.
 EXCEEDED = "EXCEEDED"
@@ -115,7 +116,7 @@ def note_small(
     min_size: int | None = None,
 ) -> None:
     """Note groups that are suppressed, or too small to say anything about."""
-    for text in small_groups(groups, suppress_below):
+    for text in small_group_remarks(groups, suppress_below):
         if text not in terminal.notes:
             terminal.note(text)
     few = any(row.feature and (row.count is None or row.count < FEW) for row in groups)

@@ -179,8 +179,8 @@ def _docstring(cls: type[Constraint]) -> str:
 
 
 def _in_order(cls: Any) -> list[Any]:
-    """Return the fields of a constraint, those that need no keyword first."""
-    return sorted(fields(cls), key=lambda field: bool(field.kw_only))
+    """Return the parameters of a constraint, those that need no keyword first."""
+    return sorted((f for f in fields(cls) if f.init), key=lambda field: bool(field.kw_only))
 
 
 def _same(value: Any, default: Any) -> bool:

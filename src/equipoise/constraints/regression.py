@@ -136,6 +136,8 @@ def for_numbers(constraint: Any) -> Constraint:
 
     >>> type(for_numbers(DemographicParity(0.05))).__name__
     'ThresholdParity'
+    >>> for_numbers(DemographicParity(0.05))
+    DemographicParity(eps=0.05)
     """
     if not isinstance(constraint, Constraint):
         raise TypeError(

@@ -4,12 +4,12 @@ The rule of statistics offices, in two steps. Primary: a group of fewer people t
 suppressed. Secondary: groups that add up to a group or total that is shown give a single missing
 one away by subtraction, so the next smallest is suppressed too, until those missing are two at
 least and together no fewer than asked for. Every sum of groups is looked at, one at a time; sums
-of sums are not.
+of sums are not. Parts of groups, such as the people of a label, are treated alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -31,9 +31,35 @@ def small_groups(table: GroupTable, least: int) -> Mask:
     >>> small_groups(table, 10).tolist(), small_groups(table, 5).tolist()
     ([False, False, True, True], [False, False, True, True])
     """
-    count = table["count"]
+    values = [_values(table, at) for at in range(len(table))]
+    return _hidden(table["count"], values, least)
+
+
+def small_parts(table: GroupTable, people: Array, least: int) -> Mask:
+    """Return which parts of groups are suppressed, given how many ``people`` each has, (G, V).
+
+    Each column is a part of everybody, such as those of a label; together they are everybody. So a
+    part is told by the other parts of its group, and by the same part of other groups. NaN is a
+    part that is not looked at.
+
+    >>> columns = {"count": np.array([90, 40, 50])}
+    >>> table = GroupTable(("overall", "F", "M"), ("", "sex", "sex"), columns)
+    >>> small_parts(table, np.array([[33, 35, 22.0], [3, 20, 17], [30, 15, 5]]), 10).tolist()
+    [[False, False, False], [True, False, True], [True, False, True]]
+    """
+    groups = [_values(table, at) for at in range(len(table))]
+    used = ~np.isnan(people)
+    parts = [{**groups[at], "": int(part)} for at, part in np.argwhere(used)]
+    hidden = _hidden(np.append(table["count"], people[used]), groups + parts, least)
+    found: Mask = np.zeros(people.shape, dtype=bool)
+    found[used] = hidden[len(groups) :]
+    return found
+
+
+def _hidden(count: Array, values: Sequence[Mapping[str, Hashable]], least: int) -> Mask:
+    """Return what is suppressed of rows, whose counts add up where their values say so."""
     hidden: Mask = count < least
-    sums, changed = _sums(table), True
+    sums, changed = _sums(values), True
     while changed:
         changed = False
         for whole, parts in sums:
@@ -58,9 +84,8 @@ def _also_hidden(
     return whole if whole and count[missing].sum() < least else None
 
 
-def _sums(table: GroupTable) -> list[tuple[int, list[int]]]:
-    """Return rows of the table with the rows that add up to each."""
-    values = [_values(table, at) for at in range(len(table))]
+def _sums(values: Sequence[Mapping[str, Hashable]]) -> list[tuple[int, list[int]]]:
+    """Return rows with the rows that add up to each, given the values that they are of."""
     at_of = {frozenset(known.items()): at for at, known in enumerate(values)}
     parts: dict[tuple[int, frozenset[str]], list[int]] = {}
     for at, known in enumerate(values):

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from equipoise.constraints.rates import of_decision, rate_and_decision
 from equipoise.game.evidence import Status
 from equipoise.metrics.predictive import PREDICTIVE
 from equipoise.metrics.small_groups import SUPPRESS_BELOW
@@ -31,8 +32,10 @@ class GroupContents:
     ``rates`` has the names `RATES` and, of decisions, `PREDICTIVE_RATES`; of more than two these
     are of each decision against the others, such as "selection_rate[refer]". Of a group that is
     suppressed ``count`` is None and ``rates`` is empty: too few people belong to it, or another
-    group could be told from it. Where the group of some people is unknown, ``worst`` has the ends
-    of what each rate may be whatever their groups are, and ``within_odds`` under an odds ratio.
+    group could be told from it. Of more than two decisions, rates of those of a label, or of those
+    who get a decision, are not known either where they are few. Where the group of some people is
+    unknown, ``worst`` has the ends of what each rate may be whatever their groups are, and
+    ``within_odds`` under an odds ratio.
     """
 
     feature: str
@@ -41,6 +44,18 @@ class GroupContents:
     rates: dict[str, Range]
     worst: dict[str, Bounds] = field(default_factory=dict)
     within_odds: dict[str, Bounds] = field(default_factory=dict)
+
+    @property
+    def hides_a_label(self) -> bool:
+        """Whether rates of one of several decisions are suppressed, of a group that is not.
+
+        Of those who have its label and those who have another, somebody is there in any group.
+        """
+        missing = {name for name, rate in self.rates.items() if rate.estimate is None}
+        decisions = {rate_and_decision(name)[1] for name in missing - {"error_rate"}} - {None}
+        return "error_rate" not in missing and any(
+            {of_decision(rate, v) for rate in RATES[2:4]} <= missing for v in decisions
+        )
 
 
 @dataclass(frozen=True)

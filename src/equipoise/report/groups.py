@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -18,7 +18,8 @@ from equipoise.metrics.audit import Audit, group_rows
 from equipoise.metrics.by_group import decision_table
 from equipoise.metrics.decisions import Decisions
 from equipoise.metrics.predictive import predictive_values
-from equipoise.metrics.small_groups import SUPPRESS_BELOW, small_groups
+from equipoise.metrics.small_groups import SUPPRESS_BELOW, small_groups, small_parts
+from equipoise.metrics.summaries import few_people
 from equipoise.metrics.unknown import Bounds, UnknownGroup, UnknownPeople
 from equipoise.report.contents import (
     PREDICTIVE_RATES,
@@ -33,6 +34,8 @@ from equipoise.report.switched import MovedGroup, SwitchedGroup
 _ENDS = ("", "_low", "_high")
 #: Sentences about people whose group is unknown.
 _MOST_SENTENCES = 7
+#: Columns of a table of several decisions: how many people have its label, and how many get it.
+_HAVE_LABEL, _GET_IT = "have_label", "get_it"
 #: A number that is not known.
 NOT_KNOWN = Range(None, None, None)
 
@@ -64,7 +67,8 @@ def with_predictive(audit: Audit | Decisions, level: float) -> GroupTable:
         table = decision_table(audit, level=level, stratified=False)
         columns = dict(table.columns)
         for number, decision in enumerate(audit.names):
-            found = _predictive(audit.against_rest(number), level)
+            of_one = audit.against_rest(number)
+            found = [*_predictive(of_one, level), *_people(of_one)]
             columns |= {of_decision(name, decision, end): part for name, end, part in found}
         return replace(table, columns=columns)
     table = GroupTable.from_audit(audit, level=level, stratified=False)
@@ -82,25 +86,71 @@ def _predictive(audit: Audit, level: float) -> list[tuple[str, str, Array]]:
     ]
 
 
+def _people(audit: Audit) -> list[tuple[str, str, Array]]:
+    """Return how many people of each group have the label of one of several decisions, or get it.
+
+    Those who get it are as many as expected. NaN where nobody does, or has the label at all: there
+    is nobody to protect.
+    """
+    masks = np.array([mask for _, _, mask in group_rows(audit, "both")])
+    count, mass = audit.cells.count, audit.mass
+    share = np.divide(audit.selected, mass, out=np.zeros_like(mass), where=mass > 0)
+    has = masks @ np.where(audit.cells.label == 1, count, 0.0)
+    gets = np.round(masks @ (count * share), 6)
+    has = has if has.any() else np.full_like(has, np.nan)
+    return [(_HAVE_LABEL, "", has), (_GET_IT, "", np.where(gets > 0, gets, np.nan))]
+
+
 def _rates(table: GroupTable) -> list[str]:
     """Return the rates that a table has, in the order in which they are shown."""
-    first = [rate for rate in (*RATES, *PREDICTIVE_RATES) if rate in table.columns]
+    known = (*RATES, *PREDICTIVE_RATES)
     others = [name for name in table.columns if rate_and_decision(name)[1] is not None]
+    others = [name for name in others if rate_and_decision(name)[0] in known]
+    first = [rate for rate in known if rate in table.columns]
     return [*(name for name in others if not name.endswith(_ENDS[1:])), *first]
 
 
+def _of_few(table: GroupTable, least: int) -> dict[str, Mask]:
+    """Return where rates of one of several decisions are suppressed, by name; none of two.
+
+    Where few people of a group have the label, or few get the decision, all rates that depend on
+    both are suppressed: each could be had from the others.
+    """
+    names = [name for name in table.columns if rate_and_decision(name)[0] == _HAVE_LABEL]
+    decisions = [rate_and_decision(name)[1] for name in names]
+    if not decisions:
+        return {}
+    of_label, of_decided = (
+        small_parts(table, np.array([table[of_decision(part, v)] for v in decisions]).T, least)
+        for part in (_HAVE_LABEL, _GET_IT)
+    )
+    found: dict[str, Mask] = {}
+    for at, v in enumerate(decisions):
+        found[of_decision(RATES[0], v)] = of_label[:, at]
+        either = of_label[:, at] | of_decided[:, at]
+        found |= {of_decision(rate, v): either for rate in (*RATES[2:4], *PREDICTIVE_RATES)}
+    return found
+
+
 def group_contents(table: GroupTable, suppress_below: int = SUPPRESS_BELOW) -> list[GroupContents]:
-    """Return a table of groups as plain data; small ones without size and rates."""
-    hidden = small_groups(table, suppress_below)
+    """Return a table of groups as plain data; small ones without size and rates.
+
+    Of several decisions, rates of few people are not known either, see `_of_few`.
+    """
+    hidden, few = small_groups(table, suppress_below), _of_few(table, suppress_below)
     unknown = () if table.unknown is None else table.unknown.groups
-    bounds = {(group.feature, group.group): _bounds(group) for group in unknown}
+    # Whoever's group is unknown may have any label, so that few of it in one group count for all.
+    told = {rate for rate, where in few.items() if where.any()}
+    bounds = {(group.feature, group.group): _bounds(group, told) for group in unknown}
     return [
         GroupContents(
             feature=feature,
             group=group_name(group),
             count=None if hidden[at] else int(table["count"][at]),
             rates={
-                rate: span(*(table[f"{rate}{end}"][at] for end in _ENDS))
+                rate: NOT_KNOWN
+                if rate in few and few[rate][at]
+                else span(*(table[f"{rate}{end}"][at] for end in _ENDS))
                 for rate in ([] if hidden[at] else _rates(table))
             },
             **({} if hidden[at] else bounds.get((feature, group), {})),
@@ -109,11 +159,12 @@ def group_contents(table: GroupTable, suppress_below: int = SUPPRESS_BELOW) -> l
     ]
 
 
-def _bounds(group: UnknownGroup) -> dict[str, Any]:
-    """Return limits of the rates of a group; not those of nobody."""
+def _bounds(group: UnknownGroup, few: Collection[str]) -> dict[str, Any]:
+    """Return limits of the rates of a group; not those of nobody, or of few."""
 
     def known(bounds: dict[str, Bounds]) -> dict[str, Bounds]:
-        return {name: ends for name, ends in bounds.items() if math.isfinite(ends.low)}
+        finite = {name: ends for name, ends in bounds.items() if math.isfinite(ends.low)}
+        return {name: ends for name, ends in finite.items() if name not in few}
 
     return {"worst": known(group.worst), "within_odds": known(group.within_odds)}
 
@@ -125,6 +176,30 @@ def unknown_remarks(people: UnknownPeople | None, shown: Sequence[GroupContents]
     if len(told) > _MOST_SENTENCES:
         told[_MOST_SENTENCES:] = [f"so for {len(told) - _MOST_SENTENCES} groups more."]
     return told
+
+
+def small_group_remarks(groups: Sequence[GroupContents], suppress_below: int) -> list[str]:
+    """Return sentences about groups that are suppressed, or too small to say anything about.
+
+    >>> groups = [GroupContents("sex", "F", 400, {}), GroupContents("sex", "X", 13, {})]
+    >>> small_group_remarks([*groups, GroupContents("sex", "Y", None, {})], 10)[1]
+    'X (13) has fewer than 30 people: too few to say anything about its rates.'
+    """
+    shown = [(row.feature, row.group, row.count) for row in groups if row.count is not None]
+    features, names, counts = zip(*shown, strict=True) if shown else ((), (), ())
+    told = few_people(features, names, np.array(counts))
+    if any(row.hides_a_label for row in groups):
+        told.append(
+            f"Rates are suppressed where fewer than {suppress_below} people of a group have the "
+            "label or get the decision, and where these could be told from the others."
+        )
+    if len(shown) == len(groups):
+        return told
+    hidden = (
+        f"Groups of fewer than {suppress_below} people are suppressed, and where these could be "
+        "told from the others, the next smallest too."
+    )
+    return [hidden, *told]
 
 
 def moved_contents(switched: Switched, suppress_below: int) -> list[MovedContents]:

@@ -6,13 +6,10 @@ import tomllib
 from collections.abc import Sequence
 from importlib.resources import files
 
-import numpy as np
-
 from equipoise.constraints import Constraint
 from equipoise.constraints.rates import of_decision, rate_and_decision
 from equipoise.game.evidence import Status
 from equipoise.game.lagrangian import is_met
-from equipoise.metrics.summaries import few_people
 from equipoise.report.contents import (
     AuditContents,
     ConstraintContents,
@@ -20,6 +17,7 @@ from equipoise.report.contents import (
     PointContents,
     ReportContents,
 )
+from equipoise.report.groups import small_group_remarks
 from equipoise.report.measured import MeasuredContents, Range, RowContents
 from equipoise.report.switched import (
     MovedGroup,
@@ -177,29 +175,10 @@ def _between(audit: AuditContents, name: str) -> str:
     return told + (f"; by the estimate alone {other}" if other else "")
 
 
-def small_groups(groups: Sequence[GroupContents], suppress_below: int) -> list[str]:
-    """Return sentences about groups that are suppressed, or too small to say anything about.
-
-    >>> groups = [GroupContents("sex", "F", 400, {}), GroupContents("sex", "X", 13, {})]
-    >>> small_groups([*groups, GroupContents("sex", "Y", None, {})], 10)[1]
-    'X (13) has fewer than 30 people: too few to say anything about its rates.'
-    """
-    shown = [(row.feature, row.group, row.count) for row in groups if row.count is not None]
-    features, names, counts = zip(*shown, strict=True) if shown else ((), (), ())
-    told = few_people(features, names, np.array(counts))
-    if len(shown) == len(groups):
-        return told
-    hidden = (
-        f"Groups of fewer than {suppress_below} people are suppressed, and where these could be "
-        "told from the others, the next smallest too."
-    )
-    return [hidden, *told]
-
-
 def _small_groups(contents: ReportContents) -> list[str]:
     point, audit = contents.nearest(), contents.audit
     groups = audit.groups if audit else point.groups.get(point.main_data, []) if point else []
-    told = small_groups(groups, contents.suppress_below)
+    told = small_group_remarks(groups, contents.suppress_below)
     if point is not None and any(row.count is None for row in groups):
         told[0] += " Largest differences are over the inequalities shown."
     return told
