@@ -142,7 +142,7 @@ def suspicious_days(setting: Setting, count: Array, chosen: Array) -> NDArray[np
     An interval of certify reaches at least 1.96 of them, so that other days need no look.
     """
     strata = setting.strata()
-    successes, people = strata.sums_of_cells(count.astype(float), chosen.astype(float))
+    successes, people = strata.sums_of_cells(count.astype(float), [chosen.astype(float)])
     p, n = (successes + 1) / (people + 2), np.maximum(people, 1)
     error = np.sqrt((strata.a**2 * p * (1 - p) / n).sum(axis=-1))
     z = (((strata.a * successes / n).sum(axis=-1) - strata.c) / error).max(axis=-1)
@@ -191,7 +191,7 @@ def planned_people(setting: Setting, power: float) -> float:
     """Return how many people one planned test of the row that drifts needs for this power."""
     strata = setting.strata()
     rates = np.mean([setting.rates(day) for day in range(DAYS)], axis=0) + setting.drift
-    successes, people = strata.sums_of_cells(SHARES, SHARES * rates)  # of one person in all
+    successes, people = strata.sums_of_cells(SHARES, [SHARES * rates])  # of one person in all
     p = np.divide(successes, people, out=np.zeros_like(people), where=people > 0)
     excess = (strata.a * p).sum(axis=1) - strata.c
     row = int(excess.argmax())
