@@ -267,6 +267,21 @@ def check_promise(outputs):
     assert found >= 10
 
 
+def check_regression(outputs):
+    (constant,), *points = rows(outputs[0])
+    bounds, losses, _ = zip(*points, strict=True)
+    assert bounds == (0.01, 0.03, 0.1, 0.2, 0.3)
+    assert constant > losses[0] > losses[1] > losses[2]  # these bounds bind
+    assert min(losses) == losses[-1] > 9 - 1  # the noise in the labels has variance 9
+
+
+def check_several_labels(outputs):
+    (plain, plain_error), (bound, fair, fair_error) = rows(outputs[0])
+    assert plain > 0.2
+    assert fair < bound + 0.02
+    assert plain_error < fair_error < 2 / 3
+
+
 CHECKS = {
     "plot_1_frontier": check_frontier,
     "plot_2_four_fifths": check_four_fifths,
@@ -276,4 +291,6 @@ CHECKS = {
     "plot_6_out_of_fold": check_out_of_fold,
     "plot_7_minimax": check_minimax,
     "plot_8_promise_kept": check_promise,
+    "plot_9_regression": check_regression,
+    "plot_10_several_labels": check_several_labels,
 }
