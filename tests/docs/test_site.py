@@ -268,12 +268,18 @@ def check_promise(outputs):
 
 
 def check_regression(outputs):
-    """Looser bounds lose less, and every bound less than a constant does."""
-    (constant,), *found = rows(outputs[0])
-    bounds, losses = np.array(found)[:, 0], np.array(found)[:, 1]
-    assert (np.diff(bounds) > 0).all()
-    assert (np.diff(losses) <= 0).all()
-    assert losses[0] < constant
+    (constant,), *points = rows(outputs[0])
+    bounds, losses, _ = zip(*points, strict=True)
+    assert bounds == (0.01, 0.03, 0.1, 0.2, 0.3)
+    assert constant > losses[0] > losses[1] > losses[2]  # these bounds bind
+    assert min(losses) == losses[-1] > 9 - 1  # the noise in the labels has variance 9
+
+
+def check_several_labels(outputs):
+    (plain, plain_error), (bound, fair, fair_error) = rows(outputs[0])
+    assert plain > 0.2
+    assert fair < bound + 0.02
+    assert plain_error < fair_error < 2 / 3
 
 
 CHECKS = {
@@ -286,4 +292,5 @@ CHECKS = {
     "plot_7_minimax": check_minimax,
     "plot_8_promise_kept": check_promise,
     "plot_9_regression": check_regression,
+    "plot_10_several_labels": check_several_labels,
 }
