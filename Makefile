@@ -11,9 +11,10 @@ DOCS_READY := $(VENV)/.docs-installed
 TEST_READY := $(VENV)/.test-installed
 OLDEST_READY := $(OLDEST)/.test-installed
 
-# The numerical libraries' own threads would fight over the cores with pytest's two workers.
-PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2
-PYTEST_OLDEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n 2
+# The numerical libraries' own threads would fight over the cores with pytest's workers: three for two cores, since
+# tests wait for clusters and other processes.
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 3
+PYTEST_OLDEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n 3
 
 # Without compiling: most of what is installed is never imported, the rest is compiled when it is.
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
@@ -61,7 +62,7 @@ OLDEST_TESTS := tests/baselines tests/cells tests/estimators tests/files tests/m
 	tests/cli/test_audit.py tests/cli/test_fit.py tests/cli/test_predict.py tests/report/test_page.py
 
 oldest: $(OLDEST_READY)
-	$(PYTEST_OLDEST) -m 'not simulation' $(OLDEST_TESTS)
+	$(PYTEST_OLDEST) -m 'not simulation and not processes' $(OLDEST_TESTS)
 
 $(VENV)/bin/python:
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'equipoise needs Python 3.11 or newer; say which one to use: make PYTHON=python3.11')"

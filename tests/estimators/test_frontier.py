@@ -271,6 +271,7 @@ def test_checkpoints_resume_and_refuse_other_data(people, traced, tmp_path):
         clone(resumed).fit(people.X + 1, people.y, sensitive_features=people.A)
 
 
+@pytest.mark.processes
 def test_a_killed_fit_loses_only_the_fit_that_was_running(tmp_path):
     script = textwrap.dedent(
         """

@@ -196,6 +196,7 @@ def test_members_share_their_transformers_after_a_resume(tmp_path, n_jobs):
         assert all(scaler is scalers[0] for scaler in scalers)
 
 
+@pytest.mark.processes
 def test_processes_share_a_folder(tmp_path):
     script = textwrap.dedent(
         """
