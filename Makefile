@@ -58,7 +58,7 @@ tests: $(TEST_READY)
 	$(PYTEST)
 
 # The rooms whose code meets other libraries; the mathematics and the pages are the same with any version.
-OLDEST_TESTS := tests/baselines tests/cells tests/estimators tests/files tests/metrics tests/oracles tests/rows \
+OLDEST_TESTS := tests/baselines tests/estimators tests/files tests/oracles tests/rows \
 	tests/cli/test_audit.py tests/cli/test_fit.py tests/cli/test_predict.py tests/report/test_page.py
 
 oldest: $(OLDEST_READY)

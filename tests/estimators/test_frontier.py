@@ -201,6 +201,7 @@ def test_a_number_of_jobs_that_is_none_is_refused_before_any_fit(people, n_jobs)
             )
 
 
+@pytest.mark.processes
 def test_parallel_fits_give_a_frontier_as_good(people, traced):
     two = clone(traced).set_params(n_jobs=2).fit(people.X, people.y, sensitive_features=people.A)
     for ours, theirs in zip(two.points_, traced.points_, strict=True):

@@ -47,6 +47,7 @@ def test_pickle_and_joblib(reduction, tmp_path):
             assert copy.certificate_.error == fair.certificate_.error
 
 
+@pytest.mark.processes
 def test_another_process_decides_alike(tmp_path):
     fair = fitted(nu=1e-4)
     assert len(fair.classifier_.members) > 1

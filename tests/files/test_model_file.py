@@ -270,6 +270,7 @@ def test_what_a_killed_save_leaves_is_removed_by_the_next(saved):
     assert [path.name for path in saved.parent.iterdir()] == [saved.name]
 
 
+@pytest.mark.processes
 def test_another_process_decides_the_same(saved, people, tmp_path):
     np.save(tmp_path / "X.npy", people.X)
     code = (

@@ -192,6 +192,7 @@ def test_values_do_not_change_from_release_to_release():
     assert hash_uniform([[0.5, 0.0]], salt=3)[0].hex() == "0x1.75428e8bdfe1fp-1"
 
 
+@pytest.mark.processes
 def test_other_processes_agree():
     code = (
         "import numpy as np; from equipoise.rows.hashing import hash_uniform;"

@@ -175,6 +175,7 @@ def test_fair_classifiers_meet_their_bound(name):
         assert abs(selected[a == A].mean() - selected.mean()) <= 0.03 + 1e-6
 
 
+@pytest.mark.processes
 def test_two_jobs_with_bins():
     one, two = (
         GridSearch(LEARNERS["lightgbm"](), DemographicParity(eps=0.1), grid_size=3, n_jobs=jobs)
