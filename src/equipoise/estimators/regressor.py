@@ -30,7 +30,7 @@ from equipoise.estimators.regression_units import (
     worst_at_any_threshold,
 )
 from equipoise.estimators.results import as_settled
-from equipoise.faces import Records
+from equipoise.faces import Records, columns_of, table
 from equipoise.game.certificate import Certificate
 from equipoise.game.mixture import Mixture
 from equipoise.game.rounds import run
@@ -57,6 +57,9 @@ class Measured(NamedTuple):
     loss: float
     largest: float
     excess: float
+
+    def _repr_html_(self) -> str:
+        return table(columns_of([self]))
 
 
 class Found(NamedTuple):
