@@ -13,7 +13,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from equipoise.cells.table import Array, Cells
+from equipoise.cells.rows import Cells
+from equipoise.cells.table import Array
 from equipoise.constraints.fairlearn_words import SaysNewWords
 from equipoise.oracles.decisions import predictions
 from equipoise.oracles.trainers import weight_parameter

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.baselines.learner import Baseline, fit_learner, read_scores
-from equipoise.cells.table import Array, Cells
+from equipoise.cells.rows import Cells
+from equipoise.cells.table import Array
 from equipoise.constraints.groups import group_name
 from equipoise.exceptions import EmptyCellWarning
 from equipoise.oracles.trainers import weight_parameter

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from equipoise.cells.table import Array, Cells
+from equipoise.cells.rows import Cells
+from equipoise.cells.table import Array
 from equipoise.engines import engine_for
 from equipoise.estimators.base import overlap_of
 from equipoise.estimators.day import batch_digest, label_numbers, read_like

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from equipoise.cells.layered import LayeredTable
 from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.base import Constraint
 from equipoise.estimators.frontier import Frontier
@@ -107,16 +106,10 @@ class _Merger:
         """Return a table with the cells of the fit, merged; the same for the same table."""
         if id(cells) in self._tables:
             return self._tables[id(cells)][1]
-        sums = ("mass", "count", "square")
-        added: dict[str, Any] = {name: self._added(getattr(cells, name)) for name in sums}
-        added |= {
+        added = cells.summed(self._added, self.shares) | {
             name: {key: values[self._source] for key, values in getattr(cells, name).items()}
             for name in ("sensitive", "control")
         }
-        if isinstance(cells, LayeredTable):
-            added["at_zero"] = {key: self._added(v) for key, v in cells.at_zero.items()}
-            added["least"], added["most"] = self.shares(cells.least), self.shares(cells.most)
-            added["counted"] = None if cells.counted is None else self._added(cells.counted)
         merged = replace(cells, label=self._label, together=self._together, **added)
         self._tables[id(cells)] = cells, merged
         return merged
