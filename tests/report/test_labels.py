@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict
 
 import numpy as np
@@ -11,6 +12,7 @@ from people import three_labels
 from sklearn.linear_model import LogisticRegression
 
 from equipoise import DemographicParity, EqualizedOdds, FairClassifier, Frontier
+from equipoise.exceptions import RareLabelWarning
 from equipoise.metrics.decisions import Decisions
 from equipoise.oracles import Plugin
 from equipoise.report.card import model_card
@@ -177,6 +179,43 @@ def test_rates_of_few_who_get_a_decision_are_suppressed():
     shown = group_contents(with_predictive(Decisions.read(y, decided, groups), 0.95))
     rates = {row.group: row.rates["true_positive_rate[top]"].estimate for row in shown}
     assert rates == {"overall": 0.5, "a": 0.0, "b": 1.0}
+
+
+@pytest.fixture(scope="module")
+def rare():
+    """Return people of whom three have the label "rare", and a model that learned from them."""
+    x, y, groups = TEST
+    y = y.astype("<U4")
+    y[[5, 50, 77]] = "rare"
+    model = FairClassifier(LogisticRegression(), DemographicParity(0.1), oracle=Plugin(cv=2))
+    with pytest.warns(RareLabelWarning, match="fewer than 30 people have the label 'rare'"):
+        model.fit(x, y, sensitive_features=groups)
+    return model, x, y, groups
+
+
+def test_a_label_of_a_handful_is_said_and_its_share_is_suppressed(rare):
+    """Neither its share nor one from which it follows is told: two at least are missing."""
+    model, x, y, groups = rare
+    contents = report_of(model, x, y, sensitive_features=groups)
+    told = json.loads(json.dumps(contents.to_dict()))
+    shares = dict(zip(told["data"]["labels"], told["data"]["base_rate"], strict=True))
+    hidden = [name for name, share in shares.items() if share is None]
+    assert "rare" in hidden
+    assert len(hidden) >= 2
+    for name, share in shares.items():
+        assert share is None or share == pytest.approx((y == name).mean())
+    said = "fewer than 30 people have the label"
+    assert sum(said in text for text in told["points"][0]["remarks"]) == 1
+    page, card = render(contents).decode(), model_card(contents)
+    assert said in page
+    assert said in card
+    assert "suppressed: few people" in page
+    assert "rare (suppressed)" in card
+    assert not re.search(r"\b1\.0% of the people", page)  # 3 of 300
+    assert "(1.0%)" not in card
+    everything = report_of(model, x, y, sensitive_features=groups, suppress_below=0)
+    assert everything.data.base_rate[NAMES.index("mid") + 1] == pytest.approx(0.01)
+    assert "rare (1.0%)" in model_card(everything)
 
 
 def test_inequalities_about_few_people_of_a_label_are_left_out():

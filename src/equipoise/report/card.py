@@ -177,7 +177,10 @@ def _data_facts(contents: ReportContents) -> list[str]:
 
 def _labels(data: DataContents) -> str:
     if data.decisions:
-        shares = ", ".join(f"{name} ({share:.1%})" for name, share in data.label_shares)
+        shares = ", ".join(
+            f"{name} ({'suppressed' if share is None else f'{share:.1%}'})"
+            for name, share in data.label_shares
+        )
         return f"{len(data.decisions)} values, with their shares of the people: {shares}."
     return (
         f"favourable: {data.labels[1]}, otherwise {data.labels[0]}. {data.base_rate:.1%} have the "

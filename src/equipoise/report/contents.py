@@ -6,7 +6,7 @@ Whoever writes a page must escape it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -182,7 +182,8 @@ class DataContents:
     """The data: where from, how many, and which columns are what.
 
     ``labels`` are the unfavourable and the favourable label, and ``base_rate`` the share of people
-    who have the latter; or they are more than two, in order, and it is the share of each.
+    who have the latter; or they are more than two, in order, and it is the share of each, None
+    where so few people have a label that tables suppress them.
     ``columns`` tells how each column was read, ``format`` how the file was written.
     ``fingerprint`` is a hash of the table that was learned from.
     """
@@ -193,7 +194,7 @@ class DataContents:
     test_rows: int
     label: str
     labels: tuple[str, ...]
-    base_rate: float | list[float]
+    base_rate: float | list[float | None]
     sensitive: list[str]
     control: list[str]
     weight: str | None
@@ -207,10 +208,23 @@ class DataContents:
         return self.labels if len(self.labels) > 2 else ()
 
     @property
-    def label_shares(self) -> list[tuple[str, float]]:
-        """More than two labels, and the share of the people who have each."""
+    def label_shares(self) -> list[tuple[str, float | None]]:
+        """More than two labels, and the share of the people who have each, None if suppressed."""
         shares = self.base_rate if isinstance(self.base_rate, list) else []
         return list(zip(self.decisions, shares, strict=True))
+
+    def suppressed(self, groups: Iterable[GroupContents]) -> DataContents:
+        """Return the data without the shares of labels that tables of groups suppress."""
+        if not isinstance(self.base_rate, list):
+            return self
+        everybody = [row.rates for row in groups if not row.feature]
+        names = [of_decision(RATES[0], label) for label in self.labels]
+        hidden = [
+            any(name in rates and rates[name].estimate is None for rates in everybody)
+            for name in names
+        ]
+        shares = zip(self.base_rate, hidden, strict=True)
+        return replace(self, base_rate=[None if hide else share for share, hide in shares])
 
     @property
     def features(self) -> list[str]:

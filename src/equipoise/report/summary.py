@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import narwhals as nw
@@ -16,7 +17,7 @@ from equipoise.estimators.regression_frontier import RegressionFrontier
 from equipoise.estimators.regressor import FairRegressor
 from equipoise.files.manifest import date_made, versions
 from equipoise.metrics.small_groups import SUPPRESS_BELOW
-from equipoise.report.contents import ColumnContents, DataContents, ReportContents
+from equipoise.report.contents import ColumnContents, DataContents, PointContents, ReportContents
 from equipoise.report.evaluate import frontier_points, model_points
 from equipoise.report.regression import regression_contents
 from equipoise.report.text import constraint_contents
@@ -146,11 +147,14 @@ def summarize(
         suppress_below=suppress_below,
     )
     options: dict[str, Any] = {"level": level, "file": file, "suppress_below": suppress_below}
+    free: PointContents | None
     if isinstance(model, Frontier):
         points, free = frontier_points(model, people, **options)
-        return replace(contents, points=points, unconstrained=free)
-    point, alone = model_points(model, people, **options)
-    return replace(contents, points=[point], unconstrained=alone)
+    else:
+        point, free = model_points(model, people, **options)
+        points = [point]
+    shown = chain.from_iterable(groups for point in points for groups in point.groups.values())
+    return replace(contents, points=points, unconstrained=free, data=data.suppressed(shown))
 
 
 def _people(X: Any, y: Any, sensitive: Any, control: Any, weight: Any) -> People:
@@ -167,7 +171,7 @@ def _data_contents(
     y = np.concatenate([np.asarray(some.y) for some in people.values()])
     weighted = all(weight is not None for weight in weights)
     weight = np.concatenate(weights) if weighted else None
-    shares = [float(np.average(y == label, weights=weight)) for label in model.classes_]
+    shares: list[Any] = [np.average(y == v, weights=weight).item() for v in model.classes_]
     return DataContents(
         source=source,
         rows=len(y),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from equipoise.cli import options as opt
 from equipoise.cli.terminal import Terminal, command_line
@@ -31,12 +31,15 @@ def audit(
     Rates of every group and the disparities between groups, with confidence intervals: of the
     labels themselves, or of the predictions of any model in one of the columns.
     """
+    import numpy as np
+
     from equipoise.cli import result_tables as tables
     from equipoise.cli.disparities import audit_contents, one_hot, read_decisions
     from equipoise.cli.model_files import check_outputs, write_page
     from equipoise.cli.tables.files import naming
     from equipoise.cli.tables.people import Reader
     from equipoise.cli.tables.request import check_columns
+    from equipoise.metrics.summaries import few_of_a_label
     from equipoise.report.contents import in_order
 
     terminal, level = Terminal.current(), results.level
@@ -51,6 +54,7 @@ def audit(
         check_columns(people.X.column_names, [prediction], table.data)
         decided = read_decisions(people.X.column(prediction), prediction, labels)
     found = audit_contents(people, decided, prediction, min_size, results)
+    data = data.suppressed(found.groups)
     found = replace(
         found, groups=in_order(found.groups, table.request().classes(people.X)["order"])
     )
@@ -59,6 +63,8 @@ def audit(
     tables.show_group_rows(terminal, f"Groups: {of}, [{level:.0%} intervals]", found.groups, rates)
     tables.show_disparities(terminal, found, level)
     tables.note_small(terminal, found.groups, results.suppress_below, min_size=min_size)
+    for text in few_of_a_label(labels, np.array([(people.y == label).sum() for label in labels])):
+        terminal.note(text)
     if page is not None:
         contents = _page_contents(table, data, found, results)
         write_page(contents, page, force=results.force, terminal=terminal)
@@ -137,7 +143,7 @@ def _data_contents(
     from equipoise.report.contents import DataContents
 
     favourable = [people.y == label for label in labels] if len(labels) > 2 else [people.y]
-    shares = [float(np.average(each, weights=people.sample_weight)) for each in favourable]
+    shares: list[Any] = [np.average(y, weights=people.sample_weight).item() for y in favourable]
     return DataContents(
         source=table.data.name,
         rows=len(people.y),
