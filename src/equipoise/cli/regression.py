@@ -139,8 +139,8 @@ def _fitted(model: Any, data: TrainingData, terminal: Terminal) -> Any:
     ):
 
         def watch(rounds: Any) -> None:
-            last = rounds[-1] if isinstance(rounds, list) else rounds
-            tick(0.0, f"{last.n_calls} questions")
+            each = rounds if isinstance(rounds, list) else [rounds]
+            tick(0.0, f"{max(found.n_calls for found in each)} questions")
 
         model.callback = watch
         model.fit(train.X, train.y, **train.metadata)
