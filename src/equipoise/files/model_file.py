@@ -98,7 +98,8 @@ def save(
     >>> bool((again.predict_pmf(X) == clf.predict_pmf(X)).all())
     True
     """
-    model = getattr(model, "best_estimator_", model) if hasattr(model, "cv_results_") else model
+    if hasattr(model, "cv_results_") and getattr(model, "refit", False):
+        model = model.best_estimator_  # without refit it may be left from an earlier search
     if not is_model(model):
         if isinstance(model, _WITH_OWN_CUT):
             raise TypeError(
