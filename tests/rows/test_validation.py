@@ -374,7 +374,7 @@ def test_what_is_no_number_is_refused(weights, objects):
         weights[:] = values
     with pytest.raises(ValueError, match=r"sample_weight holds values such as .* expected numbers"):
         read_weights(weights, 2)
-    with pytest.raises(ValueError, match="y holds values such as|Complex data not supported"):
+    with pytest.raises(ValueError, match=r"y holds values such as|Complex data not supported"):
         read_numbers(weights, 2)
     with pytest.raises(ValueError, match=r"utility 'cost_0' holds values such as .* in \[0, 1\]"):
         read_utilities({"cost_0": weights, "cost_1": weights}, 2)

@@ -40,7 +40,7 @@ def audit(
     from equipoise.report.contents import in_order
 
     terminal, level = Terminal.current(), results.level
-    check_outputs(page, force=results.force)
+    check_outputs(page, force=results.force, reads=[table.data])
     reader = Reader(terminal.note, table.dialect())
     with naming(table.data):
         people, labels = _read(table, reader)
