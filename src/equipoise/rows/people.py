@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
 from equipoise.cells.layered import AnyCells, LayeredCells, layered, soft_cells
-from equipoise.cells.table import Array, Cells
+from equipoise.cells.rows import Cells
+from equipoise.cells.table import Array
 from equipoise.cells.values import GroupRules, Missing
 from equipoise.rows.floats import as_floats
 from equipoise.rows.groups import read_groups
@@ -114,12 +115,13 @@ class People:
     def read_plain(self, fitted: NDArray | None = None) -> tuple[Cells, NDArray]:
         """Check everything; return the cells, in which every row counts in one way, and classes."""
         cells, classes = self.read(fitted=fitted)
-        if not isinstance(cells, Cells):
+        rows = cells.plain_rows()
+        if rows is None:
             raise ValueError(
                 "sensitive_features are Probabilities, or there are utilities; expected the groups "
                 "themselves, which this needs, and no utilities."
             )
-        return cells, classes
+        return rows, classes
 
     def check(self) -> None:
         """Raise if there are no labels or no sensitive features."""

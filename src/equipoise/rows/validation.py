@@ -57,17 +57,6 @@ def read_labels(y: Any, n: int, fitted: NDArray | None = None) -> tuple[NDArray[
     return codes.astype(np.int8), classes
 
 
-def read_two_labels(y: Any, n: int) -> tuple[NDArray[np.int8], NDArray]:
-    """Return labels as 0 and 1, and the two classes these stand for, in sorted order."""
-    labels, classes = read_labels(y, n)
-    if len(classes) > 2:
-        raise ValueError(
-            f"Only binary classification is supported. y has {len(classes)} classes "
-            f"({_first(classes)}); expected two. Make the decision binary, for example y == value."
-        )
-    return labels, classes
-
-
 def check_two_labels(classes: NDArray, what: str) -> None:
     """Raise if there are more than two classes, for something that knows two only."""
     if len(classes) > 2:

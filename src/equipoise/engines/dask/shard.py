@@ -20,7 +20,8 @@ from scipy.sparse import issparse
 from equipoise.cells.codes import add_up, add_up_decisions, count_selected, look_up
 from equipoise.cells.labels import savings, soft_labels, weighted_labels
 from equipoise.cells.layers import LayerSums, costs_of_rows, layer_sums, layer_tables
-from equipoise.cells.table import Array, Cells, CellTable
+from equipoise.cells.rows import Cells
+from equipoise.cells.table import Array, CellTable
 from equipoise.cells.values import GroupRules, Missing
 from equipoise.exceptions import EmptyCellWarning
 from equipoise.oracles.agreement import agreement
