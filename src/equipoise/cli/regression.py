@@ -62,7 +62,7 @@ def fit_numbers(
     terminal = Terminal.current()
     _check_options(table, training, refused)
     outputs = (output, page, training.held_out)
-    force = check_outputs(*outputs, force=results.force)
+    force = check_outputs(*outputs, force=results.force, reads=[table.data])
     constraint = constraint_of(training, bound)
     learner = find_regressor(training.learner, training.seed)
     reader = Reader(terminal.note, table.dialect()).for_constraint(constraint)
