@@ -183,7 +183,7 @@ class DataContents:
 
     ``labels`` are the unfavourable and the favourable label, and ``base_rate`` the share of people
     who have the latter; or they are more than two, in order, and it is the share of each, None
-    where so few people have a label that tables suppress them.
+    where few people have the label.
     ``columns`` tells how each column was read, ``format`` how the file was written.
     ``fingerprint`` is a hash of the table that was learned from.
     """
@@ -209,22 +209,20 @@ class DataContents:
 
     @property
     def label_shares(self) -> list[tuple[str, float | None]]:
-        """More than two labels, and the share of the people who have each, None if suppressed."""
+        """More than two labels, and the share of the people who have each; None of few."""
         shares = self.base_rate if isinstance(self.base_rate, list) else []
         return list(zip(self.decisions, shares, strict=True))
 
-    def suppressed(self, groups: Iterable[GroupContents]) -> DataContents:
-        """Return the data without the shares of labels that tables of groups suppress."""
-        if not isinstance(self.base_rate, list):
-            return self
-        everybody = [row.rates for row in groups if not row.feature]
-        names = [of_decision(RATES[0], label) for label in self.labels]
-        hidden = [
-            any(name in rates and rates[name].estimate is None for rates in everybody)
-            for name in names
+    def without_few(self, tables: Iterable[Sequence[GroupContents]]) -> DataContents:
+        """Return the data without the shares of labels that tables of groups suppress overall."""
+        overall = [row for table in tables for row in table if not row.feature]
+        told = [
+            all(label in known for known in map(_known_labels, overall)) for label in self.decisions
         ]
-        shares = zip(self.base_rate, hidden, strict=True)
-        return replace(self, base_rate=[None if hide else share for share, hide in shares])
+        if all(told):
+            return self
+        pairs = zip(self.label_shares, told, strict=True)
+        return replace(self, base_rate=[share if shown else None for (_, share), shown in pairs])
 
     @property
     def features(self) -> list[str]:
@@ -235,6 +233,12 @@ class DataContents:
     def from_dict(cls, given: dict[str, Any]) -> DataContents:
         """Return the contents that `dataclasses.asdict` made a dictionary of."""
         return made(cls, given)
+
+
+def _known_labels(group: GroupContents) -> set[str | None]:
+    """Return those of several labels whose share of a group is told."""
+    named = {rate_and_decision(name): rate.estimate for name, rate in group.rates.items()}
+    return {v for (rate, v), known in named.items() if rate == RATES[0] and known is not None}
 
 
 @dataclass(frozen=True)

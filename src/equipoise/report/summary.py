@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 from typing import Any
 
 import narwhals as nw
@@ -153,8 +152,8 @@ def summarize(
     else:
         point, free = model_points(model, people, **options)
         points = [point]
-    shown = chain.from_iterable(groups for point in points for groups in point.groups.values())
-    return replace(contents, points=points, unconstrained=free, data=data.suppressed(shown))
+    data = data.without_few(points[0].groups.values())
+    return replace(contents, data=data, points=points, unconstrained=free)
 
 
 def _people(X: Any, y: Any, sensitive: Any, control: Any, weight: Any) -> People:
@@ -171,7 +170,7 @@ def _data_contents(
     y = np.concatenate([np.asarray(some.y) for some in people.values()])
     weighted = all(weight is not None for weight in weights)
     weight = np.concatenate(weights) if weighted else None
-    shares: list[Any] = [np.average(y == v, weights=weight).item() for v in model.classes_]
+    shares = [float(np.average(y == label, weights=weight)) for label in model.classes_]
     return DataContents(
         source=source,
         rows=len(y),
@@ -179,7 +178,7 @@ def _data_contents(
         test_rows=0 if test is None else len(test.y),
         label=label,
         labels=tuple(map(str, model.classes_)),
-        base_rate=shares if len(shares) > 2 else shares[1],
+        base_rate=[*shares] if len(shares) > 2 else shares[1],
         sensitive=list(cells.sensitive),
         control=list(cells.control),
         weight=None if weights[0] is None else "given",

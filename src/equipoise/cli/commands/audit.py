@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from equipoise.cli import options as opt
 from equipoise.cli.terminal import Terminal, command_line
@@ -43,7 +43,7 @@ def audit(
     from equipoise.report.contents import in_order
 
     terminal, level = Terminal.current(), results.level
-    check_outputs(page, force=results.force)
+    check_outputs(page, force=results.force, reads=[table.data])
     reader = Reader(terminal.note, table.dialect())
     with naming(table.data):
         people, labels = _read(table, reader)
@@ -54,10 +54,10 @@ def audit(
         check_columns(people.X.column_names, [prediction], table.data)
         decided = read_decisions(people.X.column(prediction), prediction, labels)
     found = audit_contents(people, decided, prediction, min_size, results)
-    data = data.suppressed(found.groups)
     found = replace(
         found, groups=in_order(found.groups, table.request().classes(people.X)["order"])
     )
+    data = data.without_few([found.groups])
     of = f"predictions {prediction!r}" if prediction else f"labels {table.label!r}"
     rates = None if prediction else ["base_rate"]
     tables.show_group_rows(terminal, f"Groups: {of}, [{level:.0%} intervals]", found.groups, rates)
@@ -143,7 +143,7 @@ def _data_contents(
     from equipoise.report.contents import DataContents
 
     favourable = [people.y == label for label in labels] if len(labels) > 2 else [people.y]
-    shares: list[Any] = [np.average(y, weights=people.sample_weight).item() for y in favourable]
+    shares = [float(np.average(each, weights=people.sample_weight)) for each in favourable]
     return DataContents(
         source=table.data.name,
         rows=len(people.y),
@@ -151,7 +151,7 @@ def _data_contents(
         test_rows=0,
         label=table.label,
         labels=labels,
-        base_rate=shares if len(labels) > 2 else shares[0],
+        base_rate=[*shares] if len(labels) > 2 else shares[0],
         sensitive=list(table.sensitive),
         control=[],
         weight=table.weight,
