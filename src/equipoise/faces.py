@@ -91,8 +91,8 @@ def columns_of(records: Iterable[Any]) -> Columns:
 
 
 def _entries(record: Any) -> Iterator[tuple[str, Any]]:
-    if hasattr(record, "_shown"):
-        yield from record._shown().items()
+    if hasattr(record, "shown"):
+        yield from record.shown().items()
         return
     printed = [part.name for part in fields(record) if part.repr] if is_dataclass(record) else None
     for name in printed or record._fields:

@@ -17,7 +17,7 @@ from equipoise.cells.values import GroupRules, Missing
 from equipoise.engines import engine_for
 from equipoise.estimators.base import Problem, fingerprint_of
 from equipoise.estimators.randomized import RandomizedClassifier
-from equipoise.estimators.results import switched, verify
+from equipoise.estimators.results import rare_labels, switched, verify, warn_of
 from equipoise.estimators.scores import ScoredReduction, unconstrained_of
 from equipoise.exceptions import InfeasibleWarning
 from equipoise.faces import Record, Records
@@ -157,6 +157,7 @@ class GridSearch(ScoredReduction):
         self.constraint_ = problem.constraint
         self.unconstrained_ = unconstrained_of(problem)
         self.candidates_ = candidates
+        warn_of(rare_labels(table))
         return self.use(best)
 
     def _switched_in_fit(self) -> Switched | None:

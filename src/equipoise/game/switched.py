@@ -32,7 +32,8 @@ class SwitchedRow:
     gained: float
     lost: float
 
-    def _shown(self) -> dict[str, Any]:
+    def shown(self) -> dict[str, Any]:
+        """Return the numbers as their table shows them, with the name of the group."""
         return {**vars(self), "group": group_name(self.group)}
 
 
@@ -52,7 +53,8 @@ class MovedRow:
     after: Any
     switched: float
 
-    def _shown(self) -> dict[str, Any]:
+    def shown(self) -> dict[str, Any]:
+        """Return the numbers as their table shows them, with the name of the group."""
         return {**vars(self), "group": group_name(self.group)}
 
 

@@ -20,7 +20,8 @@ from sklearn.utils.validation import column_or_1d
 from equipoise.cells.codes import add_up, factorize
 from equipoise.cells.groups import plain_group
 from equipoise.cells.layered import AnyCells
-from equipoise.cells.table import Array, Cells, CellTable, Mask
+from equipoise.cells.rows import Cells
+from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.cells.values import Missing
 from equipoise.constraints.rates import Rate
 from equipoise.metrics.predictive import Predictive
@@ -61,12 +62,13 @@ class Tally(NamedTuple):
     def of_people(cls, cells: AnyCells, h: Array) -> Tally:
         """Add up decisions, or the probabilities of them, person by person."""
         table, s = cells.table(), cells.sum(h)
-        if not isinstance(cells, Cells) or cells.n_decisions > 2:
+        rows = cells.plain_rows()
+        if rows is None or cells.n_decisions > 2:
             return cls.of_shares(cells, s)
         square = np.full(len(h), len(h) ** -2.0)
-        if cells.weight is not None:
-            square = np.square(cells.weight / cells.total_weight)
-        w2h, w2hh = (add_up(cells.code, cells.n_cells, square * part) for part in (h, h**2))
+        if rows.weight is not None:
+            square = np.square(rows.weight / rows.total_weight)
+        w2h, w2hh = (add_up(rows.code, rows.n_cells, square * part) for part in (h, h**2))
         return cls(table, s, (table.square, w2h, w2hh))
 
     @classmethod
@@ -131,8 +133,9 @@ class Audit:
     @property
     def rows(self) -> Cells:
         """The cells with their rows; people who are elsewhere have none."""
-        assert isinstance(self.cells, Cells)
-        return self.cells
+        rows = self.cells.plain_rows()
+        assert rows is not None
+        return rows
 
     @cached_property
     def mass(self) -> Array:

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
 from equipoise.cells.codes import factorize
-from equipoise.cells.table import Array, Cells, CellTable
+from equipoise.cells.rows import Cells
+from equipoise.cells.table import Array, CellTable
 from equipoise.cells.values import Missing
 from equipoise.constraints.rates import (
     ACCURACY,
@@ -98,8 +99,8 @@ class Decisions:
     def errors(self) -> Audit:
         """Return the audit of all decisions that are not the label: they are selected."""
         cells = self._two_labels(np.zeros(self.cells.n_cells, dtype=bool), (0, 1))
-        if isinstance(self.cells, Cells) and self.sums is None:
-            own = self.cells.label[self.cells.code].astype(np.intp)
+        if self.sums is None and (rows := self.cells.plain_rows()) is not None:
+            own = rows.label[rows.code].astype(np.intp)
             return Audit(cells, 1.0 - self.prediction[np.arange(len(own)), own])
         assert self.sums is not None
         s, (first, second, _) = self.sums

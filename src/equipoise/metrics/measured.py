@@ -106,7 +106,8 @@ class Measured(Face):
         """By how much the worst bound is exceeded; zero where it is met."""
         return Interval(*(max(end, 0.0) for end in self.excess))
 
-    def _shown(self) -> dict[str, Any]:
+    def shown(self) -> dict[str, Any]:
+        """Return the columns of a table of results."""
         found: dict[str, Any] = {"data": self.data, "people": self.people}
         found |= {} if self.bound is None else {"bound": self.bound}
         what = "excess" if self.bound is None else "largest_difference"

@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from equipoise.estimators.regression_frontier import RegressionFrontier
+from equipoise.estimators.regression_problem import read_rows
 from equipoise.estimators.regressor import FairRegressor
 from equipoise.files.manifest import date_made, versions
 from equipoise.metrics.small_groups import SUPPRESS_BELOW, small_cells
@@ -270,7 +271,7 @@ def _groups(model: FairRegressor, people: People, least: int) -> list[LossesOfGr
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # `measure` warns of absent groups
-        cells = model._cells_of(people)
+        cells, _ = read_rows(people.by(model.cells_.rules))
         found = model.by_group(
             people.X,
             people.y,
