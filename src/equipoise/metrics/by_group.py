@@ -143,6 +143,7 @@ def decision_table(
 ) -> GroupTable:
     """Return the table of groups with a column for each rate and decision, see `group_table`."""
     rates = RATES_OF_GROUPS if rates is None else rates
+    of_all: dict[str, Rate | Predictive]
     of_all = {name: OF_ERRORS[rate] for name, rate in rates.items() if rate in OF_ERRORS}
     of_each = {name: rate for name, rate in rates.items() if name not in of_all}
     parts = []

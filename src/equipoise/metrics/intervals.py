@@ -178,11 +178,12 @@ def rate_intervals(
 ) -> tuple[Array, Array, Array]:
     """Return the rate in each mask and the ends of its interval, mask by mask."""
     value = audit.rate(rate, masks)
-    if draws is None and isinstance(rate, Predictive):
-        return value, *wilson(value, _who_get(audit, rate, masks), normal_quantile(level))
-    if draws is None:
-        return value, *Means.of_rates(audit, rate, masks).limits(normal_quantile(level))
-    return value, *percentiles(value, audit.rate(rate, masks, draws), level)
+    if draws is not None:
+        return value, *percentiles(value, audit.rate(rate, masks, draws), level)
+    z = normal_quantile(level)
+    if isinstance(rate, Predictive):
+        return value, *wilson(value, _who_get(audit, rate, masks), z)
+    return value, *Means.of_rates(audit, rate, masks).limits(z)
 
 
 def _who_get(audit: Audit, rate: Predictive, masks: Mask) -> Array:

@@ -142,13 +142,13 @@ class RegressionContents:
                 f"the fit, where the model has {number(point.loss)}."
             )
         if shown:
-            high, low = (pick(shown, key=lambda group: group.loss) for pick in (max, min))
+            high, low = (pick(shown, key=lambda group: group.loss or 0.0) for pick in (max, min))
             told.append(
                 f"The mean loss is largest for {high.group} ({number(high.loss)}, "
                 f"{high.people:,} people), least for {low.group} ({number(low.loss)}, "
                 f"{low.people:,} people)."
             )
-            far = max(shown, key=lambda group: group.difference)
+            far = max(shown, key=lambda group: group.difference or 0.0)
             told.append(
                 "The share of predictions at or above some threshold differs most from everybody's "
                 f"for {far.group}: by {number(far.difference)}, of {far.people:,} "
