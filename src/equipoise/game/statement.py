@@ -29,7 +29,11 @@ def facts_of(certificate: Certificate) -> list[tuple[str, str, str]]:
     found = [
         ("bounds", certificate.verdict, _asks_nothing(certificate)),
         (certificate.measure, shown(certificate.error), ""),
-        ("violation", shown(certificate.violation), f"largest excess over a bound{loosened}"),
+        (
+            "violation",
+            shown(_settled(certificate.violation)),
+            f"largest excess over a bound{loosened}",
+        ),
         ("lower value", shown(certificate.lower), scope),
         ("upper value", shown(certificate.upper), ""),
         (
@@ -91,6 +95,11 @@ def _asks_nothing(certificate: Certificate) -> str:
 def _format(certificate: Certificate) -> Callable[[float], str]:
     """Return how numbers are printed: losses may be of any size."""
     return ("{:.4f}" if certificate.measure == "error" else "{:.5g}").format
+
+
+def _settled(value: float) -> float:
+    """Return zero for what is zero up to rounding."""
+    return value if value > 1e-12 else 0.0
 
 
 def _calls(certificate: Certificate) -> str:
