@@ -240,6 +240,7 @@ def shown(value: Any) -> str:
     if not isinstance(value, (float, np.floating)):
         return str(value)
     # What is zero up to rounding is shown as zero; adding it turns -0.0 into 0.0.
-    number = 0.0 if abs(value) < _ROUNDING else float(value) + 0.0
+    number = float(value) + 0.0
+    number = 0.0 if abs(number) < _ROUNDING else number
     tiny, huge = 0 < abs(number) < 5e-4, abs(number) >= 1e6
     return f"{number:.2g}" if tiny or huge else f"{number:.4f}"
