@@ -169,7 +169,7 @@ class Frontier(PoolReduction):
         self._scope = Scope.WHOLE_CLASS if exact else Scope.ORACLE
         self._queries: Queries | None = queries
         self._settled = None if outcome.reason is Reason.FINISHED else set()
-        self.people_ = fingerprint_of(problem.engine, people)
+        self.people_ = fingerprint_of(people, self.classes_)
         self._unconstrained = unconstrained_of(problem)
         self._take_over(problem, problem.pool.detached())
         self._trace(bounds)

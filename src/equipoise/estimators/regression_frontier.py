@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from equipoise.cells.values import Missing
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.regression import MinimaxGroupLoss, ThresholdParity, for_numbers
-from equipoise.estimators.base import read_limits
+from equipoise.estimators.base import fingerprint_of, read_limits
 from equipoise.estimators.frontier_point import (
     FrontierPoint,
     point_of,
@@ -20,7 +20,11 @@ from equipoise.estimators.frontier_point import (
     warn_of_points,
 )
 from equipoise.estimators.randomized_regressor import RandomizedRegressor
-from equipoise.estimators.regression_base import RegressionReduction
+from equipoise.estimators.regression_base import (
+    RegressionReduction,
+    is_constant,
+    remarks_on_numbers,
+)
 from equipoise.estimators.regression_problem import RegressionProblem
 from equipoise.estimators.regression_units import certified, in_units, pool_in_units, scaled
 from equipoise.estimators.regressor import (
@@ -30,7 +34,7 @@ from equipoise.estimators.regressor import (
     exact_differences,
     verify,
 )
-from equipoise.estimators.results import as_settled
+from equipoise.estimators.results import as_settled, warn_of
 from equipoise.faces import Records
 from equipoise.game.certificate import Certificate
 from equipoise.game.column_generation import Queries, over_pool
@@ -74,7 +78,7 @@ class RegressionFrontier(RegressionReduction):
         The cells of the training data; no rows.
     lagrangian_ : Lagrangian
         Loss and constraints over these cells.
-    constant_, constant_loss_, thresholds_, nu_, n_iter_, n_calls_
+    constant_, constant_loss_, thresholds_, nu_, n_iter_, n_calls_, people_
         As for `FairRegressor`.
 
     Examples
@@ -126,6 +130,10 @@ class RegressionFrontier(RegressionReduction):
         mixed = [(point.certificate, point.mixture) for point in self.points_]
         exact = exact_differences(problem, mixed)
         self.exact_differences_ = np.array([largest for largest, _ in exact])
+        self.people_ = fingerprint_of(people)
+        used = sorted({int(h) for point in self.points_ for h in point.mixture.indices})
+        tightest = problem.lagrangian.with_bound(bounds[0])  # if it asks nothing, none does
+        warn_of(remarks_on_numbers(tightest, problem.cells, is_constant(problem, used)))
         warn_of_points(outcome, self.points_, self.nu_, self.n_calls_)
         return self
 
@@ -165,6 +173,7 @@ class RegressionFrontier(RegressionReduction):
             self.n_iter_,
             self.n_calls_,
             (exact, excess),
+            self.people_,
         )
         shared = ("loss", "thresholds", "oracle", "group_estimator", "cv", "nu", "random_state")
         given = {name: getattr(self, name) for name in shared}
@@ -183,7 +192,8 @@ class RegressionFrontier(RegressionReduction):
         check_is_fitted(self)
         found, constraint = [], self._constraint_of(self.points_[-1].eps)
         for point in (*self.points_, self.unconstrained_):
-            told = self._fitted(point, constraint, np.nan).measure(X, y, **groups)
+            people = People(self._rows(X), y, **groups)
+            told = self._fitted(point, constraint, np.nan)._measure(people)
             largest, nan = told.largest, np.nan
             found.append(replace(point, error=told.loss, disparity=largest, lower=nan, gap=nan))
         return Records(found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from equipoise.estimators.base import read_nu
 from equipoise.estimators.regression_units import scaled
 from equipoise.game.bound_path import one_after_another
 from equipoise.game.column_generation import Queries, column_generation, many_bounds
+from equipoise.game.feasibility import irreducible
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.rounds import Pool, Round
 from equipoise.oracles.regression import (
@@ -87,6 +88,10 @@ class RegressionProblem:
             each = one_after_another([game], self.oracle, self.pool, nu=self.nu)
             return (found for (found,) in each)
         return column_generation(game, self.oracle, self.pool, nu=self.nu)
+
+    def conflict(self, rows: Sequence[int]) -> tuple[int, ...]:
+        """Return a part of contradictory rows of which no part is contradictory."""
+        return irreducible(scaled(self.lagrangian, self.cells), self.oracle, self.pool, rows)
 
     def search_many(self, bounds: Iterable[float], queries: Queries) -> Iterator[list[Round]]:
         """Return the rounds of the solver for several bounds, one for all groups each."""

@@ -12,11 +12,16 @@ from typing import Any, Self
 
 import numpy as np
 
+from equipoise.estimators.base import absent_groups, overlap_of
+from equipoise.estimators.regression_base import remarks_on_numbers
 from equipoise.estimators.regression_frontier import RegressionFrontier
 from equipoise.estimators.regressor import FairRegressor
 from equipoise.files.manifest import date_made, versions
 from equipoise.metrics.small_groups import SUPPRESS_BELOW, small_cells
+from equipoise.oracles.regression import ConstantRegressor
 from equipoise.report.templates import asset, markdown_template, regression_template
+from equipoise.report.text import who_are
+from equipoise.rows.fingerprint import Overlap
 from equipoise.rows.people import People
 
 
@@ -49,11 +54,16 @@ class RegressionPoint:
     certificate: str
     members: list[tuple[str, float]]
     groups: dict[str, list[LossesOfGroup]] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class RegressionContents:
-    """What the page and the card of a regressor show; plain data."""
+    """What the page and the card of a regressor show; plain data.
+
+    ``who`` says of the people of each data whether they were learned from; ``fingerprint`` is a
+    hash of the table that was.
+    """
 
     kind: str  #: "frontier" or "model".
     title: str
@@ -75,6 +85,9 @@ class RegressionContents:
     command: str = ""
     notes: list[str] = field(default_factory=list)
     task: str = "regression"
+    who: dict[str, str] = field(default_factory=dict)
+    fingerprint: str = ""
+    seed: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the contents as plain data for JSON."""
@@ -145,8 +158,15 @@ def regression_contents(
         date=date_made(),
         versions=versions(),
         file=file,
-        **more,
+        who={data: who_are(data, _overlap(model, data, some)) for data, some in people.items()},
+        fingerprint="" if model.people_ is None else model.people_.digest,
+        **{"seed": model.random_state, **more},
     )
+
+
+def _overlap(model: Any, data: str, people: People) -> Overlap | None:
+    """Return how many of some people were learned from; of the training data, all."""
+    return None if data == "training" else overlap_of(model, people)
 
 
 def _point(model: FairRegressor, people: Mapping[str, People], least: int) -> RegressionPoint:
@@ -159,7 +179,11 @@ def _point(model: FairRegressor, people: Mapping[str, People], least: int) -> Re
         told = ("loosening", "binding", "In conflict")
         text = "\n".join(line for line in text.splitlines() if not line.startswith(told))
     largest = float(certificate.gamma.max()) if len(certificate.gamma) and not hides else None
-    mixed = model.regressor_
+    mixed, evidence = model.regressor_, certificate.evidence
+    game = None if evidence is None else evidence.lagrangian
+    constant = all(isinstance(member, ConstantRegressor) for member in mixed.members)
+    remarks = [text for _, text in remarks_on_numbers(game, model.cells_, constant)]
+    remarks += [text for some in people.values() if (text := _absent(model, some))]
     return RegressionPoint(
         eps=float(bound) if isinstance(bound, (int, float)) else None,
         loss=float(certificate.error),
@@ -170,7 +194,14 @@ def _point(model: FairRegressor, people: Mapping[str, People], least: int) -> Re
         certificate=text,
         members=[(repr(m), float(w)) for m, w in zip(mixed.members, mixed.weights, strict=True)],
         groups={data: _groups(model, some, least) for data, some in people.items()},
+        remarks=remarks,
     )
+
+
+def _absent(model: FairRegressor, people: People) -> str:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return absent_groups(model.cells_, model._cells_of(people))
 
 
 def _groups(model: FairRegressor, people: People, least: int) -> list[LossesOfGroup]:
