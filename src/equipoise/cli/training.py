@@ -159,7 +159,7 @@ def _watcher(tick: Tick, nu: float) -> Callable[[Any], None]:
         rounds = rounds if isinstance(rounds, list) else [rounds]
         shares = [min(nu / max(last.gap, 1e-12), 1.0) for last in rounds]  # no gap yet: 0
         closed = sum(share == 1.0 for share in shares)
-        words = f"{max(last.n_calls for last in rounds)} fits"
+        words = f"{max(last.n_calls for last in rounds)} calls"
         words += f", {closed} of {len(rounds)} bounds" if len(rounds) > 1 else ""
         # Gaps may widen again, and a last try follows where all are closed.
         furthest = max(furthest, min(float(np.mean(shares)), 0.99))

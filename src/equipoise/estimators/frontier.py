@@ -210,7 +210,7 @@ class Frontier(PoolReduction):
         return self._classifier(traced or self._points([float(eps)])[0])
 
     def refine(self, eps: float, X: Any, y: Any, **metadata: Any) -> FairClassifier:
-        """Return the classifier for this bound with a certified gap, training where it must.
+        """Return the classifier for this bound with its search gap closed, training where it must.
 
         Takes the data of ``fit`` again, in the same way, since none is kept. What is found serves
         all bounds: ``points_`` are traced anew.

@@ -125,7 +125,9 @@ class RegressionFrontier(RegressionReduction):
         self.constant_, self.constant_loss_ = problem.constant, problem.constant_loss
         self.n_iter_, self.n_calls_ = outcome.n_rounds, problem.pool.n_calls
         self._free, self._salt = _free_of(problem), drawn_by(salt, problem)
-        last = [as_settled(found, outcome.reason) for found in outcome.last]
+        # Of losses, what was proven of one bound may be disproven by answers to another.
+        known = outcome.last if problem.is_parity else self._over_pool(bounds.tolist())
+        last = [as_settled(found, outcome.reason) for found in known]
         self._trace(bounds.tolist(), last)
         mixed = [(point.certificate, point.mixture) for point in self.points_]
         exact = exact_differences(problem, mixed)
@@ -222,7 +224,7 @@ class RegressionFrontier(RegressionReduction):
         games = [scaled(self.lagrangian_.with_bound(each), self.cells_) for each in bounds]
         nu = self.nu_ / self.cells_.scale
         found = over_pool(games, self.pool_, self._queries, unconstrained=self._free, nu=nu)
-        return found if self._settled else [replace(each, proven_slack=0.0) for each in found]
+        return found if self._settled else [each.without_proof() for each in found]
 
     def _trace(self, bounds: list[float], last: list[Round]) -> None:
         self.points_ = self._points(bounds, last)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -87,11 +87,12 @@ class RegressionProblem:
         if self.is_parity:
             each = one_after_another([game], self.oracle, self.pool, nu=self.nu)
             return (found for (found,) in each)
-        return column_generation(game, self.oracle, self.pool, nu=self.nu)
 
-    def conflict(self, rows: Sequence[int]) -> tuple[int, ...]:
-        """Return a part of contradictory rows of which no part is contradictory."""
-        return irreducible(scaled(self.lagrangian, self.cells), self.oracle, self.pool, rows)
+        def why(last: Round) -> Round:
+            parts = irreducible(game, self.oracle, self.pool, last.conflict)
+            return replace(last, conflict=parts)
+
+        return column_generation(game, self.oracle, self.pool, nu=self.nu, why=why)
 
     def search_many(self, bounds: Iterable[float], queries: Queries) -> Iterator[list[Round]]:
         """Return the rounds of the solver for several bounds, one for all groups each."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -180,8 +180,6 @@ class FairRegressor(RegressorMixin, RegressionReduction):
         problem, (limits, salt) = self._state(people), read_limits(self)
         outcome = run(problem.search(), limits, problem.nu)
         last = as_settled(outcome.last, outcome.reason)
-        if last.proven_slack > 0:
-            last = replace(last, conflict=problem.conflict(last.conflict))
         known = pool_in_units(problem.pool, problem.cells)
         found, game = in_units(last, problem.lagrangian, known, problem.cells)
         nu, cells = problem.nu * problem.cells.scale, problem.cells.table()

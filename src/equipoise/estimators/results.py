@@ -89,16 +89,14 @@ def unconstrained(problem: Problem) -> int:
 
 
 def result_of(problem: Problem, outcome: Outcome[Round], salt: int | None) -> FitResult:
-    """Return the result of a solver's last round, with its certificate; the learner may be asked.
+    """Return the result of a solver's last round, with its certificate.
 
     It is checked against the classifiers that are deployed, see `verify`.
     """
     last = as_settled(outcome.last, outcome.reason)
-    game, pool, conflict = problem.lagrangian, problem.pool, None
+    game, pool = problem.lagrangian, problem.pool
     engine, cells = problem.engine, problem.cells
     verify(problem, last.mixture.indices)
-    if last.least_slack > 0 and outcome.reason is Reason.FINISHED:
-        conflict = explain(game, problem.oracle, pool, cells, nu=problem.nu)
     certificate = Certificate.of_round(
         replace(last, n_calls=pool.n_calls),
         game,
@@ -106,7 +104,6 @@ def result_of(problem: Problem, outcome: Outcome[Round], salt: int | None) -> Fi
         nu=problem.nu,
         scope=Scope.WHOLE_CLASS if problem.oracle.exact else Scope.ORACLE,
         cells=cells,
-        conflict=conflict,
         out_of_fold=problem.oracle.out_of_fold,
     )
     salt = salt_of(cells, engine.classes) if salt is None else salt
@@ -140,11 +137,14 @@ def result_of(problem: Problem, outcome: Outcome[Round], salt: int | None) -> Fi
 
 
 def as_settled(last: Round, reason: Reason) -> Round:
-    """Return the last round; that of a search that was stopped proves nothing impossible.
+    """Return the last round; that of a search that was stopped proves nothing impossible."""
+    return last if reason is Reason.FINISHED else last.without_proof()
 
-    Where the oracle is a learner, it may still find what none of its answers so far allows.
-    """
-    return last if reason is Reason.FINISHED else replace(last, proven_slack=0.0)
+
+def with_reason(problem: Problem, last: Round) -> Round:
+    """Return the last round with the reason why its bounds are impossible; the learner is asked."""
+    game, oracle, pool = problem.lagrangian, problem.oracle, problem.pool
+    return replace(last, explained=explain(game, oracle, pool, problem.cells, nu=problem.nu))
 
 
 def verify(problem: Problem, members: Iterable[int]) -> None:

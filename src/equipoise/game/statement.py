@@ -20,7 +20,7 @@ def facts_of(certificate: Certificate) -> list[tuple[str, str, str]]:
     scope = certificate.scope.value
     name = "" if certificate.scope is Scope.WHOLE_CLASS else "search gap "
     closed = name + ("closed" if certificate.is_optimal() else "NOT closed")
-    calls, shown = f"{certificate.n_calls} {_calls(certificate)}", _format(certificate)
+    calls, shown = f"{certificate.n_calls} calls of the oracle", _format(certificate)
     fine = "{:.6f}".format if certificate.measure == "error" else shown
     loosened = " as loosened, see below" if certificate.least_slack > 0 else ""
     found = [
@@ -85,11 +85,6 @@ def _asks_nothing(certificate: Certificate) -> str:
 def _format(certificate: Certificate) -> Callable[[float], str]:
     """Return how numbers are printed: losses may be of any size."""
     return ("{:.4f}" if certificate.measure == "error" else "{:.5g}").format
-
-
-def _calls(certificate: Certificate) -> str:
-    """Return what was done so many times: a plug-in oracle of numbers trains nothing anew."""
-    return "calls of the " + ("learner" if certificate.measure == "error" else "oracle")
 
 
 def _unmet(certificate: Certificate) -> str:
