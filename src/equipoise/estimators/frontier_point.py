@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from equipoise.cells.table import Array
 from equipoise.constraints.base import All, Constraint
 from equipoise.exceptions import InfeasibleWarning
+from equipoise.faces import Record
 from equipoise.game.certificate import Certificate
 from equipoise.game.evidence import Status
 from equipoise.game.lagrangian import Lagrangian
@@ -25,7 +26,7 @@ DEFAULT_BOUNDS = np.geomspace(0.001, 0.1, 20)
 
 
 @dataclass(frozen=True, eq=False)
-class FrontierPoint:
+class FrontierPoint(Record):
     """One bound of a frontier and the best randomized classifier within it.
 
     Attributes

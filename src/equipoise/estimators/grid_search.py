@@ -20,6 +20,7 @@ from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.estimators.results import remarks, switched, verify, warn_of
 from equipoise.estimators.scores import ScoredReduction, unconstrained_of
 from equipoise.exceptions import InfeasibleWarning
+from equipoise.faces import Record, Records
 from equipoise.game.column_generation import column_generation
 from equipoise.game.grid import delta_grid, grid_rounds
 from equipoise.game.lagrangian import TOLERANCE
@@ -34,7 +35,7 @@ _MOST_ROUNDS = 100
 
 
 @dataclass(frozen=True, eq=False)
-class Candidate:
+class Candidate(Record):
     """A best response: the multipliers asked, the classifier, its error and its violation.
 
     ``tally`` are its decisions, added up by cell. ``switched`` are those that differ from the
@@ -152,7 +153,7 @@ class GridSearch(ScoredReduction):
             asked = self._saddle_point(problem) if is_game else self._grid(problem)
             verify(problem, [h for h, _ in asked])  # `use` may choose any of them
         table = problem.cells.table()
-        candidates = [_candidate(problem, table, *pair) for pair in asked]
+        candidates = Records(_candidate(problem, table, *pair) for pair in asked)
         best = self._select(candidates, problem)
         check_features(self, problem.engine.example(X), reset=True)
         self.classes_ = problem.engine.classes

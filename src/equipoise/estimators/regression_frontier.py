@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -218,6 +219,13 @@ class RegressionFrontier(RegressionReduction):
         constraint = for_numbers(self.constraint)
         name = "eps" if isinstance(constraint, ThresholdParity) else "bound"
         return type(constraint)(**{**constraint.get_params(), name: eps})
+
+    def without_search(self) -> Self:
+        """Return a copy that keeps the bounds traced, and nothing to search other bounds with."""
+        kept = copy(self)
+        kept._queries = Queries([], [])
+        kept.__dict__.pop("lagrangian_", None)
+        return kept
 
     def _over_pool(self, bounds: list[float]) -> list[Round]:
         """Return the best mixtures of the pool for some bounds; nothing is asked."""

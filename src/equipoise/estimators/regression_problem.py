@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _num_samples
 
-from equipoise.cells.table import Array, Cells, CellTable
+from equipoise.cells.rows import Cells
+from equipoise.cells.table import Array, CellTable
 from equipoise.cells.threshold_table import LossFunction, ThresholdCells
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.regression import ThresholdParity

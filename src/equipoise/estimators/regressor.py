@@ -26,7 +26,7 @@ from equipoise.estimators.regression_units import (
     worst_at_any_threshold,
 )
 from equipoise.estimators.results import as_settled, remarks_on_bounds, warn_of
-from equipoise.faces import Records
+from equipoise.faces import Records, columns_of, table
 from equipoise.game.certificate import Certificate
 from equipoise.game.lagrangian import TOLERANCE
 from equipoise.game.mixture import Mixture
@@ -59,6 +59,9 @@ class Measured(NamedTuple):
     largest: float
     excess: float
     overlap: Overlap | None = None
+
+    def _repr_html_(self) -> str:
+        return table(columns_of([self]))
 
 
 class Found(NamedTuple):

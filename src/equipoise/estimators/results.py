@@ -23,6 +23,7 @@ from equipoise.exceptions import (
     InfeasibleWarning,
     LotteryWarning,
     NothingComparedWarning,
+    RareLabelWarning,
 )
 from equipoise.game.certificate import Certificate
 from equipoise.game.evidence import Scope, Status
@@ -32,6 +33,7 @@ from equipoise.game.least_random import Lottery, least_random_round, members_tha
 from equipoise.game.rounds import Outcome, Reason, Round
 from equipoise.game.switched import Switched
 from equipoise.metrics.audit import Tally
+from equipoise.metrics.summaries import few_of_a_label
 from equipoise.oracles.agreement import Agreement, check_shares
 from equipoise.rows.hashing import salt_of
 
@@ -233,11 +235,11 @@ Remark = tuple[type[EquipoiseWarning], str]
 
 
 def remarks(lagrangian: Lagrangian | None, cells: CellTable, shares: Array) -> list[Remark]:
-    """Return remarks on what is easily overlooked: decisions all alike, bounds that ask nothing.
+    """Return remarks on what is easily overlooked: rare labels, one decision, idle bounds.
 
     ``shares`` of people get each decision. Without a game, nothing is said of its bounds.
     """
-    found: list[Remark] = []
+    found = rare_labels(cells)
     selected = float(shares[1:].sum())
     if shares.max() >= 1 - TOLERANCE:
         only = int(shares.argmax())
@@ -280,6 +282,13 @@ def remarks_on_bounds(
             "rates are at most 1; choose a smaller bound."
         )
     return [(NothingComparedWarning, text)] if text else []
+
+
+def rare_labels(cells: CellTable) -> list[Remark]:
+    """Return a remark on labels that few people have, where there are more than two labels."""
+    people = [cells.count[cells.label == v].sum() for v in range(cells.n_decisions)]
+    rare = few_of_a_label(cells.decisions, np.array(people))
+    return [(RareLabelWarning, text) for text in rare]
 
 
 def remarks_of(certificate: Certificate, cells: CellTable) -> list[Remark]:

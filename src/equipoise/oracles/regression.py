@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _num_samples
 
-from equipoise.cells.table import Array, Cells
+from equipoise.cells.rows import Cells
+from equipoise.cells.table import Array
 from equipoise.cells.threshold_table import LossFunction, ThresholdCells
 from equipoise.game.rounds import Response
 from equipoise.oracles.agreement import check_numbers, check_probabilities
