@@ -10,6 +10,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from equipoise import BoundedGroupLoss, DemographicParity, FairRegressor, Frontier
+from equipoise.exceptions import NothingComparedWarning
 from equipoise.report import report_of, write_model_card, write_report
 from equipoise.report.regression import RegressionContents, regression_card, render_regression
 
@@ -82,6 +83,30 @@ def test_the_page_of_a_frontier_has_every_bound(rows, tmp_path):
     assert page.count('class="mark test"') == 2 + 1  # in the picture, and in its legend
     write_model_card(tmp_path / "card.md", contents)
     assert "| 0.05 |" in (tmp_path / "card.md").read_text("utf-8")
+
+
+def test_people_learned_from_are_never_called_held_out(rows, model):
+    X, y, A = rows
+    test = {"X_test": X, "y_test": y, "sensitive_features_test": A}
+    contents = report_of(model, X, y, sensitive_features=A, **test)
+    shown = render_regression(contents).decode() + regression_card(contents)
+    assert contents.who == dict.fromkeys(("training", "test"), "people learned from")
+    assert "held out" not in shown
+    assert shown.count(model.people_.digest) == 3  # page, its numbers, card
+    test["X_test"] = X + 1.0
+    other = report_of(model, X, y, sensitive_features=A, **test)
+    assert other.who["test"] == "people held out"
+    assert "300 people held out" in regression_card(other)
+
+
+def test_what_is_easily_overlooked_is_on_page_and_card(rows):
+    X, y, _ = rows
+    reg = FairRegressor(LinearRegression(), DemographicParity(0.1), thresholds=5)
+    with pytest.warns(NothingComparedWarning):
+        reg.fit(X, y, sensitive_features=np.zeros(300))
+    contents = report_of(reg, X, y, sensitive_features=np.zeros(300))
+    for text in (render_regression(contents).decode(), regression_card(contents)):
+        assert "verybody has the same value of" in text
 
 
 def test_small_groups_are_not_shown(rows):

@@ -147,7 +147,7 @@ def warn_of_points(
             told.append(f"the largest gap of bounds that are met is {gap:.3g} (nu={nu:.3g})")
         more = "smaller nu" if outcome.reason is Reason.FINISHED else "larger max_iter"
         warnings.warn(
-            f"{outcome.reason.value} after {outcome.n_rounds} rounds and {n_calls} fits: "
+            f"{outcome.reason.value} after {outcome.n_rounds} rounds and {n_calls} calls: "
             f"{', and '.join(told)}. The frontier holds what was found; fit with a {more}, or with "
             "a checkpoint, to go on.",
             ConvergenceWarning,

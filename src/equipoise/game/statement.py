@@ -97,9 +97,8 @@ def _format(certificate: Certificate) -> Callable[[float], str]:
 
 
 def _calls(certificate: Certificate) -> str:
-    """Return what was done how often: a plug-in oracle of numbers trains nothing anew."""
-    many = f"{certificate.n_calls} call{'s' * (certificate.n_calls != 1)}"
-    return f"{many} of the " + ("learner" if certificate.measure == "error" else "oracle")
+    """Return how often the oracle was called; only one that refits trains anew each time."""
+    return f"{certificate.n_calls} call{'s' * (certificate.n_calls != 1)} of the oracle"
 
 
 def _unmet(certificate: Certificate) -> str:

@@ -12,13 +12,18 @@ from typing import Any, Self
 
 import numpy as np
 
+from equipoise.estimators.base import absent_groups, overlap_of
+from equipoise.estimators.regression_base import remarks_on_numbers
 from equipoise.estimators.regression_frontier import RegressionFrontier
 from equipoise.estimators.regression_problem import read_rows
 from equipoise.estimators.regressor import FairRegressor
 from equipoise.files.manifest import date_made, versions
 from equipoise.metrics.small_groups import SUPPRESS_BELOW, small_cells
+from equipoise.oracles.regression import ConstantRegressor
 from equipoise.report.chart import Axis, Chart
 from equipoise.report.templates import asset, markdown_template, page_template
+from equipoise.report.text import who_are
+from equipoise.rows.fingerprint import Overlap
 from equipoise.rows.people import People
 
 
@@ -51,6 +56,7 @@ class RegressionPoint:
     certificate: str
     members: list[tuple[str, float]]
     groups: dict[str, list[LossesOfGroup]] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
     free_loss: float | None = None  #: Without the constraint, on the data of the fit.
 
     def worst(self, data: str) -> float | None:
@@ -62,7 +68,11 @@ class RegressionPoint:
 
 @dataclass(frozen=True, repr=False)
 class RegressionContents:
-    """What the page and the card of a regressor show; in a notebook, the page itself."""
+    """What the page and the card of a regressor show; in a notebook, the page itself.
+
+    ``who`` says of the people of each data whether they were learned from; ``fingerprint`` is a
+    hash of the table that was.
+    """
 
     kind: str  #: "frontier" or "model".
     title: str
@@ -84,6 +94,9 @@ class RegressionContents:
     command: str = ""
     notes: list[str] = field(default_factory=list)
     task: str = "regression"
+    who: dict[str, str] = field(default_factory=dict)
+    fingerprint: str = ""
+    seed: int | None = None
 
     def __repr__(self) -> str:
         return f"<RegressionContents: {self.title}>"
@@ -235,8 +248,15 @@ def regression_contents(
         date=date_made(),
         versions=versions(),
         file=file,
-        **more,
+        who={data: who_are(data, _overlap(model, data, some)) for data, some in people.items()},
+        fingerprint="" if model.people_ is None else model.people_.digest,
+        **{"seed": model.random_state, **more},
     )
+
+
+def _overlap(model: Any, data: str, people: People) -> Overlap | None:
+    """Return how many of some people were learned from; of the training data, all."""
+    return None if data == "training" else overlap_of(model, people)
 
 
 def _point(model: FairRegressor, people: Mapping[str, People], least: int) -> RegressionPoint:
@@ -249,7 +269,11 @@ def _point(model: FairRegressor, people: Mapping[str, People], least: int) -> Re
         told = ("loosening", "binding", "In conflict")
         text = "\n".join(line for line in text.splitlines() if not line.startswith(told))
     largest = float(certificate.gamma.max()) if len(certificate.gamma) and not hides else None
-    mixed = model.regressor_
+    mixed, evidence = model.regressor_, certificate.evidence
+    game = None if evidence is None else evidence.lagrangian
+    constant = all(isinstance(member, ConstantRegressor) for member in mixed.members)
+    remarks = [text for _, text in remarks_on_numbers(game, model.cells_, constant)]
+    remarks += [text for some in people.values() if (text := _absent(model, some))]
     return RegressionPoint(
         eps=float(bound) if isinstance(bound, (int, float)) else None,
         loss=float(certificate.error),
@@ -260,8 +284,15 @@ def _point(model: FairRegressor, people: Mapping[str, People], least: int) -> Re
         certificate=text,
         members=[(repr(m), float(w)) for m, w in zip(mixed.members, mixed.weights, strict=True)],
         groups={data: _groups(model, some, least) for data, some in people.items()},
+        remarks=remarks,
         free_loss=_finite(certificate.free_error),
     )
+
+
+def _absent(model: FairRegressor, people: People) -> str:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return absent_groups(model.cells_, model._cells_of(people))
 
 
 def _groups(model: FairRegressor, people: People, least: int) -> list[LossesOfGroup]:
