@@ -179,6 +179,29 @@ def test_rates_of_few_who_get_a_decision_are_suppressed():
     assert rates == {"overall": 0.5, "a": 0.0, "b": 1.0}
 
 
+@pytest.mark.parametrize("few", [4, 0])
+def test_shares_of_labels_that_few_have_are_not_told(fair, few):
+    """Those of the people held out would follow from the share of all and that of the others."""
+    x, y, groups = TEST
+    kept = np.flatnonzero((y != "top") | (np.cumsum(y == "top") <= few))
+    people = {"X_test": x[kept], "y_test": y[kept], "sensitive_features_test": groups[kept]}
+    everything = np.append(Y, y[kept])
+    shares = [np.mean(everything == name) for name in NAMES]
+    contents = report_of(fair, X, Y, sensitive_features=A, **people)
+    found = contents.data.base_rate
+    if few:
+        assert found[2] is None
+        assert sum(share is None for share in found) == 2  # else it would be what is missing
+        assert "top (suppressed)" in model_card(contents)
+        assert b"<bdi>top</bdi></dt><dd>suppressed" in render(contents)
+    else:
+        assert found == pytest.approx(shares)
+    again = ReportContents.from_dict(json.loads(json.dumps(contents.to_dict())))
+    assert again == contents
+    shown = report_of(fair, X, Y, sensitive_features=A, **people, suppress_below=0)
+    assert shown.data.base_rate == pytest.approx(shares)
+
+
 def test_inequalities_about_few_people_of_a_label_are_left_out():
     x, y, groups = few_of_a_label()
     third = np.where((groups == "a") & (np.arange(len(y)) % 3 == 0), "c", groups)

@@ -62,7 +62,7 @@ def fit_numbers(
     terminal = Terminal.current()
     _check_options(table, training, refused)
     outputs = (output, page, training.held_out)
-    force = check_outputs(*outputs, force=results.force)
+    force = check_outputs(*outputs, force=results.force, reads=[table.data])
     constraint = constraint_of(training, bound)
     learner = find_regressor(training.learner, training.seed)
     reader = Reader(terminal.note, table.dialect()).for_constraint(constraint)
@@ -139,8 +139,8 @@ def _fitted(model: Any, data: TrainingData, terminal: Terminal) -> Any:
     ):
 
         def watch(rounds: Any) -> None:
-            last = rounds[-1] if isinstance(rounds, list) else rounds
-            tick(0.0, f"{last.n_calls} questions")
+            each = rounds if isinstance(rounds, list) else [rounds]
+            tick(0.0, f"{max(found.n_calls for found in each)} questions")
 
         model.callback = watch
         model.fit(train.X, train.y, **train.metadata)

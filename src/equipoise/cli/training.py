@@ -202,7 +202,9 @@ class TrainingData:
     test: Examples | None  #: None where nobody is held out.
     columns: Columns
     encoder: Any  #: Turns features into numbers; frozen if it is fitted already.
-    base_rate: float | list[float]  #: The share of the favourable label, or of each of several.
+    base_rate: (
+        float | list[float | None]
+    )  #: The share of the favourable label, or of each of several.
     read: list[ColumnContents]  #: How each column was read.
     format: str = ""  #: How the file was written.
     held_out: Iterable[Any] = ()  #: Tables of the rows of test, as they were read.

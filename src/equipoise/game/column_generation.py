@@ -27,7 +27,7 @@ from equipoise.game.rounds import Oracle, Pool, Round
 from equipoise.game.tries import Query, Tries
 
 #: Queries go this far from the best multipliers so far towards those of the LP.
-_TOWARDS_LP = 0.4
+TOWARDS_LP = 0.4
 #: Multipliers start within this l1 norm, which grows by this factor, up to this limit, before
 #: feasibility is put to the test. In units of the scale of the objective.
 _FIRST_LIMIT, _LIMIT_GROWTH, _LAST_LIMIT = 1.0, 4.0, 64.0
@@ -275,7 +275,7 @@ class _Bound:
         self.query = None
         if self.gap > nu * self.tolerated and not self._is_precise:
             # Nothing new was found on the way: the LP's own multipliers find it, or close the gap.
-            step = _TOWARDS_LP if pool_size > self._pool_size else 1.0
+            step = TOWARDS_LP if pool_size > self._pool_size else 1.0
             self._pool_size, centre = pool_size, self._proof["multipliers"]
             lam = centre + step * (self.mixture.multipliers - centre)
             self.query = Query(self.stage, lam, self.stage_game.costs(lam))

@@ -84,7 +84,11 @@ class Pool:
     @property
     def s(self) -> Array:
         """Selected shares of all classifiers, shape (P, C)."""
-        return np.array(self._shares)
+        return self.since(0)
+
+    def since(self, number: int) -> Array:
+        """Return the selected shares of the classifiers from this number on."""
+        return np.array(self._shares[number:])
 
     def __len__(self) -> int:
         return len(self.classifiers)
@@ -107,7 +111,7 @@ class Pool:
 
     def _nearest(self, key: bytes) -> Any:
         """Return the answer to the most similar costs, from which a learner may start."""
-        known = np.array([np.frombuffer(known) for known in self._asked])
+        known = np.frombuffer(b"".join(self._asked)).reshape(len(self._asked), -1)
         distance = np.abs(known - np.frombuffer(key)).sum(axis=1)
         return self.classifiers[list(self._asked.values())[int(distance.argmin())]]
 
@@ -357,5 +361,5 @@ def progress(found: Round | list[Round]) -> str:
     is_met = np.isfinite(gaps)
     worst = f"{gaps[is_met].max():.6f}" if is_met.any() else "unknown"
     unmet = f", {np.count_nonzero(~is_met)} bounds not met yet" if not is_met.all() else ""
-    last = found[-1]
+    last = max(found, key=lambda each: each.iteration)
     return f"round {last.iteration}: {last.n_calls} fits, largest gap {worst}{unmet}"

@@ -13,6 +13,7 @@ from equipoise.cells.layered import AnyCells, LayeredCells, layered, soft_cells
 from equipoise.cells.rows import Cells
 from equipoise.cells.table import Array
 from equipoise.cells.values import GroupRules, Missing
+from equipoise.rows.floats import as_floats
 from equipoise.rows.groups import read_groups
 from equipoise.rows.probabilities import Probabilities, split_probabilities
 from equipoise.rows.validation import (
@@ -28,6 +29,8 @@ _ROUTING_HELP = (
     "metadata routing, sklearn.set_config(enable_metadata_routing=True), and call "
     ".set_fit_request(sensitive_features=True) on this estimator."
 )
+#: What utilities are.
+_RANGE = "numbers in [0, 1]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,11 +147,12 @@ def read_utilities(utilities: Any, n: int, n_decisions: int = 2) -> dict[str, Ar
         each = [f"{name}_{number}" for number in range(n_decisions)]
         if column not in each or not set(each) <= set(columns):
             raise ValueError(_missing_partner(column, n_decisions))
-        found[name] = np.column_stack([columns[one] for one in each]).astype(float)
+        numbers = [as_floats(columns[one], f"utility {one!r}", _RANGE) for one in each]
+        found[name] = np.column_stack(numbers)
         if not ((found[name] >= 0) & (found[name] <= 1)).all():
             raise ValueError(
                 f"utility {name!r} has values from {found[name].min()} to {found[name].max()}; "
-                "expected numbers in [0, 1]. Shift and scale it."
+                f"expected {_RANGE}. Shift and scale it."
             )
     return found
 

@@ -19,6 +19,7 @@ from equipoise.cells.codes import factorize
 from equipoise.cells.table import Array
 from equipoise.cells.values import UNKNOWN, Missing, levels
 from equipoise.exceptions import EmptyCellWarning
+from equipoise.rows.floats import as_floats
 
 #: The most labels: with more than this, y is a number and not a kind of decision.
 MOST_LABELS = 50
@@ -209,14 +210,7 @@ def read_weights(sample_weight: Any, n: int, *, summed: bool = True) -> Array | 
         )
     check_length(len(weight), n, "sample_weight")
     _check_missing(weight, "sample_weight", "Expected finite numbers >= 0; drop these rows.")
-    try:
-        if weight.dtype.kind in "cmMUS":  # these would lose something, silently
-            raise TypeError
-        weight = weight.astype(float, copy=False)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"sample_weight holds values such as {weight[0]!r}; expected numbers >= 0."
-        ) from None
+    weight = as_floats(weight, "sample_weight", "numbers >= 0")
     if (weight < 0).any():
         raise ValueError(
             f"sample_weight contains negative values (the least is {weight.min()}); expected "

@@ -40,7 +40,7 @@ def audit(
     from equipoise.report.contents import in_order
 
     terminal, level = Terminal.current(), results.level
-    check_outputs(page, force=results.force)
+    check_outputs(page, force=results.force, reads=[table.data])
     reader = Reader(terminal.note, table.dialect())
     with naming(table.data):
         people, labels = _read(table, reader)
@@ -54,6 +54,7 @@ def audit(
     found = replace(
         found, groups=in_order(found.groups, table.request().classes(people.X)["order"])
     )
+    data = data.without_few([found.groups])
     of = f"predictions {prediction!r}" if prediction else f"labels {table.label!r}"
     rates = None if prediction else ["base_rate"]
     tables.show_group_rows(terminal, f"Groups: {of}, [{level:.0%} intervals]", found.groups, rates)
@@ -145,7 +146,7 @@ def _data_contents(
         test_rows=0,
         label=table.label,
         labels=labels,
-        base_rate=shares if len(labels) > 2 else shares[0],
+        base_rate=[*shares] if len(labels) > 2 else shares[0],
         sensitive=list(table.sensitive),
         control=[],
         weight=table.weight,
