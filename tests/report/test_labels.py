@@ -11,6 +11,7 @@ from people import three_labels
 from sklearn.linear_model import LogisticRegression
 
 from equipoise import DemographicParity, EqualizedOdds, FairClassifier, Frontier
+from equipoise.exceptions import RareLabelWarning
 from equipoise.metrics.decisions import Decisions
 from equipoise.oracles import Plugin
 from equipoise.report.card import model_card
@@ -200,6 +201,20 @@ def test_shares_of_labels_that_few_have_are_not_told(fair, few):
     assert again == contents
     shown = report_of(fair, X, Y, sensitive_features=A, **people, suppress_below=0)
     assert shown.data.base_rate == pytest.approx(shares)
+
+
+def test_a_label_of_a_handful_is_said():
+    x, y, groups = TEST
+    y = y.astype("<U4")
+    y[[5, 50, 77]] = "rare"
+    model = FairClassifier(LogisticRegression(), DemographicParity(0.1), oracle=Plugin(cv=2))
+    with pytest.warns(RareLabelWarning, match="fewer than 30 people have the label 'rare'"):
+        model.fit(x, y, sensitive_features=groups)
+    contents = report_of(model, x, y, sensitive_features=groups)
+    told, said = contents.to_dict()["points"][0]["remarks"], "fewer than 30 people have the label"
+    assert sum(said in text for text in told) == 1
+    assert said in render(contents).decode()
+    assert said in model_card(contents)
 
 
 def test_inequalities_about_few_people_of_a_label_are_left_out():
