@@ -122,9 +122,7 @@ class PoolReduction(Reduction):
         """
         rounds = over_pool(games, self.pool_, self._queries, unconstrained=self._free, nu=self.nu_)
         rounds = [
-            found
-            if self._settled is None or eps in self._settled
-            else replace(found, proven_slack=0.0)
+            found if self._settled is None or eps in self._settled else found.without_proof()
             for eps, found in zip(bounds, rounds, strict=True)
         ]
         return [

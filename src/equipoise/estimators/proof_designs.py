@@ -225,7 +225,7 @@ def _average(
         np.inf,
         n_rounds,
         pool.n_calls,
-        fingerprint_of(engine, people),
+        fingerprint_of(people, engine.classes),
         engine.example(people.X),
         unconstrained,
     )

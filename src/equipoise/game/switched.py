@@ -73,7 +73,7 @@ class Moved(NamedTuple):
     switched: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Switched(Face):
     """Decisions that differ from those of the unconstrained model, counted by group and label.
 
@@ -225,6 +225,8 @@ class Switched(Face):
             )
             for line in lines
         )
+
+    __repr__ = __str__
 
     def _columns(self) -> Columns:
         rows = self.rows

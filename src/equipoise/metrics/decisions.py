@@ -28,10 +28,11 @@ from equipoise.constraints.rates import (
     shown,
 )
 from equipoise.metrics.audit import Audit, Squares
+from equipoise.metrics.predictive import Predictive
 from equipoise.rows.validation import MOST_LABELS, read_columns, read_weights
 
 #: Rates of all decisions -> the rate in the audit of `Decisions.errors`, where errors are selected.
-OF_ERRORS = {ERROR: SELECTION, ACCURACY: REJECTION}
+OF_ERRORS: dict[Rate | Predictive, Rate] = {ERROR: SELECTION, ACCURACY: REJECTION}
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,8 +194,8 @@ def _read_decisions(y_true: Any, y_pred: Any) -> tuple[NDArray, Array, tuple[Any
 
 
 def audit_of(
-    rate: Rate, y_true: Any, y_pred: Any, sample_weight: Any, pos_label: Any
-) -> tuple[Audit, Rate]:
+    rate: Rate | Predictive, y_true: Any, y_pred: Any, sample_weight: Any, pos_label: Any
+) -> tuple[Audit, Rate | Predictive]:
     """Return the audit of everybody in which a rate is measured, and as which rate.
 
     Errors of several decisions need no favourable one.

@@ -21,7 +21,7 @@ from equipoise.report.plain_data import in_order, made
 #: The rates that are shown for every group; the first is of labels, the others of decisions.
 RATES = ("base_rate", "selection_rate", "true_positive_rate", "false_positive_rate", "error_rate")
 #: Rates of labels given the decision.
-PREDICTIVE_RATES = tuple(PREDICTIVE)
+PREDICTIVE_RATES = tuple(rate.column for rate in PREDICTIVE)
 
 
 @dataclass(frozen=True)
