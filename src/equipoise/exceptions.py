@@ -39,7 +39,7 @@ class EmptyCellWarning(EquipoiseWarning):
 
 
 class SmallGroupWarning(EquipoiseWarning):
-    """A group has fewer examples than asked for, and was merged with others or left out."""
+    """A group has fewer people than asked for, and was merged with others or left out."""
 
 
 class ManyGroupsWarning(EquipoiseWarning):

@@ -120,7 +120,7 @@ class FairRegressor(RegressorMixin, RegressionReduction):
     regressor_ : RandomizedRegressor
         The members and their weights.
     certificate_ : Certificate
-        What was proven about the people of the fit, where "error" is the mean loss; with "plugin"
+        What was proven about the people learned from, where "error" is the mean loss; with "plugin"
         it speaks of out-of-fold predictions.
     exact_violation_ : float
         By how much the worst bound is exceeded on the same predictions when every number is a

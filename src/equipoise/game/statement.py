@@ -9,10 +9,13 @@ import numpy as np
 
 from equipoise.constraints.groups import group_name
 from equipoise.game.evidence import Price, Scope, Status
-from equipoise.game.lagrangian import TOLERANCE
+from equipoise.game.lagrangian import TOLERANCE, is_met
 
 if TYPE_CHECKING:
     from equipoise.game.certificate import Certificate
+
+#: Bounds whose price is told, the dearest first; the rest are counted.
+_MOST_PRICES = 5
 
 
 def facts_of(certificate: Certificate) -> list[tuple[str, str, str]]:
@@ -22,11 +25,12 @@ def facts_of(certificate: Certificate) -> list[tuple[str, str, str]]:
     closed = name + ("closed" if certificate.is_optimal() else "NOT closed")
     calls, shown = f"{certificate.n_calls} {_calls(certificate)}", _format(certificate)
     fine = "{:.6f}".format if certificate.measure == "error" else shown
+    violation = 0.0 if is_met(certificate.violation) else certificate.violation
     loosened = " as loosened, see below" if certificate.least_slack > 0 else ""
     found = [
         ("bounds", certificate.verdict, _asks_nothing(certificate)),
         (certificate.measure, shown(certificate.error), ""),
-        ("violation", shown(certificate.violation), f"largest excess over a bound{loosened}"),
+        ("violation", shown(violation), f"largest excess over a bound{loosened}"),
         ("lower value", shown(certificate.lower), scope),
         ("upper value", shown(certificate.upper), ""),
         (
@@ -66,11 +70,15 @@ def facts_of(certificate: Certificate) -> list[tuple[str, str, str]]:
 def sentences_of(certificate: Certificate) -> list[str]:
     """Return sentences on what is easily overlooked, and on the worth of loosening a bound."""
     remarks = (certificate.why_by_lot, _unmet(certificate), _is_trivial(certificate))
-    return [text for text in remarks if text] + [
+    prices = _prices(certificate)
+    told = [text for text in remarks if text] + [
         f'loosening "{row.sentence()}" by 0.01 saves at most {_format(certificate)(price)} of '
         f"{certificate.measure}"
-        for row, price in _prices(certificate)
+        for row, price in prices[:_MOST_PRICES]
     ]
+    if (more := len(prices) - _MOST_PRICES) > 0:
+        told.append(f"{more} further bounds have a price, none of them a higher one")
+    return told
 
 
 def _asks_nothing(certificate: Certificate) -> str:
