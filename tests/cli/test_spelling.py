@@ -51,5 +51,6 @@ def test_no_class_of_python_is_named_where_people_read(run, data, model, frontie
         text = each.out + each.err
         assert not re.search(rf"\b({'|'.join(CONSTRAINTS.values())})\b|max_iter", text), text
     assert ran[0].out.startswith("demographic parity (--eps 0.05) on people.csv")
-    unknown = run(*rest, "--constraint", "EqualizedOdds")
-    assert "EqualizedOdds is called 'eo' here" in unknown.err
+    unknown = run(*rest, "--force", "--constraint", "EqualizedOdds")
+    assert "there is no constraint 'EqualizedOdds'" in unknown.err
+    assert "Here it is called 'eo'." in unknown.err

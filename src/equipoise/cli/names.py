@@ -146,7 +146,7 @@ def find_constraint(
         return _user_constraint(name, eps)
     if name not in CONSTRAINTS:
         here = next((short for short, kind in CONSTRAINTS.items() if kind == name), None)
-        hint = "" if here is None else f" {name} is called {here!r} here."
+        hint = "" if here is None else f" Here it is called {here!r}."
         raise ValueError(_unknown("constraint", name, list(CONSTRAINTS)) + hint)
     kind = getattr(import_module("equipoise.constraints"), CONSTRAINTS[name])
     takes = set(kind().get_params())

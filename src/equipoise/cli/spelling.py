@@ -14,7 +14,7 @@ _NAMES = {kind: name for name, kind in CONSTRAINTS.items()} | {
     "BoundedGroupLoss": "group-error",
     "MinimaxGroupLoss": "minimax",
 }
-_CLASS = rf"\b({'|'.join(_NAMES)})\b(?:\([^()]*\))?"
+_CLASS = rf"(?<!')\b({'|'.join(_NAMES)})\b(?:\([^()]*\))?"
 
 #: What Python calls something -> what is typed here. The order counts: whole phrases come first.
 _SPELLINGS: tuple[tuple[str, str], ...] = (
