@@ -11,11 +11,11 @@ from equipoise.constraints.groups import group_name
 from equipoise.game.evidence import Price, Scope, Status
 from equipoise.game.lagrangian import TOLERANCE, is_met
 
+#: Prices that are told, the highest; `Certificate.shadow_prices` has all of them.
+_MOST_PRICES = 8
+
 if TYPE_CHECKING:
     from equipoise.game.certificate import Certificate
-
-#: Bounds whose price is told, the dearest first; the rest are counted.
-_MOST_PRICES = 5
 
 
 def facts_of(certificate: Certificate) -> list[tuple[str, str, str]]:
@@ -23,7 +23,7 @@ def facts_of(certificate: Certificate) -> list[tuple[str, str, str]]:
     scope = certificate.scope.value
     name = "" if certificate.scope is Scope.WHOLE_CLASS else "search gap "
     closed = name + ("closed" if certificate.is_optimal() else "NOT closed")
-    calls, shown = f"{certificate.n_calls} {_calls(certificate)}", _format(certificate)
+    calls, shown = _calls(certificate), _format(certificate)
     fine = "{:.6f}".format if certificate.measure == "error" else shown
     violation = 0.0 if is_met(certificate.violation) else certificate.violation
     loosened = " as loosened, see below" if certificate.least_slack > 0 else ""
@@ -76,9 +76,8 @@ def sentences_of(certificate: Certificate) -> list[str]:
         f"{certificate.measure}"
         for row, price in prices[:_MOST_PRICES]
     ]
-    if (more := len(prices) - _MOST_PRICES) > 0:
-        told.append(f"{more} further bounds have a price, none of them a higher one")
-    return told
+    rest = len(prices) - _MOST_PRICES
+    return told + [f"{rest} more bounds have a price, none of them a higher one"] * (rest > 0)
 
 
 def _asks_nothing(certificate: Certificate) -> str:
@@ -96,8 +95,8 @@ def _format(certificate: Certificate) -> Callable[[float], str]:
 
 
 def _calls(certificate: Certificate) -> str:
-    """Return what was done so many times: a plug-in oracle of numbers trains nothing anew."""
-    return "calls of the " + ("learner" if certificate.measure == "error" else "oracle")
+    """Return how often the oracle was called; only one that refits trains anew each time."""
+    return f"{certificate.n_calls} call{'s' * (certificate.n_calls != 1)} of the oracle"
 
 
 def _unmet(certificate: Certificate) -> str:

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
 from equipoise.cells.codes import factorize
-from equipoise.cells.table import Array, Cells, CellTable
+from equipoise.cells.rows import Cells
+from equipoise.cells.table import Array, CellTable
 from equipoise.cells.values import Missing
 from equipoise.constraints.rates import (
     ACCURACY,
@@ -27,10 +28,11 @@ from equipoise.constraints.rates import (
     shown,
 )
 from equipoise.metrics.audit import Audit, Squares
+from equipoise.metrics.predictive import Predictive
 from equipoise.rows.validation import MOST_LABELS, read_columns, read_weights
 
 #: Rates of all decisions -> the rate in the audit of `Decisions.errors`, where errors are selected.
-OF_ERRORS = {ERROR: SELECTION, ACCURACY: REJECTION}
+OF_ERRORS: dict[Rate | Predictive, Rate] = {ERROR: SELECTION, ACCURACY: REJECTION}
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,8 +99,8 @@ class Decisions:
     def errors(self) -> Audit:
         """Return the audit of all decisions that are not the label: they are selected."""
         cells = self._two_labels(np.zeros(self.cells.n_cells, dtype=bool), (0, 1))
-        if isinstance(self.cells, Cells) and self.sums is None:
-            own = self.cells.label[self.cells.code].astype(np.intp)
+        if self.sums is None and (rows := self.cells.plain_rows()) is not None:
+            own = rows.label[rows.code].astype(np.intp)
             return Audit(cells, 1.0 - self.prediction[np.arange(len(own)), own])
         assert self.sums is not None
         s, (first, second, _) = self.sums
@@ -192,8 +194,8 @@ def _read_decisions(y_true: Any, y_pred: Any) -> tuple[NDArray, Array, tuple[Any
 
 
 def audit_of(
-    rate: Rate, y_true: Any, y_pred: Any, sample_weight: Any, pos_label: Any
-) -> tuple[Audit, Rate]:
+    rate: Rate | Predictive, y_true: Any, y_pred: Any, sample_weight: Any, pos_label: Any
+) -> tuple[Audit, Rate | Predictive]:
     """Return the audit of everybody in which a rate is measured, and as which rate.
 
     Errors of several decisions need no favourable one.

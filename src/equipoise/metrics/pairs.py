@@ -15,6 +15,9 @@ from equipoise.metrics.disparities import DISPARITY_OF, Comparison, Method, comp
 from equipoise.metrics.headline import first
 from equipoise.metrics.intervals import Interval, all_limits, check_level
 
+#: Pairs that are printed.
+_SHOWN = 10
+
 
 class Pair(NamedTuple):
     """Two groups and a rate of both: the group of the higher one first.
@@ -46,7 +49,7 @@ class Pair(NamedTuple):
         return f"{self.value}, {self.rate} of {told}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Pairs(Face):
     """Pairs of groups, the headline first, then by the limits of their intervals.
 
@@ -92,6 +95,11 @@ class Pairs(Face):
         more people.
         """
         return self.pairs[0] if self.pairs else None
+
+    def __repr__(self) -> str:
+        told = [f"<Pairs: {len(self.pairs):,} of groups>", *map(str, self.pairs[:_SHOWN])]
+        rest = len(self.pairs) - _SHOWN
+        return "\n".join(told + [f"... {rest:,} more: to_pandas() has all of them."] * (rest > 0))
 
     def _columns(self) -> Columns:
         shown = [

@@ -151,11 +151,14 @@ def parts_of(values: NDArray) -> list[NDArray]:
 
 
 def hash_people(X: Any, y: Any, *others: Any) -> Bits:
-    """Return 64 bits for each row and its label: one of ``others``, or the first of all."""
-    y = y if type(y) is np.ndarray else to_array(y, "y")
-    hashes, label = hash_bits(X), np.zeros(y.size, dtype=np.uint8)
+    """Return 64 bits for each row and its label: one of ``others``, or the first of all.
+
+    Without others the labels are numbers, and count by their values.
+    """
+    y = (y if type(y) is np.ndarray else to_array(y, "y")).reshape(-1)
+    hashes, label = hash_bits(X), np.zeros(y.size, dtype=np.uint8) if others else hash_bits(y)
     for number, other in enumerate(others, 1):
-        label[y.reshape(-1) == other] = number
+        label[y == other] = number
     for some, numbers in zip(parts_of(hashes), parts_of(label), strict=True):
         some[:] = with_salt(some, numbers)
     return hashes

@@ -19,6 +19,7 @@ from equipoise.cells.codes import factorize
 from equipoise.cells.table import Array
 from equipoise.cells.values import UNKNOWN, Missing, levels
 from equipoise.exceptions import EmptyCellWarning
+from equipoise.rows.floats import as_floats
 
 #: The most labels: with more than this, y is a number and not a kind of decision.
 MOST_LABELS = 50
@@ -54,17 +55,6 @@ def read_labels(y: Any, n: int, fitted: NDArray | None = None) -> tuple[NDArray[
             "Put values into bins, or make the decision binary."
         )
     return codes.astype(np.int8), classes
-
-
-def read_two_labels(y: Any, n: int) -> tuple[NDArray[np.int8], NDArray]:
-    """Return labels as 0 and 1, and the two classes these stand for, in sorted order."""
-    labels, classes = read_labels(y, n)
-    if len(classes) > 2:
-        raise ValueError(
-            f"Only binary classification is supported. y has {len(classes)} classes "
-            f"({_first(classes)}); expected two. Make the decision binary, for example y == value."
-        )
-    return labels, classes
 
 
 def check_two_labels(classes: NDArray, what: str) -> None:
@@ -220,14 +210,7 @@ def read_weights(sample_weight: Any, n: int, *, summed: bool = True) -> Array | 
         )
     check_length(len(weight), n, "sample_weight")
     _check_missing(weight, "sample_weight", "Expected finite numbers >= 0; drop these rows.")
-    try:
-        if weight.dtype.kind in "cmMUS":  # these would lose something, silently
-            raise TypeError
-        weight = weight.astype(float, copy=False)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"sample_weight holds values such as {weight[0]!r}; expected numbers >= 0."
-        ) from None
+    weight = as_floats(weight, "sample_weight", "numbers >= 0")
     if (weight < 0).any():
         raise ValueError(
             f"sample_weight contains negative values (the least is {weight.min()}); expected "

@@ -13,6 +13,7 @@ import pyarrow.csv
 
 from equipoise.cli.tables.columns import Kind, is_temporal, read_as
 from equipoise.cli.tables.dialect import Dialect, without_thousands
+from equipoise.cli.tables.formulas import plain_name, plain_table
 
 _BLOCK_BYTES = 1 << 22
 
@@ -42,7 +43,7 @@ def csv_types(seen: Any, kinds: Mapping[str, Kind]) -> dict[str, Any]:
 
     They are the same for every block, whatever is in it.
     """
-    types, written = {}, {name.strip(): name for name in seen.names}
+    types, written = {}, {plain_name(name.strip()): name for name in seen.names}
     for name, kind in kinds.items():
         found = seen.field(written[name]).type
         keep = kind == "category" or pa.types.is_string(found)
@@ -60,7 +61,7 @@ def trimmed(table: Any, options: Mapping[str, Any]) -> Any:
             if not text.equals(column):
                 text = pc.if_else(pc.is_in(text, nothing), pa.scalar(None, pa.string()), text)
                 table = table.set_column(at, table.column_names[at], _as_read(text))
-    return table.rename_columns([name.strip() for name in table.column_names])
+    return plain_table(table.rename_columns([name.strip() for name in table.column_names]))
 
 
 def plain_numbers(table: Any, dialect: Dialect, names: Sequence[str] | None = None) -> Any:

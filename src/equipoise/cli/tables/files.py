@@ -27,6 +27,7 @@ from equipoise.cli.tables.csv_tables import (
     trimmed,
 )
 from equipoise.cli.tables.dialect import Dialect
+from equipoise.cli.tables.formulas import as_text, plain_name
 
 _FORMATS = {
     **dict.fromkeys((".csv", ".tsv"), "csv"),
@@ -104,6 +105,7 @@ def column_names(path: str | Path, dialect: Dialect | None = None) -> list[str]:
     """Return the names of the columns of a file, without reading its rows."""
     with _readable(path, dialect):
         names = _schema(path, dialect=dialect).names
+        names = list(map(plain_name, names)) if format_of(path) == "csv" else names
         _check_names(names, path)
         return list(names)
 
@@ -220,13 +222,13 @@ class _CsvWriter:
         raw = target.open("wb") if isinstance(target, Path) else target
         self._file, self._owned = TextIOWrapper(raw, "utf-8", newline=""), raw is not target
         self._writer = csv.writer(self._file, delimiter=delimiter, lineterminator="\n")
-        self._writer.writerow(map(_no_formula, names))
+        self._writer.writerow(map(as_text, names))
 
     def __enter__(self) -> Self:
         return self
 
     def write_table(self, table: Any) -> None:
-        columns = [map(_no_formula, column.to_pylist()) for column in table.columns]
+        columns = [map(as_text, column.to_pylist()) for column in table.columns]
         self._writer.writerows(zip(*columns, strict=True))
 
     def close(self) -> None:
@@ -238,20 +240,6 @@ class _CsvWriter:
 
     def __exit__(self, *error: object) -> None:
         self.close()
-
-
-def _no_formula(value: Any) -> Any:
-    """Return text that a spreadsheet would run with an apostrophe before it, as it shows text.
-
-    >>> [_no_formula(value) for value in ("=1+1", "@x", "-5", "a=b", -5)]
-    ["'=1+1", "'@x", '-5', 'a=b', -5]
-    """
-    if not isinstance(value, str) or not value.startswith(("=", "+", "-", "@", "\t", "\r")):
-        return value
-    with suppress(ValueError):
-        float(value)  # a number, such as an id
-        return value
-    return f"'{value}"
 
 
 def _read_excel(path: str | Path) -> Any:
