@@ -11,6 +11,8 @@ from equipoise.constraints.groups import group_name
 from equipoise.game.evidence import Price, Scope, Status
 from equipoise.game.lagrangian import TOLERANCE, is_met
 
+#: Numbers below this are zero, up to rounding.
+_ROUNDING = 1e-12
 #: Prices that are told, the highest; `Certificate.shadow_prices` has all of them.
 _MOST_PRICES = 8
 
@@ -91,7 +93,8 @@ def _asks_nothing(certificate: Certificate) -> str:
 
 def _format(certificate: Certificate) -> Callable[[float], str]:
     """Return how numbers are printed: losses may be of any size."""
-    return ("{:.4f}" if certificate.measure == "error" else "{:.5g}").format
+    pattern = "{:.4f}" if certificate.measure == "error" else "{:.5g}"
+    return lambda value: pattern.format(0.0 if abs(value) < _ROUNDING else value)
 
 
 def _calls(certificate: Certificate) -> str:
