@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
@@ -15,11 +15,19 @@ import numpy as np
 from equipoise.cli import exits
 from equipoise.cli import options as opt
 from equipoise.cli.exits import INTERRUPTED, Ended
-from equipoise.cli.model_files import ModelFile, check_outputs, made, write_model, write_page
+from equipoise.cli.model_files import (
+    ModelFile,
+    check_outputs,
+    made,
+    note_untraced,
+    write_model,
+    write_page,
+)
 from equipoise.cli.names import find_regressor, read_bounds
 from equipoise.cli.result_tables import say_who, show_columns
+from equipoise.cli.spelling import spelled
 from equipoise.cli.tables.people import Reader
-from equipoise.cli.terminal import Terminal, command_line
+from equipoise.cli.terminal import Terminal, Tick, command_line
 from equipoise.cli.training import TrainingData, constraint_of, read_training_data
 from equipoise.estimators.regression_frontier import RegressionFrontier
 from equipoise.estimators.regressor import FairRegressor
@@ -33,6 +41,7 @@ from equipoise.report.regression import (
 #: Options that are about labels, and their defaults.
 _OF_LABELS = {
     "objective": "error",
+    "balanced": False,
     "false_positive_cost": None,
     "false_negative_cost": None,
     "dask": None,
@@ -74,6 +83,7 @@ def fit_numbers(
     kind: Any = RegressionFrontier if traces else FairRegressor
     traced = {"bounds": read_bounds(bounds)} if traces else {}
     given = {**_parameters(training), "max_iter": max_iter, **traced}
+    data.announce(terminal, training.min_size)
     model = _fitted(kind(data.estimator(learner), constraint, **given), data, terminal)
     data.note_held_out(model)
     contents = regression_contents(
@@ -132,22 +142,29 @@ def _check_options(table: opt.FeatureTable, training: opt.Training, refused: Seq
 
 def _fitted(model: Any, data: TrainingData, terminal: Terminal) -> Any:
     """Return the model fitted with progress; what learners print is no result."""
-    train, features = data.train, len(data.columns.features)
-    terminal.progress_line(f"{len(train):,} people to learn from, {features} features.")
+    train = data.train
     with (
         redirect_stdout(sys.stderr),
         terminal.progress("Fitting") as tick,
         terminal.interruptible(),
     ):
-
-        def watch(rounds: Any) -> None:
-            each = rounds if isinstance(rounds, list) else [rounds]
-            tick(0.0, f"{max(found.n_calls for found in each)} questions")
-
-        model.callback = watch
+        model.callback = _watcher(tick)
         model.fit(train.X, train.y, **train.metadata)
         model.callback = None
     return model
+
+
+def _watcher(tick: Tick) -> Callable[[Any], None]:
+    """Return a callback that counts questions; in a log, where their number has doubled."""
+    told = 0
+
+    def watch(rounds: Any) -> None:
+        nonlocal told
+        asked = max(last.n_calls for last in (rounds if isinstance(rounds, list) else [rounds]))
+        told = asked if asked >= 2 * told else told
+        tick(0.0, f"{told} question{'s' * (told != 1)}")
+
+    return watch
 
 
 def show_points(terminal: Terminal, contents: RegressionContents) -> None:
@@ -166,7 +183,7 @@ def show_points(terminal: Terminal, contents: RegressionContents) -> None:
     ]
     largest = "largest difference" if contents.is_parity else "largest group loss"
     header = ["bound", "loss", largest, last, "gap", "members"]
-    terminal.table(f"{contents.constraint}, {contents.loss} loss", header, rows)
+    terminal.table(f"{contents.title}, {contents.loss} loss", header, rows)
     terminal.say(f"The best constant has loss {number(contents.constant_loss)}.")
     if len(contents.points) == 1:
         terminal.say(contents.points[0].certificate)
@@ -195,6 +212,7 @@ def at_numbers(opened: ModelFile, eps: float, output: Path, results: opt.Results
     contents = _of_file(opened, model, {}, results.suppress_below, output.name)
     if not model.certificate_.feasible:
         terminal.note(f"the bound {eps:g} is {model.certificate_.verdict}.")
+    note_untraced(terminal, opened.model, eps, model.certificate_)
     show_points(terminal, contents)
     metadata = {**opened.metadata, "report": contents.to_dict()}
     metadata["made"] = made(opened.metadata.get("made", {}).get("seed"))
@@ -235,7 +253,7 @@ def certify_numbers(
     told = model.measure(people.X, people.y, **groups)
     contents = _of_file(opened, model, {"test": people}, few, opened.path.name)
     (point,) = contents.points
-    terminal.say(f"{model.constraint_!r} on {data.name}")
+    terminal.say(f"{spelled(model.constraint_)} on {data.name}")
     say_who(terminal, f"{len(people):,} {contents.who['test']}", point.remarks, told.overlap)
     is_compared = not np.isnan(told.excess)
     hides = any(group.people is None for group in point.groups["test"]) or not is_compared

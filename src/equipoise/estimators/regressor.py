@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import fsum
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -126,7 +127,7 @@ class FairRegressor(RegressorMixin, RegressionReduction):
     regressor_ : RandomizedRegressor
         The members and their weights.
     certificate_ : Certificate
-        What was proven about the people of the fit, where "error" is the mean loss; with "plugin"
+        What was proven about the people learned from, where "error" is the mean loss; with "plugin"
         it speaks of out-of-fold predictions.
     exact_violation_ : float
         By how much the worst bound is exceeded on the same predictions when every number is a
@@ -322,8 +323,14 @@ def verify(problem: RegressionProblem, members: Iterable[int]) -> None:
 
 
 def drawn_by(salt: int | None, problem: RegressionProblem) -> int:
-    """Return the salt of the draws, by default one that follows from the people."""
-    return salt_of(problem.cells, np.array(["number"])) if salt is None else salt
+    """Return the salt of the draws, by default one that follows from the people and the target.
+
+    Exact sums tell targets apart, and do not depend on the order of the people.
+    """
+    if salt is not None:
+        return salt
+    target = problem.cells.target
+    return salt_of(problem.cells, np.array([fsum(target), fsum(np.square(target))]))
 
 
 def exact_differences(
