@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.cells.table import Array
+from equipoise.game.dual_bounds import DualBounds
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.mixture import Mixture, Program, solve
 from equipoise.game.rounds import Oracle, Pool, Round
@@ -68,12 +69,12 @@ def one_after_another(
 
 
 class _Known:
-    """Error and gamma of the pool, and for each query the least of ``err + lambda . gamma``."""
+    """Error and gamma of the pool, and what the queries prove."""
 
     def __init__(self, game: Lagrangian, oracle: Oracle, pool: Pool, queries: list[Array]) -> None:
         self.game, self.oracle, self.pool, self.queries = game, oracle, pool, queries
         self.error, self.gamma = game.error(pool.s), game.gamma(pool.s)
-        self.lams, self.values = np.zeros((0, game.n_constraints)), np.zeros(0)
+        self.duals = DualBounds(game.n_constraints)
         self.free: int | None = None
 
     def ask(self, lam: Array) -> None:
@@ -83,19 +84,9 @@ class _Known:
         self.queries.append(lam)
         if len(self.pool) > len(self.error):
             s = self.pool.s[len(self.error) :]
-            error, gamma = self.game.error(s), self.game.gamma(s)
-            with_new = (error + self.lams @ gamma.T).min(axis=1)
-            self.values = np.minimum(self.values, with_new)
-            self.error = np.append(self.error, error)
-            self.gamma = np.vstack([self.gamma, gamma])
-        self.lams = np.vstack([self.lams, lam])
-        self.values = np.append(self.values, (self.error + self.gamma @ lam).min())
-
-    def lower(self, c: Array) -> tuple[float, Array]:
-        """Return the best lower value for bounds ``c``, and the multipliers that prove it."""
-        bounds = self.values - self.lams @ c
-        best = int(bounds.argmax())
-        return float(bounds[best]), self.lams[best]
+            self.error = np.append(self.error, self.game.error(s))
+            self.gamma = np.vstack([self.gamma, self.game.gamma(s)])
+        self.duals.update(self.error, self.gamma, [lam])
 
 
 class _Bound:
@@ -111,7 +102,7 @@ class _Bound:
     @property
     def is_open(self) -> bool:
         """Whether the gap is wider than asked for."""
-        return self.upper - self.known.lower(self.game.c)[0] > self.nu
+        return self.upper - self.known.duals.lower(self.game.c)[0] > self.nu
 
     def solve(self, likely: Array) -> None:
         """Mix the pool, if it has grown; ``likely`` are multipliers near those to be found."""
@@ -122,7 +113,8 @@ class _Bound:
         values, excess = known.error + known.gamma @ likely, known.gamma - self.game.c
         columns = np.union1d(np.append(self.mixture.indices, 0), _least(values, _COLUMNS))
         while True:
-            program = Program(known.error[columns], excess[columns], np.inf, likely > 0)
+            binding = np.where(likely > 0, np.inf, excess[values.argmin()])
+            program = Program(known.error[columns], excess[columns], np.inf, binding)
             (found,) = solve([program])
             lam, mixed = found.multipliers, columns[found.indices]
             self.upper = float(found.weights @ known.error[mixed])
@@ -136,7 +128,7 @@ class _Bound:
 
     def query(self) -> None:
         """Ask between the best multipliers and the program's; at these if nothing new came."""
-        _, centre = self.known.lower(self.game.c)
+        _, centre = self.known.duals.lower(self.game.c)
         step = _TOWARDS_PROGRAM if len(self.known.error) > self._pool_size else 1.0
         self._pool_size = len(self.known.error)
         self.known.ask(centre + step * (self.mixture.multipliers - centre))
@@ -150,7 +142,7 @@ class _Bound:
 
     def _measured(self, iteration: int) -> Round:
         known, game = self.known, self.game
-        lower, lam = known.lower(game.c)
+        lower, lam = known.duals.lower(game.c)
         mixture, free = self.mixture, known.free
         # Where the answer without constraints will do, there is nothing to be gained by mixing.
         if free is not None and game.upper(known.pool.s[free]) - lower <= self.nu:
