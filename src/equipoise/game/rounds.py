@@ -70,7 +70,6 @@ class Pool:
     classifiers: list[Any] = field(default_factory=list)
     n_calls: int = 0
     _shares: list[Array] = field(default_factory=list)
-    _table: Array = field(default_factory=lambda: np.zeros((0, 0)))
     _asked: dict[bytes, int] = field(default_factory=dict)
     _free: bytes | None = None
     #: The oracle's own answer to the costs of `keep`, for which the pool may have another
@@ -84,11 +83,8 @@ class Pool:
 
     @property
     def s(self) -> Array:
-        """Selected shares of all classifiers, shape (P, C); not to be written to."""
-        if len(self._table) != len(self._shares):
-            self._table = np.array(self._shares)
-            self._table.flags.writeable = False
-        return self._table
+        """Selected shares of all classifiers, shape (P, C)."""
+        return np.array(self._shares)
 
     def __len__(self) -> int:
         return len(self.classifiers)
