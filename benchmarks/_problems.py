@@ -20,6 +20,7 @@ from equipoise.constraints import Constraint
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 import by_hand
 from by_hand import PARITIES, Crowd, Inequalities, Kind
+from listed import fitted, outcome
 
 #: The name of an inequality that was written as an expression.
 WRITTEN = "written"
@@ -35,8 +36,29 @@ class Case:
     objective: Any = None
     loss: Callable[[Crowd, Any], Any] | None = None
 
+    def solve(self, **parameters: Any) -> Any:
+        """Return a fit."""
+        return fitted(self.crowd, self.constraint, self.objective, **parameters)
 
-def uneven_crowd(rng: np.random.Generator, columns: int = 1, **parts: bool) -> Crowd:
+    def outcome(self, fit: Any) -> Crowd:
+        """Return the people as a fit decides on them."""
+        return outcome(fit, self.crowd)
+
+    def by_lot(self, after: Crowd) -> float:
+        """Return the share of people decided on by lot."""
+        drawn = (after.H[0] > 1e-9) & (after.H[0] < 1 - 1e-9)
+        if drawn.ndim == 2:
+            drawn = drawn.any(axis=1)
+        return float(self.crowd.error_weight @ drawn / self.crowd.error_weight.sum())
+
+    def any_decisions(self) -> float:
+        """Return the least slack that any decisions whatsoever need."""
+        return by_hand.any_decisions(self.crowd, self.rows)
+
+
+def uneven_crowd(
+    rng: np.random.Generator, columns: int = 1, labels: int = 2, **parts: bool
+) -> Crowd:
     """Draw a few people of uneven groups, and a few classifiers that lean towards some of them."""
     n, n_groups = int(rng.integers(6, 40)), int(rng.integers(2, 5))
     share = rng.dirichlet(np.full(n_groups, 0.8))
@@ -48,6 +70,14 @@ def uneven_crowd(rng: np.random.Generator, columns: int = 1, **parts: bool) -> C
     H = (lean[:, codes[-1]] + noise + rng.uniform(0, 2) * (y - 0.5) > 0).astype(float)
     if rng.random() < 0.5:
         H = np.vstack([H, np.zeros(n), np.ones(n)])
+    if labels > 2:
+        y = np.append(np.arange(labels), rng.choice(labels, n - labels))
+        wish = rng.normal(size=(len(H), n_groups, labels))[:, codes[-1]]
+        wish += rng.normal(size=wish.shape) + rng.uniform(0, 3) * np.eye(labels)[y]
+        H = np.eye(labels)[wish.argmax(axis=2)]
+        if rng.random() < 0.5:
+            same = np.repeat(np.eye(labels)[:, None, :], n, axis=1)
+            H = np.concatenate([H, same])
     sensitive = {
         name: np.array(list("abcd"))[code] for name, code in zip(names, codes, strict=True)
     }
@@ -88,6 +118,23 @@ def parity_of(name: str, columns: int = 1, how: str = "intersections", **parts: 
         form["ratio"] = 0.8 if name == "FourFifthsRule" else float(rng.choice([1.0, 0.8, 0.5]))
         kind = getattr(constraints, name)(eps, groups=how, **form)
         return Case(crowd, kind, lambda c: by_hand.parity(c, PARITIES[name], eps, how=how, **form))
+
+    return make
+
+
+def several_labels(name: str, labels: int = 3, **parts: bool) -> Any:
+    """Return a maker of problems with a parity of the catalogue, of more than two labels."""
+
+    def make(rng: np.random.Generator) -> Case:
+        crowd, eps = uneven_crowd(rng, labels=labels, **parts), a_bound(rng)
+        form = {"reference": str(rng.choice(["overall", "pairwise"]))}
+        form["ratio"] = float(rng.choice([1.0, 0.8]))
+        kinds = by_hand.several_labels(name, labels)
+
+        def rows(c: Crowd) -> Inequalities:
+            return {w: v for kind in kinds for w, v in by_hand.parity(c, kind, eps, **form).items()}
+
+        return Case(crowd, getattr(constraints, name)(eps, **form), rows)
 
     return make
 
@@ -232,6 +279,10 @@ KINDS: dict[str, Callable[[np.random.Generator], Case]] = {
     "rate(...) <= bound": expression,
     "a bound for each group": by_group,
     "small groups merged": small_merged,
+    "DemographicParity, 3 labels": several_labels("DemographicParity"),
+    "EqualizedOdds, 3 labels, weights": several_labels("EqualizedOdds", weighted=True),
+    "EqualOpportunity, 4 labels, strata": several_labels("EqualOpportunity", 4, control=True),
+    "AccuracyEquality, 3 labels": several_labels("AccuracyEquality"),
     "Costs": with_objective(Costs(false_negative=3.0), unequal_costs),
     "BalancedError": with_objective(BalancedError(), balanced),
 }

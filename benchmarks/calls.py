@@ -1,4 +1,4 @@
-"""How many calls of the learner it takes to reach a certified gap, on the Adult data.
+"""How many calls of the learner it takes to close the search gap, on the Adult data.
 
 All 48,842 rows, scaled one-hot features, LogisticRegression(C=0.01), groups by sex. Every method
 is given the same bound: no group's rate differs from everybody's by more than eps (selection rate

@@ -56,7 +56,7 @@ def problems(rows: int) -> Iterator[tuple[str, tuple[np.ndarray, ...]]]:
 
 def fits(people: tuple[np.ndarray, ...], constraint: Any, step: float) -> int:
     X, y, A = people
-    SOLVER._TOWARDS_LP = step
+    SOLVER.TOWARDS_LP = step
     learner, bounds = LogisticRegression(C=0.01, max_iter=1000), np.geomspace(0.001, 0.1, 20)
     return Frontier(learner, constraint, bounds=bounds).fit(X, y, sensitive_features=A).n_calls_
 

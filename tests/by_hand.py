@@ -22,7 +22,7 @@ Inequalities = dict[str, tuple[Array, float]]
 
 @dataclass(frozen=True, eq=False)
 class Crowd:
-    """People, and predictions ``H`` (P, n) for them.
+    """People, and predictions ``H`` (P, n) for them; of V > 2 labels, chances (P, n, V) of each.
 
     ``columns`` are the sensitive features; ``probability`` (n, G) makes one more, called "guess",
     with the groups "g0", "g1", ... ``counts`` says what sample weights are for.
@@ -56,12 +56,12 @@ class Crowd:
 
     def error(self, loss: Callable[..., Array] | None = None) -> Array:
         """Mean loss; the share of wrong decisions by default."""
-        value = np.abs(self.H - self.y) if loss is None else loss(self, self.H)
+        value = wrong(self) if loss is None else loss(self, self.H)
         return value @ self.error_weight / self.error_weight.sum()
 
     def with_predictions(self, selected: Array) -> Crowd:
         """Return the same people, decided on with these probabilities."""
-        return replace(self, H=np.atleast_2d(selected))
+        return replace(self, H=selected if selected.ndim == self.H.ndim else selected[None])
 
 
 def groups(crowd: Crowd, on: str | list[str] | None = None, how: str = "intersections") -> dict:
@@ -121,7 +121,14 @@ def rejection(crowd: Crowd) -> Array:
 
 
 def wrong(crowd: Crowd) -> Array:
-    return np.abs(crowd.H - crowd.y)
+    if crowd.H.ndim == 2:
+        return np.abs(crowd.H - crowd.y)
+    return 1 - np.take_along_axis(crowd.H, crowd.y[None, :, None], axis=2)[:, :, 0]
+
+
+def given(decision: int) -> Callable[[Crowd], Array]:
+    """Return how often each person gets one of several decisions."""
+    return lambda crowd: crowd.H[:, :, decision]
 
 
 def personal(crowd: Crowd) -> Array:
@@ -140,6 +147,19 @@ PARITIES = {
     "AccuracyEquality": Kind("accuracy equality", wrong, (None,)),
     "FourFifthsRule": Kind("four-fifths rule", selection, (None,)),
 }
+
+
+def several_labels(name: str, V: int) -> list[Kind]:
+    """Return the parities that make up one of the catalogue where there are V > 2 labels."""
+    if name == "AccuracyEquality":
+        return [PARITIES[name]]
+    labels: dict[str, Callable[[int], tuple[int | None, ...]]] = {
+        "DemographicParity": lambda v: (None,),
+        "EqualizedOdds": lambda v: tuple(range(V)),
+        "EqualOpportunity": lambda v: (v,),
+    }
+    words = PARITIES[name].name
+    return [Kind(f"{words} of decision {v}", given(v), labels[name](v)) for v in range(V)]
 
 
 def parity(
@@ -256,18 +276,25 @@ def least_slack(rows: Inequalities, directions: Array | None = None) -> float:
 
 def any_decisions(crowd: Crowd, rows_of: Callable[[Crowd], Inequalities]) -> float:
     """Least uniform slack over all decisions, person by person, written as one LP."""
-    at_zero = rows_of(crowd.with_predictions(np.zeros(crowd.n)))
-    each = rows_of(crowd.with_predictions(np.eye(crowd.n)))
-    as_rules = {}
-    for name, (offset, bound) in at_zero.items():
-        as_rules[name] = (each[name][0] - offset[0], bound - offset[0])
-    slopes = np.array([value for value, _ in as_rules.values()])
-    bounds = np.array([bound for _, bound in as_rules.values()])
+    shape = crowd.H.shape[1:]
+    size = int(np.prod(shape))
+    at_zero = rows_of(crowd.with_predictions(np.zeros(shape)))
+    each = rows_of(crowd.with_predictions(np.eye(size).reshape(size, *shape)))
+    slopes = np.array([each[name][0] - value[0] for name, (value, _) in at_zero.items()])
+    bounds = np.array([bound - value[0] for value, bound in at_zero.values()])
+    one_each: dict[str, Any] = {}
+    if len(shape) == 2:  # of several decisions everybody gets one
+        once = np.kron(np.eye(crowd.n), np.ones(shape[1]))
+        one_each = {
+            "A_eq": np.column_stack([once, np.zeros(crowd.n)]),
+            "b_eq": np.ones(crowd.n),
+        }
     solution = linprog(
-        np.append(np.zeros(crowd.n), 1.0),
+        np.append(np.zeros(size), 1.0),
         np.column_stack([slopes, -np.ones(len(slopes))]),
         bounds,
-        bounds=[(0, 1)] * crowd.n + [(0, None)],
+        bounds=[(0, 1)] * size + [(0, None)],
+        **one_each,
     )
     return solution.fun
 

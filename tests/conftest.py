@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hypothesis  # noqa: F401  its plugin would import it at the end, beside running threads
 import pytest
 import sklearn
 from hypothesis import HealthCheck, settings
@@ -15,6 +16,32 @@ settings.register_profile(
     "steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("steady")
+
+#: Fixtures that take seconds. Tests that share one run in one process, so that it is made once.
+COSTLY = ("client", "restarting", "browser", "outputs", "quick")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config, items):
+    """Group the tests that share a costly fixture, where several processes run the tests."""
+    if config.pluginmanager.hasplugin("xdist"):
+        for item in items:
+            for name in set(COSTLY).intersection(getattr(item, "fixturenames", ())):
+                item.add_marker(pytest.mark.xdist_group(name))
+
+
+@pytest.fixture(scope="session")
+def client():
+    """Return the client of a Dask cluster of two processes."""
+    distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
+    pytest.importorskip("dask.dataframe", reason="needs equipoise[dask]")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
 
 
 @pytest.fixture(scope="session")

@@ -22,6 +22,7 @@ class Finite:
     exact, out_of_fold = True, False
 
     def __init__(self, cells, predictors):
+        self.cells = cells
         self.s = np.array([cells.sum(f) for f in predictors])
 
     def best_response(self, costs):

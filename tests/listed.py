@@ -18,7 +18,8 @@ class Listed:
     """A classifier that knows the row numbers in X and looks its decisions up."""
 
     def __init__(self, decisions: Array) -> None:
-        self.decisions = decisions.astype(int)
+        several = decisions.ndim == 2  # chances of each, one of them 1
+        self.decisions = decisions.argmax(axis=1) if several else decisions.astype(int)
 
     def predict(self, X: Any) -> np.ndarray:
         return self.decisions[np.asarray(X)[:, 0]]
@@ -66,4 +67,5 @@ def fitted(
 
 def outcome(clf: FairClassifier, crowd: Crowd) -> Crowd:
     """Return the crowd with the decisions of the randomized classifier."""
-    return crowd.with_predictions(clf.predict_pmf(rows_of(crowd))[:, 1])
+    pmf = clf.predict_pmf(rows_of(crowd))
+    return crowd.with_predictions(pmf[:, 1] if crowd.H.ndim == 2 else pmf)

@@ -6,9 +6,17 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from equipoise import BoundedGroupError, DemographicParity, FairClassifier, Frontier, Monitor
+from equipoise import (
+    BoundedGroupError,
+    DemographicParity,
+    FairClassifier,
+    FairRegressor,
+    Frontier,
+    GridSearch,
+    Monitor,
+)
 from equipoise.estimators.blindness import PriceOfBlindness
 from equipoise.exceptions import InfeasibleWarning
 from equipoise.faces import FrozenRecords, Records, frame, table
@@ -155,7 +163,7 @@ def test_records_are_lists_and_tuples_that_can_be_pickled():
     frozen = pickle.loads(pickle.dumps(FrozenRecords(records)))
     assert isinstance(frozen, FrozenRecords)
     assert frozen.to_pandas()["high"].tolist() == [2.0]
-    assert Tables(Records()._repr_html_()).rows == [[]]
+    assert Tables(Records()._repr_html_()).text == ["no rows"]
 
 
 def test_long_tables_say_how_many_rows_are_left_out():
@@ -178,3 +186,63 @@ def test_switched_decisions_are_a_table(model):
     assert "b" not in shown.tags
     frame = switched.to_polars()
     assert frame["gained"].to_list() == [row.gained for row in switched.rows]
+
+
+def test_single_points_and_candidates_have_a_face(frontier):
+    for point in (frontier.points_[0], frontier.unconstrained_):
+        header, row = Tables(point._repr_html_()).rows
+        assert header[:3] == ["eps", "error", "disparity"]
+        assert row[:2] == [f"{point.eps:.4f}", f"{point.error:.4f}"]
+    grid = GridSearch(LogisticRegression(), DemographicParity(), grid_size=5, tradeoff=0.5)
+    candidates = grid.fit(X, Y, sensitive_features=A).candidates_
+    assert list(candidates.to_pandas()) == ["error", "violation"]
+    assert candidates.to_polars()["error"].to_list() == [each.error for each in candidates]
+    assert Tables(candidates[0]._repr_html_()).rows[0] == ["error", "violation"]
+
+
+def test_a_report_tells_who_is_decided_on_differently(model):
+    report = model.report(X[:300], Y[:300], sensitive_features=A[:300])
+    before = model.unconstrained_.predict(X[:300]) == 1
+    chance = model.predict_pmf(X[:300])[:, 1]
+    total = report.switched["test"].total()
+    assert total.people == 300
+    assert total.gained == pytest.approx((chance * ~before).sum())
+    assert total.lost == pytest.approx(((1 - chance) * before).sum())
+    assert report.switched["training"] is model.certificate_.switched
+    told = [line for line in str(report).splitlines() if "the favourable decision" in line]
+    assert [line.split(":")[0] for line in told] == ["training", "test"]
+    shown = Tables(report._repr_html_())
+    assert ["group", "label", "people", "gained", "lost"] in shown.rows
+    assert set(told) <= set(shown.text)
+
+
+def test_unknown_people_are_in_what_a_notebook_shows():
+    group = np.where(np.arange(800) % 10 == 0, None, A)
+    found = group_table(Y, Y, sensitive_features=group, missing="ignore")
+    assert "the group of 10.0% of the people is unknown" in "".join(
+        Tables(found._repr_html_()).text
+    )
+    unknown = Tables(found.unknown._repr_html_()).rows
+    assert unknown[0][:4] == ["group", "if", "base rate", "selection rate"]
+    worst = found.unknown.groups[0].worst["selection_rate"]
+    assert unknown[1][3] == f"[{worst.low:.4f}, {worst.high:.4f}]"
+    assert repr(found) == str(found)
+
+
+def test_labels_are_not_changed_in_headings():
+    shown = Tables(table({"base_rate[not_yet]": [0.5], "rate_low": [0.1], "rate_high": [0.2]}))
+    assert shown.rows == [["base rate[not_yet]", "rate"], ["0.5000", "[0.1000, 0.2000]"]]
+
+
+def test_of_many_prices_the_highest_are_told():
+    model = FairRegressor(LinearRegression(), DemographicParity(eps=0.05), thresholds=25)
+    certificate = model.fit(X, X.sum(axis=1), sensitive_features=A).certificate_
+    prices = certificate.shadow_prices()
+    told = [line for line in str(certificate).splitlines() if line.startswith("loosening")]
+    assert len(prices) > 8 == len(told)
+    assert prices[7].row.sentence() in told[7]
+    rest = f"{len(prices) - 8} more bounds have a price: shadow_prices() has all."
+    assert str(certificate).endswith(rest)
+    measured = model.measure(X, X.sum(axis=1), sensitive_features=A)
+    header, row = Tables(measured._repr_html_()).rows
+    assert (header, row[0]) == (["loss", "largest", "excess"], f"{measured.loss:.4f}")

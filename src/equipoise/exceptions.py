@@ -3,6 +3,7 @@
 UserWarning
 └── EquipoiseWarning
     ├── SmallGroupWarning    a group is too small to be constrained by itself
+    ├── RareLabelWarning     few people have one of several labels
     ├── ManyGroupsWarning    there are so many groups that some of them can hardly be meant
     ├── EmptyCellWarning     nobody is in a group or cell, so a constraint on it was left out
     ├── InfeasibleWarning    no classifier that the learner can find meets the constraints
@@ -40,6 +41,10 @@ class EmptyCellWarning(EquipoiseWarning):
 
 class SmallGroupWarning(EquipoiseWarning):
     """A group has fewer examples than asked for, and was merged with others or left out."""
+
+
+class RareLabelWarning(EquipoiseWarning):
+    """Few people have one of three or more labels: rates among them are mostly chance."""
 
 
 class ManyGroupsWarning(EquipoiseWarning):

@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 #: Rows that a notebook shows; a data frame has all of them.
 MOST_ROWS = 60
 
+#: Numbers below this are zero, up to rounding.
+_ROUNDING = 1e-12
+
 #: The columns of a table by name, of equal length.
 Columns = Mapping[str, Sequence[Any] | NDArray[Any]]
 T = TypeVar("T")
@@ -41,6 +44,15 @@ class Face:
 
     def _repr_html_(self) -> str:
         return table(self._columns())
+
+
+class Record:
+    """A result of a few numbers: a table of one row in a notebook."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return table(columns_of([self]))
 
 
 class Records(Face, list[T]):
@@ -82,8 +94,8 @@ def columns_of(records: Iterable[Any]) -> Columns:
 
 
 def _entries(record: Any) -> Iterator[tuple[str, Any]]:
-    if hasattr(record, "_shown"):
-        yield from record._shown().items()
+    if hasattr(record, "shown"):
+        yield from record.shown().items()
         return
     printed = [part.name for part in fields(record) if part.repr] if is_dataclass(record) else None
     for name in printed or record._fields:
@@ -124,10 +136,12 @@ def table(columns: Columns) -> str:
     >>> "0.250 [0.100, 0.500]</td></tr>" in html
     True
     """
-    texts = {name: _texts(columns, name) for name in columns if not _is_end(columns, name)}
     n = len(next(iter(columns.values()), ()))
+    if not n:
+        return paragraph("no rows")
+    texts = {name: _texts(columns, name) for name in columns if not _is_end(columns, name)}
     left = {name: _is_text(columns[name]) for name in texts}
-    head = "".join(_cell("th", name.replace("_", " "), left[name], "col") for name in texts)
+    head = "".join(_cell("th", heading(name, columns), left[name], "col") for name in texts)
     body = "".join(
         "<tr>" + "".join(_cell("td", texts[name][at], left[name]) for name in texts) + "</tr>"
         for at in range(min(n, MOST_ROWS))
@@ -135,6 +149,17 @@ def table(columns: Columns) -> str:
     rest = n - MOST_ROWS
     more = paragraph(f"{rest:,} more rows: to_pandas() has all of them.") if rest > 0 else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def heading(name: str, columns: Iterable[str] = ()) -> str:
+    """Return the name of a column in words; a label in brackets stays as it is.
+
+    >>> heading("selection_rate[not_yet]"), heading("rate_low", ["rate_low", "rate_high"])
+    ('selection rate[not_yet]', 'rate')
+    """
+    stem = name.removesuffix("_low")
+    words, bracket, label = (stem if f"{stem}_high" in columns else name).partition("[")
+    return words.replace("_", " ") + bracket + label
 
 
 def facts(entries: Iterable[tuple[str, str, str]]) -> str:
@@ -167,7 +192,11 @@ def _cell(tag: str, text: str, left: bool = False, scope: str = "") -> str:
 
 
 def _is_end(columns: Columns, name: str) -> bool:
-    return any(name.endswith(end) and name[: -len(end)] in columns for end in ("_low", "_high"))
+    """Whether a column is shown together with the one before it."""
+    before = {"_low": "", "_high": "_low"}
+    return any(
+        name.endswith(end) and name.removesuffix(end) + to in columns for end, to in before.items()
+    )
 
 
 def _is_text(values: Sequence[Any] | NDArray[Any]) -> bool:
@@ -176,7 +205,10 @@ def _is_text(values: Sequence[Any] | NDArray[Any]) -> bool:
 
 
 def _texts(columns: Columns, name: str) -> list[str]:
-    values = columns[name][:MOST_ROWS]
+    values, stem = columns[name][:MOST_ROWS], name.removesuffix("_low")
+    if stem != name and f"{stem}_high" in columns:
+        limits = zip(values, columns[f"{stem}_high"], strict=False)
+        return [f"[{shown(low)}, {shown(high)}]" for low, high in limits]
     if f"{name}_low" not in columns:
         return [shown(value) for value in values]
     ends = zip(values, columns[f"{name}_low"], columns[f"{name}_high"], strict=False)
@@ -196,8 +228,8 @@ def known(value: Any) -> bool:
 def shown(value: Any) -> str:
     """Return a value as tables show it.
 
-    >>> [shown(value) for value in (1234, 0.25, 2e-05, np.nan, True, "F")]
-    ['1,234', '0.2500', '2e-05', 'not known', 'yes', 'F']
+    >>> [shown(value) for value in (1234, 0.25, 2e-05, 6e-17, np.nan, True, "F")]
+    ['1,234', '0.2500', '2e-05', '0.0000', 'not known', 'yes', 'F']
     """
     if not known(value):
         return "not known"
@@ -207,7 +239,8 @@ def shown(value: Any) -> str:
         return f"{value:,}"
     if not isinstance(value, (float, np.floating)):
         return str(value)
-    # Adding zero turns -0.0 into 0.0.
+    # What is zero up to rounding is shown as zero; adding it turns -0.0 into 0.0.
     number = float(value) + 0.0
+    number = 0.0 if abs(number) < _ROUNDING else number
     tiny, huge = 0 < abs(number) < 5e-4, abs(number) >= 1e6
     return f"{number:.2g}" if tiny or huge else f"{number:.4f}"

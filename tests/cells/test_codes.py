@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from equipoise.cells.codes import add_up, count_pairs, count_selected, factorize, look_up
-from equipoise.cells.table import Cells
+from equipoise.cells.rows import Cells
 from equipoise.rows.validation import _column_to_numpy
 
 N = 3 * (1 << 16) + 17  # three whole blocks and a part

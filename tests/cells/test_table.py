@@ -14,7 +14,8 @@ from numpy.testing import assert_allclose
 
 from equipoise.cells.codes import factorize
 from equipoise.cells.layered import LayeredCells, LayeredTable, layered, soft_cells
-from equipoise.cells.table import Cells, CellTable
+from equipoise.cells.rows import Cells
+from equipoise.cells.table import CellTable
 
 N = 500
 

@@ -91,8 +91,9 @@ def test_nothing_is_overwritten_without_force(run, data, model, frontier):
     commands = {
         "fair.equipoise": ("fit", data, *COLUMNS, "-o", "fair.equipoise"),
         "f.equipoise": ("frontier", data, *COLUMNS, "--bounds", "0.1", "-o", "f.equipoise"),
-        "people.csv": ("predict", model, data, "-o", "people.csv"),
+        "decided.csv": ("predict", model, data, "-o", "decided.csv"),
     }
+    (data.parent / "decided.csv").write_text("mine")
     for name, command in commands.items():
         before = (data.parent / name).read_bytes()
         ran = run(*command)
@@ -187,3 +188,44 @@ def test_one_name_for_two_files_is_refused_before_any_work(run, data, page):
     assert done.code == 2
     assert "is named for two files" in done.err
     assert not (data.parent / "f.equipoise").exists()
+
+
+def test_one_name_for_two_files_is_refused_by_every_command(run, data, model, frontier):
+    number = ("--task", "regression", "--label", "skill", "--sensitive", "sex")
+    for command in (
+        ("fit", data, *COLUMNS, "-o", "x", "--held-out", "x"),
+        ("fit", data, *number, "-o", "x", "--held-out", "x"),
+        ("frontier", data, *COLUMNS, "-o", "x", "--held-out", "x"),
+        ("frontier", data, *COLUMNS, "-o", "y", "--held-out", "x", "--page", "x"),
+        ("frontier", data, *number, "-o", "x", "--page", "x"),
+        ("frontier", data, *COLUMNS, "-o", "x.html"),  # the page is beside it
+        ("report", frontier, "-o", "x", "--card", "x"),
+        ("report", model, data, "-o", "x", "--card", "./x"),
+    ):
+        done = run(*command, "--force")
+        assert done.code == 2, command
+        assert "is named for two files" in done.err, command
+    assert not list(data.parent.glob("[xy]*"))
+
+
+def test_what_a_command_reads_it_does_not_replace(run, data, model, frontier):
+    link = data.parent / "link.csv"
+    link.symlink_to(data)
+    number = ("--task", "regression", "--label", "skill", "--sensitive", "sex")
+    for command in (
+        ("audit", data, "--label", "hired", "--sensitive", "sex", "--page", data),
+        ("fit", data, *COLUMNS, "-o", link),
+        ("fit", data, *COLUMNS, "-o", "x", "--held-out", data),
+        ("frontier", data, *COLUMNS, "-o", "x", "--page", "people.csv"),
+        ("frontier", data, *number, "-o", data),
+        ("at", frontier, "--eps", 0.05, "-o", frontier),
+        ("report", frontier, "-o", frontier),
+        ("report", model, data, "--card", data),
+        ("predict", model, data, "-o", data),
+        ("select", model, data, "-k", 5, "-o", model),
+    ):
+        before = [path.read_bytes() for path in (data, model, frontier)]
+        done = run(*command, "--force")
+        assert done.code == 2, command
+        assert "is read by this command" in done.err, (command, done.err)
+        assert [path.read_bytes() for path in (data, model, frontier)] == before

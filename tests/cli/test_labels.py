@@ -68,6 +68,20 @@ def test_audit_hides_few_people_of_a_label(run, grades, tmp_path):
     assert "have the label or get the decision" in run("audit", "few.csv", *FIT[:4]).err
 
 
+def test_a_label_of_a_handful_is_noted_and_its_share_is_hidden(run, grades, tmp_path):
+    grade = np.array(grades["grade"], dtype="<U4")
+    grade[[3, 30, 60]] = "rare"
+    pa.csv.write_csv(pa.table({**grades, "grade": grade}), tmp_path / "few.csv")
+    said = "fewer than 30 people have the label 'rare'"
+    told = run("audit", "few.csv", *FIT[:4], "--json").json
+    assert dict(zip(told["data"]["labels"], told["data"]["base_rate"], strict=True))["rare"] is None
+    assert said in " ".join(told["notes"])
+    given = (*FIT, "--exclude", "id", "--eps", 0.2, "--test-size", 0, "--json", "-o", "m.eq")
+    told = run("fit", "few.csv", *given).json
+    assert sum(said in text for text in told["notes"]) == 1
+    assert run("audit", "grades.csv", *FIT[:4], "--json").json["notes"] == []
+
+
 @pytest.mark.parametrize("constraint", ["four-fifths", "fpr", "treatment"])
 def test_constraints_of_one_decision_ask_for_the_option(run, grades, constraint):
     ran = run("fit", "grades.csv", *FIT, "--constraint", constraint, "-o", "m.eq")

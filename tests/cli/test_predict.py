@@ -1,11 +1,13 @@
 """predict: the same person always gets the same decision, whatever the file and the batch."""
 
+import csv
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
-from hiring import make_table, write_table
+from hiring import COLUMNS, make_table, write_table
 
 import equipoise
 from equipoise.cli.tables import files as tables
@@ -140,3 +142,28 @@ def test_text_that_a_spreadsheet_would_run_is_written_as_text(run, model, data, 
     assert written.code == 0
     kept = read(tmp_path / "d.parquet")["person"]
     assert kept[:5] == table["person"][:5]  # no spreadsheet reads it
+
+
+def test_rows_held_out_with_formulas_are_written_as_text_and_read_as_they_were(run, data):
+    """Certify says that they were held out by a hash of their values, names of columns too."""
+    table = make_table(300)
+    table["sex"] = ["-" if sex == "F" else "+" for sex in table["sex"]]
+    table["town"] = ["=Oslo" if town == "Oslo" else town for town in table["town"]]
+    table["@skill"] = table.pop("skill")
+    write_table(table, data)
+    fit = ("fit", data, *COLUMNS, "-o", "m.equipoise", "--held-out", "rest.csv")
+    assert run(*fit, "--eps", 0.2).code == 0
+    with (data.parent / "rest.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["sex"] for row in rows} == {"'-", "'+"}
+    assert "'=Oslo" in {row["town"] for row in rows}
+    assert "'@skill" in rows[0]
+    done = run("certify", "m.equipoise", "rest.csv")
+    assert f"Measured on {len(rows)} people held out" in done.out
+    assert {"sex: -", "sex: +"} <= {line.strip()[:6] for line in done.out.splitlines()}
+    ids = ("--id", "person", "-o", "d.csv")
+    assert run("select", "m.equipoise", "rest.csv", "-k", 9, *ids).code == 0
+    write_table({**table, "person": ["=1+1", *table["person"][1:]]}, data)
+    assert run("select", "m.equipoise", data, "-k", 9, *ids, "--force").code == 0
+    with (data.parent / "d.csv").open(newline="") as file:
+        assert next(csv.DictReader(file))["person"] == "'=1+1"

@@ -48,8 +48,30 @@ def test_fit_predict_report_and_certify(run, people, tmp_path):
     assert held.code == int(told["exceeded"])
     assert told["exceeded"] == (told["largest"] > 0.2)
     assert told["people"] == 60
+    assert told["learned_from"]["high"] == 0
     assert run("report", "model.equipoise", "held.csv", "-o", "new.html").code == 0
-    assert "Groups of the test data, 60 people" in (tmp_path / "new.html").read_text("utf-8")
+    new = (tmp_path / "new.html").read_text("utf-8")
+    assert "Groups of the test data, 60 people held out" in new
+    assert load("model.equipoise").people_.digest in new
+    assert "Seed: 0" in new
+    both = run("certify", "model.equipoise", people)
+    assert "Measured on 300 people (240 of them were learned from" in both.out
+    assert "held out" not in both.out
+    assert "--held-out FILE" in both.err
+
+
+def test_one_group_alone_is_not_a_pass(run, people, tmp_path):
+    given = ("--eps", "0.9", "--thresholds", "5", "-o", "wide.equipoise")
+    assert run("fit", people, *COLUMNS, *given).code == 0
+    lines = people.read_text("utf-8").splitlines()
+    (tmp_path / "men.csv").write_text("\n".join([lines[0], *(t for t in lines if t[:2] == "M,")]))
+    ran = run("certify", "wide.equipoise", "men.csv")
+    assert ran.code == 4
+    assert "NOTHING WAS COMPARED" in ran.out
+    assert "not exceeded" not in ran.out
+    assert "belongs to F" in ran.err
+    told = run("certify", "wide.equipoise", "men.csv", "--json").json
+    assert (told["compared"], told["exceeded"], told["largest"]) == (False, False, None)
 
 
 def test_a_frontier_and_a_regressor_picked_from_it(run, people):

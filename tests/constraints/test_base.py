@@ -19,7 +19,7 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_validate
 import equipoise as eq
 import equipoise.constraints
 from equipoise.cells.layered import LayeredCells
-from equipoise.cells.table import Cells
+from equipoise.cells.rows import Cells
 from equipoise.constraints import (
     Calibration,
     Constraint,

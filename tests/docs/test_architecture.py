@@ -1,13 +1,16 @@
 """ARCHITECTURE.md lists what the code has: the protocol of engines, and the import contract."""
 
+import ast
 import configparser
 import re
+import sys
 from itertools import dropwhile, takewhile
 from pathlib import Path
 
 from equipoise.engines.base import Engine
 
 ROOT = Path(__file__).resolve().parents[2]
+SOURCE = ROOT / "src" / "equipoise"
 PAGE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 
 
@@ -34,3 +37,41 @@ def test_the_import_contract_is_on_the_page():
     contract.read(ROOT / ".importlinter")
     layers = contract["importlinter:contract:layers"]["layers"].replace("equipoise.", "")
     assert block_after("Imports flow down:") == layers.split("\n")[1:]
+
+
+def test_files_and_functions_are_short_enough_to_read():
+    sys.path.append(str(ROOT / "tools"))
+    try:
+        from house import bodies
+    finally:
+        sys.path.pop()
+    for path in SOURCE.rglob("*.py"):
+        assert len(path.read_text(encoding="utf-8").splitlines()) <= 400, path
+        for length, place in bodies(path):
+            assert length <= 45, place
+
+
+#: Attributes with an underscore that belong to other libraries.
+FOREIGN = {
+    *("_replace", "_asdict", "_fields"),  # named tuples
+    *("_meta", "_Booster", "_dump_text", "_save_example"),  # Dask, LightGBM, MLflow
+    *("_realized_classifier", "_pmf_predict"),  # fairlearn
+}
+
+
+def test_what_begins_with_an_underscore_is_private_to_its_folder():
+    own, used = {}, []
+    for path in SOURCE.rglob("*.py"):
+        room = path.relative_to(SOURCE).parts[0]
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                own.setdefault(room, set()).add(node.name)
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                own.setdefault(room, set()).add(node.id)
+            elif isinstance(node, ast.Attribute) and re.match("_(?!_)", node.attr):
+                used.append((room, node.attr, f"{path.name}:{node.lineno}"))
+                if isinstance(node.ctx, ast.Store) and ast.unparse(node.value) == "self":
+                    own.setdefault(room, set()).add(node.attr)
+    assert len(used) > 500
+    outside = [(name, at) for room, name, at in used if name not in own[room] | FOREIGN]
+    assert not outside

@@ -9,7 +9,7 @@ import pytest
 from clusters import N, logistic, raw_shares, split, trees
 
 from equipoise import ParquetRows, RandomizedClassifier
-from equipoise.cells.table import Cells
+from equipoise.cells.rows import Cells
 from equipoise.engines import engine_for
 from equipoise.engines.dask.shards import Shards
 from equipoise.estimators.results import verify

@@ -57,7 +57,7 @@ def test_one_row_in_words(model):
     assert text.count("which was drawn") == 1
     assert "Chance of the label not hired: " in text
     text = str(model.explain(X[sure : sure + 1]))
-    assert "not drawn: all 2 members agree" in text
+    assert "not drawn: both members agree" in text
     differs = int(np.argmax(found.differs))
     assert f"Without constraints: {found.unconstrained[differs]}." in found.sentences(differs)
     same = int(np.argmin(found.differs))

@@ -375,7 +375,7 @@ def test_both_constant_classifiers_are_known_without_a_call():
     A = np.repeat([0, 1], 50)
     y = np.r_[np.tile([0, 0, 0, 1, 1], 10), np.tile([0, 0, 1, 1, 1], 10)]
     stump = DecisionTreeClassifier(max_depth=1)
-    with pytest.warns(ConvergenceWarning, match="1 fits: the largest gap of bounds that are met"):
+    with pytest.warns(ConvergenceWarning, match="1 calls: the largest gap of bounds that are met"):
         traced = Frontier(stump, DemographicParity(), bounds=[0.0], max_iter=1).fit(
             A[:, None], y, sensitive_features=A
         )

@@ -27,7 +27,7 @@ from equipoise import (
 from equipoise.cells import Cells
 from equipoise.constraints import UtilityParity
 from equipoise.estimators.strata import RowStrata
-from equipoise.exceptions import RepeatedBatchWarning, SmallGroupWarning
+from equipoise.exceptions import RareLabelWarning, RepeatedBatchWarning, SmallGroupWarning
 from equipoise.game import PersonCosts
 from equipoise.guarantees.e_process import EProcess
 from equipoise.metrics.audit import Tally
@@ -232,6 +232,26 @@ def test_small_groups_in_a_file_have_the_rates_of_all_together(tmp_path):
             new = after[1].reshape(len(after[1]), -1, 2)[:, kept, v]
             np.testing.assert_allclose(old, new)
     np.testing.assert_allclose(before[1].sum(axis=1), after[1].sum(axis=1))
+
+
+@pytest.mark.parametrize("kind", ["fair", "frontier", "grid", "gradient"])
+def test_labels_of_a_handful_are_said(kind):
+    """Three of 400 have one label, 29 another: both are named, by every estimator."""
+    y = np.array(Y[:400], dtype="<U4")
+    y[:3], y[3:32] = "rare", "seld"
+    constraint = DemographicParity(0.2, decisions=["top"], reference="pairwise")
+    model = {
+        "fair": FairClassifier(LogisticRegression(), constraint, oracle=Plugin(cv=2)),
+        "frontier": Frontier(LogisticRegression(), constraint, bounds=[0.2], oracle=Plugin(cv=2)),
+        "grid": GridSearch(LogisticRegression(), constraint, grid_size=3),
+        "gradient": ExponentiatedGradient(LogisticRegression(), constraint, nu=0.1),
+    }[kind]
+    with pytest.warns(RareLabelWarning, match="each of the labels 'rare', 'seld': too few") as said:
+        model.fit(X[:400], y, sensitive_features=A[:400])
+    assert len(said) == 1
+    y[32] = "seld"
+    with pytest.warns(RareLabelWarning, match="have the label 'rare'"):
+        model.fit(X[:400], y, sensitive_features=A[:400])
 
 
 @pytest.mark.parametrize("constraint", [DemographicParity(0.05), EqualizedOdds(0.1, min_size=5)])

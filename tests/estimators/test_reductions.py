@@ -202,7 +202,7 @@ def test_verbose(reduction, capsys):
     assert len(lines) == len(plays) > 1
     assert f"round {fair.n_iter_}:" in lines[-1]
     for line, play in zip(lines, plays, strict=True):
-        assert f"{play.n_calls} fits" in line
+        assert f"{play.n_calls} calls" in line
         assert f"error {play.error:.4f}" in line
         assert f"violation {play.violation:.4f}" in line
         assert "gap" in line

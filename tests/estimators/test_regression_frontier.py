@@ -23,7 +23,9 @@ from equipoise import (
 from equipoise.estimators.regression_frontier import RegressionFrontier
 from equipoise.exceptions import InfeasibleWarning
 from equipoise.files.onnx import export_onnx
+from equipoise.game import bound_path
 from equipoise.game.evidence import Status
+from equipoise.game.simplex import SimplexProgram
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +45,12 @@ def frontier(people):
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3, 4, 6, 7])
-def test_every_bound_is_the_optimum_of_the_whole_program(seed):
+@pytest.mark.parametrize("left_out", ["from_vertex", "solve"])
+def test_every_bound_is_the_optimum_of_the_whole_program(seed, left_out, monkeypatch):
+    if left_out == "solve":  # every program is solved from the last vertex
+        monkeypatch.setattr(bound_path, "solve", None)
+    else:  # or every one from the start
+        monkeypatch.setattr(SimplexProgram, "from_vertex", lambda *_: None)
     problem = FiniteRegression.random(seed)
     bounds = [0.01, 0.05, 0.2]
     rows = problem.rows("overall")

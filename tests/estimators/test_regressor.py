@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 from finite_regression import play
@@ -14,6 +16,7 @@ from equipoise import (
     EqualizedOdds,
     FairClassifier,
     FairRegressor,
+    Frontier,
     MinimaxGroupLoss,
 )
 from equipoise.exceptions import AbsentGroupWarning, DeploymentError, InfeasibleWarning
@@ -24,6 +27,20 @@ class Forgetful(LinearRegression):
     def predict(self, X):
         self.asked_ = getattr(self, "asked_", 0) + 1
         return super().predict(X) + self.asked_
+
+
+class Latest(LinearRegression):
+    """Predicts as whichever model was fitted last."""
+
+    known: ClassVar[list] = []
+
+    def fit(self, X, y, sample_weight=None):
+        super().fit(X, y, sample_weight)
+        self.known[:] = [self.coef_]
+        return self
+
+    def predict(self, X):
+        return X @ self.known[0]
 
 
 class InPlace(LinearRegression):
@@ -192,6 +209,12 @@ def test_a_learner_that_answers_differently_the_next_time_is_refused(people, con
         FairRegressor(Forgetful(), constraint).fit(X, y, sensitive_features=A)
 
 
+def test_models_of_folds_are_asked_again_after_all_of_the_training(people):
+    X, y, A = people
+    with pytest.raises(DeploymentError, match="Latest does not predict as recorded"):
+        FairRegressor(Latest(), DemographicParity(0.05)).fit(X, y, sensitive_features=A)
+
+
 @pytest.mark.parametrize("constraint", [DemographicParity(0.05), BoundedGroupLoss(1e4)])
 def test_rows_stay_as_they_are_under_a_learner_that_writes_into_them(people, constraint):
     X, y, A = people
@@ -211,6 +234,48 @@ def test_other_people_in_other_groups_are_measured_in_their_own(people):
     assert told.largest == pytest.approx(
         largest_difference(reg.predict_members(X), reg.regressor_.weights, groups)
     )
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_how_many_were_learned_from_is_known(people, traced):
+    X, y, A = people
+    reg = FairRegressor(LinearRegression(), DemographicParity(0.1), thresholds=5)
+    if traced:
+        reg = Frontier(LinearRegression(), DemographicParity(), bounds=[0.1], thresholds=5)
+    reg.fit(X[:400], y[:400], sensitive_features=A[:400])
+    reg = reg.at(0.1) if traced else reg
+    assert reg.people_.rows == 400
+    assert reg.measure(X, y, sensitive_features=A).overlap[:2] == (600, 400)
+    assert reg.measure(X[400:], y[400:], sensitive_features=A[400:]).overlap.high == 0
+    other = np.where(np.arange(600) < 100, y + 1e-9, y)  # another number is another person
+    assert reg.measure(X, other, sensitive_features=A).overlap.estimate == 300
+
+
+def test_one_group_alone_is_not_measured(people):
+    X, y, A = people
+    ones = A == 1
+    told = {}
+    for constraint in (DemographicParity(0.3), BoundedGroupLoss(1e4)):
+        reg = FairRegressor(LinearRegression(), constraint, thresholds=5)
+        reg.fit(X, y, sensitive_features=A)
+        with pytest.warns(AbsentGroupWarning):
+            told[type(constraint)] = reg.measure(X[ones], y[ones], sensitive_features=A[ones])
+    nothing, some = told.values()
+    assert np.isnan(nothing.largest)
+    assert np.isnan(nothing.excess)
+    assert some.excess == 0.0  # the loss of one group has a bound of its own
+
+
+def test_a_conflict_of_bounds_on_losses_is_irreducible(people):
+    """Either bound alone is too low for a linear model, so one of them is the conflict."""
+    X, y, A = people
+    reg = FairRegressor(LinearRegression(), BoundedGroupLoss(100.0))
+    with pytest.warns(InfeasibleWarning, match="In conflict"):
+        reg.fit(X, y, sensitive_features=A)
+    for group in (0, 1):
+        own, lost = (each[group == A] for each in (X, y))
+        assert np.square(LinearRegression().fit(own, lost).predict(own) - lost).mean() > 100.0
+    assert len(reg.certificate_.conflict) == 1
 
 
 def test_what_is_said_of_a_loss_names_it(people):
@@ -235,3 +300,15 @@ def test_a_gap_below_what_a_linear_program_promises_ends_the_search(eps):
     found = play(problem, DemographicParity(eps), nu=1e-8)
     assert found.iteration < 100
     assert found.least_slack == pytest.approx(least_bound(problem.rows("overall")) - eps, abs=1e-7)
+
+
+def test_regressors_of_other_targets_do_not_share_their_luck(people):
+    X, y, A = (column[:200] for column in people)
+
+    def salt(y, order=slice(None), eps=0.1):
+        model = FairRegressor(LinearRegression(), DemographicParity(eps), thresholds=3)
+        model.fit(X[order], y[order], sensitive_features=A[order])
+        return model.regressor_.random_state
+
+    assert salt(y) == salt(y, slice(None, None, -1)) == salt(y, eps=0.3)
+    assert len({salt(y), salt(y**2), salt(-y)}) == 3

@@ -4,9 +4,19 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from equipoise import BoundedGroupError, DemographicParity, EqualizedOdds, FairClassifier, Frontier
+from equipoise import (
+    BoundedGroupError,
+    BoundedGroupLoss,
+    DemographicParity,
+    EqualizedOdds,
+    FairClassifier,
+    FairRegressor,
+    Frontier,
+    GridSearch,
+)
 from equipoise.exceptions import (
     AbsentGroupWarning,
     ConstantDecisionWarning,
@@ -55,6 +65,32 @@ def test_a_bound_that_is_met_by_the_unconstrained_model_can_bind(constraint):
     with warnings.catch_warnings():
         warnings.simplefilter("error", EquipoiseWarning)
         fit(constraint)
+
+
+GRID = GridSearch(LogisticRegression(), DemographicParity(eps=0.3), grid_size=3)
+NUMBERS = FairRegressor(LinearRegression(), DemographicParity(eps=0.3), thresholds=3)
+LOSSES = FairRegressor(LinearRegression(), BoundedGroupLoss(9.0))
+TRACED = Frontier(LinearRegression(), DemographicParity(), bounds=[0.3], thresholds=3)
+
+
+@pytest.mark.parametrize("model", [GRID, NUMBERS, LOSSES, TRACED])
+def test_every_estimator_makes_these_remarks(model):
+    """One value of the sensitive column, a result that tells nobody from anybody else."""
+    with pytest.warns(NothingComparedWarning, match="everybody has the same value of 'group'"):
+        clone(model).fit(X, Y, sensitive_features=np.zeros(400))
+    with pytest.warns(ConstantDecisionWarning, match="everybody") as caught:
+        clone(model).fit(np.zeros((400, 1)), Y, sensitive_features=A)
+    assert [warning.category for warning in caught] == [ConstantDecisionWarning]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", EquipoiseWarning)
+        clone(model).fit(X, Y, sensitive_features=A)
+
+
+@pytest.mark.parametrize("model", [GRID, NUMBERS, TRACED])
+def test_every_estimator_warns_of_bounds_that_cannot_bind(model):
+    change = {"bounds": [1.0]} if model is TRACED else {"constraint__eps": 1.0}
+    with pytest.warns(NothingComparedWarning, match="whatsoever could exceed the bounds"):
+        clone(model).set_params(**change).fit(X, Y, sensitive_features=A)
 
 
 @pytest.mark.parametrize("traced", [False, True])

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from saving import round_trip
 from sklearn.linear_model import LinearRegression
+from sklearn.neighbors import KNeighborsRegressor
 
 import equipoise
 from equipoise import BoundedGroupLoss, DemographicParity, FairRegressor, Frontier
@@ -45,6 +46,23 @@ def test_predictions_are_the_same_after_a_round_trip(rows, constraint, loss, tmp
     assert manifest["certificate"]["measure"] == "loss"
     assert sum(manifest["weights"]) == pytest.approx(1.0)
     assert ("PluginRegressor" in manifest["keeps"]) == isinstance(constraint, DemographicParity)
+
+
+def test_regressors_of_other_libraries_need_no_trust(rows, tmp_path):
+    X, y, A = rows
+    lightgbm, xgboost = map(pytest.importorskip, ("lightgbm", "xgboost"))
+    learners = [
+        lightgbm.LGBMRegressor(n_estimators=2, verbose=-1, n_jobs=1),
+        xgboost.XGBRegressor(n_estimators=2, n_jobs=1),
+        KNeighborsRegressor(),
+    ]
+    for at, learner in enumerate(learners):
+        before = FairRegressor(learner, DemographicParity(0.1), thresholds=3, max_iter=3)
+        before.fit(X, y, sensitive_features=A)
+        path = tmp_path / str(at)
+        equipoise.save(before, path)
+        assert (equipoise.load(path).predict(X) == before.predict(X)).all()
+        assert read_manifest(path)["types_to_trust"] == []
 
 
 def test_a_loss_of_ones_own_is_no_part_of_the_file(rows, tmp_path):

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from typing import ClassVar
 
+import by_hand
 import numpy as np
 import pytest
+from by_hand import PARITIES, Crowd
 from finite_problems import (
     FiniteProblem,
     infeasible_problems,
@@ -19,6 +22,7 @@ from games import constraint_of, fit, key_of, listed
 from listed import Listed
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
 
 from equipoise import (
     AccuracyEquality,
@@ -26,9 +30,11 @@ from equipoise import (
     DemographicParity,
     FairClassifier,
     Frontier,
+    MinimaxGroupError,
 )
 from equipoise.exceptions import InfeasibleWarning, ManyGroupsWarning
 from equipoise.game.evidence import Status
+from equipoise.oracles import Refit
 
 #: What the linear programs of both sides may differ by.
 SOLVER = 2e-7
@@ -298,3 +304,52 @@ def test_a_stopped_frontier_says_impossible_only_where_refine_came_to_its_end() 
     assert frontier.at(0.01).certificate_.status is Status.IMPOSSIBLE
     assert frontier.at(0.02).certificate_.status is Status.NOT_YET
     assert frontier.at(0.015).certificate_.status is Status.NOT_YET
+
+
+class Remembered(DecisionTreeClassifier):
+    """A small tree, not exact; the decisions of all that were trained are kept."""
+
+    found: ClassVar[list] = []
+
+    def fit(self, X, y, sample_weight=None):
+        super().fit(X, y, sample_weight)
+        self.found.append(self.predict(X))
+        return self
+
+
+def solved_by_trees(seed, constraint):
+    """Return the fit, and the people with the decisions of every classifier that was found."""
+    rng = np.random.default_rng(seed)
+    A = rng.integers(0, rng.integers(2, 5), 150)
+    X = np.column_stack([A + rng.normal(size=150), rng.normal(size=(150, 2))])
+    y = (X[:, 0] + X[:, 1] + rng.normal(size=150) > rng.normal()).astype(int)
+    Remembered.found.clear()
+    tree = Remembered(max_depth=2, random_state=0)
+    clf = FairClassifier(tree, constraint, oracle=Refit(threshold="learner"))
+    clf.fit(X, y, sensitive_features=A)
+    H = np.array([*Remembered.found, np.zeros(150), np.ones(150)], dtype=float)
+    return clf, Crowd(y, H, {"group": A.astype(str)})
+
+
+@pytest.mark.parametrize("seed", [1, 9, 12])
+@pytest.mark.filterwarnings("ignore::equipoise.exceptions.InfeasibleWarning")
+def test_no_classifier_found_needs_less_slack_than_is_proven(seed):
+    clf, crowd = solved_by_trees(seed, BoundedGroupError(0.15))
+    certificate = clf.certificate_
+    rows = by_hand.group_error(crowd, 0.15, "bounded group error")
+    assert certificate.proven_slack <= by_hand.least_slack(rows) + 1e-7
+    loosest = by_hand.least_error(crowd.error(), rows, certificate.least_slack + 1e-9)
+    assert certificate.lower <= loosest.value + 1e-6
+    certificate.check()
+
+
+@pytest.mark.parametrize("seed", [0, 3, 5])
+def test_no_classifier_found_has_a_smaller_worst_group_than_is_proven(seed):
+    clf, crowd = solved_by_trees(seed, MinimaxGroupError() & DemographicParity(0.02))
+    rows = by_hand.group_error(crowd, 0.0, "worst group error")
+    fair = by_hand.parity(crowd, PARITIES["DemographicParity"], 0.02)
+    directions = np.array([0.0] * len(fair) + [1.0] * len(rows))[:, None]
+    low, high = clf.certificate_.worst_rate
+    assert low <= by_hand.least_slack(fair | rows, directions) + 1e-7
+    assert high <= low + clf.nu_
+    clf.certificate_.check()

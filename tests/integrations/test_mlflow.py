@@ -4,6 +4,7 @@ import os
 
 import numpy as np
 import pytest
+from people import three_labels
 from sklearn.linear_model import LogisticRegression
 
 from equipoise import DemographicParity, FairClassifier, Frontier
@@ -73,6 +74,25 @@ def test_a_run_has_the_certificate_and_the_page(store, model, people):
     assert data.tags["equipoise.people"] == model.people_.digest
     files = {item.path for item in client.list_artifacts(run.info.run_id, "equipoise")}
     assert files == {"equipoise/report.html", "equipoise/model_card.md"}
+
+
+def test_three_labels_are_served_by_name(store):
+    from equipoise.integrations.mlflow import load_model, log_model
+
+    X, y, A = three_labels(200)
+    fair = FairClassifier(LogisticRegression(), DemographicParity(0.1), oracle="plugin")
+    fair.fit(X, y, sensitive_features=A)
+    contents = report_of(fair, X, y, sensitive_features=A)
+    with mlflow.start_run() as run:
+        info = log_model(fair, report=contents)
+    assert np.array_equal(load_model(info.model_uri).predict_pmf(X), fair.predict_pmf(X))
+    served = mlflow.pyfunc.load_model(info.model_uri).predict(X)
+    assert np.array_equal(served, fair.predict(X))
+    assert set(served) <= {"low", "mid", "top"}
+    right = fair.predict_pmf(X)[np.arange(len(y)), np.searchsorted(["low", "mid", "top"], y)]
+    metrics = mlflow.MlflowClient().get_run(run.info.run_id).data.metrics
+    assert metrics["training_error"] == pytest.approx(1 - right.mean())
+    assert metrics["certificate_gap"] == pytest.approx(fair.certificate_.gap)
 
 
 def test_a_frontier_is_kept_too(store, people):

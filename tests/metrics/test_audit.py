@@ -9,7 +9,7 @@ from raw_rates import people
 
 from equipoise import EqualizedOdds, metrics
 from equipoise.cells import Cells
-from equipoise.metrics.audit import Audit, Tally
+from equipoise.metrics.audit import Audit, Tally, read_predictions
 from equipoise.metrics.violations import measure
 
 
@@ -42,7 +42,7 @@ def test_kinds_of_labels(y_true, y_pred, pos_label):
         ([0, 1], [0.5, np.nan], "y_pred contains NaN"),
         ([0, 1], [0.5, 1.5], "values such as .*1.5.*; expected labels like those of y_true"),
         (["a", "b"], ["a", "c"], "expected labels like those of y_true"),
-        ([1.5, 2, 3], [1, 2, 3], "y_true has the values .*pos_label"),
+        ([1.5, 2, 3], [1, 2, 3], "3 numbers as values.*metrics=mean_absolute_error"),
         ([], [], "y_true is empty"),
     ],
 )
@@ -81,3 +81,24 @@ def test_shares_alone_give_the_interval_of_drawn_decisions():
     by_share = measure({"a": table}, EqualizedOdds(), None)[0]
     assert by_share.excess == pytest.approx(by_person.excess)
     assert by_share.error == pytest.approx(by_person.error)
+
+
+def test_probabilities_of_one_are_no_labels():
+    # Everybody is selected: 1.0 is a probability here, and 1 would be the other label.
+    label, chance = read_predictions([1, 2, 1, 2], np.ones(4))
+    assert (label.tolist(), chance.tolist()) == ([0, 1, 0, 1], [1.0] * 4)
+    assert read_predictions([1, 2, 1, 2], [1, 1, 1, 1])[1].tolist() == [0.0] * 4
+    assert read_predictions([1.0, 2.0], np.array([1.0, 1.0]))[1].tolist() == [0.0] * 2
+
+
+@pytest.mark.parametrize("labels", ["ab", "abc"])
+def test_columns_in_another_order_are_an_error(labels):
+    pandas = pytest.importorskip("pandas")
+    y = pandas.Series(list(labels) * 10)
+    A = pandas.Series(["F", "M"] * (len(y) // 2))
+    metrics.group_table(y, y.to_numpy(), sensitive_features=A)
+    message = "sensitive_features has the same index as y_true in another order"
+    with pytest.raises(ValueError, match=message):
+        metrics.group_table(y, y.to_numpy(), sensitive_features=A.iloc[::-1])
+    with pytest.raises(ValueError, match="y_pred has the same index as y_true"):
+        metrics.demographic_parity_difference(y, y.iloc[::-1], sensitive_features=A)

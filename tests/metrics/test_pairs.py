@@ -71,3 +71,24 @@ def test_summaries_name_their_groups():
     assert overall.people == (12, len(GROUP))
     alone = metrics.group_table(TRUE, SELECTED, sensitive_features=np.full(len(TRUE), "x"))
     assert alone.difference("selection_rate") == 0.0
+
+
+@pytest.mark.parametrize("measure", [metrics.confidence_interval, metrics.compare_groups])
+def test_of_three_labels_one_must_be_named(measure):
+    y, h, A = np.array(list("xyz") * 20), np.array(list("xxz") * 20), np.arange(60) % 2
+    disparity = metrics.demographic_parity_difference
+    with pytest.raises(ValueError, match="Say with pos_label which label is the favourable one"):
+        measure(disparity, y, h, sensitive_features=A)
+    measure(disparity, y, h, sensitive_features=A, pos_label="x")
+
+
+def test_of_many_groups_a_few_pairs_are_printed():
+    rng = np.random.default_rng(0)
+    y, h, A = rng.integers(0, 2, 400), rng.integers(0, 2, 400), rng.integers(0, 12, 400)
+    pairs = metrics.compare_groups(
+        metrics.demographic_parity_difference, y, h, sensitive_features=A
+    )
+    first, *lines, last = repr(pairs).splitlines()
+    assert first == "<Pairs: 66 of groups>"
+    assert lines == [str(pair) for pair in pairs.pairs[:10]]
+    assert last == "... 56 more: to_pandas() has all of them."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from people import three_labels
 from raw_rates import violation
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_validate
@@ -83,3 +84,19 @@ def test_cross_validate_passes_groups_and_weights(applicants):
     assert scores.tolist() == [0.25, 0.25]
     np.testing.assert_array_equal(seen[200][0], A[400:])
     np.testing.assert_array_equal(seen[150][1], np.arange(150))
+
+
+def test_scorer_of_three_labels_and_of_the_other_label(applicants):
+    X, y, A = three_labels(300)
+    model = FairClassifier(LogisticRegression(), DemographicParity(0.1), oracle="plugin")
+    pmf = model.fit(X, y, sensitive_features=A).predict_pmf(X)
+    classes = model.classes_.tolist()
+    wrong = 1 - pmf[np.arange(len(y)), [classes.index(label) for label in y]].mean()
+    assert -metrics.make_scorer(metrics.error_rate)(model, X, y) == pytest.approx(wrong)
+    scorer = metrics.make_scorer(metrics.selection_rate, pos_label="top", greater_is_better=True)
+    assert scorer(model, X, y) == pytest.approx(pmf[:, classes.index("top")].mean())
+    X, y, A = applicants
+    model = FairClassifier(LogisticRegression(), DemographicParity(0.01))
+    pmf = model.fit(X, y, sensitive_features=A).predict_pmf(X)
+    scorer = metrics.make_scorer(metrics.selection_rate, pos_label=0, greater_is_better=True)
+    assert scorer(model, X, y) == pytest.approx(pmf[:, 0].mean())

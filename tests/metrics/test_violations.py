@@ -269,7 +269,7 @@ def test_lower_limits_choose_the_headline_and_not_estimates():
     text = str(ViolationReport([found], 0.95))
     assert "demographic parity: a above b (1,000)" in text.splitlines()[1]
     assert f"the largest estimate is +{2 / 3 - 0.4 - 0.01:.4f}" in text
-    assert found._shown()["of_people"] == 1000
+    assert found.shown()["of_people"] == 1000
 
 
 def test_a_bound_that_so_few_people_cannot_show_is_told():

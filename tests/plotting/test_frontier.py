@@ -77,3 +77,14 @@ def test_no_curve_is_black_on_black(traced):
     assert len(colours) == 7
     assert not colours & {"black", "k", "#000000"}
     pyplot.close("all")
+
+
+def test_one_point_has_a_mark_in_the_legend_and_an_interval(traced):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    display = FrontierDisplay.from_points(traced.points_[:1], n=500)
+    (handle,) = display.ax_.get_legend().legend_handles
+    assert handle.get_marker() == "o"
+    (interval,) = display.ax_.collections
+    (ends,) = interval.get_segments()
+    assert ends[:, 1] == pytest.approx([end[0] for end in display.curves[0].band])
+    pyplot.close("all")

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from people import three_labels
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from equipoise import DemographicParity, FairClassifier
+from equipoise import DemographicParity, FairClassifier, FairRegressor, GridSearch
 from equipoise.metrics import group_table
 from equipoise.plotting import GroupRatesDisplay, SwitchedDisplay
 
@@ -99,7 +99,37 @@ def test_three_labels_have_a_column_for_each_decision():
     shown = GroupRatesDisplay.from_estimator(model, X, y, sensitive_features=A, column=column)
     found = shown.tables["fair"].row("a")[column]
     assert found == pytest.approx(model.predict_pmf(X)[A == "a", 2].mean())
-    with pytest.raises(ValueError, match=r"expected one of count, base_rate\[low\]"):
+    with pytest.raises(ValueError, match=r"expected one of count, selection_rate\[low\]"):
         GroupRatesDisplay.from_estimator(model, X, y, sensitive_features=A)
     with pytest.raises(ValueError, match="neither gained nor lost"):
         SwitchedDisplay.from_estimator(model)
+
+
+def test_any_rate_and_one_rule(model):
+    display = GroupRatesDisplay.from_estimator(
+        model, X, Y, sensitive_features=A, column="precision"
+    )
+    chance = model.predict_pmf(X)[:, 1]
+    expected = [np.average((Y == "yes")[g == A], weights=chance[g == A]) for g in ("F", "M")]
+    assert display.lines_[1].lines[0].get_xdata()[1:] == pytest.approx(expected)
+    rule = DemographicParity(eps=0.1, reference="pairwise")
+    grid = GridSearch(LogisticRegression(), rule, grid_size=9, tradeoff=0.5)
+    grid.fit(X, Y, sensitive_features=A)
+    shown = GroupRatesDisplay.from_estimator(grid, X, Y, sensitive_features=A)
+    expected = [(grid.predict(X) == "yes")[g == A].mean() for g in ("F", "M")]
+    assert shown.lines_[1].lines[0].get_xdata()[1:] == pytest.approx(expected)
+
+
+def test_a_regressor_has_no_decisions_to_gain():
+    made = FairRegressor(LinearRegression(), DemographicParity(eps=0.2), thresholds=5)
+    made.fit(X, X.sum(axis=1), sensitive_features=A)
+    with pytest.raises(TypeError, match="model is a FairRegressor; expected a classifier"):
+        SwitchedDisplay.from_estimator(made)
+    with pytest.raises(ValueError, match="has no unconstrained model"):
+        GroupRatesDisplay.from_estimator(made, X, Y, sensitive_features=A)
+
+
+def test_expected_numbers_are_those_of_the_table():
+    row = SimpleNamespace(group="F", label="yes", people=200, gained=1.46, lost=0.2)
+    display = SwitchedDisplay([row]).plot()
+    assert [text.get_text() for text in display.ax_.texts] == ["1.5", "0.2"]

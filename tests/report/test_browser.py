@@ -5,10 +5,13 @@ import os
 import shutil
 from dataclasses import replace
 
+import numpy as np
 import pytest
+from sklearn.linear_model import LinearRegression
 from unkind import BOUNDS, UNKIND, rates_by_hand
 
-from equipoise.report import write_report
+from equipoise import DemographicParity, Frontier
+from equipoise.report import report_of, write_report
 
 playwright = pytest.importorskip(
     "playwright.sync_api", reason="the browser tests need playwright: pip install playwright"
@@ -208,6 +211,26 @@ def luminance(colour):
     parts = [int(part) / 255 for part in colour[4:-1].split(",")]
     linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_the_page_of_a_regressor_fits_a_phone_and_saves_its_tables(visit, tmp_path):
+    rng = np.random.default_rng(0)
+    group = rng.choice(["F", "M"], 200)
+    X = rng.normal(size=(200, 2)) + (group == "M")[:, None]
+    rule = DemographicParity()
+    made = Frontier(LinearRegression(), rule, bounds=[0.1, 0.3], thresholds=5)
+    made.fit(X, X.sum(axis=1), sensitive_features=group)
+    contents = report_of(made, X, X.sum(axis=1), sensitive_features=group)
+    write_report(tmp_path / "page.html", contents)
+    page = visit(tmp_path / "page.html", viewport={"width": 390, "height": 700})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    with page.expect_download() as saved:
+        page.locator("button.csv").nth(1).click()
+    with open(saved.value.path(), encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    told = contents.points[0].groups["training"]
+    assert [row["Group"] for row in rows] == ["overall", "F", "M"]
+    assert [row["Mean loss"] for row in rows] == [f"{each.loss:.5g}" for each in told]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

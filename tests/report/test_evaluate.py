@@ -10,7 +10,7 @@ from unkind import make_people
 from equipoise import DemographicParity, EqualizedOdds, FairClassifier, Frontier
 from equipoise.exceptions import NothingComparedWarning
 from equipoise.metrics import group_table
-from equipoise.report.evaluate import frontier_points, model_points
+from equipoise.report.evaluate import frontier_points, model_points, select_command
 from equipoise.report.text import whose
 from equipoise.rows import People
 
@@ -272,3 +272,7 @@ def test_a_month_with_one_label_has_switched_decisions_too():
     for row in shown:
         total = expected[row.group, "yes"] if row.label == 1 else np.zeros(3)
         np.testing.assert_allclose((row.people, row.gained, row.lost), total, atol=1e-6)
+
+
+def test_a_command_does_not_write_over_what_it_reads():
+    assert select_command("model.equipoise", 0.02).endswith("--output chosen.equipoise")

@@ -11,6 +11,7 @@ from people import three_labels
 from sklearn.linear_model import LogisticRegression
 
 from equipoise import DemographicParity, EqualizedOdds, FairClassifier, Frontier
+from equipoise.exceptions import RareLabelWarning
 from equipoise.metrics.decisions import Decisions
 from equipoise.oracles import Plugin
 from equipoise.report.card import model_card
@@ -177,6 +178,43 @@ def test_rates_of_few_who_get_a_decision_are_suppressed():
     shown = group_contents(with_predictive(Decisions.read(y, decided, groups), 0.95))
     rates = {row.group: row.rates["true_positive_rate[top]"].estimate for row in shown}
     assert rates == {"overall": 0.5, "a": 0.0, "b": 1.0}
+
+
+@pytest.mark.parametrize("few", [4, 0])
+def test_shares_of_labels_that_few_have_are_not_told(fair, few):
+    """Those of the people held out would follow from the share of all and that of the others."""
+    x, y, groups = TEST
+    kept = np.flatnonzero((y != "top") | (np.cumsum(y == "top") <= few))
+    people = {"X_test": x[kept], "y_test": y[kept], "sensitive_features_test": groups[kept]}
+    everything = np.append(Y, y[kept])
+    shares = [np.mean(everything == name) for name in NAMES]
+    contents = report_of(fair, X, Y, sensitive_features=A, **people)
+    found = contents.data.base_rate
+    if few:
+        assert found[2] is None
+        assert sum(share is None for share in found) == 2  # else it would be what is missing
+        assert "top (suppressed)" in model_card(contents)
+        assert b"<bdi>top</bdi></dt><dd>suppressed" in render(contents)
+    else:
+        assert found == pytest.approx(shares)
+    again = ReportContents.from_dict(json.loads(json.dumps(contents.to_dict())))
+    assert again == contents
+    shown = report_of(fair, X, Y, sensitive_features=A, **people, suppress_below=0)
+    assert shown.data.base_rate == pytest.approx(shares)
+
+
+def test_a_label_of_a_handful_is_said():
+    x, y, groups = TEST
+    y = y.astype("<U4")
+    y[[5, 50, 77]] = "rare"
+    model = FairClassifier(LogisticRegression(), DemographicParity(0.1), oracle=Plugin(cv=2))
+    with pytest.warns(RareLabelWarning, match="fewer than 30 people have the label 'rare'"):
+        model.fit(x, y, sensitive_features=groups)
+    contents = report_of(model, x, y, sensitive_features=groups)
+    told, said = contents.to_dict()["points"][0]["remarks"], "fewer than 30 people have the label"
+    assert sum(said in text for text in told) == 1
+    assert said in render(contents).decode()
+    assert said in model_card(contents)
 
 
 def test_inequalities_about_few_people_of_a_label_are_left_out():

@@ -10,6 +10,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from equipoise import BoundedGroupLoss, DemographicParity, FairRegressor, Frontier
+from equipoise.exceptions import NothingComparedWarning
 from equipoise.report import report_of, write_model_card, write_report
 from equipoise.report.regression import RegressionContents, regression_card, render_regression
 
@@ -78,9 +79,34 @@ def test_the_page_of_a_frontier_has_every_bound(rows, tmp_path):
     assert [point.eps for point in contents.points] == [0.05, 0.2]
     assert list(contents.points[0].groups) == ["training", "test"]
     page = render_regression(contents).decode()
-    assert page.count("Groups of the test data") == 2
+    assert page.count("<span>Groups of the test data") == 2
+    assert page.count('class="mark test"') == 2 + 1  # in the picture, and in its legend
     write_model_card(tmp_path / "card.md", contents)
     assert "| 0.05 |" in (tmp_path / "card.md").read_text("utf-8")
+
+
+def test_people_learned_from_are_never_called_held_out(rows, model):
+    X, y, A = rows
+    test = {"X_test": X, "y_test": y, "sensitive_features_test": A}
+    contents = report_of(model, X, y, sensitive_features=A, **test)
+    shown = render_regression(contents).decode() + regression_card(contents)
+    assert contents.who == dict.fromkeys(("training", "test"), "people learned from")
+    assert "held out" not in shown
+    assert shown.count(model.people_.digest) == 3  # page, its numbers, card
+    test["X_test"] = X + 1.0
+    other = report_of(model, X, y, sensitive_features=A, **test)
+    assert other.who["test"] == "people held out"
+    assert "300 people held out" in regression_card(other)
+
+
+def test_what_is_easily_overlooked_is_on_page_and_card(rows):
+    X, y, _ = rows
+    reg = FairRegressor(LinearRegression(), DemographicParity(0.1), thresholds=5)
+    with pytest.warns(NothingComparedWarning):
+        reg.fit(X, y, sensitive_features=np.zeros(300))
+    contents = report_of(reg, X, y, sensitive_features=np.zeros(300))
+    for text in (render_regression(contents).decode(), regression_card(contents)):
+        assert "verybody has the same value of" in text
 
 
 def test_small_groups_are_not_shown(rows):
@@ -95,3 +121,37 @@ def test_small_groups_are_not_shown(rows):
     assert contents.points[0].largest is None
     assert "loss of X" not in regression_card(contents) + render_regression(contents).decode()
     assert report_of(reg, X, y, sensitive_features=A, suppress_below=0).points[0].largest > 0
+
+
+def test_the_first_lines_name_groups(rows, model):
+    X, y, A = rows
+    other = slice(0, 150)
+    contents = report_of(
+        model,
+        X,
+        y,
+        sensitive_features=A,
+        X_test=X[other],
+        y_test=y[other],
+        sensitive_features_test=A[other],
+    )
+    (told,) = contents.sentences
+    each, weights = model.predict_members(X[other]), model.regressor_.weights
+    lost = (each - y[other, None]) ** 2 @ weights
+    by_group = {group: lost[A[other] == group] for group in ("<M>", "F")}
+    worst = max(by_group, key=lambda group: by_group[group].mean())
+    assert f"For the bound 0.1: loss {lost.mean():.5g} of 150 people, test data." in told
+    assert f"Without the constraint the loss is {model.certificate_.free_error:.5g}" in told
+    size = len(by_group[worst])
+    assert f"largest for {worst} ({by_group[worst].mean():.5g}, {size} people)" in told
+    page = render_regression(contents).decode()
+    assert page.index("For the bound 0.1: loss") < page.index('id="points"')
+    assert f"<td>{model.certificate_.free_error:.5g}</td>" in page
+
+
+def test_in_a_notebook_it_is_the_page(rows, model):
+    X, y, A = rows
+    contents = report_of(model, X, y, sensitive_features=A)
+    assert contents._repr_html_().startswith("<iframe ")
+    assert "allow-same-origin" not in contents._repr_html_()
+    assert repr(contents) == "<RegressionContents: demographic parity of y in data in memory>"

@@ -8,8 +8,10 @@ import scipy.sparse as sp
 from people import People, SpyLearner, selection_gap, to_matrix
 from sklearn.linear_model import LogisticRegression
 
-from equipoise import DemographicParity, EqualizedOdds, FairClassifier, GridSearch
+from equipoise import DemographicParity, EqualizedOdds, FairClassifier, GridSearch, Probabilities
 from equipoise.metrics import confidence_interval, demographic_parity_difference
+from equipoise.rows.numbers import read_numbers
+from equipoise.rows.people import read_utilities
 from equipoise.rows.validation import read_columns, read_labels, read_weights, to_array
 
 NAMES = ["age", "income", "debt"]
@@ -360,12 +362,24 @@ def test_equalized_odds_over_frames(people):
         np.array([1 + 2j, 1.0]),
         np.array(["2020-01-01", "2021-01-01"], dtype="M8[D]"),
         np.array([1, 2], dtype="m8[D]"),
+        np.array(["1", "2"]),
     ],
-    ids=["complex", "dates", "durations"],
+    ids=["complex", "dates", "durations", "texts"],
 )
-def test_weights_that_are_no_numbers_are_refused(weights):
+@pytest.mark.parametrize("objects", [False, True])
+def test_what_is_no_number_is_refused(weights, objects):
+    """NumPy makes floats of them all, some of them from object arrays alone."""
+    if objects:
+        weights, values = np.empty(2, dtype=object), list(weights)
+        weights[:] = values
     with pytest.raises(ValueError, match=r"sample_weight holds values such as .* expected numbers"):
         read_weights(weights, 2)
+    with pytest.raises(ValueError, match=r"y holds values such as|Complex data not supported"):
+        read_numbers(weights, 2)
+    with pytest.raises(ValueError, match=r"utility 'cost_0' holds values such as .* in \[0, 1\]"):
+        read_utilities({"cost_0": weights, "cost_1": weights}, 2)
+    with pytest.raises(ValueError, match=r"Probabilities holds values such as"):
+        Probabilities(np.column_stack([weights, weights]))
 
 
 @pytest.mark.parametrize("kind", [dict, lambda columns: pandas().DataFrame(columns)])

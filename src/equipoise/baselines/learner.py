@@ -1,9 +1,9 @@
-"""What the baselines share: one learner inside, trained on the labels 0 and 1."""
+"""What the baselines share: one learner inside, trained on the labels 0, 1, ..."""
 
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from equipoise.cells.table import Array, Cells
+from equipoise.cells.rows import Cells
+from equipoise.cells.table import Array
 from equipoise.constraints.fairlearn_words import SaysNewWords
 from equipoise.oracles.decisions import predictions
 from equipoise.oracles.trainers import weight_parameter
@@ -21,7 +22,7 @@ from equipoise.rows.people import People
 from equipoise.rows.validation import (
     check_features,
     check_two_labels,
-    read_two_labels,
+    read_labels,
     read_weights,
 )
 
@@ -38,6 +39,8 @@ class Baseline(SaysNewWords, ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     """
 
     estimator: Any
+    #: Whether it has a meaning for more than two labels.
+    several_labels: ClassVar[bool] = False
 
     def fit(
         self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
@@ -50,6 +53,7 @@ class Baseline(SaysNewWords, ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             Handed to the learner as it comes.
         y : array-like of shape (n,)
             Two labels of any kind; the second in sorted order is the favourable "1".
+            `Unconstrained` and `Reweighting` take more.
         sensitive_features : array-like or data frame of n rows
             The groups; of several columns, every combination that occurs. `Unconstrained` ignores
             them, and only `ThresholdOptimizer` needs them again to predict.
@@ -58,9 +62,10 @@ class Baseline(SaysNewWords, ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         """
         self._check()
         cells, classes = People(X, y, sensitive_features, sample_weight=sample_weight).read_plain()
-        # The first sentence is what scikit-learn's checks look for.
-        what = f"Only binary classification is supported. {type(self).__name__}"
-        check_two_labels(classes, what)
+        if not self.several_labels:
+            # The first sentence is what scikit-learn's checks look for.
+            what = f"Only binary classification is supported. {type(self).__name__}"
+            check_two_labels(classes, what)
         fitted = self._train(X, cells, classes)
         check_features(self, X, reset=True)
         for name, value in {**fitted, "classes_": classes}.items():
@@ -76,15 +81,15 @@ class Baseline(SaysNewWords, ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
 
     def predict(self, X: Any) -> NDArray:
         """Return the label that the learner gives to each row."""
-        selected = self.predict_pmf(X)[:, 1]
-        return self.classes_[selected.astype(np.intp)]
+        decided = self.predict_pmf(X).argmax(axis=1)
+        return self.classes_[decided]
 
     def predict_pmf(self, X: Any) -> Array:
-        """Return the probability of deciding either way: zeros and ones, of shape (n, 2)."""
+        """Return the probability of each decision: zeros and ones, of shape (n, V)."""
         check_is_fitted(self)
         check_features(self, X, reset=False)
-        selected = predictions(self.estimator_, X).astype(float)
-        return np.column_stack([1.0 - selected, selected])
+        decided = predictions(self.estimator_, X, len(self.classes_))
+        return (decided[:, None] == np.arange(len(self.classes_))).astype(float)
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> Array:
@@ -95,7 +100,7 @@ class Baseline(SaysNewWords, ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_class = self.several_labels
         # A learner of the user's own need not know scikit-learn's tags.
         with suppress(AttributeError):
             tags.input_tags = get_tags(self.estimator).input_tags
@@ -108,13 +113,13 @@ class Unconstrained(Baseline):
     Parameters
     ----------
     estimator : classifier
-        Any learner with ``fit`` and ``predict``; it is cloned and sees the labels 0 and 1.
+        Any learner with ``fit`` and ``predict``; it is cloned and sees the labels 0, 1, ...
 
     Attributes
     ----------
     estimator_ : classifier
         The fitted learner.
-    classes_ : array of two labels
+    classes_ : array of two or more labels
 
     Examples
     --------
@@ -124,6 +129,8 @@ class Unconstrained(Baseline):
     array(['no', 'no', 'yes', 'yes'], dtype=object)
     """
 
+    several_labels = True
+
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
 
@@ -132,7 +139,7 @@ class Unconstrained(Baseline):
     ) -> Self:
         """Fit the learner; ``sensitive_features`` are ignored."""
         n = _num_samples(X)
-        label, classes = read_two_labels(y, n)
+        label, classes = read_labels(y, n)
         estimator = fit_learner(self.estimator, X, label, read_weights(sample_weight, n))
         check_features(self, X, reset=True)
         self.estimator_, self.classes_ = estimator, classes
@@ -140,7 +147,7 @@ class Unconstrained(Baseline):
 
 
 def fit_learner(estimator: Any, X: Any, label: NDArray, weight: Array | None) -> Any:
-    """Fit a clone of the learner to labels 0 and 1, weighted if there are weights."""
+    """Fit a clone of the learner to labels 0, 1, ..., weighted if there are weights."""
     weighted = {} if weight is None else {weight_parameter(estimator): weight}
     with config_context(enable_metadata_routing=False):
         return clone(estimator).fit(X, label.astype(np.int64), **weighted)

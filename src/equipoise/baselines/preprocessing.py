@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.baselines.learner import Baseline, fit_learner, read_scores
-from equipoise.cells.table import Array, Cells
+from equipoise.cells.rows import Cells
+from equipoise.cells.table import Array
 from equipoise.constraints.groups import group_name
 from equipoise.exceptions import EmptyCellWarning
 from equipoise.oracles.trainers import weight_parameter
@@ -21,7 +22,7 @@ class Reweighting(Baseline):
 
     An example of group ``a`` and label ``y`` weighs ``P[A=a] P[Y=y] / P[A=a, Y=y]``; sample weights
     count as repetitions do. Made for demographic parity; it gives no guarantee for the classifier
-    that is learned.
+    that is learned. With more than two labels the weights are the same.
 
     Parameters
     ----------
@@ -37,7 +38,7 @@ class Reweighting(Baseline):
         The weight for each pair of group and label.
     estimator_ : classifier
         The fitted learner.
-    classes_ : array of two labels
+    classes_ : array of two or more labels
 
     References
     ----------
@@ -53,6 +54,8 @@ class Reweighting(Baseline):
     ...     clf.fit(X, y, sensitive_features=A).weights_
     {('f', 0): 0.875, ('m', 0): 1.25, ('m', 1): 0.75}
     """
+
+    several_labels = True
 
     def __init__(self, estimator: Any, scale: float = 1.0) -> None:
         self.estimator = estimator
@@ -89,18 +92,18 @@ def independence_weights(cells: Cells) -> Array:
     group = np.zeros(cells.n_cells)
     for mask in cells.groups().values():
         group[mask] = cells.mass[mask].sum()
-    positive = cells.mass[cells.label == 1].sum()
-    label = np.where(cells.label == 1, positive, 1 - positive)
+    others = [cells.mass[cells.label == v].sum() for v in range(1, cells.n_decisions)]
+    label = np.array([1 - sum(others), *others])[cells.label]
     weightless = cells.mass == 0
     return np.divide(group * label, cells.mass, out=np.ones(cells.n_cells), where=~weightless)
 
 
 def _warn_impossible(cells: Cells) -> None:
     for group, mask in cells.groups().items():
-        for label in (0, 1):
+        for label, name in enumerate(cells.decisions):
             if not cells.mass[mask & (cells.label == label)].sum() > 0:
                 warnings.warn(
-                    f"nobody in the data belongs to {group_name(group)} with label {label}: no "
+                    f"nobody in the data belongs to {group_name(group)} with label {name}: no "
                     "weights make group and label independent. Merge it with another group.",
                     EmptyCellWarning,
                     stacklevel=4,

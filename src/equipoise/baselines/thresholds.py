@@ -12,7 +12,8 @@ from scipy.optimize import isotonic_regression, linprog
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from equipoise.baselines.learner import Baseline, fit_learner, read_scores
-from equipoise.cells.table import Array, Cells
+from equipoise.cells.rows import Cells
+from equipoise.cells.table import Array
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.groups import group_name
 from equipoise.rows.hashing import draw_uniform, salt_of

@@ -21,7 +21,8 @@ from numpy.typing import ArrayLike
 from equipoise.cells.codes import add_up
 from equipoise.cells.groups import Mask
 from equipoise.cells.labels import Array
-from equipoise.cells.table import Cells, CellTable
+from equipoise.cells.rows import Cells
+from equipoise.cells.table import CellTable
 
 #: From differences f(x) - y to losses >= 0, entry by entry.
 LossFunction = Callable[[Array], Array]

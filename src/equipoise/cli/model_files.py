@@ -126,18 +126,23 @@ def made(seed: int | None, unfinished: Sequence[Path | None] = ()) -> dict[str, 
     return {**how, "unfinished": written} if written else how
 
 
-def check_outputs(*paths: Path | None, force: bool) -> bool:
-    """Refuse names that are taken, or given twice, before any work is done.
+def check_outputs(*paths: Path | None, force: bool, reads: Sequence[Path | None] = ()) -> bool:
+    """Refuse names that are taken, given twice, or that the command ``reads``, before any work.
 
     Return whether files may be overwritten: because that is asked for, or because they are those
     that the same command wrote when it was interrupted.
     """
     named = [path for path in paths if path is not None]
     places = [path.resolve() for path in named]
+    inputs = {path.resolve() for path in reads if path is not None}
     replaced = set() if force else _left_by_interrupt(places)
     for path, place in zip(named, places, strict=True):
         if places.count(place) > 1:
             raise ValueError(f"{path} is named for two files; expected a name for each.")
+        if place in inputs:
+            raise ValueError(
+                f"{path} is read by this command, which would replace it; name another file."
+            )
         check_free(path, overwrite=force or str(place) in replaced)
         if not path.parent.is_dir():
             raise FileNotFoundError(f"there is no folder {path.parent}; make it first.")

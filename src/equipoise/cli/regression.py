@@ -17,7 +17,7 @@ from equipoise.cli import options as opt
 from equipoise.cli.exits import INTERRUPTED, Ended
 from equipoise.cli.model_files import ModelFile, check_outputs, made, write_model, write_page
 from equipoise.cli.names import find_regressor, read_bounds
-from equipoise.cli.result_tables import show_columns
+from equipoise.cli.result_tables import say_who, show_columns
 from equipoise.cli.tables.people import Reader
 from equipoise.cli.terminal import Terminal, command_line
 from equipoise.cli.training import TrainingData, constraint_of, read_training_data
@@ -62,7 +62,7 @@ def fit_numbers(
     terminal = Terminal.current()
     _check_options(table, training, refused)
     outputs = (output, page, training.held_out)
-    force = check_outputs(*outputs, force=results.force)
+    force = check_outputs(*outputs, force=results.force, reads=[table.data])
     constraint = constraint_of(training, bound)
     learner = find_regressor(training.learner, training.seed)
     reader = Reader(terminal.note, table.dialect()).for_constraint(constraint)
@@ -75,6 +75,7 @@ def fit_numbers(
     traced = {"bounds": read_bounds(bounds)} if traces else {}
     given = {**_parameters(training), "max_iter": max_iter, **traced}
     model = _fitted(kind(data.estimator(learner), constraint, **given), data, terminal)
+    data.note_held_out(model)
     contents = regression_contents(
         model,
         data.people,
@@ -85,6 +86,7 @@ def fit_numbers(
         learner=repr(learner),
         command=command_line(),
         notes=list(terminal.notes),
+        seed=training.seed,
     )
     data.write_held_out(training.held_out, force=force, terminal=terminal)
     show_points(terminal, contents)
@@ -139,8 +141,8 @@ def _fitted(model: Any, data: TrainingData, terminal: Terminal) -> Any:
     ):
 
         def watch(rounds: Any) -> None:
-            last = rounds[-1] if isinstance(rounds, list) else rounds
-            tick(0.0, f"{last.n_calls} questions")
+            each = rounds if isinstance(rounds, list) else [rounds]
+            tick(0.0, f"{max(found.n_calls for found in each)} questions")
 
         model.callback = watch
         model.fit(train.X, train.y, **train.metadata)
@@ -215,7 +217,8 @@ def _of_file(
     found = regression_contents(
         model, people, source=stored["source"], label=stored["label"], suppress_below=few, file=file
     )
-    return replace(found, learner=stored["learner"], command=command_line())
+    kept = {name: stored[name] for name in ("learner", "seed")}
+    return replace(found, command=command_line(), **kept)
 
 
 def certify_numbers(
@@ -223,40 +226,54 @@ def certify_numbers(
 ) -> None:
     """Measure a regressor on other people; the exit code is 1 where a bound is exceeded.
 
-    No interval is computed: the verdict is about these people alone, and says so.
+    No interval is computed: the verdict is about these people alone, and says so. Where nothing was
+    compared, the code is 4.
     """
     terminal, model = Terminal.current(), opened.model
     people = reader.known(data, opened.columns, drop_missing=drop_missing)
     groups = {k: v for k, v in people.metadata.items() if k != "missing"}
     told = model.measure(people.X, people.y, **groups)
     contents = _of_file(opened, model, {"test": people}, few, opened.path.name)
-    terminal.say(f"{model.constraint_!r} on {data.name}, {len(people):,} people")
-    hides = any(group.people is None for group in contents.points[0].groups["test"])
+    (point,) = contents.points
+    terminal.say(f"{model.constraint_!r} on {data.name}")
+    say_who(terminal, f"{len(people):,} {contents.who['test']}", point.remarks, told.overlap)
+    is_compared = not np.isnan(told.excess)
+    hides = any(group.people is None for group in point.groups["test"]) or not is_compared
     largest = None if hides else float(told.largest)
     excess = None if hides else float(told.excess)
     where = "at any threshold" if contents.is_parity else "of a group"
     terminal.say(f"Loss {number(told.loss)}; largest {where} {number(largest)}.")
-    show_groups_of(terminal, contents.points[0])
+    show_groups_of(terminal, point)
     exceeded = bool(told.excess > 1e-8 * max(1.0, abs(told.largest)))
-    by = "" if excess is None else f", by {number(excess)}"
-    verdict = f"EXCEEDED{by}" if exceeded else "not exceeded"
-    terminal.say(
-        f"The bound is {verdict}, on these people. No interval is computed for numbers: how much "
-        "of it is chance is not known."
-    )
+    terminal.say(_outcome(exceeded, is_compared, excess))
     terminal.emit(
         {
             "exceeded": exceeded,
+            "compared": is_compared,
             "constraint": repr(model.constraint_),
             "people": len(people),
+            "learned_from": told.overlap and told.overlap._asdict(),
             "loss": float(told.loss),
             "largest": largest,
             "excess": excess,
-            "groups": [vars(group) for group in contents.points[0].groups["test"]],
+            "groups": [vars(group) for group in point.groups["test"]],
+            "remarks": point.remarks,
         }
     )
     if exceeded:
         raise exits.Ended(exits.EXCEEDED)
+    if not is_compared:
+        raise exits.Ended(exits.NOTHING_COMPARED)
+
+
+def _outcome(exceeded: bool, is_compared: bool, excess: float | None) -> str:
+    if not is_compared:
+        return "NOTHING WAS COMPARED: no bound could be looked at on these people."
+    by = "" if excess is None else f", by {number(excess)}"
+    return (
+        f"The bound is {f'EXCEEDED{by}' if exceeded else 'not exceeded'}, on these people. No "
+        "interval is computed for numbers: how much of it is chance is not known."
+    )
 
 
 def predict_numbers(model: FairRegressor, X: Any, key: Any) -> dict[str, np.ndarray]:

@@ -29,6 +29,7 @@ from equipoise.report.switched import (
     switched_sentence,
 )
 from equipoise.report.text import SUPPRESSED, whose
+from equipoise.rows.fingerprint import Overlap
 
 #: The verdict that makes `certify` exit with 1.
 EXCEEDED = "EXCEEDED"
@@ -180,6 +181,19 @@ def _say_remarks(terminal: Terminal, point: PointContents) -> None:
     for text in point.remarks:
         if text not in terminal.notes:
             terminal.note(text)
+
+
+def say_who(terminal: Terminal, who: str, remarks: Sequence[str], overlap: Overlap | None) -> None:
+    """Print who was measured, and what is easily overlooked."""
+    terminal.say(f"Measured on {who}.\n")
+    for text in remarks:
+        if text not in terminal.notes:
+            terminal.note(text)
+    if overlap is None or (overlap.estimate and not overlap.set_apart):
+        terminal.note(
+            "what holds for people learned from says little about others. Certify on people held "
+            "out: fit and frontier write them with --held-out FILE."
+        )
 
 
 def show_groups(terminal: Terminal, point: PointContents) -> None:

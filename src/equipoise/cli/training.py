@@ -30,7 +30,7 @@ from equipoise.cli.tables.request import Columns, Request
 from equipoise.cli.terminal import Terminal, Tick, command_line
 from equipoise.constraints.base import Constraint
 from equipoise.engines import engine_for
-from equipoise.estimators.base import NU_SCALE
+from equipoise.estimators.base import NU_SCALE, NUMBERS
 from equipoise.exceptions import ManyGroupsWarning
 from equipoise.oracles.specs import OracleSpec
 from equipoise.report.contents import ColumnContents, DataContents, ReportContents
@@ -108,9 +108,7 @@ class Training:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ManyGroupsWarning)  # the reader has noted it
                 model.fit(train.X, train.y, **train.metadata)
-        if data.test is not None and model.people_ is not None:
-            apart = engine_for(data.test.X).hashed(data.test, model.classes_)
-            model.people_ = model.people_.with_held_out(apart)
+        data.note_held_out(model)
         return model
 
     def contents(
@@ -161,7 +159,7 @@ def _watcher(tick: Tick, nu: float) -> Callable[[Any], None]:
         rounds = rounds if isinstance(rounds, list) else [rounds]
         shares = [min(nu / max(last.gap, 1e-12), 1.0) for last in rounds]  # no gap yet: 0
         closed = sum(share == 1.0 for share in shares)
-        words = f"{max(last.n_calls for last in rounds)} fits"
+        words = f"{max(last.n_calls for last in rounds)} calls"
         words += f", {closed} of {len(rounds)} bounds" if len(rounds) > 1 else ""
         # Gaps may widen again, and a last try follows where all are closed.
         furthest = max(furthest, min(float(np.mean(shares)), 0.99))
@@ -202,7 +200,9 @@ class TrainingData:
     test: Examples | None  #: None where nobody is held out.
     columns: Columns
     encoder: Any  #: Turns features into numbers; frozen if it is fitted already.
-    base_rate: float | list[float]  #: The share of the favourable label, or of each of several.
+    base_rate: (
+        float | list[float | None]
+    )  #: The share of the favourable label, or of each of several.
     read: list[ColumnContents]  #: How each column was read.
     format: str = ""  #: How the file was written.
     held_out: Iterable[Any] = ()  #: Tables of the rows of test, as they were read.
@@ -216,6 +216,13 @@ class TrainingData:
     def estimator(self, learner: Any) -> Pipeline:
         """Return the learner after the encoder of the features."""
         return Pipeline([("encode", self.encoder), ("learner", learner)])
+
+    def note_held_out(self, model: Any) -> None:
+        """Let a fitted model know the rows that were held out."""
+        if self.test is not None and model.people_ is not None:
+            classes = getattr(model, "classes_", NUMBERS)
+            apart = engine_for(self.test.X).hashed(self.test, classes)
+            model.people_ = model.people_.with_held_out(apart)
 
     def write_held_out(self, path: Path | None, *, force: bool, terminal: Terminal) -> None:
         """Write the rows held out, if that was asked for."""

@@ -213,7 +213,7 @@ class TreatmentEquality(GroupConstraint):
 
     Examples
     --------
-    >>> from equipoise.cells.table import Cells
+    >>> from equipoise.cells.rows import Cells
     >>> cells = Cells.from_columns([0, 1, 0, 1], {"sex": ["F", "F", "M", "M"]})
     >>> print(TreatmentEquality(tau=2.0).moments(cells).rows[0])
     treatment equality: false negatives of F above 2 x false positives

@@ -197,7 +197,8 @@ class Row(NamedTuple):
         says_more = self.limit and self.bound is not None
         return f"{self}{self.limit} {self.bound:.6g}" if says_more else str(self)
 
-    def _shown(self) -> dict[str, str]:
+    def shown(self) -> dict[str, str]:
+        """Return the inequality as its table shows it."""
         return {"constraint": self.sentence()}
 
 

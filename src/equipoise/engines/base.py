@@ -58,7 +58,10 @@ class Engine(Protocol):
 
     @staticmethod
     def hashed(people: People, classes: NDArray) -> Hashed:
-        """Return the hashes of the rows with their labels, for a `Fingerprint` of people."""
+        """Return the hashes of the rows with their labels, for a `Fingerprint` of people.
+
+        Without classes the labels are numbers.
+        """
 
     @staticmethod
     def predict(mixture: Any, X: Any, *, key: Any = None, random_state: Any = None) -> Any:

@@ -71,7 +71,7 @@ class MemoryEngine:
 
     @staticmethod
     def hashed(people: People, classes: NDArray) -> LocalHashes:
-        """Return the hashes of the rows with their labels."""
+        """Return the hashes of the rows with their labels; without classes these are numbers."""
         return LocalHashes(parts_of(hash_people(people.X, people.y, *classes[1:])))
 
     @staticmethod

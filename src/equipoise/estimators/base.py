@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_regressor
 from sklearn.utils import ClassifierTags, get_tags
 from sklearn.utils.validation import check_is_fitted
@@ -39,6 +40,8 @@ from equipoise.rows.validation import check_features, check_two_labels, read_int
 _MOST_NAMES = 5
 #: More groups than these get a hint.
 MANY_GROUPS = 20
+#: The classes of labels that are numbers: there are none.
+NUMBERS: NDArray = np.array([])
 #: Default gap, as a multiple of n^(-1/2): a fifth of the largest standard error of an error rate.
 NU_SCALE = 0.1
 
@@ -274,10 +277,10 @@ class Reduction(SaysNewWords, MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
-def fingerprint_of(engine: Engine, people: People) -> Fingerprint | None:
+def fingerprint_of(people: People, classes: NDArray = NUMBERS) -> Fingerprint | None:
     """Return the fingerprint of people; None where rows cannot be hashed."""
     try:
-        return Fingerprint.of(engine.hashed(people, engine.classes))
+        return Fingerprint.of(engine_for(people.X).hashed(people, classes))
     except TypeError:
         return None
 
@@ -296,7 +299,8 @@ def overlap_of(model: Any, people: People) -> Overlap | None:
     if known is None:
         return None
     try:
-        return known.overlap(engine_for(people.X).hashed(people, model.classes_))
+        classes = getattr(model, "classes_", NUMBERS)
+        return known.overlap(engine_for(people.X).hashed(people, classes))
     except TypeError:  # rows that cannot be hashed
         return None
 

@@ -123,8 +123,10 @@ class Explanation(Face):
         if self.drawn[row]:
             share = self.probability[row]
             return f"drawn: {self.classes[1]!s} had a probability of {share:.3f}"
-        alone = len(self.weights) == 1
-        return "by a fixed rule" if alone else f"not drawn: all {len(self.weights)} members agree"
+        n = len(self.weights)
+        if n == 1:
+            return "by a fixed rule"
+        return f"not drawn: {'both' if n == 2 else f'all {n}'} members agree"
 
     def _member(self, row: int, j: int) -> str:
         score, cut = self.scores[row, j], self.cuts[j]
@@ -145,15 +147,16 @@ class Explanation(Face):
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        shown = range(min(len(self), _SHOWN))
+        shown, left = range(min(len(self), _SHOWN)), "text-align:left"
         rows = "".join(
-            f'<tr><th>{row}</th><td style="text-align:left">'
+            f'<tr><th>{row}</th><td style="{left}">'
             f"{'<br>'.join(map(escape, self.sentences(row)))}</td></tr>"
             for row in shown
         )
         rest = len(self) - len(shown)
         more = f"<p>{rest:,} more rows: <code>to_pandas()</code></p>" if rest else ""
-        return f"<table><tr><th>row</th><th>decision</th></tr>{rows}</table>{more}"
+        head = f'<tr><th>row</th><th style="{left}">decision</th></tr>'
+        return f"<table>{head}{rows}</table>{more}"
 
 
 def explain(mixture: Any, X: Any, unconstrained: Any = None, *, key: Any = None) -> Explanation:

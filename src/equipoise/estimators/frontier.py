@@ -169,7 +169,7 @@ class Frontier(PoolReduction):
         self._scope = Scope.WHOLE_CLASS if exact else Scope.ORACLE
         self._queries: Queries | None = queries
         self._settled = None if outcome.reason is Reason.FINISHED else set()
-        self.people_ = fingerprint_of(problem.engine, people)
+        self.people_ = fingerprint_of(people, self.classes_)
         self._unconstrained = unconstrained_of(problem)
         self._take_over(problem, problem.pool.detached())
         self._trace(bounds)
@@ -210,7 +210,7 @@ class Frontier(PoolReduction):
         return self._classifier(traced or self._points([float(eps)])[0])
 
     def refine(self, eps: float, X: Any, y: Any, **metadata: Any) -> FairClassifier:
-        """Return the classifier for this bound with a certified gap, training where it must.
+        """Return the classifier for this bound with its search gap closed, training where it must.
 
         Takes the data of ``fit`` again, in the same way, since none is kept. What is found serves
         all bounds: ``points_`` are traced anew.

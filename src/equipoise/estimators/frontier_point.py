@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from equipoise.cells.table import Array
 from equipoise.constraints.base import All, Constraint
 from equipoise.exceptions import InfeasibleWarning
+from equipoise.faces import Record
 from equipoise.game.certificate import Certificate
 from equipoise.game.evidence import Status
 from equipoise.game.lagrangian import Lagrangian
@@ -25,7 +26,7 @@ DEFAULT_BOUNDS = np.geomspace(0.001, 0.1, 20)
 
 
 @dataclass(frozen=True, eq=False)
-class FrontierPoint:
+class FrontierPoint(Record):
     """One bound of a frontier and the best randomized classifier within it.
 
     Attributes
@@ -146,7 +147,7 @@ def warn_of_points(
             told.append(f"the largest gap of bounds that are met is {gap:.3g} (nu={nu:.3g})")
         more = "smaller nu" if outcome.reason is Reason.FINISHED else "larger max_iter"
         warnings.warn(
-            f"{outcome.reason.value} after {outcome.n_rounds} rounds and {n_calls} fits: "
+            f"{outcome.reason.value} after {outcome.n_rounds} rounds and {n_calls} calls: "
             f"{', and '.join(told)}. The frontier holds what was found; fit with a {more}, or with "
             "a checkpoint, to go on.",
             ConvergenceWarning,

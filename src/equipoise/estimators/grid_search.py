@@ -17,9 +17,10 @@ from equipoise.cells.values import GroupRules, Missing
 from equipoise.engines import engine_for
 from equipoise.estimators.base import Problem, fingerprint_of
 from equipoise.estimators.randomized import RandomizedClassifier
-from equipoise.estimators.results import switched, verify
+from equipoise.estimators.results import remarks, switched, verify, warn_of
 from equipoise.estimators.scores import ScoredReduction, unconstrained_of
 from equipoise.exceptions import InfeasibleWarning
+from equipoise.faces import Record, Records
 from equipoise.game.column_generation import column_generation
 from equipoise.game.grid import delta_grid, grid_rounds
 from equipoise.game.lagrangian import TOLERANCE
@@ -34,7 +35,7 @@ _MOST_ROUNDS = 100
 
 
 @dataclass(frozen=True, eq=False)
-class Candidate:
+class Candidate(Record):
     """A best response: the multipliers asked, the classifier, its error and its violation.
 
     ``tally`` are its decisions, added up by cell. ``switched`` are those that differ from the
@@ -55,7 +56,10 @@ class GridSearch(ScoredReduction):
 
     For those who cannot use a randomized decision. It may err more or violate more than
     `FairClassifier`, and carries no certificate; the grid grows exponentially with the number of
-    groups, so beyond three or four use ``grid="saddle_point"``.
+    groups, so beyond three or four use ``grid="saddle_point"``. The candidates of a grid are what
+    the learner answers, as in the paper. The constant classifiers that `FairClassifier` may mix in
+    are none of them: wherever no answer meets a bound on parity, one of them would be chosen, and
+    nothing decided. The warning then says whether one would have met the bounds, with its error.
 
     Parameters
     ----------
@@ -149,13 +153,16 @@ class GridSearch(ScoredReduction):
             asked = self._saddle_point(problem) if is_game else self._grid(problem)
             verify(problem, [h for h, _ in asked])  # `use` may choose any of them
         table = problem.cells.table()
-        candidates = [_candidate(problem, table, *pair) for pair in asked]
-        best = self._select(candidates)
+        candidates = Records(_candidate(problem, table, *pair) for pair in asked)
+        best = self._select(candidates, problem)
         check_features(self, problem.engine.example(X), reset=True)
-        self.classes_, self.people_ = problem.engine.classes, fingerprint_of(problem.engine, people)
+        self.classes_ = problem.engine.classes
+        self.people_ = fingerprint_of(people, self.classes_)
         self.constraint_ = problem.constraint
         self.unconstrained_ = unconstrained_of(problem)
         self.candidates_ = candidates
+        shares = problem.cells.shares(candidates[best].tally.s)
+        warn_of(remarks(problem.lagrangian, problem.cells, shares))
         return self.use(best)
 
     def _switched_in_fit(self) -> Switched | None:
@@ -230,7 +237,7 @@ class GridSearch(ScoredReduction):
         mixture = run(rounds, Limits(_MOST_ROUNDS, verbose=self.verbose)).last.mixture
         return [(h, mixture.multipliers) for h in mixture.indices.tolist()]
 
-    def _select(self, candidates: list[Candidate]) -> int:
+    def _select(self, candidates: list[Candidate], problem: Problem) -> int:
         error = np.array([candidate.error for candidate in candidates])
         violation = np.array([candidate.violation for candidate in candidates])
         if self.tradeoff is not None:
@@ -241,11 +248,21 @@ class GridSearch(ScoredReduction):
         warnings.warn(
             f"none of the {len(candidates)} candidates meets the constraints; the one that exceeds "
             f"them least, by {violation[best]:.4g}, was selected. Try a larger grid_size, or "
-            "FairClassifier, which mixes candidates.",
+            f"FairClassifier, which mixes candidates.{_of_constants(problem)}",
             InfeasibleWarning,
             stacklevel=3,
         )
         return best
+
+
+def _of_constants(problem: Problem) -> str:
+    """Return a sentence on the best constant classifier within the constraints, if there is one."""
+    game, cells = problem.lagrangian, problem.cells
+    constants = [cells.constant(decision) for decision in range(cells.n_decisions)]
+    errors = [float(game.error(s)) for s in constants if game.violation(s) <= TOLERANCE]
+    if not errors:
+        return ""
+    return f" The same decision for everybody would meet them, with an error of {min(errors):.4g}."
 
 
 def _candidate(problem: Problem, table: CellTable, number: int, lam: Array) -> Candidate:

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from equipoise.cells.table import Array, Cells
+from equipoise.cells.rows import Cells
+from equipoise.cells.table import Array
 from equipoise.engines import engine_for
 from equipoise.estimators.base import overlap_of
 from equipoise.estimators.day import batch_digest, label_numbers, read_like
@@ -21,6 +22,7 @@ from equipoise.estimators.strata import RowStrata
 from equipoise.exceptions import MonitorStateError, RepeatedBatchWarning, SeenPeopleWarning
 from equipoise.faces import Columns, Face, Records, columns_of, paragraph, table
 from equipoise.guarantees.e_process import EProcess
+from equipoise.guarantees.needed import read_probability
 from equipoise.rows.people import People
 from equipoise.rows.validation import read_target, to_array
 
@@ -57,7 +59,8 @@ class MonitoredDay(NamedTuple):
         """The weighted mean of the e-values of all rows after this day."""
         return _told(self.log_e_value)
 
-    def _shown(self) -> dict[str, Any]:
+    def shown(self) -> dict[str, Any]:
+        """Return the update as its table shows it."""
         return {"people": self.people, "e_value": self.e_value, "most_evidence": self.row}
 
 
@@ -135,9 +138,9 @@ class Monitor(Face):
                 "Frontier, take frontier.at(eps)."
             )
         check_is_fitted(model)
-        self.model, self.delta, self.detect = model, _share(delta, "delta"), detect
+        self.model, self.delta, self.detect = model, read_probability(delta, "delta"), detect
         if detect is not None:
-            self.detect = _share(detect, "detect")
+            self.detect = read_probability(detect, "detect")
         certificate = getattr(model, "certificate_", None)  # a grid search has none
         worst = None if certificate is None else certificate.worst_rate
         self._strata = RowStrata.of_fit(
@@ -390,10 +393,3 @@ def excess_to_find(bound: Array) -> Array:
 
 def _told(log_value: float) -> float:
     return float(np.exp(min(log_value, _MOST)))
-
-
-def _share(value: Any, name: str) -> float:
-    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if not number or not 0 < value < 1:
-        raise ValueError(f"{name} is {value!r}; expected a number between 0 and 1.")
-    return float(value)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,9 +122,7 @@ class PoolReduction(Reduction):
         """
         rounds = over_pool(games, self.pool_, self._queries, unconstrained=self._free, nu=self.nu_)
         rounds = [
-            found
-            if self._settled is None or eps in self._settled
-            else replace(found, proven_slack=0.0)
+            found if self._settled is None or eps in self._settled else found.without_proof()
             for eps, found in zip(bounds, rounds, strict=True)
         ]
         return [
@@ -137,6 +136,13 @@ class PoolReduction(Reduction):
         among = self.disagreement_[np.ix_(numbers, numbers)]
         V = self.cells_.n_decisions
         return least_random_round(found, game, s, numbers, among, nu=nu, free=free, n_decisions=V)
+
+    def without_search(self) -> Self:
+        """Return a copy that keeps the bounds traced, and nothing to search other bounds with."""
+        kept = copy(self)
+        kept._queries = None
+        kept.__dict__.pop("lagrangian_", None)
+        return kept
 
     @property
     def _shares(self) -> Array:

@@ -22,7 +22,7 @@ from equipoise.game.evidence import Scope
 from equipoise.game.mixture import Mixture, best_mixture
 from equipoise.game.rounds import Outcome, Pool, Round
 from equipoise.game.switched import Switched
-from equipoise.guarantees.needed import check_probability
+from equipoise.guarantees.needed import read_probability
 from equipoise.guarantees.path import Path
 from equipoise.guarantees.proof import Decided, Proof, Walk, walk
 from equipoise.guarantees.tested_rows import TestedRows
@@ -61,7 +61,7 @@ class Proven:
 
 def fit_with_proof(model: FairClassifier, people: People) -> Proven:
     """Return a fit whose bounds are proven at the confidence that the model asks for."""
-    check_probability(model.confidence, "confidence")  # type: ignore[arg-type]
+    read_probability(model.confidence, "confidence")
     designs = {"split": _split, "cross_fit": _cross_fit, "margin": _margin}
     if model.proof not in designs:
         raise ValueError(f"proof is {model.proof!r}; expected 'split', 'cross_fit' or 'margin'.")
@@ -225,7 +225,7 @@ def _average(
         np.inf,
         n_rounds,
         pool.n_calls,
-        fingerprint_of(engine, people),
+        fingerprint_of(people, engine.classes),
         engine.example(people.X),
         unconstrained,
     )

@@ -25,7 +25,7 @@ from equipoise.exceptions import (
 from equipoise.game.column_generation import over_pool
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.rounds import Pool, Round
-from equipoise.guarantees.needed import Needed, check_probability, needed_for
+from equipoise.guarantees.needed import Needed, needed_for, read_probability
 from equipoise.guarantees.path import Path
 from equipoise.guarantees.proof import Decided, Proof, Walk, walk
 from equipoise.guarantees.tested_rows import TestedRows
@@ -98,7 +98,7 @@ def prove(
     check_is_fitted(self)
     check_two_labels(self.classes_, "prove")
     self._check_all_known()
-    check_probability(confidence, "confidence")
+    read_probability(confidence, "confidence")
     read_fallback(fallback)
     people = People(X, y, sensitive_features, control_features, sample_weight)
     model = _prove(self, people, eps, confidence)

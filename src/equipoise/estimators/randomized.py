@@ -16,6 +16,7 @@ from equipoise.constraints.base import Constraint
 from equipoise.engines import engine_for
 from equipoise.estimators.base import Reduction, overlap_of, warn_of_absent
 from equipoise.estimators.scores import ScoredReduction, UnconstrainedModel
+from equipoise.estimators.switched import switched_of
 from equipoise.game.certificate import Certificate
 from equipoise.game.switched import Switched
 from equipoise.guarantees.proof import Proof
@@ -285,8 +286,9 @@ class RandomizedReduction(ScoredReduction):
         Returns
         -------
         ViolationReport
-            Prints as a table, and says how many of the people passed were learned from. Excesses
-            are over the bounds as written: ``sampling_slack`` is not counted.
+            Prints as a table, and says how many of the people passed were learned from, and how
+            many are decided on differently than without constraints. Excesses are over the bounds
+            as written: ``sampling_slack`` is not counted.
 
         Examples
         --------
@@ -309,6 +311,7 @@ class RandomizedReduction(ScoredReduction):
         """
         check_is_fitted(self)
         tallies, overlap = dict(self.tallies_), None
+        switched = {"training": self._switched_in_fit()}
         if X is not None:
             people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
             people = self._like_fit(people)
@@ -316,6 +319,7 @@ class RandomizedReduction(ScoredReduction):
             warn_of_absent(self.tallies_["training"].cells, engine.cells)
             tallies["test"] = engine.tally(self.classifier_)
             overlap = overlap_of(self, people)
+            switched["test"] = switched_of(engine, self.classifier_, self.unconstrained_)
         worst = self.certificate_.worst_rate
         measured = measure(
             tallies,
@@ -325,4 +329,4 @@ class RandomizedReduction(ScoredReduction):
             worst_rate=0.0 if worst is None else worst[1],
             known=self.tallies_["training"].cells,
         )
-        return ViolationReport(measured, level, overlap)
+        return ViolationReport(measured, level, overlap, switched)

@@ -40,8 +40,21 @@ class RandomizedRegressor:
 
     def __init__(self, members: Sequence[Any], weights: ArrayLike, random_state: int = 0) -> None:
         self._lottery = RandomizedClassifier(members, weights, random_state=random_state)
-        self.members, self.weights = self._lottery.members, self._lottery.weights
-        self.random_state = random_state
+
+    @property
+    def members(self) -> Sequence[Any]:
+        """The regressors that are mixed."""
+        return self._lottery.members
+
+    @property
+    def weights(self) -> Array:
+        """The probability of each member."""
+        return self._lottery.weights
+
+    @property
+    def random_state(self) -> int:
+        """The salt of the draws."""
+        return self._lottery.random_state
 
     def __repr__(self) -> str:
         return f"<RandomizedRegressor: {len(self.members)} members>"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -22,6 +23,7 @@ from equipoise.estimators.results import (
     warn_of,
     warn_of_stop,
     with_least_random,
+    with_reason,
 )
 from equipoise.game import theory
 from equipoise.game.column_generation import column_generation
@@ -126,7 +128,7 @@ class FairClassifier(RandomizedReduction):
         hashes of rows, from which `report` tells how many of other people were learned from. Set
         it to None before `equipoise.save` to leave it out of the file.
     n_iter_, n_calls_ : int
-        Rounds run, and calls of the learner.
+        Rounds run, and calls of the oracle: with `Refit` each trains the learner.
     proof_ : Proof
         With ``confidence``: what is promised about people who were not seen, or that nothing is.
 
@@ -218,7 +220,8 @@ class FairClassifier(RandomizedReduction):
             if problem.constraint is not self.constraint:  # it has parameters to be found first
                 problem = self._with_parameters(problem)
             game, oracle, pool, nu = problem.lagrangian, problem.oracle, problem.pool, problem.nu
-            rounds = column_generation(game, oracle, pool, nu=nu, relax=self.relax)
+            why = partial(with_reason, problem)
+            rounds = column_generation(game, oracle, pool, nu=nu, relax=self.relax, why=why)
             outcome = run(rounds, limits, nu)
             found = with_least_random(problem, outcome.last)
             if self.deterministic:

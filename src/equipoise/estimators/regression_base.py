@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import RegressorTags, assert_all_finite, get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from equipoise.cells.table import Array
+from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.fairlearn_words import SaysNewWords
 from equipoise.constraints.regression import ThresholdParity, for_numbers
@@ -27,12 +25,19 @@ from equipoise.estimators.regression_problem import (
     check_local,
     read_rows,
 )
-from equipoise.exceptions import InfeasibleWarning
+from equipoise.estimators.results import (
+    Remark,
+    remarks_on_bounds,
+    warn_of,
+    warn_of_bounds,
+    warn_of_stop,
+)
+from equipoise.exceptions import ConstantDecisionWarning
 from equipoise.game.certificate import Certificate
-from equipoise.game.evidence import Status
-from equipoise.game.rounds import Reason
+from equipoise.game.lagrangian import Lagrangian
+from equipoise.game.rounds import Outcome, Reason, Round
 from equipoise.oracles.learners import check_probabilistic
-from equipoise.oracles.trainers.regression import weight_name
+from equipoise.oracles.trainers.regression import numbers, weight_name
 from equipoise.rows.numbers import read_loss, read_thresholds
 from equipoise.rows.people import People
 from equipoise.rows.validation import check_features, read_positive
@@ -112,23 +117,32 @@ class RegressionReduction(SaysNewWords, MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
-def warn_if_early(reason: Reason) -> None:
-    """Warn of a search that was stopped by max_iter or from the keyboard."""
-    if reason.is_early:
-        warnings.warn(
-            f"the fit was {reason.value} before its gap was closed: the certificate says how far "
-            "it got. Allow more rounds with max_iter, or a larger nu.",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
+def warn(problem: RegressionProblem, outcome: Outcome[Round], certificate: Certificate) -> None:
+    """Warn of remarks, of a fit that ended early, and of impossible bounds."""
+    constant = is_constant(problem, outcome.last.mixture.indices)
+    warn_of(remarks_on_numbers(problem.lagrangian, problem.cells, constant))
+    warn_of_stop(outcome, certificate)
+    if outcome.reason is Reason.FINISHED:
+        warn_of_bounds(certificate)
 
 
-def warn_of_impossible(constraint: Constraint, certificate: Certificate) -> None:
-    """Warn where bounds were proven impossible and loosened."""
-    if certificate.status is Status.IMPOSSIBLE:
-        warnings.warn(
-            f"{constraint!r} cannot be met by what the learner can find; the bounds were "
-            f"loosened by {certificate.least_slack:.6g}. See certificate_.",
-            InfeasibleWarning,
-            stacklevel=4,
-        )
+def remarks_on_numbers(
+    lagrangian: Lagrangian | None, cells: CellTable, constant: bool
+) -> list[Remark]:
+    """Return remarks on what is easily overlooked: one number for all, bounds that ask nothing."""
+    found: list[Remark] = []
+    if constant:
+        told = "it predicts the same number for everybody: nobody is told from anybody else."
+        found.append((ConstantDecisionWarning, told))
+    return found + remarks_on_bounds(lagrangian, cells, "predictions")
+
+
+def is_constant(problem: RegressionProblem, members: Iterable[int]) -> bool:
+    """Whether these members of the pool predict one number for all people of the fit."""
+    first: float | None = None
+    for h in members:
+        each = numbers(problem.pool.classifiers[h], problem.X, len(problem.cells.target))
+        first = each[0] if first is None else first
+        if (each != first).any():
+            return False
+    return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -12,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from equipoise.cells.values import Missing
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.regression import MinimaxGroupLoss, ThresholdParity, for_numbers
-from equipoise.estimators.base import read_limits
+from equipoise.estimators.base import fingerprint_of, read_limits
 from equipoise.estimators.frontier_point import (
     FrontierPoint,
     point_of,
@@ -20,7 +21,11 @@ from equipoise.estimators.frontier_point import (
     warn_of_points,
 )
 from equipoise.estimators.randomized_regressor import RandomizedRegressor
-from equipoise.estimators.regression_base import RegressionReduction
+from equipoise.estimators.regression_base import (
+    RegressionReduction,
+    is_constant,
+    remarks_on_numbers,
+)
 from equipoise.estimators.regression_problem import RegressionProblem
 from equipoise.estimators.regression_units import certified, in_units, pool_in_units, scaled
 from equipoise.estimators.regressor import (
@@ -30,7 +35,7 @@ from equipoise.estimators.regressor import (
     exact_differences,
     verify,
 )
-from equipoise.estimators.results import as_settled
+from equipoise.estimators.results import as_settled, warn_of
 from equipoise.faces import Records
 from equipoise.game.certificate import Certificate
 from equipoise.game.column_generation import Queries, over_pool
@@ -74,7 +79,7 @@ class RegressionFrontier(RegressionReduction):
         The cells of the training data; no rows.
     lagrangian_ : Lagrangian
         Loss and constraints over these cells.
-    constant_, constant_loss_, thresholds_, nu_, n_iter_, n_calls_
+    constant_, constant_loss_, thresholds_, nu_, n_iter_, n_calls_, people_
         As for `FairRegressor`.
 
     Examples
@@ -121,11 +126,17 @@ class RegressionFrontier(RegressionReduction):
         self.constant_, self.constant_loss_ = problem.constant, problem.constant_loss
         self.n_iter_, self.n_calls_ = outcome.n_rounds, problem.pool.n_calls
         self._free, self._salt = _free_of(problem), drawn_by(salt, problem)
-        last = [as_settled(found, outcome.reason) for found in outcome.last]
+        # Of losses, what was proven of one bound may be disproven by answers to another.
+        known = outcome.last if problem.is_parity else self._over_pool(bounds.tolist())
+        last = [as_settled(found, outcome.reason) for found in known]
         self._trace(bounds.tolist(), last)
         mixed = [(point.certificate, point.mixture) for point in self.points_]
         exact = exact_differences(problem, mixed)
         self.exact_differences_ = np.array([largest for largest, _ in exact])
+        self.people_ = fingerprint_of(people)
+        used = sorted({int(h) for point in self.points_ for h in point.mixture.indices})
+        tightest = problem.lagrangian.with_bound(bounds[0])  # if it asks nothing, none does
+        warn_of(remarks_on_numbers(tightest, problem.cells, is_constant(problem, used)))
         warn_of_points(outcome, self.points_, self.nu_, self.n_calls_)
         return self
 
@@ -165,6 +176,7 @@ class RegressionFrontier(RegressionReduction):
             self.n_iter_,
             self.n_calls_,
             (exact, excess),
+            self.people_,
         )
         shared = ("loss", "thresholds", "oracle", "group_estimator", "cv", "nu", "random_state")
         given = {name: getattr(self, name) for name in shared}
@@ -183,7 +195,8 @@ class RegressionFrontier(RegressionReduction):
         check_is_fitted(self)
         found, constraint = [], self._constraint_of(self.points_[-1].eps)
         for point in (*self.points_, self.unconstrained_):
-            told = self._fitted(point, constraint, np.nan).measure(X, y, **groups)
+            people = People(self._rows(X), y, **groups)
+            told = self._fitted(point, constraint, np.nan)._measure(people)
             largest, nan = told.largest, np.nan
             found.append(replace(point, error=told.loss, disparity=largest, lower=nan, gap=nan))
         return Records(found)
@@ -207,12 +220,19 @@ class RegressionFrontier(RegressionReduction):
         name = "eps" if isinstance(constraint, ThresholdParity) else "bound"
         return type(constraint)(**{**constraint.get_params(), name: eps})
 
+    def without_search(self) -> Self:
+        """Return a copy that keeps the bounds traced, and nothing to search other bounds with."""
+        kept = copy(self)
+        kept._queries = Queries([], [])
+        kept.__dict__.pop("lagrangian_", None)
+        return kept
+
     def _over_pool(self, bounds: list[float]) -> list[Round]:
         """Return the best mixtures of the pool for some bounds; nothing is asked."""
         games = [scaled(self.lagrangian_.with_bound(each), self.cells_) for each in bounds]
         nu = self.nu_ / self.cells_.scale
         found = over_pool(games, self.pool_, self._queries, unconstrained=self._free, nu=nu)
-        return found if self._settled else [replace(each, proven_slack=0.0) for each in found]
+        return found if self._settled else [each.without_proof() for each in found]
 
     def _trace(self, bounds: list[float], last: list[Round]) -> None:
         self.points_ = self._points(bounds, last)

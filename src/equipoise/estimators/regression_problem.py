@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import _num_samples
 
-from equipoise.cells.table import Array, Cells, CellTable
+from equipoise.cells.rows import Cells
+from equipoise.cells.table import Array, CellTable
 from equipoise.cells.threshold_table import LossFunction, ThresholdCells
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.regression import ThresholdParity
@@ -19,6 +20,7 @@ from equipoise.estimators.base import read_nu
 from equipoise.estimators.regression_units import scaled
 from equipoise.game.bound_path import one_after_another
 from equipoise.game.column_generation import Queries, column_generation, many_bounds
+from equipoise.game.feasibility import irreducible
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.rounds import Pool, Round
 from equipoise.oracles.regression import (
@@ -86,7 +88,12 @@ class RegressionProblem:
         if self.is_parity:
             each = one_after_another([game], self.oracle, self.pool, nu=self.nu)
             return (found for (found,) in each)
-        return column_generation(game, self.oracle, self.pool, nu=self.nu)
+
+        def why(last: Round) -> Round:
+            parts = irreducible(game, self.oracle, self.pool, last.conflict)
+            return replace(last, conflict=parts)
+
+        return column_generation(game, self.oracle, self.pool, nu=self.nu, why=why)
 
     def search_many(self, bounds: Iterable[float], queries: Queries) -> Iterator[list[Round]]:
         """Return the rounds of the solver for several bounds, one for all groups each."""
@@ -182,7 +189,7 @@ def read_rows(people: People) -> tuple[Cells, Array]:
             "sensitive_features are Probabilities; regressors need the groups themselves."
         )
     names = ("sensitive_features", "control_features", "sample_weight")
-    check_index(people.X, y=people.y, **{name: getattr(people, name) for name in names})
+    check_index(X=people.X, y=people.y, **{name: getattr(people, name) for name in names})
     sensitive, rules = read_groups(given, n, people.missing, people.bins)
     control = {}
     if people.control_features is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import fsum
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -14,13 +15,9 @@ from equipoise.cells.threshold_table import ThresholdCells, ThresholdTable
 from equipoise.cells.values import Missing
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.regression import ThresholdParity
-from equipoise.estimators.base import read_limits, warn_of_absent
+from equipoise.estimators.base import fingerprint_of, overlap_of, read_limits, warn_of_absent
 from equipoise.estimators.randomized_regressor import RandomizedRegressor
-from equipoise.estimators.regression_base import (
-    RegressionReduction,
-    warn_if_early,
-    warn_of_impossible,
-)
+from equipoise.estimators.regression_base import RegressionReduction, warn
 from equipoise.estimators.regression_groups import GroupNumbers, numbers_by_group
 from equipoise.estimators.regression_problem import RegressionProblem, game_of, read_rows
 from equipoise.estimators.regression_units import (
@@ -29,11 +26,13 @@ from equipoise.estimators.regression_units import (
     pool_in_units,
     worst_at_any_threshold,
 )
-from equipoise.estimators.results import as_settled
-from equipoise.faces import Records
+from equipoise.estimators.results import as_settled, remarks_on_bounds, warn_of
+from equipoise.faces import Records, columns_of, table
 from equipoise.game.certificate import Certificate
+from equipoise.game.lagrangian import TOLERANCE
 from equipoise.game.mixture import Mixture
 from equipoise.game.rounds import run
+from equipoise.rows.fingerprint import Fingerprint, Overlap
 from equipoise.rows.hashing import salt_of
 from equipoise.rows.numbers import read_loss
 from equipoise.rows.people import People
@@ -51,12 +50,19 @@ class Measured(NamedTuple):
         The largest value that a bound is about: with parity the largest difference between shares,
         at any threshold whatsoever; else the largest mean loss of a group.
     excess : float
-        By how much the worst bound is exceeded, 0 if none is.
+        By how much the worst bound is exceeded, 0 if none is. Both are NaN where nothing was
+        compared: no bound depends on what is predicted for these people.
+    overlap : Overlap or None
+        How many of these people were learned from; None where that is not known.
     """
 
     loss: float
     largest: float
     excess: float
+    overlap: Overlap | None = None
+
+    def _repr_html_(self) -> str:
+        return table(columns_of([self]))
 
 
 class Found(NamedTuple):
@@ -75,6 +81,7 @@ class Found(NamedTuple):
     n_iter: int
     n_calls: int
     exact: tuple[float, float]
+    people: Fingerprint | None
 
 
 @dataclass(eq=False, repr=False)
@@ -133,6 +140,8 @@ class FairRegressor(RegressorMixin, RegressionReduction):
     thresholds_ : array
     n_iter_, n_calls_ : int
         Rounds, and questions that were put to the oracle.
+    people_ : Fingerprint or None
+        Of the people learned from, as for `FairClassifier`.
 
     Examples
     --------
@@ -195,10 +204,10 @@ class FairRegressor(RegressorMixin, RegressionReduction):
                 found.iteration,
                 found.n_calls,
                 exact_differences(problem, [(certificate, found.mixture)])[0],
+                fingerprint_of(people),
             )
         )
-        warn_if_early(outcome.reason)
-        warn_of_impossible(self.constraint, certificate)
+        warn(problem, outcome, certificate)
         return self
 
     def _take_over(self, found: Found, example: Any = None) -> Self:
@@ -209,6 +218,7 @@ class FairRegressor(RegressorMixin, RegressionReduction):
         self.constant_, self.constant_loss_ = found.constant
         self.n_iter_, self.n_calls_ = found.n_iter, found.n_calls
         self.exact_difference_, self.exact_violation_ = found.exact
+        self.people_ = found.people
         if example is not None:
             check_features(self, example, reset=True)
         return self
@@ -243,16 +253,23 @@ class FairRegressor(RegressorMixin, RegressionReduction):
         """Return loss, largest difference (or group loss) and excess for other people.
 
         All are expected over the draw; differences are the largest at any threshold. Groups that
-        nobody here belongs to are not measured, with a warning.
+        nobody here belongs to are not measured, with a warning. Where no bound is left to look at,
+        that is a warning too.
         """
-        X = self._rows(X)
-        people = People(X, y, sensitive_features, control_features, sample_weight)
+        people = People(self._rows(X), y, sensitive_features, control_features, sample_weight)
+        return self._measure(people)._replace(overlap=overlap_of(self, people))
+
+    def _measure(self, people: People) -> Measured:
+        """Return what is measured of these people, but for how many of them were learned from."""
         cells = self._cells_of(people)
         warn_of_absent(self.cells_, cells)
         game = game_of(self.constraint_, cells, self.cells_)
-        each = self.regressor_.predict_members(X).T
+        each = self.regressor_.predict_members(people.X).T
         s = self.regressor_.weights @ np.array([cells.sum(f) for f in each])
         mean = float(game.error(s))
+        if not np.abs(np.asarray(game.gamma_slope)).max(initial=0.0) > TOLERANCE:
+            warn_of(remarks_on_bounds(game, cells, "predictions"))
+            return Measured(mean, np.nan, np.nan)
         if isinstance(self.constraint_, ThresholdParity):
             return Measured(
                 mean, *worst_at_any_threshold(game, cells, each, self.regressor_.weights)
@@ -306,8 +323,14 @@ def verify(problem: RegressionProblem, members: Iterable[int]) -> None:
 
 
 def drawn_by(salt: int | None, problem: RegressionProblem) -> int:
-    """Return the salt of the draws, by default one that follows from the people."""
-    return salt_of(problem.cells, np.array(["number"])) if salt is None else salt
+    """Return the salt of the draws, by default one that follows from the people and the target.
+
+    Exact sums tell targets apart, and do not depend on the order of the people.
+    """
+    if salt is not None:
+        return salt
+    target = problem.cells.target
+    return salt_of(problem.cells, np.array([fsum(target), fsum(np.square(target))]))
 
 
 def exact_differences(

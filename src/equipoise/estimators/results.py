@@ -23,6 +23,7 @@ from equipoise.exceptions import (
     InfeasibleWarning,
     LotteryWarning,
     NothingComparedWarning,
+    RareLabelWarning,
 )
 from equipoise.game.certificate import Certificate
 from equipoise.game.evidence import Scope, Status
@@ -32,6 +33,7 @@ from equipoise.game.least_random import Lottery, least_random_round, members_tha
 from equipoise.game.rounds import Outcome, Reason, Round
 from equipoise.game.switched import Switched
 from equipoise.metrics.audit import Tally
+from equipoise.metrics.summaries import few_of_a_label
 from equipoise.oracles.agreement import Agreement, check_shares
 from equipoise.rows.hashing import salt_of
 
@@ -89,16 +91,14 @@ def unconstrained(problem: Problem) -> int:
 
 
 def result_of(problem: Problem, outcome: Outcome[Round], salt: int | None) -> FitResult:
-    """Return the result of a solver's last round, with its certificate; the learner may be asked.
+    """Return the result of a solver's last round, with its certificate.
 
     It is checked against the classifiers that are deployed, see `verify`.
     """
     last = as_settled(outcome.last, outcome.reason)
-    game, pool, conflict = problem.lagrangian, problem.pool, None
+    game, pool = problem.lagrangian, problem.pool
     engine, cells = problem.engine, problem.cells
     verify(problem, last.mixture.indices)
-    if last.least_slack > 0 and outcome.reason is Reason.FINISHED:
-        conflict = explain(game, problem.oracle, pool, cells, nu=problem.nu)
     certificate = Certificate.of_round(
         replace(last, n_calls=pool.n_calls),
         game,
@@ -106,12 +106,11 @@ def result_of(problem: Problem, outcome: Outcome[Round], salt: int | None) -> Fi
         nu=problem.nu,
         scope=Scope.WHOLE_CLASS if problem.oracle.exact else Scope.ORACLE,
         cells=cells,
-        conflict=conflict,
         out_of_fold=problem.oracle.out_of_fold,
     )
     salt = salt_of(cells, engine.classes) if salt is None else salt
     certified = Tally.of_shares(cells, last.s)
-    people, example = fingerprint_of(engine, problem.people), engine.example(problem.people.X)
+    people = fingerprint_of(problem.people, engine.classes)
     unconstrained_model = unconstrained_of(problem)
     members = [pool.classifiers[h] for h in last.mixture.indices]
     classifier = RandomizedClassifier(members, last.mixture.weights, engine.classes, salt)
@@ -134,17 +133,20 @@ def result_of(problem: Problem, outcome: Outcome[Round], salt: int | None) -> Fi
         last.iteration,
         pool.n_calls,
         people,
-        example,
+        engine.example(problem.people.X),
         unconstrained_model,
     )
 
 
 def as_settled(last: Round, reason: Reason) -> Round:
-    """Return the last round; that of a search that was stopped proves nothing impossible.
+    """Return the last round; that of a search that was stopped proves nothing impossible."""
+    return last if reason is Reason.FINISHED else last.without_proof()
 
-    Where the oracle is a learner, it may still find what none of its answers so far allows.
-    """
-    return last if reason is Reason.FINISHED else replace(last, proven_slack=0.0)
+
+def with_reason(problem: Problem, last: Round) -> Round:
+    """Return the last round with the reason why its bounds are impossible; the learner is asked."""
+    game, oracle, pool = problem.lagrangian, problem.oracle, problem.pool
+    return replace(last, explained=explain(game, oracle, pool, problem.cells, nu=problem.nu))
 
 
 def verify(problem: Problem, members: Iterable[int]) -> None:
@@ -183,15 +185,19 @@ def warn(
         warnings.warn(certificate.why_by_lot, LotteryWarning, stacklevel=3)
     warn_of(remarks(problem.lagrangian, problem.cells, problem.cells.shares(outcome.last.s)))
     warn_of_stop(outcome, certificate)
-    if outcome.reason is not Reason.FINISHED:
-        return
+    if outcome.reason is Reason.FINISHED:
+        warn_of_bounds(certificate, relax)
+
+
+def warn_of_bounds(certificate: Certificate, relax: str = "uniform") -> None:
+    """Warn where a search that came to its end found bounds impossible, or could not tell."""
     status = certificate.status
     if status is Status.NOT_YET and certificate.least_slack > 0:
         warnings.warn(
             f"the bounds were loosened by {certificate.least_slack:.3g}: it is not known whether "
             f"less would do. A smaller nu than {certificate.nu:.3g} decides it.",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     if status is Status.IMPOSSIBLE:
         loosened = (
@@ -209,7 +215,7 @@ def warn(
             f"conflict: {'; '.join(row.sentence() for row in certificate.conflict)}. Loosen "
             f"these{remedy}",
             InfeasibleWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
@@ -229,11 +235,11 @@ Remark = tuple[type[EquipoiseWarning], str]
 
 
 def remarks(lagrangian: Lagrangian | None, cells: CellTable, shares: Array) -> list[Remark]:
-    """Return remarks on what is easily overlooked: decisions all alike, bounds that ask nothing.
+    """Return remarks on what is easily overlooked: rare labels, one decision, idle bounds.
 
     ``shares`` of people get each decision. Without a game, nothing is said of its bounds.
     """
-    found: list[Remark] = []
+    found = rare_labels(cells)
     selected = float(shares[1:].sum())
     if shares.max() >= 1 - TOLERANCE:
         only = int(shares.argmax())
@@ -258,25 +264,31 @@ def remarks(lagrangian: Lagrangian | None, cells: CellTable, shares: Array) -> l
                 "SelectionRate(at_least=...).",
             )
         )
-    alone = [name for name in cells.sensitive if len(cells.groups(name)) == 1]
-    if alone:
-        named = ", ".join(map(repr, alone))
-        found.append(
-            (NothingComparedWarning, f"everybody has the same value of {named}: no groups differ.")
+    return found + remarks_on_bounds(lagrangian, cells)
+
+
+def remarks_on_bounds(
+    lagrangian: Lagrangian | None, cells: CellTable, made: str = "decisions"
+) -> list[Remark]:
+    """Return remarks on bounds that ask nothing of what is ``made``; without a game, on groups."""
+    text = ""
+    if alone := [name for name in cells.sensitive if len(cells.groups(name)) == 1]:
+        text = f"everybody has the same value of {', '.join(map(repr, alone))}: no groups differ."
+    elif lagrangian is not None and not len(lagrangian.c):
+        text = "no inequality is left: nothing is compared."
+    elif lagrangian is not None and cannot_bind(lagrangian, cells).all():
+        text = (
+            f"no {made} whatsoever could exceed the bounds: they ask nothing. Differences of "
+            "rates are at most 1; choose a smaller bound."
         )
-    elif lagrangian is None:
-        return found
-    elif not len(lagrangian.c):
-        found.append((NothingComparedWarning, "no inequality is left: nothing is compared."))
-    elif cannot_bind(lagrangian, cells).all():
-        found.append(
-            (
-                NothingComparedWarning,
-                "no decisions whatsoever could exceed the bounds: they ask nothing. Differences of "
-                "rates are at most 1; choose a smaller bound.",
-            )
-        )
-    return found
+    return [(NothingComparedWarning, text)] if text else []
+
+
+def rare_labels(cells: CellTable) -> list[Remark]:
+    """Return a remark on labels that few people have, where there are more than two labels."""
+    people = [cells.count[cells.label == v].sum() for v in range(cells.n_decisions)]
+    rare = few_of_a_label(cells.decisions, np.array(people))
+    return [(RareLabelWarning, text) for text in rare]
 
 
 def remarks_of(certificate: Certificate, cells: CellTable) -> list[Remark]:
@@ -299,10 +311,11 @@ def cannot_bind(lagrangian: Lagrangian, cells: CellTable) -> Mask:
     free = lagrangian.elastic if lagrangian.elastic is not None else np.zeros(1, dtype=bool)
     if not cells.is_plain:
         return np.zeros(len(lagrangian.c), dtype=bool)
-    most = lagrangian.gamma_offset.copy()
+    most, endless = lagrangian.gamma_offset.copy(), np.isinf(cells.limits()[1])
     for rows, slopes in row_blocks(lagrangian.gamma_slope):
         by_cell = np.reshape(slopes, (len(slopes), cells.n_cells, -1))
-        most[rows] += by_cell.max(axis=2, initial=0.0) @ cells.mass
+        largest = by_cell.max(axis=2, initial=0.0) @ cells.mass
+        most[rows] += np.where((slopes[:, endless] > 0).any(axis=1), np.inf, largest)
     return (most <= lagrangian.c + TOLERANCE) & ~free
 
 

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.cells.codes import add_up
-from equipoise.cells.table import Array, Cells, CellTable, Mask
+from equipoise.cells.rows import Cells
+from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.groups import group_name
 from equipoise.constraints.moments import Row

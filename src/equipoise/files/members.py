@@ -32,6 +32,7 @@ TRUSTED = frozenset(
         "equipoise.oracles.learners.ResampledClassifier",
         "lightgbm.basic.Booster",
         "lightgbm.sklearn.LGBMClassifier",
+        "lightgbm.sklearn.LGBMRegressor",
         "numpy.dtype",
         "sklearn._loss.link.Interval",
         "sklearn._loss.link.LogitLink",
@@ -41,6 +42,10 @@ TRUSTED = frozenset(
         "sklearn.compose._column_transformer.make_column_selector",
         "sklearn.ensemble._hist_gradient_boosting.binning._BinMapper",
         "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+        "sklearn.feature_selection._univariate_selection.f_classif",
+        "sklearn.metrics._dist_metrics.EuclideanDistance64",
+        "sklearn.neighbors._ball_tree.BallTree",
+        "sklearn.neighbors._kd_tree.KDTree",
         "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
         "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
         "sklearn.tree._tree.Tree",
@@ -49,6 +54,7 @@ TRUSTED = frozenset(
         "sklearn.utils._metadata_requests.MethodMetadataRequest",
         "xgboost.core.Booster",
         "xgboost.sklearn.XGBClassifier",
+        "xgboost.sklearn.XGBRegressor",
     }
 )
 

@@ -61,7 +61,8 @@ def save(
     Parameters
     ----------
     model : FairClassifier, ExponentiatedGradient, GridSearch, Frontier, FairRegressor or a mixture
-        Fitted; or a scikit-learn Pipeline that ends in one of them.
+        Fitted; or a scikit-learn Pipeline that ends in one of them. Of a search over such models,
+        such as GridSearchCV, the best one is saved, which predicts as the search does.
     path : str or Path
     overwrite : bool, default=False
         Whether a file of this name is replaced.
@@ -97,6 +98,8 @@ def save(
     >>> bool((again.predict_pmf(X) == clf.predict_pmf(X)).all())
     True
     """
+    if hasattr(model, "cv_results_") and getattr(model, "refit", False):
+        model = model.best_estimator_  # without refit it may be left from an earlier search
     if not is_model(model):
         if isinstance(model, _WITH_OWN_CUT):
             raise TypeError(
@@ -107,8 +110,8 @@ def save(
         known = ", ".join(kind.__name__ for kind in MODELS)
         raise TypeError(
             f"got a {type(model).__name__} to save; expected one of {known}, or a Pipeline that "
-            "ends in one. Of a search, save best_estimator_. Other scikit-learn estimators are "
-            "saved with skops itself."
+            "ends in one, or a search over these that was refitted (refit=True). Other "
+            "scikit-learn estimators are saved with skops itself."
         )
     if not isinstance(model, (RandomizedClassifier, RandomizedRegressor)):
         check_is_fitted(model)
@@ -138,8 +141,9 @@ def load(
     path : str or Path
     trusted : iterable of str or type, default=()
         Further types that the file may hold, such as ``"my_package.MyLearner"``. Those of
-        equipoise, scikit-learn, LightGBM and XGBoost need not be named. Making an object of a type
-        runs that type's own code: name only what you know.
+        equipoise need not be named, nor LightGBM's, XGBoost's and most of scikit-learn's; the
+        manifest lists those that must be as ``types_to_trust``. Making an object of a type runs
+        that type's own code: name only what you know.
     max_bytes : int, default=2 GiB
         What the file may expand to; one that would expand to more is refused before it does.
 

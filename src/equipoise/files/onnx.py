@@ -3,7 +3,8 @@
 The graph computes what ``predict_pmf`` does: every member's decision, weighted. The draw is left to
 the caller, who knows the person: compare the second probability with a number in [0, 1) that is
 the same for the same person each time, such as `equipoise.rows.hashing.draw_uniform` of their
-key. That is another draw than the one of ``predict``, with the same probability.
+key. Of more than two decisions, take the first whose probability and those before it add up to more
+than that number. That is another draw than the one of ``predict``, with the same probability.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import _num_samples
 
 from equipoise.atomic_files import new_file
 from equipoise.cells.table import Array
@@ -23,7 +25,7 @@ from equipoise.files.onnx_graph import Graph, inputs_of
 from equipoise.files.onnx_probes import LARGEST, Probe, columns_of, frame_of, nudged, probes
 from equipoise.guarantees.proof import check_proven
 from equipoise.rows.tables import take_rows
-from equipoise.rows.validation import check_two_labels, is_missing
+from equipoise.rows.validation import is_missing
 
 #: Numbers that differ by less than this, relatively, may fall on other sides of a threshold.
 NEAR = 1e-6
@@ -82,7 +84,8 @@ def to_onnx(model: Any, X: Any, *, allowed: float = 0.0) -> Any:
     True
     """
     mixture = _mixture(model)
-    graph = Graph(X)
+    graph = Graph(X, len(mixture.classes_))
+    mixture.predict_pmf(take_rows(X, np.arange(min(_num_samples(X), 1))))  # are these its columns?
     selected = graph.number(0.0)
     for number, (member, weight) in enumerate(zip(mixture.members, mixture.weights, strict=True)):
         graph.prefix = f"member{number}_"
@@ -90,14 +93,16 @@ def to_onnx(model: Any, X: Any, *, allowed: float = 0.0) -> Any:
         selected = graph.node("Add", selected, weighted)
     low, high = graph.number(0.0), graph.number(1.0)
     selected = graph.node("Min", graph.node("Max", selected, low), high)
-    both = graph.node("Concat", graph.node("Sub", high, selected), selected, axis=1)
+    others = graph.node("ReduceSum", selected, graph.constant(np.array([1])))
+    first = graph.node("Sub", high, graph.node("Min", others, high))
+    pmf = graph.node("Concat", first, selected, axis=1)
     properties = {"classes": ", ".join(map(str, mixture.classes_.tolist()))}
     asked = probes(X, mixture.predict_pmf)
-    unanswered = _unanswered(Runtime(graph.finish(both, properties), mixture), asked)
+    unanswered = _unanswered(Runtime(graph.finish(pmf, properties), mixture), asked)
     if unanswered:
-        both = graph.without(both, _limits(X, unanswered))
+        pmf = graph.without(pmf, _limits(X, unanswered))
         properties["unanswered"] = "; ".join(f"{p.what} of {p.column}" for p in unanswered)
-    runtime = Runtime(graph.finish(both, properties), mixture)
+    runtime = Runtime(graph.finish(pmf, properties), mixture)
     _check_rows(runtime, mixture, X, allowed)
     for probe in asked:
         if probe not in unanswered:
@@ -106,7 +111,6 @@ def to_onnx(model: Any, X: Any, *, allowed: float = 0.0) -> Any:
 
 
 def _mixture(model: Any) -> RandomizedClassifier:
-    check_two_labels(getattr(model, "classes_", np.arange(2)), "export to ONNX")
     if isinstance(model, RandomizedClassifier):
         return model
     if isinstance(model, GridSearch) and hasattr(model, "best_estimator_"):
@@ -130,7 +134,7 @@ class Runtime:
     def __init__(self, proto: Any, mixture: RandomizedClassifier) -> None:
         import onnxruntime
 
-        self.proto = proto
+        self.proto, self.n_decisions = proto, len(mixture.classes_)
         quiet = onnxruntime.SessionOptions()
         quiet.log_severity_level = 4  # errors are raised; no need to print them as well
         try:
@@ -149,13 +153,13 @@ class Runtime:
         try:
             return self.session.run(None, inputs)[0]
         except Exception:  # onnxruntime raises many kinds, such as for unknown categories
-            return np.full((len(next(iter(inputs.values()))), 2), np.nan)
+            return np.full((len(next(iter(inputs.values()))), self.n_decisions), np.nan)
 
     def compare(self, rows: Any, expected: Array) -> tuple[Array, NDArray[np.intp]]:
-        """Return how often the graph selects each row, and the rows where it differs."""
+        """Return the probabilities of the graph, and the rows where they differ."""
         got = self.run(rows)
         same = np.isclose(got, expected, rtol=0.0, atol=1e-9)
-        return got[:, 1], np.flatnonzero(~same.all(axis=1))
+        return got, np.flatnonzero(~same.all(axis=1))
 
 
 def _unanswered(runtime: Runtime, asked: list[Probe]) -> list[Probe]:
@@ -189,7 +193,7 @@ def _check_rows(runtime: Runtime, mixture: RandomizedClassifier, X: Any, allowed
         at = int(differ[0])
         raise ValueError(
             f"onnxruntime gives other probabilities than predict_pmf for {len(differ)} of "
-            f"{len(got)} rows, first for row {at}: {got[at]:.6g} and not {expected[at, 1]:.6g}. "
+            f"{len(got)} rows, first for row {at}: {_told(got[at])} and not {_told(expected[at])}. "
             f"{_cause(mixture, take_rows(X, differ))}"
         )
 
@@ -201,14 +205,20 @@ def _check_probe(runtime: Runtime, probe: Probe) -> None:
         if len(differ):
             at = int(differ[0])
             raise ValueError(
-                f"{probe.column} with {probe.what}: onnxruntime gives {got[at]:.6g}, and "
-                f"predict_pmf {probe.expected[at, 1]:.6g}. {_advice(probe.kind, probe.what)}"
+                f"{probe.column} with {probe.what}: onnxruntime gives {_told(got[at])}, and "
+                f"predict_pmf {_told(probe.expected[at])}. {_advice(probe.kind, probe.what)}"
             )
     elif not np.isnan(runtime.run(probe.rows)).all():
         raise ValueError(
             f"{probe.column} with {probe.what}: the model raises an error ({probe.expected}), but "
             f"the graph would decide. {_advice(probe.kind, probe.what)}"
         )
+
+
+def _told(pmf: Array) -> str:
+    """Return a row's probability of being selected; of more than two decisions, of each."""
+    told = pmf[1:] if len(pmf) == 2 else pmf
+    return ", ".join(f"{value:.6g}" for value in told)
 
 
 def _advice(kind: str, what: str) -> str:

@@ -45,11 +45,13 @@ _READ_IN_SINGLE = (BaseDecisionTree, BaseForest, GradientBoostingClassifier)
 class Graph:
     """An ONNX graph in the making; values are (n, 1) columns of doubles unless said otherwise.
 
-    It will be given rows like those of X, an array of numbers or a data frame.
+    It will be given rows like those of X, an array of numbers or a data frame, and gives the
+    probabilities of V decisions.
     """
 
-    def __init__(self, X: Any) -> None:
+    def __init__(self, X: Any, n_decisions: int = 2) -> None:
         self.onnx, self.skl2onnx = libraries()
+        self.others = np.arange(1, n_decisions)  #: The decisions but the first, 1 to V - 1.
         self.inputs = {name: _onnx_type(values) for name, values in inputs_of(X).items()}
         #: The rows that classifiers are given: for each input its value here and its type.
         self.rows = {name: (name, kind) for name, kind in self.inputs.items()}
@@ -84,19 +86,18 @@ class Graph:
         """Return a value in double precision."""
         return self.node("Cast", value, to=self.onnx.TensorProto.DOUBLE)
 
-    def always(self, value: float) -> str:
-        """Return a column of this number, as long as the input."""
+    def always(self, values: NDArray) -> str:
+        """Return these numbers for every row of the input."""
         length = self.node("Shape", next(iter(self.inputs)), start=0, end=1)
         shape = self.node("Concat", length, self.constant(np.array([1])), axis=0)
-        return self.node("Expand", self.number(value), shape)
+        return self.node("Expand", self.constant(values[None].astype(float)), shape)
 
     def decision(self, member: Any) -> str:
-        """Return the decisions of a member, 0 or 1."""
+        """Return 1 where a member decides v, in column v - 1 of V - 1, and 0 elsewhere."""
         if isinstance(member, DummyClassifier):
-            return self.always(float(member.predict(np.zeros((1, 1)))[0]))
+            return self.always(member.predict(np.zeros((1, 1)))[0] == self.others)
         if isinstance(member, PluginClassifier):
-            least = self.number(-ROUNDING * member.largest_cost)
-            return self.as_double(self.node("Less", self.expected_costs(member), least))
+            return self.cheapest(self.expected_costs(member), -ROUNDING * member.largest_cost)
         if isinstance(member, ThresholdedClassifier):
             return self.above(member.classifier, member.threshold)
         if isinstance(member, LinearCut):
@@ -105,13 +106,21 @@ class Graph:
             with self.through([member.transformer]):
                 return self.decision(member.classifier)
         if isinstance(member, LabelAdapter):
-            return self.label_is(member.classifier, member.classes[1])
-        return self.label_is(member, 1)
+            return self.label_is(member.classifier, member.classes[1:])
+        return self.label_is(member, self.others)
+
+    def cheapest(self, costs: str, least: float) -> str:
+        """Return 1 where a decision costs least and less than a number, in its column."""
+        below = self.node("Less", costs, self.number(least))
+        first = self.node("ArgMin", costs, axis=1)  # the first of equals, as NumPy's
+        is_first = self.node("Equal", first, self.constant(self.others[None] - 1))
+        return self.as_double(self.node("And", below, is_first))
 
     def expected_costs(self, member: PluginClassifier) -> str:
-        """Return the expected cost of selecting each row."""
+        """Return the expected cost of each decision but the first, of shape (n, V - 1)."""
         cells = self.cells(member.probabilities)
-        cost = self.node("MatMul", cells, self.constant(member.costs[:, None]))
+        table = member.costs.reshape(-1, len(self.others))
+        cost = self.node("MatMul", cells, self.constant(table))
         if member.slopes is None:
             return cost
         labels = (member.probabilities.table.label == 1).astype(float)
@@ -148,13 +157,13 @@ class Graph:
         total = self.node("Add", total, self.number(cut.intercept))
         return self.as_double(self.node("Greater", total, self.number(0.0)))
 
-    def label_is(self, classifier: Any, wanted: Any) -> str:
-        """Return 1 where the classifier predicts this label."""
+    def label_is(self, classifier: Any, wanted: NDArray) -> str:
+        """Return 1 where the classifier predicts a label, in a column for each of these."""
         labels = self.convert(classifier, raw=False)[0]
         column = self.node("Reshape", labels, self.constant(np.array([-1, 1])))
-        text = np.asarray(wanted).dtype.kind in "OU"
-        value = np.array([[str(wanted)]], dtype=object) if text else np.array([[int(wanted)]])
-        return self.as_double(self.node("Equal", column, self.constant(value)))
+        kind: Any = str if wanted.dtype.kind in "OU" else np.int64
+        each = wanted.astype(kind).astype(object if kind is str else kind)
+        return self.as_double(self.node("Equal", column, self.constant(each[None])))
 
     def cells(self, probabilities: CellProbabilities) -> str:
         """Return P(cell | x), of shape (n, C)."""
@@ -182,7 +191,7 @@ class Graph:
         if probabilities.model is None:
             row = np.zeros((1, n))
             row[:, known if len(known) else slice(None)] = 1.0 / (len(known) or n)
-            return self.node("MatMul", self.always(1.0), self.constant(row))
+            return self.always(row[0])
         found = self.as_double(self.convert(probabilities.model, raw=False)[1])
         return self.node("MatMul", found, self.constant(np.eye(n)[known]))
 
@@ -262,7 +271,7 @@ class Graph:
                 helper.make_tensor_value_info(name, _ELEMENT[type(kind).__name__], kind.shape)
                 for name, kind in self.inputs.items()
             ],
-            [helper.make_tensor_value_info(_OUTPUT, double, [None, 2])],
+            [helper.make_tensor_value_info(_OUTPUT, double, [None, len(self.others) + 1])],
             self.constants,
         )
         opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid("ai.onnx.ml", ML_OPSET)]

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from equipoise.cells.layered import LayeredTable
-from equipoise.cells.table import Array, CellTable, Mask
+from equipoise.cells.table import Array, CellTable, Kind, Mask
 from equipoise.constraints.base import Constraint
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.frontier_point import with_eps
@@ -27,7 +26,6 @@ from equipoise.estimators.regression_frontier import RegressionFrontier
 from equipoise.estimators.regressor import FairRegressor
 from equipoise.exceptions import EquipoiseWarning, ModelFileError
 from equipoise.game.certificate import Certificate
-from equipoise.game.column_generation import Queries
 from equipoise.game.rounds import Pool
 from equipoise.game.switched import Switched
 from equipoise.metrics.audit import Tally
@@ -75,7 +73,7 @@ class _Merger:
 
     def __init__(self, cells: CellTable, hidden: Mask) -> None:
         self.cells, self._hidden = cells, hidden
-        self._tables: dict[int, tuple[CellTable, CellTable]] = {}
+        self._tables: dict[int, tuple[CellTable, Any]] = {}
         columns = [*cells.sensitive.values(), *cells.control.values()]
         at_of = {tuple(column[at] for column in columns): at for at in np.flatnonzero(hidden)}
         labels = sorted(set(cells.label[hidden].tolist()))
@@ -103,20 +101,15 @@ class _Merger:
         each = np.swapaxes(table.reshape(*before, -1, size, columns), -1, -2) @ self._parts
         return np.swapaxes(each, -1, -2).reshape(*before, -1)
 
-    def table(self, cells: CellTable) -> CellTable:
+    def table(self, cells: Kind) -> Kind:
         """Return a table with the cells of the fit, merged; the same for the same table."""
         if id(cells) in self._tables:
-            return self._tables[id(cells)][1]
-        sums = ("mass", "count", "square")
-        added: dict[str, Any] = {name: self._added(getattr(cells, name)) for name in sums}
-        added |= {
+            found: Kind = self._tables[id(cells)][1]
+            return found
+        added = cells.summed(self._added, self.shares) | {
             name: {key: values[self._source] for key, values in getattr(cells, name).items()}
             for name in ("sensitive", "control")
         }
-        if isinstance(cells, LayeredTable):
-            added["at_zero"] = {key: self._added(v) for key, v in cells.at_zero.items()}
-            added["least"], added["most"] = self.shares(cells.least), self.shares(cells.most)
-            added["counted"] = None if cells.counted is None else self._added(cells.counted)
         merged = replace(cells, label=self._label, together=self._together, **added)
         self._tables[id(cells)] = cells, merged
         return merged
@@ -198,20 +191,19 @@ class _Merger:
 
     def frontier(self, frontier: Frontier) -> Frontier:
         """Return a frontier that does not tell the groups apart; it keeps the bounds traced."""
-        kept, meter = copy(frontier), self.meter(with_eps(frontier.constraint, 0.0))
+        kept, meter = frontier.without_search(), self.meter(with_eps(frontier.constraint, 0.0))
         kept.cells_ = self.table(frontier.cells_)
         kept.shares_ = {data: self.shares(s) for data, s in frontier.shares_.items()}
         kept.pool_ = Pool.of(frontier.pool_.classifiers, self.shares(frontier.pool_.s))
         kept.pool_.n_calls = frontier.pool_.n_calls
         assert frontier.switches_ is not None
         kept.switches_ = self._added(frontier.switches_)
-        kept._queries = None
-        kept.__dict__.pop("lagrangian_", None)
+        certified = list(kept.shares_.values())[-1]
         points = [
             replace(
                 point,
                 certificate=self.certificate(point.certificate, meter),
-                disparity=_largest(meter, point.mixture.shares(kept._shares)),
+                disparity=_largest(meter, point.mixture.shares(certified)),
             )
             for point in (*frontier.points_, frontier.unconstrained_)
         ]
@@ -220,16 +212,20 @@ class _Merger:
 
     def regression(self, model: RegressionReduction) -> RegressionReduction:
         """Return a regressor, or a frontier, that does not tell the groups apart."""
-        kept = copy(model)
-        kept.cells_ = self.table(model.cells_)
-        if isinstance(kept, FairRegressor):
+        if isinstance(model, FairRegressor):
+            kept = copy(model)
+            kept.cells_ = self.table(model.cells_)
             kept.certificate_ = self.of_numbers(kept.certificate_)
             kept.exact_difference_ = kept.exact_violation_ = np.nan
             return kept
-        assert isinstance(kept, RegressionFrontier)
-        numbers = np.zeros((len(kept.pool_), 0))
-        kept.pool_, kept._queries = Pool.of(kept.pool_.classifiers, numbers), Queries([], [])
-        kept.__dict__.pop("lagrangian_", None)
+        assert isinstance(model, RegressionFrontier)
+        return self.regression_frontier(model)
+
+    def regression_frontier(self, frontier: RegressionFrontier) -> RegressionFrontier:
+        """Return a regressor's frontier that does not tell the groups apart."""
+        kept = frontier.without_search()
+        kept.cells_ = self.table(frontier.cells_)
+        kept.pool_ = Pool.of(kept.pool_.classifiers, np.zeros((len(kept.pool_), 0)))
         kept.exact_differences_ = np.full(len(kept.points_), np.nan)
         points = []
         for point in (*kept.points_, kept.unconstrained_):

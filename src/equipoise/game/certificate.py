@@ -12,7 +12,6 @@ from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.moments import Row
 from equipoise.faces import Columns, Face, FrozenRecords, Records, facts, folded, paragraph, table
 from equipoise.game.evidence import Evidence, Price, Scope, Status
-from equipoise.game.feasibility import Conflict
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian, is_met
 from equipoise.game.least_random import Lottery
 from equipoise.game.rounds import Round
@@ -63,6 +62,7 @@ class Certificate(Face):
         is one such choice, of shape (K,).
     conflict : tuple of Row
         When they cannot be met, constraints that contradict each other while no part of them does.
+        Of a point of a frontier, which asks the learner nothing further, a part of them may do so.
     possible : bool
         When they cannot be met: whether any decisions at all could, those that know every label
         included. If so, it is the learner that does not find them.
@@ -75,7 +75,7 @@ class Certificate(Face):
         The least error found without regard to the constraints: what they cost is ``error`` minus
         this.
     n_calls : int
-        Calls of the learner.
+        Calls of the oracle; of one that refits, the learner was trained as often.
     by_lot : Lottery or None
         The share of the people measured about whom Q decides by lot, since its members divide on
         them; None where that is not known.
@@ -133,7 +133,6 @@ class Certificate(Face):
         nu: float,
         scope: Scope,
         cells: CellTable,
-        conflict: Conflict | None = None,
         out_of_fold: bool = False,
     ) -> Certificate:
         """Return the certificate of a Round.
@@ -146,9 +145,8 @@ class Certificate(Face):
             The shares of the pool.
         cells : CellTable
             Tells whether the classifier is constant.
-        conflict : Conflict, optional
-            Why the constraints cannot be met, if they cannot.
         """
+        conflict = found.explained
         rows = found.conflict if conflict is None else conflict.rows
         loosened = lagrangian.relaxed(found.loosening)
         return cls(

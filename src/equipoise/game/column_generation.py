@@ -12,7 +12,7 @@ meets the constraints or proves the least slack that does, and goes on with the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import count
 from typing import Any, NamedTuple
@@ -21,17 +21,19 @@ import numpy as np
 
 from equipoise.cells.table import Array
 from equipoise.game.dual_bounds import DualBounds
-from equipoise.game.feasibility import least_slack, least_worst_rate
+from equipoise.game.feasibility import least_slack, least_worst_rate, uniform
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian
-from equipoise.game.mixture import Mixture, Program, solve
+from equipoise.game.mixture import Mixture, Program, least_slack_mixture, solve
 from equipoise.game.rounds import Oracle, Pool, Round
 from equipoise.game.tries import Query, Tries
 
 #: Queries go this far from the best multipliers so far towards those of the LP.
-_TOWARDS_LP = 0.4
+TOWARDS_LP = 0.4
 #: Multipliers start within this l1 norm, which grows by this factor, up to this limit, before
 #: feasibility is put to the test. In units of the scale of the objective.
 _FIRST_LIMIT, _LIMIT_GROWTH, _LAST_LIMIT = 1.0, 4.0, 64.0
+#: A game whose proofs are disproven by later answers is played again, in all no more often.
+_MOST_GAMES = 10
 #: Differences in value below this are rounding.
 _ROUNDING = 1e-12
 
@@ -71,24 +73,91 @@ class _Known:
 
 
 def column_generation(
-    lagrangian: Lagrangian, oracle: Oracle, pool: Pool, *, nu: float, relax: str = "uniform"
+    lagrangian: Lagrangian,
+    oracle: Oracle,
+    pool: Pool,
+    *,
+    nu: float,
+    relax: str = "uniform",
+    why: Callable[[Round], Round] | None = None,
 ) -> Iterator[Round]:
     """Find the saddle point of one game with hard constraints; yield a Round for each iteration.
 
     Elastic rows are first given the least common bound that can be met. If the constraints cannot
     be met, they are loosened by the least uniform slack, or, with ``relax="total"``, by the least
-    total slack.
+    total slack; ``why`` then adds the reason to the last round.
+
+    What a stage proves is relative to the oracle. One that is not exact may later answer with
+    classifiers that disprove it; then the game is played again, with the pool and the queries that
+    there are. What is left of the proofs in the end holds against the whole pool.
     """
+    asked, worst, start = Queries([], []), list[Array](), 0
+    for games_left in reversed(range(_MOST_GAMES)):
+        for found in _one_game(
+            lagrangian, oracle, pool, nu=nu, relax=relax, asked=asked, worst=worst
+        ):
+            last = replace(found, iteration=start + found.iteration)
+            yield last
+        if last.least_slack == 0 and last.worst_rate is None:
+            return
+        explained = last if why is None or last.least_slack == 0 else why(last)
+        left = _proven_by(explained, lagrangian, pool, asked, worst)
+        if not games_left or not _is_disproven(last, left, nu):
+            break
+        start = last.iteration
+    yield left
+
+
+def _one_game(
+    lagrangian: Lagrangian,
+    oracle: Oracle,
+    pool: Pool,
+    *,
+    nu: float,
+    relax: str,
+    asked: Queries,
+    worst: list[Array],
+) -> Iterator[Round]:
+    """Play the game to its end; ``worst`` are the queries about a largest rate."""
     game, start, extra = lagrangian, 0, dict[str, Any]()
     if lagrangian.elastic is not None:
-        game, extra = yield from least_worst_rate(lagrangian, oracle, pool, nu=nu)
+        game, extra = yield from least_worst_rate(lagrangian, oracle, pool, nu=nu, asked=worst)
         start = extra.pop("iteration")
-    for (last,) in many_bounds([game], oracle, pool, nu=nu):
+    for (last,) in many_bounds([game], oracle, pool, nu=nu, queries=asked):
         loosening = game.c + last.least_slack - lagrangian.c
         numbered = replace(last, iteration=start + last.iteration, loosening=loosening, **extra)
         yield numbered
     if last.least_slack > 0 and relax == "total":
         yield from _with_total_slack(game, oracle, pool, numbered, nu=nu)
+
+
+def _proven_by(
+    found: Round, lagrangian: Lagrangian, pool: Pool, asked: Queries, worst: list[Array]
+) -> Round:
+    """Return a round with what its queries prove against all classifiers that are known now."""
+    lower, lam = lagrangian.relaxed(found.loosening).lower(pool.s, np.array(found.queries))
+    again = replace(found, lower=lower, multipliers=lam, gap=max(found.upper - lower, 0.0))
+    excess = lagrangian.gamma(pool.s) - lagrangian.c
+    if found.worst_rate is not None:
+        elastic = np.asarray(lagrangian.elastic)
+        rigid = np.where(elastic, 0.0, found.loosening)
+        low = (np.array(worst) @ (excess - rigid).T).min(axis=1).max() if worst else 0.0
+        low, high = min(max(float(low), 0.0), found.worst_rate[0]), found.worst_rate[1]
+        again = replace(again, worst_rate=(low, high))
+        rows = np.flatnonzero(~elastic)
+        if found.proven_slack > least_slack_mixture(excess[:, rows], uniform(len(rows))).slack:
+            again = replace(again, proven_slack=0.0)
+    elif found.least_slack > 0 and asked.feasibility:
+        slack = float((np.array(asked.feasibility) @ excess.T).min(axis=1).max())
+        again = replace(again, proven_slack=min(max(slack, 0.0), found.proven_slack))
+    return again
+
+
+def _is_disproven(found: Round, left: Round, nu: float) -> bool:
+    """Whether less is proven than it was, by more than the game is played to."""
+    low, left_low = ((0.0, 0.0) if r.worst_rate is None else r.worst_rate for r in (found, left))
+    lost = max(found.proven_slack - left.proven_slack, low[0] - left_low[0])
+    return lost > nu / 10 or left.gap > max(nu, found.gap)
 
 
 def _with_total_slack(
@@ -283,7 +352,9 @@ class _Bound:
         if is_unmet:
             self.least_slack = self.mixture.slack
             self.proven_slack = min(max(lower, 0.0), self.least_slack)
-            self.conflict = tuple(np.flatnonzero(self.mixture.multipliers > TOLERANCE).tolist())
+            if self.proven_slack > TOLERANCE:
+                used = np.flatnonzero(self.mixture.multipliers > TOLERANCE)
+                self.conflict = tuple(used.tolist())
         self.game = self.game.relaxed(self.least_slack)
         self.stage, self.multiplier_limit = "optimality", np.inf
         return True
@@ -293,7 +364,7 @@ class _Bound:
         self.query = None
         if self.gap > nu * self.tolerated and not self._is_precise:
             # Nothing new was found on the way: the LP's own multipliers find it, or close the gap.
-            step = _TOWARDS_LP if pool_size > self._pool_size else 1.0
+            step = TOWARDS_LP if pool_size > self._pool_size else 1.0
             self._pool_size, centre = pool_size, self._proof["multipliers"]
             lam = centre + step * (self.mixture.multipliers - centre)
             self.query = Query(self.stage, lam, self.stage_game.costs(lam))

@@ -36,7 +36,8 @@ class Price(NamedTuple):
     row: Row
     saves_at_most: float
 
-    def _shown(self) -> dict[str, Any]:
+    def shown(self) -> dict[str, Any]:
+        """Return the price as its table shows it."""
         return {"loosened": self.row.sentence(), "saves_at_most": self.saves_at_most}
 
 

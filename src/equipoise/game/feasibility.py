@@ -43,7 +43,13 @@ def uniform(n_constraints: int) -> Array:
 
 
 def slack_rounds(
-    lagrangian: Lagrangian, oracle: Oracle, pool: Pool, directions: Array, *, nu: float
+    lagrangian: Lagrangian,
+    oracle: Oracle,
+    pool: Pool,
+    directions: Array,
+    *,
+    nu: float,
+    asked: list[Array] | None = None,
 ) -> Iterator[Slack]:
     """Grow the pool until its least slack is within ``nu`` of the least possible.
 
@@ -51,8 +57,10 @@ def slack_rounds(
     ----------
     directions : array of shape (K, m)
         E: by how much a unit of each of m slacks loosens each row.
+    asked : list of arrays of shape (K,), optional
+        Multipliers that were asked before; those asked now are added.
     """
-    queries: list[Array] = []
+    queries: list[Array] = [] if asked is None else asked
     size, constraints_alone = 0, lagrangian.feasibility()
     if not len(pool):
         pool.ask(oracle, np.zeros_like(lagrangian.error_slope))
@@ -82,11 +90,12 @@ def least_slack(
 
 
 def least_worst_rate(
-    lagrangian: Lagrangian, oracle: Oracle, pool: Pool, *, nu: float
+    lagrangian: Lagrangian, oracle: Oracle, pool: Pool, *, nu: float, asked: list[Array]
 ) -> Generator[Round, None, tuple[Lagrangian, dict[str, Any]]]:
     """Find the least common bound of the elastic rows, the others being met if possible.
 
-    Returns the game with that bound, and the fields that it adds to every later Round.
+    Returns the game with that bound, and the fields that it adds to every later Round. The
+    multipliers asked are added to ``asked``.
     """
     elastic = np.asarray(lagrangian.elastic)
     pool.ask(oracle, lagrangian.error_slope)
@@ -97,7 +106,8 @@ def least_worst_rate(
         first[~elastic], proven = slack.upper + TOLERANCE / 10, slack.lower
     game = replace(lagrangian.relaxed(first), elastic=None)
     direction = elastic.astype(float)[:, None]
-    for iteration, slack in enumerate(slack_rounds(game, oracle, pool, direction, nu=nu / 2), 1):
+    rounds = slack_rounds(game, oracle, pool, direction, nu=nu / 2, asked=asked)
+    for iteration, slack in enumerate(rounds, 1):
         loosened = lagrangian.relaxed(first + slack.loosening)
         yield Round.of_mixture(
             loosened,

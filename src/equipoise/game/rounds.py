@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.least_random import Lottery
 from equipoise.game.mixture import Mixture
 from equipoise.progress import Tell, check_verbose, telling
+
+if TYPE_CHECKING:
+    from equipoise.game.feasibility import Conflict
 
 
 class Response(NamedTuple):
@@ -84,7 +87,11 @@ class Pool:
     @property
     def s(self) -> Array:
         """Selected shares of all classifiers, shape (P, C)."""
-        return np.array(self._shares)
+        return self.since(0)
+
+    def since(self, number: int) -> Array:
+        """Return the selected shares of the classifiers from this number on."""
+        return np.array(self._shares[number:])
 
     def __len__(self) -> int:
         return len(self.classifiers)
@@ -107,7 +114,7 @@ class Pool:
 
     def _nearest(self, key: bytes) -> Any:
         """Return the answer to the most similar costs, from which a learner may start."""
-        known = np.array([np.frombuffer(known) for known in self._asked])
+        known = np.frombuffer(b"".join(self._asked)).reshape(len(self._asked), -1)
         distance = np.abs(known - np.frombuffer(key)).sum(axis=1)
         return self.classifiers[list(self._asked.values())[int(distance.argmin())]]
 
@@ -148,7 +155,7 @@ class Round:
     Attributes
     ----------
     iteration, n_calls : int
-        Rounds run and calls of the learner so far.
+        Rounds run and calls of the oracle so far.
     mixture : Mixture
         Q, as weights of classifiers in the pool.
     s : array of shape (C,)
@@ -175,6 +182,8 @@ class Round:
         By how much each bound is loosened in this round, for want of a classifier that meets it.
     worst_rate : pair of float, or None
         Where a largest rate had to be made least: its lower and its upper value.
+    explained : Conflict or None
+        Why the constraints cannot be met, once a search that found so has come to its end.
     by_lot : Lottery or None
         The share of people whom Q decides about by lot; None where that is not known.
     why_by_lot : str
@@ -199,6 +208,7 @@ class Round:
     conflict: tuple[int, ...] = ()
     loosening: Array | float = field(default=0.0, repr=False)
     worst_rate: tuple[float, float] | None = None
+    explained: Conflict | None = field(default=None, repr=False)
     by_lot: Lottery | None = None
     why_by_lot: str = ""
 
@@ -232,6 +242,13 @@ class Round:
             queries=queries,
             **fields,
         )
+
+    def without_proof(self) -> Round:
+        """Return the round of a search that was stopped, which proves nothing impossible.
+
+        Where the oracle is a learner, it may still find what none of its answers so far allows.
+        """
+        return replace(self, proven_slack=0.0, conflict=(), explained=None)
 
     def mixing(self, game: Lagrangian, s: Array, mixture: Mixture, **fields: Any) -> Round:
         """Return the round with another mixture of the pool ``s``; the lower value stays.
@@ -350,12 +367,12 @@ def progress(found: Round | list[Round]) -> str:
     if isinstance(found, Round):
         gap = "not met yet" if np.isinf(found.gap) else f"{found.gap:.6f}"
         return (
-            f"[{found.stage}] round {found.iteration}: {found.n_calls} fits, error "
+            f"[{found.stage}] round {found.iteration}: {found.n_calls} calls, error "
             f"{found.error:.4f}, violation {found.violation:.4f}, gap {gap}"
         )
     gaps = np.array([each.gap for each in found])
     is_met = np.isfinite(gaps)
     worst = f"{gaps[is_met].max():.6f}" if is_met.any() else "unknown"
     unmet = f", {np.count_nonzero(~is_met)} bounds not met yet" if not is_met.all() else ""
-    last = found[-1]
-    return f"round {last.iteration}: {last.n_calls} fits, largest gap {worst}{unmet}"
+    last = max(found, key=lambda each: each.iteration)
+    return f"round {last.iteration}: {last.n_calls} calls, largest gap {worst}{unmet}"

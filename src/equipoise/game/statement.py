@@ -11,6 +11,11 @@ from equipoise.constraints.groups import group_name
 from equipoise.game.evidence import Price, Scope, Status
 from equipoise.game.lagrangian import TOLERANCE
 
+#: Numbers below this are zero, up to rounding.
+_ROUNDING = 1e-12
+#: Prices that are told, the highest; `Certificate.shadow_prices` has all of them.
+_MOST_PRICES = 8
+
 if TYPE_CHECKING:
     from equipoise.game.certificate import Certificate
 
@@ -20,7 +25,7 @@ def facts_of(certificate: Certificate) -> list[tuple[str, str, str]]:
     scope = certificate.scope.value
     name = "" if certificate.scope is Scope.WHOLE_CLASS else "search gap "
     closed = name + ("closed" if certificate.is_optimal() else "NOT closed")
-    calls, shown = f"{certificate.n_calls} {_calls(certificate)}", _format(certificate)
+    calls, shown = _calls(certificate), _format(certificate)
     fine = "{:.6f}".format if certificate.measure == "error" else shown
     loosened = " as loosened, see below" if certificate.least_slack > 0 else ""
     found = [
@@ -66,11 +71,14 @@ def facts_of(certificate: Certificate) -> list[tuple[str, str, str]]:
 def sentences_of(certificate: Certificate) -> list[str]:
     """Return sentences on what is easily overlooked, and on the worth of loosening a bound."""
     remarks = (certificate.why_by_lot, _unmet(certificate), _is_trivial(certificate))
-    return [text for text in remarks if text] + [
+    prices = _prices(certificate)
+    told = [text for text in remarks if text] + [
         f'loosening "{row.sentence()}" by 0.01 saves at most {_format(certificate)(price)} of '
         f"{certificate.measure}"
-        for row, price in _prices(certificate)
+        for row, price in prices[:_MOST_PRICES]
     ]
+    rest = len(prices) - _MOST_PRICES
+    return told + [f"{rest} more bounds have a price: shadow_prices() has all."] * (rest > 0)
 
 
 def _asks_nothing(certificate: Certificate) -> str:
@@ -84,12 +92,13 @@ def _asks_nothing(certificate: Certificate) -> str:
 
 def _format(certificate: Certificate) -> Callable[[float], str]:
     """Return how numbers are printed: losses may be of any size."""
-    return ("{:.4f}" if certificate.measure == "error" else "{:.5g}").format
+    pattern = "{:.4f}" if certificate.measure == "error" else "{:.5g}"
+    return lambda value: pattern.format(0.0 if abs(value) < _ROUNDING else value)
 
 
 def _calls(certificate: Certificate) -> str:
-    """Return what was done so many times: a plug-in oracle of numbers trains nothing anew."""
-    return "calls of the " + ("learner" if certificate.measure == "error" else "oracle")
+    """Return how often the oracle was called; only one that refits trains anew each time."""
+    return f"{certificate.n_calls} call{'s' * (certificate.n_calls != 1)} of the oracle"
 
 
 def _unmet(certificate: Certificate) -> str:

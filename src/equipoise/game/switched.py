@@ -32,7 +32,8 @@ class SwitchedRow:
     gained: float
     lost: float
 
-    def _shown(self) -> dict[str, Any]:
+    def shown(self) -> dict[str, Any]:
+        """Return the numbers as their table shows them, with the name of the group."""
         return {**vars(self), "group": group_name(self.group)}
 
 
@@ -52,7 +53,8 @@ class MovedRow:
     after: Any
     switched: float
 
-    def _shown(self) -> dict[str, Any]:
+    def shown(self) -> dict[str, Any]:
+        """Return the numbers as their table shows them, with the name of the group."""
         return {**vars(self), "group": group_name(self.group)}
 
 
@@ -71,7 +73,7 @@ class Moved(NamedTuple):
     switched: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Switched(Face):
     """Decisions that differ from those of the unconstrained model, counted by group and label.
 
@@ -223,6 +225,8 @@ class Switched(Face):
             )
             for line in lines
         )
+
+    __repr__ = __str__
 
     def _columns(self) -> Columns:
         rows = self.rows

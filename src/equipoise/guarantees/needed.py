@@ -129,8 +129,8 @@ def people_needed(
     >>> rounded(found.people), rounded(found.limiting_people)
     ('8,700', '2,200')
     """
-    check_probability(confidence, "confidence")
-    check_probability(power, "power")
+    read_probability(confidence, "confidence")
+    read_probability(power, "power")
     cells, selected = _table(counts, rates)
     rows = TestedRows.of(constraint, cells)
     total = float(cells.count.sum())
@@ -180,14 +180,12 @@ def needed_for(
     )
 
 
-def check_probability(value: float, name: str) -> None:
-    """Raise an error for a probability that is not between zero and one."""
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, (int, float, np.number))
-        or not 0 < value < 1
-    ):
-        raise ValueError(f"{name} is {value!r}; expected a number between 0 and 1, such as 0.95.")
+def read_probability(value: Any, name: str) -> float:
+    """Return a probability; an error if it is no number between zero and one."""
+    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if not number or not 0 < value < 1:
+        raise ValueError(f"{name} is {value!r}; expected a number between 0 and 1.")
+    return float(value)
 
 
 def _table(

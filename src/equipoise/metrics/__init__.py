@@ -4,6 +4,9 @@ Every function takes decisions (labels) or the probabilities of a randomized cla
 ``predict_pmf(X)[:, 1]``. Names and values are those of ``fairlearn.metrics`` where both exist.
 """
 
+from typing import Any
+
+from equipoise.constraints.fairlearn_words import missing
 from equipoise.metrics.by_group import group_table
 from equipoise.metrics.disparities import (
     demographic_parity_difference,
@@ -21,8 +24,11 @@ from equipoise.metrics.pairs import compare_groups
 from equipoise.metrics.rates import (
     accuracy_score,
     error_rate,
+    false_discovery_rate,
     false_negative_rate,
+    false_omission_rate,
     false_positive_rate,
+    precision,
     selection_rate,
     true_negative_rate,
     true_positive_rate,
@@ -45,6 +51,9 @@ __all__ = [
     "false_positive_rate",
     "true_negative_rate",
     "false_negative_rate",
+    "precision",
+    "false_discovery_rate",
+    "false_omission_rate",
     "error_rate",
     "accuracy_score",
     "group_table",
@@ -54,3 +63,7 @@ __all__ = [
     "Interval",
     "make_scorer",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    raise missing(__name__, name)

@@ -20,13 +20,17 @@ from sklearn.utils.validation import column_or_1d
 from equipoise.cells.codes import add_up, factorize
 from equipoise.cells.groups import plain_group
 from equipoise.cells.layered import AnyCells
-from equipoise.cells.table import Array, Cells, CellTable, Mask
+from equipoise.cells.rows import Cells
+from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.cells.values import Missing
 from equipoise.constraints.rates import Rate
-from equipoise.rows.validation import read_columns, read_weights
+from equipoise.metrics.predictive import Predictive
+from equipoise.rows.validation import check_index, read_columns, read_weights
 
 #: Below this many rows for each distinct one, a bootstrap draws rows rather than counts of them.
 _ROWS_PER_ATOM = 10
+#: Weight of people who get a decision that is there by rounding alone.
+_NOBODY = 1e-12
 #: Numbers that are held at a time, where there would be too many of them.
 CHUNK = 1 << 22
 
@@ -58,12 +62,13 @@ class Tally(NamedTuple):
     def of_people(cls, cells: AnyCells, h: Array) -> Tally:
         """Add up decisions, or the probabilities of them, person by person."""
         table, s = cells.table(), cells.sum(h)
-        if not isinstance(cells, Cells) or cells.n_decisions > 2:
+        rows = cells.plain_rows()
+        if rows is None or cells.n_decisions > 2:
             return cls.of_shares(cells, s)
         square = np.full(len(h), len(h) ** -2.0)
-        if cells.weight is not None:
-            square = np.square(cells.weight / cells.total_weight)
-        w2h, w2hh = (add_up(cells.code, cells.n_cells, square * part) for part in (h, h**2))
+        if rows.weight is not None:
+            square = np.square(rows.weight / rows.total_weight)
+        w2h, w2hh = (add_up(rows.code, rows.n_cells, square * part) for part in (h, h**2))
         return cls(table, s, (table.square, w2h, w2hh))
 
     @classmethod
@@ -109,6 +114,7 @@ class Audit:
         missing: Missing | None = None,
     ) -> Audit:
         """Check the arguments of a metric; ``missing`` as for `FairClassifier.fit`."""
+        check_rows(y_true, y_pred, sensitive_features, control_features, sample_weight)
         label, prediction = read_predictions(y_true, y_pred, pos_label)
         n, sensitive, control = len(label), {}, {}
         if sensitive_features is not None:
@@ -128,8 +134,9 @@ class Audit:
     @property
     def rows(self) -> Cells:
         """The cells with their rows; people who are elsewhere have none."""
-        assert isinstance(self.cells, Cells)
-        return self.cells
+        rows = self.cells.plain_rows()
+        assert rows is not None
+        return rows
 
     @cached_property
     def mass(self) -> Array:
@@ -155,12 +162,19 @@ class Audit:
     def _sum(self, values: Array) -> Array:
         return np.bincount(self.rows.code, values, minlength=self.cells.n_cells).astype(float)
 
-    def rate(self, rate: Rate, masks: Mask, draws: Draws | None = None) -> Array:
+    def rate(self, rate: Rate | Predictive, masks: Mask, draws: Draws | None = None) -> Array:
         """Return a rate in each of the masks (G, C): shape (G,), NaN where nobody is.
 
         For draws of a bootstrap the shape is (n_draws, G).
         """
         mass, selected = (self.mass, self.selected) if draws is None else draws
+        if isinstance(rate, Predictive):
+            weight, inside = rate.weights(mass, selected), masks.T.astype(float)
+            total = weight @ inside
+            counted = (weight * rate.counted(self.cells)) @ inside
+            known = total > _NOBODY
+            share = np.divide(counted, total, out=np.full_like(total, np.nan), where=known)
+            return np.clip(share, 0.0, 1.0)
         low, high = rate.table(self.cells).T
         inside = (masks & rate.event(self.cells)).T.astype(float)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -180,6 +194,17 @@ class Audit:
             member = (code[first][:, None] == np.arange(C)).astype(float)
             return tuple(count @ (member * of[first, None]) for of in (weight, selected))
         return _draw_rows(code, C, weight, selected, n_draws, rng)
+
+
+def check_rows(y_true: Any, y_pred: Any, sensitive: Any, control: Any, weight: Any) -> None:
+    """Raise where what a metric is called with names its rows in different orders."""
+    check_index(
+        y_true=y_true,
+        y_pred=y_pred,
+        sensitive_features=sensitive,
+        control_features=control,
+        sample_weight=weight,
+    )
 
 
 def _distinct_rows(
@@ -265,7 +290,14 @@ def read_predictions(
         pos_label = _positive(classes)
     elif len(classes) > 2:
         classes = [pos_label, *(value for value in classes if value != pos_label)]
-    return (true == pos_label).astype(np.int8), _probabilities(predicted, classes, pos_label)
+    label = (true == pos_label).astype(np.int8)
+    if true.dtype.kind in "iu" and predicted.dtype.kind == "f" and _are_shares(predicted):
+        return label, predicted.astype(float)  # all of them 1, perhaps, which is a label too
+    return label, _probabilities(predicted, classes, pos_label)
+
+
+def _are_shares(values: NDArray) -> bool:
+    return bool((values >= 0).all() and (values <= 1).all())
 
 
 def _one_column(values: Any, name: str) -> NDArray:
@@ -284,6 +316,12 @@ def _positive(classes: list[Any]) -> Any:
         return 1
     if len(classes) == 2:
         return classes[1]
+    if numbers and any(value != round(value) for value in classes):
+        raise ValueError(
+            f"y_true has {len(classes):,} numbers as values, such as {classes[0]}; expected 0 and "
+            "1, or two labels. Numbers have no rates: measure predictions of them with "
+            "group_table(..., metrics=mean_absolute_error)."
+        )
     raise ValueError(
         f"y_true has the values {classes[:4]}; expected 0 and 1, or two labels. Say with pos_label "
         "which label is the favourable one."

@@ -14,6 +14,7 @@ from equipoise.metrics.audit import Audit, Draws, stratified_rows
 from equipoise.metrics.decisions import OF_ERRORS, Decisions, read_audit
 from equipoise.metrics.functions import Functions, read_metrics
 from equipoise.metrics.intervals import Kind, check_level, resample
+from equipoise.metrics.predictive import Predictive
 from equipoise.metrics.rates import RATE_OF, Metric
 from equipoise.metrics.table import GroupTable
 from equipoise.metrics.unknown import ODDS, RATES_OF_GROUPS, UnknownPeople
@@ -133,7 +134,7 @@ def decision_table(
     found: Decisions,
     groups: str = "both",
     *,
-    rates: Mapping[str, Rate] | None = None,
+    rates: Mapping[str, Rate | Predictive] | None = None,
     interval: Kind | None = "analytic",
     level: float = 0.95,
     resample: Callable[[Audit], Draws | None] = lambda audit: None,
@@ -142,6 +143,7 @@ def decision_table(
 ) -> GroupTable:
     """Return the table of groups with a column for each rate and decision, see `group_table`."""
     rates = RATES_OF_GROUPS if rates is None else rates
+    of_all: dict[str, Rate | Predictive]
     of_all = {name: OF_ERRORS[rate] for name, rate in rates.items() if rate in OF_ERRORS}
     of_each = {name: rate for name, rate in rates.items() if name not in of_all}
     parts = []
@@ -161,15 +163,20 @@ def decision_table(
                 draws=resample(audit),
                 stratified=stratified,
             ),
-            unknown=UnknownPeople.of(audit, groups, odds, named),
+            unknown=UnknownPeople.of(audit, groups, odds, _bounded(named)),
         )
         for audit, named in parts
     ]
     return _side_by_side(tables, rates, found.names)
 
 
+def _bounded(rates: Mapping[str, Rate | Predictive]) -> dict[str, Rate]:
+    """Return the rates that are bounded for people whose group is unknown."""
+    return {name: rate for name, rate in rates.items() if isinstance(rate, Rate)}
+
+
 def _side_by_side(
-    tables: list[GroupTable], rates: Mapping[str, Rate], decisions: tuple[Any, ...]
+    tables: list[GroupTable], rates: Mapping[str, Rate | Predictive], decisions: tuple[Any, ...]
 ) -> GroupTable:
     columns = {name: value for table in tables for name, value in table.columns.items()}
     draws = {name: value for table in tables for name, value in table.draws.items()}

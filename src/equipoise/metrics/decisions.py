@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
 from equipoise.cells.codes import factorize
-from equipoise.cells.table import Array, Cells, CellTable
+from equipoise.cells.rows import Cells
+from equipoise.cells.table import Array, CellTable
 from equipoise.cells.values import Missing
 from equipoise.constraints.rates import (
     ACCURACY,
@@ -26,11 +27,12 @@ from equipoise.constraints.rates import (
     Rate,
     shown,
 )
-from equipoise.metrics.audit import Audit, Squares
+from equipoise.metrics.audit import Audit, Squares, check_rows
+from equipoise.metrics.predictive import Predictive
 from equipoise.rows.validation import MOST_LABELS, read_columns, read_weights
 
 #: Rates of all decisions -> the rate in the audit of `Decisions.errors`, where errors are selected.
-OF_ERRORS = {ERROR: SELECTION, ACCURACY: REJECTION}
+OF_ERRORS: dict[Rate | Predictive, Rate] = {ERROR: SELECTION, ACCURACY: REJECTION}
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,8 +99,8 @@ class Decisions:
     def errors(self) -> Audit:
         """Return the audit of all decisions that are not the label: they are selected."""
         cells = self._two_labels(np.zeros(self.cells.n_cells, dtype=bool), (0, 1))
-        if isinstance(self.cells, Cells) and self.sums is None:
-            own = self.cells.label[self.cells.code].astype(np.intp)
+        if self.sums is None and (rows := self.cells.plain_rows()) is not None:
+            own = rows.label[rows.code].astype(np.intp)
             return Audit(cells, 1.0 - self.prediction[np.arange(len(own)), own])
         assert self.sums is not None
         s, (first, second, _) = self.sums
@@ -143,6 +145,7 @@ def read_audit(
 ) -> Audit | Decisions:
     """Return the audit of two labels, or of one against the rest; otherwise of all decisions."""
     about = (sensitive_features, control_features, sample_weight)
+    check_rows(y_true, y_pred, *about)
     if pos_label is None and has_several_labels(y_true):
         return Decisions.read(y_true, y_pred, *about, missing=missing)
     return Audit.read(y_true, y_pred, *about, pos_label, missing)
@@ -192,8 +195,8 @@ def _read_decisions(y_true: Any, y_pred: Any) -> tuple[NDArray, Array, tuple[Any
 
 
 def audit_of(
-    rate: Rate, y_true: Any, y_pred: Any, sample_weight: Any, pos_label: Any
-) -> tuple[Audit, Rate]:
+    rate: Rate | Predictive, y_true: Any, y_pred: Any, sample_weight: Any, pos_label: Any
+) -> tuple[Audit, Rate | Predictive]:
     """Return the audit of everybody in which a rate is measured, and as which rate.
 
     Errors of several decisions need no favourable one.

@@ -23,6 +23,7 @@ from equipoise.metrics.disparities import (
     combine,
     compare,
 )
+from equipoise.metrics.predictive import Predictive
 from equipoise.metrics.rates import RATE_OF
 from equipoise.rows.validation import read_integer
 
@@ -173,13 +174,24 @@ def resample(
 
 
 def rate_intervals(
-    audit: Audit, rate: Rate, masks: Mask, level: float, draws: Draws | None
+    audit: Audit, rate: Rate | Predictive, masks: Mask, level: float, draws: Draws | None
 ) -> tuple[Array, Array, Array]:
     """Return the rate in each mask and the ends of its interval, mask by mask."""
     value = audit.rate(rate, masks)
-    if draws is None:
-        return value, *Means.of_rates(audit, rate, masks).limits(normal_quantile(level))
-    return value, *percentiles(value, audit.rate(rate, masks, draws), level)
+    if draws is not None:
+        return value, *percentiles(value, audit.rate(rate, masks, draws), level)
+    z = normal_quantile(level)
+    if isinstance(rate, Predictive):
+        return value, *wilson(value, _who_get(audit, rate, masks), z)
+    return value, *Means.of_rates(audit, rate, masks).limits(z)
+
+
+def _who_get(audit: Audit, rate: Predictive, masks: Mask) -> Array:
+    """Return Kish's effective number of those who get the decision of a predictive value."""
+    first, second, third = audit.squares
+    square = third if rate.decision else first - 2 * second + third
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return (masks @ rate.weights(audit.mass, audit.selected)) ** 2 / (masks @ square)
 
 
 def percentiles(value: Array, drawn: Array, level: float) -> tuple[Array, Array]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -10,8 +10,9 @@ import numpy as np
 
 from equipoise.cells.table import Array
 from equipoise.constraints.moments import Row
-from equipoise.faces import Columns, Face, columns_of, paragraph, table
+from equipoise.faces import Columns, Face, columns_of, folded, paragraph, table
 from equipoise.game.lagrangian import TOLERANCE, is_met
+from equipoise.game.switched import Switched
 from equipoise.metrics.intervals import Interval
 from equipoise.rows.fingerprint import Overlap
 
@@ -105,7 +106,8 @@ class Measured(Face):
         """By how much the worst bound is exceeded; zero where it is met."""
         return Interval(*(max(end, 0.0) for end in self.excess))
 
-    def _shown(self) -> dict[str, Any]:
+    def shown(self) -> dict[str, Any]:
+        """Return the columns of a table of results."""
         found: dict[str, Any] = {"data": self.data, "people": self.people}
         found |= {} if self.bound is None else {"bound": self.bound}
         what = "excess" if self.bound is None else "largest_difference"
@@ -161,12 +163,19 @@ class ViolationReport(Face):
         Level of the intervals.
     overlap : Overlap, optional
         How many of the people of the test data were learned from; None where that is not known.
+    switched : mapping from data to Switched, optional
+        Who is decided on differently than by the unconstrained model, by group and label.
     """
 
     def __init__(
-        self, measured: list[Measured], level: float, overlap: Overlap | None = None
+        self,
+        measured: list[Measured],
+        level: float,
+        overlap: Overlap | None = None,
+        switched: Mapping[str, Switched | None] | None = None,
     ) -> None:
         self.measured, self.level, self.overlap = measured, level, overlap
+        self.switched = {data: found for data, found in (switched or {}).items() if found}
 
     def __len__(self) -> int:
         return len(self.measured)
@@ -202,7 +211,11 @@ class ViolationReport(Face):
         return columns_of(self.measured)
 
     def _repr_html_(self) -> str:
-        return table(self._columns()) + "".join(map(paragraph, self._notes()))
+        moved = (
+            folded(f"{data}: who is decided on differently", found._repr_html_())
+            for data, found in self.switched.items()
+        )
+        return table(self._columns()) + "".join([*map(paragraph, self._notes()), *moved])
 
     def _notes(self) -> list[str]:
         """Return what the numbers do not say by themselves."""
@@ -219,6 +232,10 @@ class ViolationReport(Face):
             f"{data}: the group of {share:.1%} of the people is unknown; they count in the error, "
             "and in no group. group_table(..., missing='ignore') bounds what that may hide."
             for data, share in lacking.items()
+        ]
+        notes += [
+            f"{data}: {found.sentence()}, against the unconstrained model."
+            for data, found in self.switched.items()
         ]
         if any(entry.data == "test" for entry in self.measured):
             known = self.overlap or "whether they were learned from is not known"

@@ -14,6 +14,9 @@ from equipoise.metrics.audit import Audit
 from equipoise.metrics.disparities import DISPARITY_OF, Comparison, Method, compare, ratios
 from equipoise.metrics.intervals import Interval, all_limits, check_level
 
+#: Pairs that are printed.
+_SHOWN = 10
+
 
 class Pair(NamedTuple):
     """Two groups and a rate of both: the group of the higher one first.
@@ -45,7 +48,7 @@ class Pair(NamedTuple):
         return f"{self.value}, {self.rate} of {told}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Pairs(Face):
     """Pairs of groups, those that are furthest apart by the limits of their intervals first.
 
@@ -81,6 +84,11 @@ class Pairs(Face):
     def surest(self) -> Pair | None:
         """The pair that is furthest apart by the limits of the intervals; None without pairs."""
         return self.pairs[0] if self.pairs else None
+
+    def __repr__(self) -> str:
+        told = [f"<Pairs: {len(self.pairs):,} of groups>", *map(str, self.pairs[:_SHOWN])]
+        rest = len(self.pairs) - _SHOWN
+        return "\n".join(told + [f"... {rest:,} more: to_pandas() has all of them."] * (rest > 0))
 
     def _columns(self) -> Columns:
         shown = [

@@ -9,11 +9,12 @@ import numpy as np
 
 from equipoise.constraints.rates import ACCURACY, ERROR, FNR, FPR, SELECTION, TNR, TPR, Rate
 from equipoise.metrics.decisions import audit_of
+from equipoise.metrics.predictive import FALSE_DISCOVERY, FALSE_OMISSION, PRECISION, Predictive
 
 Metric = Callable[..., float]
 
 #: The rate that each function measures.
-RATE_OF: dict[Metric, Rate] = {}
+RATE_OF: dict[Metric, Rate | Predictive] = {}
 
 _DOC = """{what}
 
@@ -35,7 +36,7 @@ _DOC = """{what}
     """
 
 
-def _of_everybody(rate: Rate, what: str, example: float) -> Metric:
+def _of_everybody(rate: Rate | Predictive, what: str, example: float) -> Metric:
     """Make the function that measures a rate over everybody."""
 
     def metric(
@@ -46,7 +47,8 @@ def _of_everybody(rate: Rate, what: str, example: float) -> Metric:
         return float(audit.rate(measured, everybody)[0])
 
     RATE_OF[metric] = rate
-    what += "" if rate.given is None else " NaN if there are none."
+    anybody = isinstance(rate, Rate) and rate.given is None
+    what += "" if anybody else " NaN if there are none."
     return named(metric, rate.column, _DOC.format(what=what, name=rate.column, example=example))
 
 
@@ -75,4 +77,13 @@ error_rate = _of_everybody(
 )
 accuracy_score = _of_everybody(
     ACCURACY, "Share of the decisions that are right, also for probabilities: P[h = Y].", 0.75
+)
+precision = _of_everybody(
+    PRECISION, "Share of the selected people whose label is 1: P[Y = 1 | h = 1].", 0.75
+)
+false_discovery_rate = _of_everybody(
+    FALSE_DISCOVERY, "Share of the selected people whose label is 0: P[Y = 0 | h = 1].", 0.25
+)
+false_omission_rate = _of_everybody(
+    FALSE_OMISSION, "Share of the people turned down whose label is 1: P[Y = 1 | h = 0].", 0.25
 )

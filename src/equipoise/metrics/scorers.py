@@ -6,6 +6,7 @@ from collections.abc import Callable
 from inspect import signature
 from typing import Any
 
+import numpy as np
 from sklearn.utils.metadata_routing import MetadataRequest
 
 _GROUPS = "sensitive_features"
@@ -42,7 +43,10 @@ class FairScorer:
             arguments[_GROUPS] = sensitive_features
         if sample_weight is not None:
             arguments["sample_weight"] = sample_weight
-        value = self.metric(y, predictions(estimator, X, sensitive_features), **arguments)
+        decided = predictions(
+            estimator, X, sensitive_features, pos_label=arguments.get("pos_label")
+        )
+        value = self.metric(y, decided, **arguments)
         return value if self.greater_is_better else -value
 
     def get_metadata_routing(self) -> MetadataRequest:
@@ -95,10 +99,18 @@ def make_scorer(
     return FairScorer(metric, greater_is_better, arguments)
 
 
-def predictions(estimator: Any, X: Any, sensitive_features: Any = None) -> Any:
-    """Return the decisions of a classifier: their probabilities if it is a randomized one."""
+def predictions(
+    estimator: Any, X: Any, sensitive_features: Any = None, *, pos_label: Any = None
+) -> Any:
+    """Return the decisions of a classifier: their probabilities if it is a randomized one.
+
+    Of the decision ``pos_label``, by default the second of two; of more, of all of them.
+    """
     pmf = getattr(estimator, "predict_pmf", None)
     decide = estimator.predict if pmf is None else pmf
     takes_groups = callable(decide) and _GROUPS in signature(decide).parameters
     decisions = decide(X, **({_GROUPS: sensitive_features} if takes_groups else {}))
-    return decisions if pmf is None else decisions[:, 1]
+    if pmf is None or (pos_label is None and decisions.shape[1] > 2):
+        return decisions
+    classes = [] if pos_label is None else np.asarray(estimator.classes_).tolist()
+    return decisions[:, classes.index(pos_label) if pos_label in classes else 1]

@@ -134,6 +134,28 @@ def joint_ends(value: Array, drawn: Array, level: float) -> tuple[Array, Array]:
     return value - wide * error, value + wide * error
 
 
+def few_of_a_label(labels: Sequence[Hashable], count: NDArray) -> list[str]:
+    """Return a sentence about labels that few people have, if there are some of several.
+
+    It tells no numbers: how few they are is suppressed elsewhere.
+
+    >>> few_of_a_label(["no", "yes"], np.array([400, 7]))
+    []
+    >>> few_of_a_label(["low", "mid", "top"], np.array([400, 300, 7]))[0][:45]
+    "fewer than 30 people have the label 'top': to"
+    """
+    few = [repr(label) for label, n in zip(labels, count.tolist(), strict=True) if n < FEW]
+    if len(labels) < 3 or not few:
+        return []
+    told = ", ".join(few[:_NAMED] + ["..."] * (len(few) > _NAMED))
+    which = f"the label {told}" if len(few) == 1 else f"each of the labels {told}"
+    return [
+        f"fewer than {FEW} people have {which}: too few to learn from, and rates among them are "
+        f"mostly chance. Merge such labels with others; min_size={FEW} of a constraint (--min-size "
+        f"{FEW}) leaves comparisons of so few people out."
+    ]
+
+
 def few_people(features: Sequence[str], groups: Sequence[Hashable], count: NDArray) -> list[str]:
     """Return a sentence about groups of too few people to say anything about, if there are some.
 

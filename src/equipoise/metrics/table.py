@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from equipoise.cells.table import Array
 from equipoise.constraints.groups import group_name
 from equipoise.constraints.rates import Rate
-from equipoise.faces import Columns, Face, table
+from equipoise.faces import Columns, Face, paragraph, table
 from equipoise.metrics.audit import Audit, Draws, stratified_rows, unstratified_rows
 from equipoise.metrics.disparities import Method
 from equipoise.metrics.intervals import (
@@ -21,6 +21,7 @@ from equipoise.metrics.intervals import (
     percentiles,
     rate_intervals,
 )
+from equipoise.metrics.predictive import Predictive
 from equipoise.metrics.summaries import (
     Pairs,
     Summary,
@@ -35,7 +36,7 @@ from equipoise.metrics.unknown import RATES_OF_GROUPS, UnknownPeople
 PerStratum = Any
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GroupTable(Face):
     """Metrics by group.
 
@@ -64,7 +65,7 @@ class GroupTable(Face):
     columns: dict[str, NDArray[Any]]
     strata: tuple[Hashable, ...] = ()
     level: float = 0.95
-    draws: dict[str, Array] = field(default_factory=dict, repr=False)
+    draws: dict[str, Array] = field(default_factory=dict)
     unknown: UnknownPeople | None = None
 
     def __post_init__(self) -> None:
@@ -77,7 +78,7 @@ class GroupTable(Face):
         audit: Audit,
         groups: str = "both",
         *,
-        rates: Mapping[str, Rate] | None = None,
+        rates: Mapping[str, Rate | Predictive] | None = None,
         interval: Kind | None = "analytic",
         level: float = 0.95,
         draws: Draws | None = None,
@@ -151,9 +152,11 @@ class GroupTable(Face):
         return {name: values[found[0]].item() for name, values in self.columns.items()}
 
     @property
-    def overall(self) -> dict[str, Any]:
-        """The row of everybody; with control features see `row`."""
-        return self.row("overall")
+    def overall(self) -> dict[Any, Any]:
+        """The row of everybody; with control features, by stratum."""
+        strata = dict.fromkeys(self.strata)
+        found = {stratum: self.row("overall", "", stratum) for stratum in strata}
+        return found.get(None, found)
 
     def min(self, column: str, *, feature: str | None = None) -> PerStratum:
         """Return the least value of a group; with control features, by stratum.
@@ -268,7 +271,7 @@ class GroupTable(Face):
         shown = dict(self._columns())
         if len(set(self.features)) <= 2:  # everybody, and one feature
             del shown["feature"]
-        return table(shown)
+        return table(shown) + "".join(map(paragraph, self._notes()))
 
     def to_pandas(self) -> Any:
         """Return a data frame of pandas, indexed by stratum if there is one, feature and group."""
@@ -289,8 +292,14 @@ class GroupTable(Face):
             "  ".join(side(*cell) for side, *cell in zip(sides, line, widths, strict=True))
             for line in lines
         ]
-        told += few_people(self.features, self.groups, self.columns["count"])
-        return "\n".join(told + ([] if self.unknown is None else self.unknown.sentences()))
+        return "\n".join(told + self._notes())
+
+    __repr__ = __str__
+
+    def _notes(self) -> list[str]:
+        """Return what the numbers do not say by themselves."""
+        few = few_people(self.features, self.groups, self.columns["count"])
+        return [*few, *([] if self.unknown is None else self.unknown.sentences())]
 
     def _cell(self, column: str, at: int) -> str:
         value = self.columns[column][at]

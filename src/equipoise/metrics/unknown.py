@@ -59,7 +59,7 @@ class UnknownGroup(NamedTuple):
     within_odds: dict[str, Bounds]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class UnknownPeople(Face):
     """People whose group is unknown: their share, and what the rates of groups may be with them.
 
@@ -123,7 +123,7 @@ class UnknownPeople(Face):
         lines = [(row, how) for row in self.groups for how in (row.worst, row.within_odds)]
         columns: dict[str, list[Any]] = {
             "group": [group_name(row.group) for row, _ in lines],
-            "if": ["any", f"odds ratio {self.odds:g}"] * len(self.groups),
+            "if": ["any group", f"odds ratio {self.odds:g}"] * len(self.groups),
         }
         if any(row.stratum is not None for row in self.groups):
             columns = {"stratum": [group_name(row.stratum) for row, _ in lines]} | columns
@@ -134,6 +134,8 @@ class UnknownPeople(Face):
 
     def __str__(self) -> str:
         return "\n".join(self.sentences())
+
+    __repr__ = __str__
 
     def sentences(self, hidden: Collection[tuple[str, str]] = ()) -> list[str]:
         """Return the share, and what selection rates may be; not of (feature, group) hidden."""

@@ -12,7 +12,8 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.utils.validation import _num_samples
 
-from equipoise.cells.table import Array, Cells, CellTable
+from equipoise.cells.rows import Cells
+from equipoise.cells.table import Array, CellTable
 from equipoise.oracles.decisions import Guard
 from equipoise.oracles.trainers import weight_parameter
 from equipoise.rows.bins import in_bins

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from equipoise.cells.layered import AnyCells
-from equipoise.cells.table import Array, Cells
+from equipoise.cells.table import Array
 from equipoise.game.rounds import Response
 from equipoise.oracles.agreement import check_probabilities
 from equipoise.oracles.cell_probabilities import CellGroups, CellProbabilities
@@ -77,24 +77,25 @@ class PluginOracle:
         self, estimator: Any, X: Any, cells: AnyCells, cv: Any = 5, aware: bool = False
     ) -> None:
         check_probabilistic(estimator)
-        if not isinstance(cells, Cells):
+        rows = cells.plain_rows()
+        if rows is None:
             raise ValueError(
                 "the plug-in oracle got utilities, group probabilities or "
                 "constraint_weights=False; it expects known groups and one weight per person. Use "
                 "oracle='refit'."
             )
-        self.cells = cells
-        table = CellGroups(cells)
+        self.cells = rows
+        table = CellGroups(rows)
         if aware:
-            table.check_groups(X, cells)
-        folds = make_folds(cells, cv)
-        self.probabilities = np.empty((cells.n_examples, cells.n_cells))
+            table.check_groups(X, rows)
+        folds = make_folds(rows, cv)
+        self.probabilities = np.empty((rows.n_examples, rows.n_cells))
         models = []
         for train, test in folds:
-            models.append(CellProbabilities.learned(estimator, X, cells, table, train, aware))
+            models.append(CellProbabilities.learned(estimator, X, rows, table, train, aware))
             self.probabilities[test] = models[-1](take_rows(X, test))
         self.deployed = CellProbabilities.learned(
-            estimator, X, cells, table, np.arange(cells.n_examples), aware
+            estimator, X, rows, table, np.arange(rows.n_examples), aware
         )
         for model, (_, test) in zip(models, folds, strict=True):  # after all of the training
             check_probabilities(self.probabilities[test], model(take_rows(X, test)), estimator)

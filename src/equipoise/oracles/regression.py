@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _num_samples
 
-from equipoise.cells.table import Array, Cells
+from equipoise.cells.rows import Cells
+from equipoise.cells.table import Array
 from equipoise.cells.threshold_table import LossFunction, ThresholdCells
 from equipoise.game.rounds import Response
 from equipoise.oracles.agreement import check_numbers, check_probabilities
@@ -186,13 +187,15 @@ class PluginGuesses:
         self.X, self.cells, self.target = X, cells, target
         n = cells.n_examples
         centre, self.probabilities = np.empty(n), np.empty((n, cells.n_cells))
-        for train, test in make_folds(cells, cv):
-            guess, rows = self._learned(train), take_rows(X, test)
-            centre[test], self.probabilities[test] = guess(rows, len(test))
+        folds, models = make_folds(cells, cv), []
+        for train, test in folds:
+            models.append(self._learned(train))
+            centre[test], self.probabilities[test] = models[-1](take_rows(X, test), len(test))
+        deployed = self._learned(np.arange(n))
+        for guess, (_, test) in zip(models, folds, strict=True):  # after all of the training
             again = guess(take_rows(X, test), len(test))
             check_numbers(centre[test], again[0], estimator)
             check_probabilities(self.probabilities[test], again[1], group_estimator)
-        deployed = self._learned(np.arange(n))
         self.expected: ExpectedLoss | None = None
         if loss is not np.square:
             reach = float(np.ptp(np.concatenate([centre, target])))

@@ -190,20 +190,22 @@ class FrontierDisplay:
         self.figure_, self.lines_ = ax.figure, []
         palette = colours()
         for curve, colour in zip(self.curves, cycle(palette), strict=False):
-            if curve.band is not None:
+            if curve.band is not None and np.ptp(curve.disparity) > 0:
                 ax.fill_between(curve.disparity, *curve.band, color=colour, alpha=0.15, lw=0)
+            elif curve.band is not None:  # which has no width
+                ax.vlines(curve.disparity, *curve.band, color=colour, alpha=0.3)
             (line,) = ax.plot(curve.disparity, curve.error, "o", ms=4, color=colour)
             if envelope:
-                ax.plot(*curve.envelope(), color=colour, lw=1.5, label=curve.name)
-            else:
-                line.set_label(curve.name)
+                ax.plot(*curve.envelope(), color=colour, lw=1.5)
+            # As a point and a piece of line, however few points there are.
+            ax.plot([], [], "o-" if envelope else "o", ms=4, color=colour, label=curve.name)
             self.lines_.append(line)
         rest = cycle(palette[len(self.curves) :] or palette)
         for (name, at), colour, mark in zip(
             self.points.items(), rest, cycle(_MARKERS), strict=False
         ):
             ax.plot(*at, mark, color=colour, ms=8, label=name, ls="none")
-        ax.set_xlabel("largest difference between groups")
+        ax.set_xlabel("largest difference that the constraint looks at")
         ax.set_ylabel(self.measure)
         ax.grid(alpha=0.25)
         ax.legend(frameon=False)

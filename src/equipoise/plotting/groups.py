@@ -10,7 +10,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from equipoise.constraints.groups import group_name
+from equipoise.constraints.rates import rate_and_decision
+from equipoise.faces import heading
+from equipoise.game.switched import number
 from equipoise.metrics import GroupTable, group_table
+from equipoise.metrics.rates import RATE_OF
 from equipoise.plotting.figures import PALETTE, colours, drawn_on
 
 _MARKERS = "os^DvP"
@@ -76,12 +80,13 @@ class GroupRatesDisplay:
 
         Parameters
         ----------
-        model : FairClassifier or ExponentiatedGradient
+        model : FairClassifier, ExponentiatedGradient or GridSearch
             Fitted.
         X, y, sensitive_features, sample_weight
             The people to measure both on; better a held-out set than the data of the fit.
         column, feature
-            See `GroupRatesDisplay`.
+            See `GroupRatesDisplay`. The column may be any rate that `group_table` knows by name,
+            such as "precision".
         ax : matplotlib Axes, optional
             By default those of a new figure.
         """
@@ -91,13 +96,15 @@ class GroupRatesDisplay:
                 f"this {type(model).__name__} has no unconstrained model to compare with; make "
                 "tables with group_table and pass them to GroupRatesDisplay."
             )
-        chosen = {
-            "unconstrained": model.unconstrained_.predict(X),
-            "fair": model.predict_pmf(X),
-        }
+        decide = getattr(model, "predict_pmf", model.predict)
+        chosen = {"unconstrained": model.unconstrained_.predict(X), "fair": decide(X)}
+        # Rates that a table has by itself, and those that it has on request.
+        rate = rate_and_decision(column)[0]
+        asked = {f.__name__: f for f in RATE_OF if f.__name__ == rate} or None
         favourable = None
         if len(model.classes_) == 2:
-            chosen["fair"], favourable = chosen["fair"][:, 1], model.classes_[1]
+            favourable = model.classes_[1]
+            chosen["fair"] = chosen["fair"].T[-1] if chosen["fair"].ndim == 2 else chosen["fair"]
         tables = {
             name: group_table(
                 y,
@@ -106,6 +113,7 @@ class GroupRatesDisplay:
                 sample_weight=sample_weight,
                 pos_label=favourable,
                 interval="analytic",
+                metrics=asked,
             )
             for name, decided in chosen.items()
         }
@@ -144,7 +152,7 @@ class GroupRatesDisplay:
         names = [group_name(first.groups[row]) for row in rows]
         ax.set_yticks(place, [f"{n} ({k:,})" for n, k in zip(names, people, strict=True)])
         ax.set_ylim(len(rows) - 0.5, -0.5)
-        ax.set_xlabel(self.column.replace("_", " "))
+        ax.set_xlabel(heading(self.column))
         ax.grid(alpha=0.25, axis="x")
         ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=4)
         return self
@@ -198,6 +206,12 @@ class SwitchedDisplay:
         ax : matplotlib Axes, optional
             By default those of a new figure.
         """
+        check_is_fitted(model)
+        if not hasattr(model, "switched"):
+            raise TypeError(
+                f"model is a {type(model).__name__}; expected a classifier of equipoise, whose "
+                "decisions are gained and lost."
+            )
         if len(model.classes_) > 2:
             raise ValueError(
                 f"{len(model.classes_)} decisions are neither gained nor lost; expected two. "
@@ -216,7 +230,7 @@ class SwitchedDisplay:
         for name, (colour, sign) in sides.items():
             count = np.array([getattr(row, name) for row in self.rows], dtype=float)
             bars = ax.barh(place, sign * 100 * count / people, color=PALETTE[colour], label=name)
-            told = [f"{number:,.0f}" if number >= 0.5 else "" for number in count]
+            told = [number(people) if people >= 0.05 else "" for people in count]
             ax.bar_label(bars, told, padding=3)
             self.bars_.append(bars)
         names = [f"{group_name(row.group)}, label {row.label}" for row in self.rows]

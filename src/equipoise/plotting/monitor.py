@@ -58,6 +58,7 @@ class MonitorDisplay:
         if self.alarm_day is not None:
             ax.plot(self.alarm_day, powers[self.alarm_day], "o", color=alarm, ms=8)
         ax.set_xlabel("day")
+        ax.xaxis.get_major_locator().set_params(integer=True)
         ax.set_ylabel("e-value, power of ten")
         ax.grid(alpha=0.25)
         ax.legend(frameon=False)

@@ -177,7 +177,8 @@ def _data_facts(contents: ReportContents) -> list[str]:
 
 def _labels(data: DataContents) -> str:
     if data.decisions:
-        shares = ", ".join(f"{name} ({share:.1%})" for name, share in data.label_shares)
+        told = [(name, SUPPRESSED if x is None else f"{x:.1%}") for name, x in data.label_shares]
+        shares = ", ".join(f"{name} ({share})" for name, share in told)
         return f"{len(data.decisions)} values, with their shares of the people: {shares}."
     return (
         f"favourable: {data.labels[1]}, otherwise {data.labels[0]}. {data.base_rate:.1%} have the "

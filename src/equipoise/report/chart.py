@@ -80,6 +80,7 @@ class Chart:
 
     width, height = 720, 430
     left, right, top, bottom = 108, 704, 14, 358
+    measured, measure = "largest difference", "error"
 
     def __init__(self, contents: ReportContents) -> None:
         name = "the constraint" if contents.constraint is None else contents.constraint.name

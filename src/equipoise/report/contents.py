@@ -6,7 +6,7 @@ Whoever writes a page must escape it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -21,7 +21,7 @@ from equipoise.report.plain_data import in_order, made
 #: The rates that are shown for every group; the first is of labels, the others of decisions.
 RATES = ("base_rate", "selection_rate", "true_positive_rate", "false_positive_rate", "error_rate")
 #: Rates of labels given the decision.
-PREDICTIVE_RATES = tuple(PREDICTIVE)
+PREDICTIVE_RATES = tuple(rate.column for rate in PREDICTIVE)
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,8 @@ class DataContents:
     """The data: where from, how many, and which columns are what.
 
     ``labels`` are the unfavourable and the favourable label, and ``base_rate`` the share of people
-    who have the latter; or they are more than two, in order, and it is the share of each.
+    who have the latter; or they are more than two, in order, and it is the share of each, None
+    where few people have the label.
     ``columns`` tells how each column was read, ``format`` how the file was written.
     ``fingerprint`` is a hash of the table that was learned from.
     """
@@ -193,7 +194,7 @@ class DataContents:
     test_rows: int
     label: str
     labels: tuple[str, ...]
-    base_rate: float | list[float]
+    base_rate: float | list[float | None]
     sensitive: list[str]
     control: list[str]
     weight: str | None
@@ -207,10 +208,21 @@ class DataContents:
         return self.labels if len(self.labels) > 2 else ()
 
     @property
-    def label_shares(self) -> list[tuple[str, float]]:
-        """More than two labels, and the share of the people who have each."""
+    def label_shares(self) -> list[tuple[str, float | None]]:
+        """More than two labels, and the share of the people who have each; None of few."""
         shares = self.base_rate if isinstance(self.base_rate, list) else []
         return list(zip(self.decisions, shares, strict=True))
+
+    def without_few(self, tables: Iterable[Sequence[GroupContents]]) -> DataContents:
+        """Return the data without the shares of labels that tables of groups suppress overall."""
+        overall = [row for table in tables for row in table if not row.feature]
+        told = [
+            all(label in known for known in map(_known_labels, overall)) for label in self.decisions
+        ]
+        if all(told):
+            return self
+        pairs = zip(self.label_shares, told, strict=True)
+        return replace(self, base_rate=[share if shown else None for (_, share), shown in pairs])
 
     @property
     def features(self) -> list[str]:
@@ -221,6 +233,12 @@ class DataContents:
     def from_dict(cls, given: dict[str, Any]) -> DataContents:
         """Return the contents that `dataclasses.asdict` made a dictionary of."""
         return made(cls, given)
+
+
+def _known_labels(group: GroupContents) -> set[str | None]:
+    """Return those of several labels whose share of a group is told."""
+    named = {rate_and_decision(name): rate.estimate for name, rate in group.rates.items()}
+    return {v for (rate, v), known in named.items() if rate == RATES[0] and known is not None}
 
 
 @dataclass(frozen=True)

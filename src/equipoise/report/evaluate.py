@@ -334,7 +334,9 @@ def select_command(file: str, eps: float) -> str:
     >>> select_command("my frontier.equipoise", 0.02)
     "equipoise at 'my frontier.equipoise' --eps 0.02 --output model.equipoise"
     """
-    return f"equipoise at {shlex.quote(file)} --eps {no_looser(eps)} --output model.equipoise"
+    # A file is never overwritten by the model that was taken from it.
+    output = "chosen.equipoise" if file == "model.equipoise" else "model.equipoise"
+    return f"equipoise at {shlex.quote(file)} --eps {no_looser(eps)} --output {output}"
 
 
 def no_looser(eps: float) -> str:

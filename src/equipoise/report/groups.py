@@ -17,7 +17,8 @@ from equipoise.metrics import GroupTable
 from equipoise.metrics.audit import Audit, group_rows
 from equipoise.metrics.by_group import decision_table
 from equipoise.metrics.decisions import Decisions
-from equipoise.metrics.predictive import predictive_values
+from equipoise.metrics.intervals import rate_intervals
+from equipoise.metrics.predictive import PREDICTIVE
 from equipoise.metrics.small_groups import SUPPRESS_BELOW, small_groups, small_parts
 from equipoise.metrics.summaries import few_people
 from equipoise.metrics.unknown import Bounds, UnknownGroup, UnknownPeople
@@ -80,9 +81,9 @@ def _predictive(audit: Audit, level: float) -> list[tuple[str, str, Array]]:
     """Return predictive values of an audit: names, ends of intervals, numbers by group."""
     masks = np.array([mask for _, _, mask in group_rows(audit, "both")])
     return [
-        (name, end, found)
-        for name, ends in predictive_values(audit, masks, level).items()
-        for end, found in zip(_ENDS, ends, strict=True)
+        (rate.column, end, found)
+        for rate in PREDICTIVE
+        for end, found in zip(_ENDS, rate_intervals(audit, rate, masks, level, None), strict=True)
     ]
 
 

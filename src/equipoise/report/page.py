@@ -58,10 +58,13 @@ def write_report(
     True
     """
     with new_file(path, overwrite=overwrite) as partial:
-        if isinstance(contents, RegressionContents):
-            partial.write_bytes(render_regression(contents))
-        else:
-            partial.write_bytes(render(contents))
+        partial.write_bytes(_rendered(contents))
+
+
+def _rendered(contents: ReportContents | RegressionContents) -> bytes:
+    if isinstance(contents, RegressionContents):
+        return render_regression(contents)
+    return render(contents)
 
 
 def render(contents: ReportContents) -> bytes:
@@ -76,9 +79,9 @@ def render(contents: ReportContents) -> bytes:
     return page
 
 
-def inline(contents: ReportContents) -> str:
+def inline(contents: ReportContents | RegressionContents) -> str:
     """Return the page as a frame inside of another one, to whose contents it has no access."""
-    page, title = render(contents).decode(), escape(contents.title)
+    page, title = _rendered(contents).decode(), escape(contents.title)
     return (
         f'<iframe title="{title}" srcdoc="{escape(page)}" sandbox="allow-scripts allow-downloads" '
         'style="width:100%;height:48em;border:0"></iframe>'

@@ -12,11 +12,18 @@ from typing import Any, Self
 
 import numpy as np
 
+from equipoise.estimators.base import absent_groups, overlap_of
+from equipoise.estimators.regression_base import remarks_on_numbers
 from equipoise.estimators.regression_frontier import RegressionFrontier
+from equipoise.estimators.regression_problem import read_rows
 from equipoise.estimators.regressor import FairRegressor
 from equipoise.files.manifest import date_made, versions
 from equipoise.metrics.small_groups import SUPPRESS_BELOW, small_cells
-from equipoise.report.templates import asset, markdown_template, regression_template
+from equipoise.oracles.regression import ConstantRegressor
+from equipoise.report.chart import Axis, Chart
+from equipoise.report.templates import asset, markdown_template, page_template
+from equipoise.report.text import who_are
+from equipoise.rows.fingerprint import Overlap
 from equipoise.rows.people import People
 
 
@@ -49,11 +56,23 @@ class RegressionPoint:
     certificate: str
     members: list[tuple[str, float]]
     groups: dict[str, list[LossesOfGroup]] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
+    free_loss: float | None = None  #: Without the constraint, on the data of the fit.
+
+    def worst(self, data: str) -> float | None:
+        """Return the largest difference of a group on some data; None where not all are shown."""
+        found = [group.difference for group in self.groups[data]]
+        known = [value for value in found if value is not None]
+        return max(known) if len(known) == len(found) else None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RegressionContents:
-    """What the page and the card of a regressor show; plain data."""
+    """What the page and the card of a regressor show; in a notebook, the page itself.
+
+    ``who`` says of the people of each data whether they were learned from; ``fingerprint`` is a
+    hash of the table that was.
+    """
 
     kind: str  #: "frontier" or "model".
     title: str
@@ -75,6 +94,17 @@ class RegressionContents:
     command: str = ""
     notes: list[str] = field(default_factory=list)
     task: str = "regression"
+    who: dict[str, str] = field(default_factory=dict)
+    fingerprint: str = ""
+    seed: int | None = None
+
+    def __repr__(self) -> str:
+        return f"<RegressionContents: {self.title}>"
+
+    def _repr_html_(self) -> str:
+        from equipoise.report.page import inline
+
+        return inline(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the contents as plain data for JSON."""
@@ -100,15 +130,88 @@ class RegressionContents:
 
     @property
     def policy(self) -> str:
-        """A policy under which no script runs and nothing is loaded."""
-        digest = b64encode(sha256(asset("page.css").encode()).digest()).decode("ascii")
-        return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'"
+        """A policy under which only the page's own script runs, and nothing is loaded."""
+        style, script = (
+            "'sha256-" + b64encode(sha256(asset(name).encode()).digest()).decode("ascii") + "'"
+            for name in ("page.css", "page.js")
+        )
+        return f"default-src 'none'; style-src {style}; script-src {script}; base-uri 'none'"
+
+    @property
+    def sentences(self) -> list[str]:
+        """What the model does to whom, with groups by name; of a frontier, the bound in the middle.
+
+        On the test data where there are some.
+        """
+        point = self.points[len(self.points) // 2]
+        data = list(point.groups)[-1]
+        everybody, *rest = point.groups[data]
+        shown = [group for group in rest if group.loss is not None]
+        name = "" if point.eps is None else f"For the bound {number(point.eps)}: "
+        told = [f"{name}loss {number(everybody.loss)} of {self.rows[data]:,} people, {data} data."]
+        if point.free_loss is not None:
+            told.append(
+                f"Without the constraint the loss is {number(point.free_loss)} on the people of "
+                f"the fit, where the model has {number(point.loss)}."
+            )
+        if shown:
+            high, low = (pick(shown, key=lambda group: group.loss or 0.0) for pick in (max, min))
+            told.append(
+                f"The mean loss is largest for {high.group} ({number(high.loss)}, "
+                f"{high.people:,} people), least for {low.group} ({number(low.loss)}, "
+                f"{low.people:,} people)."
+            )
+            far = max(shown, key=lambda group: group.difference or 0.0)
+            told.append(
+                "The share of predictions at or above some threshold differs most from everybody's "
+                f"for {far.group}: by {number(far.difference)}, of {far.people:,} "
+                "people. Chance is not counted in."
+            )
+        return [" ".join(told)]
+
+    @property
+    def chart(self) -> LossChart | None:
+        """The picture of a frontier of parity; None for one model, or with groups not shown."""
+        found = LossChart(self)
+        return found if self.is_parity and len(self.points) > 1 and found.lines else None
 
     @property
     def numbers(self) -> str:
         """The contents as JSON that is safe inside of a script element."""
         text = json.dumps(self.to_dict(), separators=(",", ":"))
         return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+class LossChart:
+    """Loss against the largest difference of a group, for every bound and on all data."""
+
+    width, height = Chart.width, Chart.height
+    left, right, top, bottom = Chart.left, Chart.right, Chart.top, Chart.bottom
+    measured, measure = "largest difference, at any threshold", "loss"
+
+    def __init__(self, contents: RegressionContents) -> None:
+        self.title = f"{contents.title}: loss against the largest difference of a group"
+        self.marks = {
+            data: [(worst, float(point.groups[data][0].loss or 0.0)) for point, worst in known]
+            for data in contents.rows
+            if (known := [(p, w) for p in contents.points if (w := p.worst(data)) is not None])
+        }
+        every = [mark for marks in self.marks.values() for mark in marks] or [(0.0, 0.0)]
+        self.across = Axis.over([x for x, _ in every], self.left, self.right, ratios=True)
+        self.up = Axis.over([y for _, y in every], self.bottom, self.top)
+
+    @property
+    def lines(self) -> list[tuple[str, str, list[tuple[float, float]]]]:
+        """Data, class of their marks, and places."""
+        kinds = {"training": "train", "test": "test"}
+        return [
+            (
+                data,
+                kinds.get(data, "fold"),
+                [(self.across.place(x), self.up.place(y)) for x, y in m],
+            )
+            for data, m in self.marks.items()
+        ]
 
 
 def regression_contents(
@@ -145,8 +248,15 @@ def regression_contents(
         date=date_made(),
         versions=versions(),
         file=file,
-        **more,
+        who={data: who_are(data, _overlap(model, data, some)) for data, some in people.items()},
+        fingerprint="" if model.people_ is None else model.people_.digest,
+        **{"seed": model.random_state, **more},
     )
+
+
+def _overlap(model: Any, data: str, people: People) -> Overlap | None:
+    """Return how many of some people were learned from; of the training data, all."""
+    return None if data == "training" else overlap_of(model, people)
 
 
 def _point(model: FairRegressor, people: Mapping[str, People], least: int) -> RegressionPoint:
@@ -159,7 +269,11 @@ def _point(model: FairRegressor, people: Mapping[str, People], least: int) -> Re
         told = ("loosening", "binding", "In conflict")
         text = "\n".join(line for line in text.splitlines() if not line.startswith(told))
     largest = float(certificate.gamma.max()) if len(certificate.gamma) and not hides else None
-    mixed = model.regressor_
+    mixed, evidence = model.regressor_, certificate.evidence
+    game = None if evidence is None else evidence.lagrangian
+    constant = all(isinstance(member, ConstantRegressor) for member in mixed.members)
+    remarks = [text for _, text in remarks_on_numbers(game, model.cells_, constant)]
+    remarks += [text for some in people.values() if (text := _absent(model, some))]
     return RegressionPoint(
         eps=float(bound) if isinstance(bound, (int, float)) else None,
         loss=float(certificate.error),
@@ -170,7 +284,15 @@ def _point(model: FairRegressor, people: Mapping[str, People], least: int) -> Re
         certificate=text,
         members=[(repr(m), float(w)) for m, w in zip(mixed.members, mixed.weights, strict=True)],
         groups={data: _groups(model, some, least) for data, some in people.items()},
+        remarks=remarks,
+        free_loss=_finite(certificate.free_error),
     )
+
+
+def _absent(model: FairRegressor, people: People) -> str:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return absent_groups(model.cells_, model._cells_of(people))
 
 
 def _groups(model: FairRegressor, people: People, least: int) -> list[LossesOfGroup]:
@@ -180,7 +302,7 @@ def _groups(model: FairRegressor, people: People, least: int) -> list[LossesOfGr
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # `measure` warns of absent groups
-        cells = model._cells_of(people)
+        cells, _ = read_rows(people.by(model.cells_.rules))
         found = model.by_group(
             people.X,
             people.y,
@@ -203,8 +325,9 @@ def _finite(value: float) -> float | None:
 
 
 def render_regression(contents: RegressionContents) -> bytes:
-    """Return the page: one HTML file that needs no network and no script."""
-    return regression_template().render(contents=contents).encode("utf-8", errors="replace")
+    """Return the page: one HTML file that needs no network and, to be read, no script."""
+    text = page_template("regression.html.j2").render(contents=contents)
+    return text.encode("utf-8", errors="replace")
 
 
 def regression_card(contents: RegressionContents) -> str:

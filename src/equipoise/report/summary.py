@@ -16,7 +16,7 @@ from equipoise.estimators.regression_frontier import RegressionFrontier
 from equipoise.estimators.regressor import FairRegressor
 from equipoise.files.manifest import date_made, versions
 from equipoise.metrics.small_groups import SUPPRESS_BELOW
-from equipoise.report.contents import ColumnContents, DataContents, ReportContents
+from equipoise.report.contents import ColumnContents, DataContents, PointContents, ReportContents
 from equipoise.report.evaluate import frontier_points, model_points
 from equipoise.report.regression import regression_contents
 from equipoise.report.text import constraint_contents
@@ -146,11 +146,14 @@ def summarize(
         suppress_below=suppress_below,
     )
     options: dict[str, Any] = {"level": level, "file": file, "suppress_below": suppress_below}
+    free: PointContents | None
     if isinstance(model, Frontier):
         points, free = frontier_points(model, people, **options)
-        return replace(contents, points=points, unconstrained=free)
-    point, alone = model_points(model, people, **options)
-    return replace(contents, points=[point], unconstrained=alone)
+    else:
+        point, free = model_points(model, people, **options)
+        points = [point]
+    data = data.without_few(points[0].groups.values())
+    return replace(contents, data=data, points=points, unconstrained=free)
 
 
 def _people(X: Any, y: Any, sensitive: Any, control: Any, weight: Any) -> People:
@@ -175,7 +178,7 @@ def _data_contents(
         test_rows=0 if test is None else len(test.y),
         label=label,
         labels=tuple(map(str, model.classes_)),
-        base_rate=shares if len(shares) > 2 else shares[1],
+        base_rate=[*shares] if len(shares) > 2 else shares[1],
         sensitive=list(cells.sensitive),
         control=list(cells.control),
         weight=None if weights[0] is None else "given",

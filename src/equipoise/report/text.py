@@ -27,6 +27,7 @@ from equipoise.report.switched import (
     switched_groups,
     switched_sentence,
 )
+from equipoise.rows.fingerprint import Overlap
 
 #: Where nothing is known.
 UNKNOWN = "–"
@@ -317,20 +318,21 @@ def bound_verdict(measured: MeasuredContents) -> str:
 
 
 def whose(measured: MeasuredContents) -> str:
-    """Return who the people are: learned from, held out, or some of both.
-
-    >>> from equipoise.rows.fingerprint import Overlap
-    >>> unknown = Range(None, None, None)
-    >>> entry = MeasuredContents("test", 9, unknown, unknown, None, "", [], Overlap(9, 4, 4, 4))
-    >>> print(whose(entry))
-    people (4 of them were learned from, or equal somebody who was in features and label)
-    """
-    overlap = measured.overlap
+    """Return who the people of an entry are, see `who_are`."""
     if measured.data == "out of fold":
         return "people, each decided on by a model that had not seen them"
+    return who_are(measured.data, measured.overlap)
+
+
+def who_are(data: str, overlap: Overlap | None) -> str:
+    """Return who the people of some data are: learned from, held out, or some of both.
+
+    >>> print(who_are("test", Overlap(9, 4, 4, 4)))
+    people (4 of them were learned from, or equal somebody who was in features and label)
+    """
     if overlap is None:
         unknown = "people (whether they were learned from is not known)"
-        return unknown if measured.data == "test" else "people learned from"
+        return unknown if data == "test" else "people learned from"
     if overlap.low == overlap.people and not overlap.set_apart:
         return "people learned from"
     if overlap.high == 0:

@@ -151,11 +151,14 @@ def parts_of(values: NDArray) -> list[NDArray]:
 
 
 def hash_people(X: Any, y: Any, *others: Any) -> Bits:
-    """Return 64 bits for each row and its label: one of ``others``, or the first of all."""
-    y = y if type(y) is np.ndarray else to_array(y, "y")
-    hashes = hash_bits(X)
-    for some, labels in zip(parts_of(hashes), parts_of(y.reshape(-1)), strict=True):
-        number = np.zeros(len(labels), dtype=np.uint64)
+    """Return 64 bits for each row and its label: one of ``others``, or the first of all.
+
+    Without others the labels are numbers, and count by their values.
+    """
+    y = (y if type(y) is np.ndarray else to_array(y, "y")).reshape(-1)
+    hashes, label = hash_bits(X), y if others else hash_bits(y)
+    for some, labels in zip(parts_of(hashes), parts_of(label), strict=True):
+        number = np.zeros(len(labels), dtype=np.uint64) if others else labels
         for at, other in enumerate(others, 1):
             number += (labels == other).astype(np.uint64) * np.uint64(at)
         some[:] = with_salt(some, number)

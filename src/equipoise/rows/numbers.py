@@ -9,6 +9,7 @@ from sklearn.utils import column_or_1d
 
 from equipoise.cells.table import Array
 from equipoise.cells.threshold_table import LossFunction
+from equipoise.rows.floats import as_floats
 from equipoise.rows.validation import check_length, missing_in, to_array
 
 _LOSSES: dict[str, LossFunction] = {"squared": np.square, "absolute": np.abs}
@@ -32,15 +33,7 @@ def read_numbers(y: Any, n: int) -> Array:
             f"Input y contains NaN, None or infinity: {int(gone.sum())} of {n} entries, the first "
             f"in row {at}. Drop these rows."
         )
-    try:
-        if values.dtype.kind in "cmMUS":
-            raise TypeError
-        return values.astype(float)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"y holds values such as {values[0]!r}; expected numbers. Use FairClassifier "
-            "for labels."
-        ) from None
+    return as_floats(values, "y", "numbers. Use FairClassifier for labels")
 
 
 def read_loss(loss: Any) -> LossFunction:

@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
 from equipoise.cells.layered import AnyCells, LayeredCells, layered, soft_cells
-from equipoise.cells.table import Array, Cells
+from equipoise.cells.rows import Cells
+from equipoise.cells.table import Array
 from equipoise.cells.values import GroupRules, Missing
+from equipoise.rows.floats import as_floats
 from equipoise.rows.groups import read_groups
 from equipoise.rows.probabilities import Probabilities, split_probabilities
 from equipoise.rows.validation import (
@@ -27,6 +29,8 @@ _ROUTING_HELP = (
     "metadata routing, sklearn.set_config(enable_metadata_routing=True), and call "
     ".set_fit_request(sensitive_features=True) on this estimator."
 )
+#: What utilities are.
+_RANGE = "numbers in [0, 1]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,12 +115,13 @@ class People:
     def read_plain(self, fitted: NDArray | None = None) -> tuple[Cells, NDArray]:
         """Check everything; return the cells, in which every row counts in one way, and classes."""
         cells, classes = self.read(fitted=fitted)
-        if not isinstance(cells, Cells):
+        rows = cells.plain_rows()
+        if rows is None:
             raise ValueError(
                 "sensitive_features are Probabilities, or there are utilities; expected the groups "
                 "themselves, which this needs, and no utilities."
             )
-        return cells, classes
+        return rows, classes
 
     def check(self) -> None:
         """Raise if there are no labels or no sensitive features."""
@@ -130,7 +135,7 @@ class People:
     def _check_index(self) -> None:
         """Raise where columns of pandas are in another order than X."""
         names = ("sensitive_features", "control_features", "sample_weight", "utilities")
-        check_index(self.X, y=self.y, **{name: getattr(self, name) for name in names})
+        check_index(X=self.X, y=self.y, **{name: getattr(self, name) for name in names})
 
 
 def read_utilities(utilities: Any, n: int, n_decisions: int = 2) -> dict[str, Array]:
@@ -142,11 +147,12 @@ def read_utilities(utilities: Any, n: int, n_decisions: int = 2) -> dict[str, Ar
         each = [f"{name}_{number}" for number in range(n_decisions)]
         if column not in each or not set(each) <= set(columns):
             raise ValueError(_missing_partner(column, n_decisions))
-        found[name] = np.column_stack([columns[one] for one in each]).astype(float)
+        numbers = [as_floats(columns[one], f"utility {one!r}", _RANGE) for one in each]
+        found[name] = np.column_stack(numbers)
         if not ((found[name] >= 0) & (found[name] <= 1)).all():
             raise ValueError(
                 f"utility {name!r} has values from {found[name].min()} to {found[name].max()}; "
-                "expected numbers in [0, 1]. Shift and scale it."
+                f"expected {_RANGE}. Shift and scale it."
             )
     return found
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.cells.table import Array
+from equipoise.rows.floats import as_floats
 
 
 class Probabilities:
@@ -45,7 +46,7 @@ class Probabilities:
         if isinstance(frame, nw.DataFrame):
             groups = frame.columns if groups is None else groups
             table = frame.to_numpy()
-        self.values: Array = np.asarray(table, dtype=float)
+        self.values: Array = as_floats(np.asarray(table), "Probabilities", "numbers in [0, 1]")
         self.name = name
         if self.values.ndim != 2:
             raise ValueError(

@@ -7,6 +7,7 @@ what to do. `equipoise.rows.people.People.read` is the door to it.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -19,6 +20,7 @@ from equipoise.cells.codes import factorize
 from equipoise.cells.table import Array
 from equipoise.cells.values import UNKNOWN, Missing, levels
 from equipoise.exceptions import EmptyCellWarning
+from equipoise.rows.floats import as_floats
 
 #: The most labels: with more than this, y is a number and not a kind of decision.
 MOST_LABELS = 50
@@ -54,17 +56,6 @@ def read_labels(y: Any, n: int, fitted: NDArray | None = None) -> tuple[NDArray[
             "Put values into bins, or make the decision binary."
         )
     return codes.astype(np.int8), classes
-
-
-def read_two_labels(y: Any, n: int) -> tuple[NDArray[np.int8], NDArray]:
-    """Return labels as 0 and 1, and the two classes these stand for, in sorted order."""
-    labels, classes = read_labels(y, n)
-    if len(classes) > 2:
-        raise ValueError(
-            f"Only binary classification is supported. y has {len(classes)} classes "
-            f"({_first(classes)}); expected two. Make the decision binary, for example y == value."
-        )
-    return labels, classes
 
 
 def check_two_labels(classes: NDArray, what: str) -> None:
@@ -220,14 +211,7 @@ def read_weights(sample_weight: Any, n: int, *, summed: bool = True) -> Array | 
         )
     check_length(len(weight), n, "sample_weight")
     _check_missing(weight, "sample_weight", "Expected finite numbers >= 0; drop these rows.")
-    try:
-        if weight.dtype.kind in "cmMUS":  # these would lose something, silently
-            raise TypeError
-        weight = weight.astype(float, copy=False)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"sample_weight holds values such as {weight[0]!r}; expected numbers >= 0."
-        ) from None
+    weight = as_floats(weight, "sample_weight", "numbers >= 0")
     if (weight < 0).any():
         raise ValueError(
             f"sample_weight contains negative values (the least is {weight.min()}); expected "
@@ -330,21 +314,31 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> None:
     validate_data(estimator, X, reset=reset, skip_check_array=True)
 
 
-def check_index(X: Any, **others: Any) -> None:
-    """Raise where a pandas object names the rows of X, but in another order."""
-    index: Any = getattr(X, "index", None)
-    for name, other in others.items():
-        own: Any = getattr(other, "index", None)
-        if not hasattr(index, "equals") or not hasattr(own, "equals") or index.equals(own):
-            continue
-        if len(index) == len(own) and set(index) == set(own):
-            at = int(np.argmax(np.asarray(index != own)))
-            there, here = (labels[at : at + 1].tolist()[0] for labels in (own, index))
-            raise ValueError(
-                f"{name} has the same index as X in another order: row {at} is {there!r} there "
-                f"and {here!r} in X. Rows are matched by their place: pass "
-                f"{name}.loc[X.index], or {name}.to_numpy() if the places are right."
-            )
+def check_index(**columns: Any) -> None:
+    """Raise where pandas objects name the same rows in different orders.
+
+    A mapping is looked at column by column.
+    """
+    first, index = "", None
+    for name, column in columns.items():
+        parts = {name: column}
+        if isinstance(column, Mapping):
+            parts = {f"{name}[{key!r}]": part for key, part in column.items()}
+        for called, part in parts.items():
+            own: Any = getattr(part, "index", None)
+            if not hasattr(own, "equals"):
+                continue
+            if index is None:
+                first, index = called, own
+            elif not index.equals(own) and len(index) == len(own) and set(index) == set(own):
+                at = int(np.argmax(np.asarray(index != own)))
+                there, here = (labels[at : at + 1].tolist()[0] for labels in (own, index))
+                raise ValueError(
+                    f"{called} has the same index as {first} in another order: row {at} is "
+                    f"{there!r} there and {here!r} in {first}. Rows are matched by their place: "
+                    f"pass {called}.loc[{first}.index], or {called}.to_numpy() if the places are "
+                    "right."
+                )
 
 
 def check_length(length: int, n: int, name: str) -> None:

@@ -37,7 +37,7 @@ def at(
     from equipoise.report.evaluate import model_points
 
     terminal = Terminal.current()
-    check_outputs(output, force=results.force)
+    check_outputs(output, force=results.force, reads=[file])
     opened = open_file(file, trust)
     if isinstance(opened.model, RegressionFrontier):
         from equipoise.cli.regression import at_numbers

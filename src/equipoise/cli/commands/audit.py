@@ -31,16 +31,19 @@ def audit(
     Rates of every group and the disparities between groups, with confidence intervals: of the
     labels themselves, or of the predictions of any model in one of the columns.
     """
+    import numpy as np
+
     from equipoise.cli import result_tables as tables
     from equipoise.cli.disparities import audit_contents, one_hot, read_decisions
     from equipoise.cli.model_files import check_outputs, write_page
     from equipoise.cli.tables.files import naming
     from equipoise.cli.tables.people import Reader
     from equipoise.cli.tables.request import check_columns
+    from equipoise.metrics.summaries import few_of_a_label
     from equipoise.report.contents import in_order
 
     terminal, level = Terminal.current(), results.level
-    check_outputs(page, force=results.force)
+    check_outputs(page, force=results.force, reads=[table.data])
     reader = Reader(terminal.note, table.dialect())
     with naming(table.data):
         people, labels = _read(table, reader)
@@ -54,11 +57,14 @@ def audit(
     found = replace(
         found, groups=in_order(found.groups, table.request().classes(people.X)["order"])
     )
+    data = data.without_few([found.groups])
     of = f"predictions {prediction!r}" if prediction else f"labels {table.label!r}"
     rates = None if prediction else ["base_rate"]
     tables.show_group_rows(terminal, f"Groups: {of}, [{level:.0%} intervals]", found.groups, rates)
     tables.show_disparities(terminal, found, level)
     tables.note_small(terminal, found.groups, results.suppress_below, min_size=min_size)
+    for text in few_of_a_label(labels, np.array([(people.y == label).sum() for label in labels])):
+        terminal.note(text)
     if page is not None:
         contents = _page_contents(table, data, found, results)
         write_page(contents, page, force=results.force, terminal=terminal)
@@ -145,7 +151,7 @@ def _data_contents(
         test_rows=0,
         label=table.label,
         labels=labels,
-        base_rate=shares if len(labels) > 2 else shares[0],
+        base_rate=[*shares] if len(labels) > 2 else shares[0],
         sensitive=list(table.sensitive),
         control=[],
         weight=table.weight,

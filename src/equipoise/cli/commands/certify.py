@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -103,9 +102,17 @@ def _show(
     suppress_below: int,
 ) -> None:
     """Print who was measured, the inequalities with their verdicts, groups and switched people."""
-    from equipoise.cli.result_tables import note_small, show_groups, show_rows, show_switched
+    from equipoise.cli.result_tables import (
+        note_small,
+        say_who,
+        show_groups,
+        show_rows,
+        show_switched,
+    )
+    from equipoise.report.text import whose
 
-    _say_who(terminal, measured, point.remarks)
+    who = f"{measured.people:,} {whose(measured)}"
+    say_who(terminal, who, point.remarks, measured.overlap)
     show_rows(terminal, rows, measured.people, level)
     if measured.hidden:
         terminal.say(
@@ -128,21 +135,6 @@ def _read(opened: ModelFile, data: Path, reader: Reader, drop_missing: bool) -> 
     if people.y is None:
         reader.note(f"{data.name} has no labels; what is shown needs none.")
     return people
-
-
-def _say_who(terminal: Terminal, measured: MeasuredContents, remarks: Sequence[str]) -> None:
-    """Print who was measured, and what is easily overlooked."""
-    from equipoise.report.text import whose
-
-    terminal.say(f"Measured on {measured.people:,} {whose(measured)}.\n")
-    for text in remarks:
-        terminal.note(text)
-    overlap = measured.overlap
-    if overlap is None or (overlap.estimate and not overlap.set_apart):
-        terminal.note(
-            "what holds for people learned from says little about others. Certify on people held "
-            "out: fit and frontier write them with --held-out FILE."
-        )
 
 
 def _outcome(exceeded: int, compared: int, rows: int, level: float) -> str:

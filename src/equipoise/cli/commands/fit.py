@@ -51,7 +51,7 @@ def fit(
         fit_numbers(table, training, bound=eps, max_iter=max_iter, traces=False, **how)
         return
     outputs = (output, training.held_out)
-    force = check_outputs(*outputs, force=results.force)
+    force = check_outputs(*outputs, force=results.force, reads=[table.data])
     rule = {"deterministic": _check_deterministic(deterministic, training)}
     prepared = Training.from_options(table, training, eps)
     with prepared.open_data(terminal) as data:

@@ -44,7 +44,7 @@ def frontier(
         fit_numbers(table, training, bounds=bounds, max_iter=rounds, traces=True, **files)
         return
     outputs = (output, page, training.held_out)
-    force = check_outputs(*outputs, force=results.force)
+    force = check_outputs(*outputs, force=results.force, reads=[table.data])
     prepared = Training.from_options(table, training)
     traced = read_bounds(bounds)
     with prepared.open_data(terminal) as data:

@@ -48,7 +48,7 @@ def predict(
         raise ValueError(
             "--json prints a summary, so the decisions need a file: name it with --output."
         )
-    check_outputs(output, force=how.force)
+    check_outputs(output, force=how.force, reads=[model, data])
     opened = open_classifier(model, how.eps, how.trust, numbers=True)
     wanted: dict[str, Kind] = dict(opened.columns.features)
     if id_column is not None:

@@ -44,7 +44,7 @@ def report(
 
     terminal = Terminal.current()
     output = file.with_suffix(".html") if output is None else output
-    check_outputs(output, card, force=results.force)
+    check_outputs(output, card, force=results.force, reads=[file, data])
     if min_size is not None and data is None:
         raise ValueError(
             "--min-size says whom to compare in new data, and without data the page shows what was "

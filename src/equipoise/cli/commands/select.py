@@ -68,7 +68,7 @@ def select(
     terminal = Terminal.current()
     if sensitive and without_groups:
         raise ValueError("--sensitive names groups and --without-groups asks for none; drop one.")
-    check_outputs(output, force=how.force)
+    check_outputs(output, force=how.force, reads=[model, data])
     opened = open_classifier(model, how.eps, how.trust)
     groups = [] if without_groups else list(sensitive or opened.columns.sensitive)
     table = _read(opened, data, groups, id_column, how)

@@ -239,7 +239,7 @@ def _column(values: Any) -> Any:
 
 def _base_rate(
     found: Summary, values: dict[str, dict[Any, Any]], columns: Columns
-) -> float | list[float]:
+) -> float | list[float | None]:
     if len(columns.labels) > 2:
         counts, names = found.values[columns.label], values[columns.label]
         each = {str(names[value]): count / counts.total() for value, count in counts.items()}

@@ -20,6 +20,7 @@ import pyarrow.ipc
 from equipoise.atomic_files import new_file
 from equipoise.cli.tables.columns import Kind, as_kinds, is_temporal, read_as
 from equipoise.cli.tables.dialect import Dialect, without_thousands
+from equipoise.cli.tables.formulas import as_text, plain_name, plain_table
 
 _FORMATS = {
     **dict.fromkeys((".csv", ".tsv"), "csv"),
@@ -81,7 +82,7 @@ def read_table(
         if format_of(path) == "csv":
             found = (dialect or Dialect()).found_in(Path(path))
             stream = stack.enter_context(pa.input_stream(str(path), compression="detect"))
-            table = pa.csv.read_csv(stream, **_csv_options(found, missing))
+            table = plain_table(pa.csv.read_csv(stream, **_csv_options(found, missing)))
             table = _plain_numbers(table, found)
         elif format_of(path) == "parquet":
             table = _open_parquet(path).read()
@@ -97,6 +98,7 @@ def column_names(path: str | Path, dialect: Dialect | None = None) -> list[str]:
     """Return the names of the columns of a file, without reading its rows."""
     with _readable(path, dialect):
         names = _schema(path, dialect=dialect).names
+        names = list(map(plain_name, names)) if format_of(path) == "csv" else names
         _check_names(names, path)
         return list(names)
 
@@ -132,7 +134,8 @@ def _batches(
             compression = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}.get(path.suffix.lower())
             stream = pa.input_stream(file, compression=compression)
             for batch in pa.csv.open_csv(stream, **_csv_options(found, missing, types)):
-                table = _plain_numbers(pa.Table.from_batches([batch]), found, numbers)
+                table = plain_table(pa.Table.from_batches([batch]))
+                table = _plain_numbers(table, found, numbers)
                 yield table, min(file.tell() / size, 1.0)
     elif format_of(path) == "excel":
         yield _read_excel(path).select(names), 1.0
@@ -212,13 +215,13 @@ class _CsvWriter:
         raw = target.open("wb") if isinstance(target, Path) else target
         self._file, self._owned = TextIOWrapper(raw, "utf-8", newline=""), raw is not target
         self._writer = csv.writer(self._file, delimiter=delimiter, lineterminator="\n")
-        self._writer.writerow(map(_no_formula, names))
+        self._writer.writerow(map(as_text, names))
 
     def __enter__(self) -> Self:
         return self
 
     def write_table(self, table: Any) -> None:
-        columns = [map(_no_formula, column.to_pylist()) for column in table.columns]
+        columns = [map(as_text, column.to_pylist()) for column in table.columns]
         self._writer.writerows(zip(*columns, strict=True))
 
     def close(self) -> None:
@@ -230,20 +233,6 @@ class _CsvWriter:
 
     def __exit__(self, *error: object) -> None:
         self.close()
-
-
-def _no_formula(value: Any) -> Any:
-    """Return text that a spreadsheet would run with an apostrophe before it, as it shows text.
-
-    >>> [_no_formula(value) for value in ("=1+1", "@x", "-5", "a=b", -5)]
-    ["'=1+1", "'@x", '-5', 'a=b', -5]
-    """
-    if not isinstance(value, str) or not value.startswith(("=", "+", "-", "@", "\t", "\r")):
-        return value
-    with suppress(ValueError):
-        float(value)  # a number, such as an id
-        return value
-    return f"'{value}"
 
 
 def _csv_options(
@@ -268,13 +257,17 @@ def _csv_options(
 def _csv_types(
     path: Path, missing: Sequence[str], kinds: Mapping[str, Kind], dialect: Dialect
 ) -> dict[str, Any]:
-    """Return the types to read columns as, the same for every block whatever is in it."""
-    seen, types = _schema(path, missing, dialect), {}
+    """Return the types to read columns as, the same for every block whatever is in it.
+
+    Columns are called as in the file.
+    """
+    seen = {plain_name(field.name): field for field in _schema(path, missing, dialect)}
+    types = {}
     for name, kind in kinds.items():
-        found = seen.field(name).type
+        found = seen[name].type
         keep = kind == "category" or pa.types.is_string(found)
         as_found = found if pa.types.is_boolean(found) or is_temporal(found) else pa.float64()
-        types[name] = pa.string() if keep else as_found
+        types[seen[name].name] = pa.string() if keep else as_found
     return types
 
 

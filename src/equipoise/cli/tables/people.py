@@ -309,7 +309,7 @@ def describe(
     return found
 
 
-def base_rate(y: NDArray, columns: Columns, weight: Any = None) -> float | list[float]:
+def base_rate(y: NDArray, columns: Columns, weight: Any = None) -> float | list[float | None]:
     """Return the share of the favourable label; of more than two labels, that of each."""
     if len(columns.labels) > 2:
         return [float(np.average(y == label, weights=weight)) for label in factorize(y)[1]]

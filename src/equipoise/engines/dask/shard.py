@@ -20,12 +20,14 @@ from scipy.sparse import issparse
 from equipoise.cells.codes import Counts, add_up, add_up_decisions, count_pairs, look_up
 from equipoise.cells.labels import savings, soft_labels, weighted_labels
 from equipoise.cells.layers import LayerSums, costs_of_rows, layer_sums, layer_tables
-from equipoise.cells.table import Array, Cells, CellTable
+from equipoise.cells.rows import Cells
+from equipoise.cells.table import Array, CellTable
 from equipoise.cells.values import GroupRules, Missing
 from equipoise.exceptions import EmptyCellWarning
 from equipoise.oracles.agreement import agreement
 from equipoise.oracles.decisions import decisions
 from equipoise.rows.bins import as_numbers, in_bins
+from equipoise.rows.floats import as_floats
 from equipoise.rows.hashing import hash_uniform
 from equipoise.rows.people import read_utilities
 from equipoise.rows.validation import check_size, read_columns, read_target, to_array
@@ -364,7 +366,7 @@ def selected_out_of_fold(shard: Shard, classifiers: Sequence[Any]) -> Array:
 
 
 def _read_weight(weight: Any, n: int) -> Array:
-    array = np.asarray(weight, dtype=float).reshape(-1)
+    array = as_floats(np.asarray(weight), "sample_weight", "numbers >= 0").reshape(-1)
     if len(array) != n:
         raise ValueError(f"sample_weight has {len(array)} entries, X has {n} rows.")
     if not (np.isfinite(array) & (array >= 0)).all():

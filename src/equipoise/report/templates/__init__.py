@@ -26,8 +26,8 @@ def asset(name: str) -> str:
 
 
 @cache
-def page_template() -> Template:
-    """Return the template of the page; whatever it shows is escaped."""
+def page_template(name: str = "page.html.j2") -> Template:
+    """Return the template of a page; whatever it shows is escaped."""
     environment = _environment(autoescape=True)
     environment.globals |= {"RATES": RATES, "DECISION_RATES": RATES[1:], "asset": asset}
     environment.globals |= {"PREDICTIVE_RATES": PREDICTIVE_RATES, "NOT_PROMISED": text.NOT_PROMISED}
@@ -43,22 +43,9 @@ def page_template() -> Template:
         "thousands": lambda count: f"{count:,}",
         "people": number,
         "whole": lambda people: f"{people:,.0f}",
-    }
-    return environment.get_template("page.html.j2")
-
-
-@cache
-def regression_template() -> Template:
-    """Return the template of a regressor's page; whatever it shows is escaped."""
-    environment = _environment(autoescape=True)
-    environment.globals |= {"asset": asset}
-    environment.filters |= {
-        "sentence": lambda text: text[:1].upper() + text[1:],
-        "shortened": _shortened,
-        "thousands": lambda count: f"{count:,}",
         "number": lambda value: "-" if value is None else f"{value:.5g}",
     }
-    return environment.get_template("regression.html.j2")
+    return environment.get_template(name)
 
 
 @cache
