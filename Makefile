@@ -14,7 +14,7 @@ OLDEST_READY := $(OLDEST)/.test-installed
 # The numerical libraries' own threads would fight over the cores with pytest's workers: three for two cores, since
 # tests wait for clusters and other processes.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 3 --dist loadgroup
-PYTEST_OLDEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n 3 --dist loadgroup
+PYTEST_OLDEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n 2 --dist loadgroup
 
 # Without compiling: most of what is installed is never imported, the rest is compiled when it is.
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile

@@ -4,25 +4,32 @@
     python benchmarks/multiclass.py --calls 5000
     python benchmarks/multiclass.py --data communities --learner logistic
     python benchmarks/multiclass.py --data diabetes130 --learner lightgbm --seeds 5
+    python benchmarks/multiclass.py --data communities --peer PYTHON --peer-bounds 0.001 0.1
 
 The first compares the game with the linear program over the whole class, for problems of 2 to 6
-labels and 2 to 5 groups, impossible ones included. The others bound the rate of every decision
-between every pair of groups: accuracy and the largest such difference on people set apart, in
-expectation over the draw, computed from raw arrays. Beside them the class that is most frequent,
+labels and 2 to 5 groups, ten notions in turn, with and without weights, costs of pairs of label and
+decision, and control features, impossible ones included. The others bound the rate of every
+decision between every pair of groups: accuracy and the largest such difference on people set apart,
+in expectation over the draw, computed from raw arrays. Beside them the class that is most frequent,
 and the chord: what mixing the unconstrained model with that class would do at the same difference.
 
-The last two columns are a linear program in the way of LinearPost (Xian and Zhao), written here:
+"Program" is a linear program in the way of LinearPost (Xian and Zhao), written here:
 probabilities of label and group from one half of the people to fit, and prices from a program over
-the other half. No package of PyPI that was looked at bounds rates of more than two decisions.
-``--race`` leaves the shares of races of Communities among the features; the group itself is not
-given to any of the models either way.
+the other half. ``--race`` leaves the shares of races of Communities among the features; the group
+itself is not given to any of these models either way.
+
+``--peer PYTHON`` adds MLDebiaser of holisticai (Alabdulmohsin and Lucic), with its own defaults,
+run by a Python that has that package (``pip install "holisticai[bias]"``). It is given more than
+the others: the groups of the people set apart, all of whom it looks at before it decides on any.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import subprocess
 import sys
+import tempfile
 import time
 import warnings
 from functools import partial
@@ -66,6 +73,8 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--race", action="store_true")
     parser.add_argument("--nu", type=float, help="the gap at which to stop")
+    parser.add_argument("--peer", help="a Python that has holisticai")
+    parser.add_argument("--peer-bounds", type=float, nargs="*", default=[0.001, 0.1])
     parser.add_argument("--folder", type=Path, default=Path(os.environ.get("EQUIPOISE_DATA", ".")))
     options = parser.parse_args()
     print(machine(), flush=True)
@@ -112,10 +121,10 @@ def soft_calls(n: int, n_calls: int = 4) -> None:
 
 def random_problems(n: int) -> None:
     """Compare the game with the program over the whole class."""
-    from labelled_problems import LabelledProblem
+    from labelled_problems import NOTIONS, LabelledProblem
 
-    start, worst, slack, impossible = time.process_time(), 0.0, 0.0, 0
-    labels = np.zeros(7, dtype=int)
+    start, worst, slack = time.process_time(), 0.0, 0.0
+    labels, impossible = np.zeros(7, dtype=int), dict.fromkeys(NOTIONS, 0)
     for seed in range(n):
         problem = LabelledProblem(seed)
         best, least = problem.optimum()
@@ -123,15 +132,17 @@ def random_problems(n: int) -> None:
         labels[problem.V] += 1
         slack = max(slack, abs(found.least_slack - max(least, 0.0)))
         if best is None:
-            impossible += 1
+            impossible[problem.notion] += 1
         else:
             worst = max(worst, abs(found.error - best), abs(found.lower - best), found.violation)
         if (seed + 1) % 100 == 0:
             print(f"{seed + 1}: worst {worst:.1e}, slack {slack:.1e}", flush=True)
     print(
         f"{n} problems of {', '.join(f'{v} labels ({labels[v]})' for v in range(2, 7))}: error, "
-        f"lower value and violation within {worst:.1e} of the program; {impossible} impossible "
-        f"ones, least slack within {slack:.1e}; {time.process_time() - start:.0f} CPU seconds."
+        f"lower value and violation within {worst:.1e} of the program; "
+        f"{sum(impossible.values())} impossible ones, least slack within {slack:.1e}; "
+        f"{time.process_time() - start:.0f} CPU seconds. Impossible by notion: "
+        f"{', '.join(f'{notion} {k}' for notion, k in impossible.items())}."
     )
 
 
@@ -146,9 +157,7 @@ def communities(folder: Path, race: bool) -> Data:
     return X.fillna(X.mean()), *_arrays(table, "label5", "group4"), np.arange(len(X))
 
 
-def diabetes130(
-    folder: Path, race: bool
-) -> tuple[pd.DataFrame, np.ndarray, np.ndarray, np.ndarray]:
+def diabetes130(folder: Path) -> Data:
     """Return features without race, three labels, four groups of race, and each row's patient."""
     table = pd.read_parquet(folder / "diabetes130.parquet")
     table["race"] = table["race"].astype(object).fillna("Other").replace("Asian", "Other")
@@ -184,6 +193,7 @@ def data_set(options: argparse.Namespace) -> None:
         X, y, A, unit = communities(options.folder, options.race)
     else:
         X, y, A, unit = diabetes130(options.folder)
+    peers: dict[float, list[tuple[float, ...]]] = {}
     found: dict[float, list[tuple[float, ...]]] = {}
     plain, majority, seconds = [], [], []
     for seed in range(33, 33 + options.seeds):
@@ -212,8 +222,12 @@ def data_set(options: argparse.Namespace) -> None:
             share = min(gap / plain[-1][1], 1.0)
             chord = majority[-1] + share * (plain[-1][0] - majority[-1])
             found.setdefault(eps, []).append((accuracy, gap, chord, *theirs))
+        if options.peer:
+            people = X.iloc[fit], y[fit], X.iloc[test], y[test], A[test]
+            for eps, decided in peer(options, *people).items():
+                peers.setdefault(eps, []).append(decided)
         print(f"split {seed}: {seconds[-1]:.0f} CPU s, {frontier.n_calls_} calls", flush=True)
-    _print(options, found, np.array(plain), np.array(majority), len(fit), len(test), seconds)
+    _print(options, found, peers, np.array(plain), np.array(majority), len(fit), len(test), seconds)
 
 
 def _split(name: str, y: np.ndarray, unit: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -228,8 +242,36 @@ def _split(name: str, y: np.ndarray, unit: np.ndarray, seed: int) -> tuple[np.nd
 
 def measured(model: Any, X: Any, y: np.ndarray, A: np.ndarray) -> tuple[float, float]:
     """Return accuracy and the largest difference of a decision's rate between two groups."""
-    pmf = model.predict_pmf(X)
-    right = pmf[np.arange(len(y)), np.searchsorted(model.classes_.astype(str), y.astype(str))]
+    return _of_decisions(model.predict_pmf(X), model.classes_, y, A)
+
+
+def peer(
+    options: argparse.Namespace, X: Any, y: np.ndarray, X_test: Any, y_test: Any, A_test: Any
+) -> dict[float, tuple[float, ...]]:
+    """Return the same of the peer's decisions, and of draws by its probabilities, by bound."""
+    model = learner(options.learner).fit(X, y)
+    chance, group = model.predict_proba(X_test), np.unique(A_test, return_inverse=True)[1]
+    with tempfile.TemporaryDirectory() as folder:
+        given, found = Path(folder, "given.npz"), Path(folder, "found.npz")
+        np.savez(given, chance=chance, group=group, bounds=options.peer_bounds)
+        script = Path(__file__).with_name("_holisticai.py")
+        bare = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        subprocess.run([options.peer, script, given, found], check=True, env=bare)
+        decided = dict(np.load(found))
+    one_hot = np.eye(chance.shape[1])[decided["y_pred"]]
+    return {
+        eps: (
+            *_of_decisions(one_hot[at], model.classes_, y_test, A_test),
+            *_of_decisions(decided["y_proba"][at], model.classes_, y_test, A_test),
+        )
+        for at, eps in enumerate(options.peer_bounds)
+    }
+
+
+def _of_decisions(
+    pmf: np.ndarray, classes: np.ndarray, y: np.ndarray, A: np.ndarray
+) -> tuple[float, float]:
+    right = pmf[np.arange(len(y)), np.searchsorted(classes.astype(str), y.astype(str))]
     rates = np.array([pmf[group == A].mean(axis=0) for group in np.unique(A)])
     return float(right.mean()), float(np.ptp(rates, axis=0).max())
 
@@ -237,6 +279,7 @@ def measured(model: Any, X: Any, y: np.ndarray, A: np.ndarray) -> tuple[float, f
 def _print(
     options: argparse.Namespace,
     found: dict[float, list[tuple[float, ...]]],
+    peers: dict[float, list[tuple[float, ...]]],
     plain: np.ndarray,
     majority: np.ndarray,
     n_fit: int,
@@ -267,6 +310,12 @@ def _print(
         )
     names = ["asked", "difference on test", "accuracy", "chord there", "program: difference"]
     print(markdown_table([*names, "program: accuracy"], rows))
+    for eps, pairs in peers.items():
+        accuracy, gap, drawn, drawn_gap = np.array(pairs).T
+        print(
+            f"holisticai, asked {eps:g}: {_mean(accuracy, 4)} at {_mean(gap, 3)}; drawn by its "
+            f"probabilities {_mean(drawn, 4)} at {_mean(drawn_gap, 3)}"
+        )
 
 
 def _mean(values: np.ndarray, digits: int) -> str:

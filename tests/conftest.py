@@ -18,7 +18,7 @@ settings.register_profile(
 settings.load_profile("steady")
 
 #: Fixtures that take seconds. Tests that share one run in one process, so that it is made once.
-COSTLY = ("client", "browser", "outputs", "quick")
+COSTLY = ("client", "restarting", "browser", "outputs", "quick")
 
 
 @pytest.hookimpl(tryfirst=True)

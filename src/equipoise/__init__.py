@@ -101,6 +101,10 @@ _PLACES = {
     "plotting": ("FrontierDisplay",),
     "rows": ("ParquetRows", "Probabilities"),
     "metrics": (),
+    "datasets": (),
+    "baselines": (),
+    "report": (),
+    "integrations": (),
     "exceptions": (),
     "engines": (),
     "cells": (),
@@ -117,7 +121,9 @@ if not TYPE_CHECKING:
             if name in names:
                 found = globals()[name] = getattr(import_module(f"equipoise.{module}"), name)
                 return found
-        raise AttributeError(f"module 'equipoise' has no attribute {name!r}")
+        from equipoise.constraints.fairlearn_words import missing
+
+        raise missing(__name__, name)
 
     def __dir__() -> list[str]:
         return sorted({*globals(), *__all__, *_PLACES})

@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 #: Rows that a notebook shows; a data frame has all of them.
 MOST_ROWS = 60
 
+#: Numbers below this are zero, up to rounding.
+_ROUNDING = 1e-12
+
 #: The columns of a table by name, of equal length.
 Columns = Mapping[str, Sequence[Any] | NDArray[Any]]
 T = TypeVar("T")
@@ -225,8 +228,8 @@ def known(value: Any) -> bool:
 def shown(value: Any) -> str:
     """Return a value as tables show it.
 
-    >>> [shown(value) for value in (1234, 0.25, 2e-05, np.nan, True, "F")]
-    ['1,234', '0.2500', '2e-05', 'not known', 'yes', 'F']
+    >>> [shown(value) for value in (1234, 0.25, 2e-05, 6e-17, np.nan, True, "F")]
+    ['1,234', '0.2500', '2e-05', '0.0000', 'not known', 'yes', 'F']
     """
     if not known(value):
         return "not known"
@@ -236,7 +239,8 @@ def shown(value: Any) -> str:
         return f"{value:,}"
     if not isinstance(value, (float, np.floating)):
         return str(value)
-    # Adding zero turns -0.0 into 0.0.
+    # What is zero up to rounding is shown as zero; adding it turns -0.0 into 0.0.
     number = float(value) + 0.0
+    number = 0.0 if abs(number) < _ROUNDING else number
     tiny, huge = 0 < abs(number) < 5e-4, abs(number) >= 1e6
     return f"{number:.2g}" if tiny or huge else f"{number:.4f}"

@@ -110,13 +110,14 @@ def test_model_file(script, monkeypatch, capsys):
     model_file = script("model_file")
     text = run(model_file, monkeypatch, capsys, "--rows", 600)
     ((default, kept),) = read_tables(text)
-    assert [default["options"], kept["options"]] == ["default", "--keep-text note"]
+    assert [default["options"], kept["options"]] == ["default", "--keep-text, three times"]
     for row in (default, kept):
         whole = ("file, bytes", "expanded, bytes", "names in it")
         size, expanded, names = (int(row[name].replace(",", "")) for name in whole)
         assert 0 < size < expanded
         assert names == 0
-        assert float(row["seconds to open"]) > 0
+        assert float(row["CPU s to open"]) > 0
+        assert float(row["MiB to open"]) >= 0
 
 
 def test_truth(script, monkeypatch, capsys):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 import inspect
 import pickle
 
@@ -12,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 import equipoise as eq
 from equipoise.baselines import ThresholdOptimizer
+from equipoise.constraints.fairlearn_words import NAMES
 
 LEARNER, PARITY = LogisticRegression(), eq.DemographicParity()
 
@@ -56,3 +58,24 @@ def test_signatures_and_copies_are_as_before() -> None:
     model = eq.FairClassifier(LEARNER, eq.DemographicParity(0.1), nu=0.5)
     for again in (clone(model), copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
         assert (again.nu, again.constraint.eps) == (0.5, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "found"),
+    [
+        (eq, "TruePositiveRateParity", "constraints.TruePositiveRateParity"),
+        (eq.metrics, "MetricFrame", "metrics.group_table"),
+        (eq.datasets, "fetch_credit_card", "datasets.load_credit_default"),
+    ],
+)
+def test_a_name_of_fairlearn_says_where_to_look(module, name, found) -> None:
+    with pytest.raises(AttributeError, match=f"has no attribute '{name}'; use equipoise.{found}"):
+        getattr(module, name)
+    with pytest.raises(AttributeError, match=r"has no attribute 'other'$"):
+        getattr(module, "other")  # noqa: B009 - it is not there
+
+
+def test_what_the_errors_name_exists() -> None:
+    for told in NAMES.values():
+        package, name = told.partition("(")[0].removeprefix("equipoise.").split(".")
+        assert callable(getattr(importlib.import_module(f"equipoise.{package}"), name))

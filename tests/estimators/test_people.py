@@ -207,6 +207,10 @@ def test_rows_in_another_order_are_an_error() -> None:
         model.fit(X, y.iloc[mixed], sensitive_features=sex)
     with pytest.raises(ValueError, match="sensitive_features has the same index as X"):
         model.fit(X, y, sensitive_features=sex.iloc[mixed])
+    with pytest.raises(ValueError, match=r"sensitive_features\['sex'\] has the same index as X"):
+        model.fit(X, y, sensitive_features={"sex": sex.iloc[mixed]})
+    with pytest.raises(ValueError, match="sensitive_features has the same index as y in another"):
+        model.fit(X.to_numpy(), y, sensitive_features=sex.iloc[mixed])
     # By their place: other labels say nothing, and arrays have none.
     model.fit(X, y.set_axis(range(5000, 5000 + len(y))), sensitive_features=sex.to_numpy())
     model.fit(X.iloc[mixed], y.iloc[mixed], sensitive_features=sex.iloc[mixed])

@@ -300,3 +300,15 @@ def test_a_gap_below_what_a_linear_program_promises_ends_the_search(eps):
     found = play(problem, DemographicParity(eps), nu=1e-8)
     assert found.iteration < 100
     assert found.least_slack == pytest.approx(least_bound(problem.rows("overall")) - eps, abs=1e-7)
+
+
+def test_regressors_of_other_targets_do_not_share_their_luck(people):
+    X, y, A = (column[:200] for column in people)
+
+    def salt(y, order=slice(None), eps=0.1):
+        model = FairRegressor(LinearRegression(), DemographicParity(eps), thresholds=3)
+        model.fit(X[order], y[order], sensitive_features=A[order])
+        return model.regressor_.random_state
+
+    assert salt(y) == salt(y, slice(None, None, -1)) == salt(y, eps=0.3)
+    assert len({salt(y), salt(y**2), salt(-y)}) == 3

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import sklearn
 from graphs import LEARNERS, alone, lightgbm, run, xgboost
+from saving import fitted
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.impute import SimpleImputer
@@ -301,3 +302,10 @@ def test_members_behind_a_shared_transformer(people):
     got = run(graph, {"X": people.X})[:, 1]
     np.testing.assert_allclose(got, by_hand(mixture, people.X), atol=1e-12)
     assert [node.op_type for node in graph.graph.node].count("Sub") == 2  # the scaler, and 1 - p
+
+
+def test_rows_of_other_columns_are_answered_as_by_predict(people):
+    model = fitted(LogisticRegression(), people)
+    for wrong, words in ((people.X[:, :1], "has 1 features"), (people.X[:0], "0 sample")):
+        with pytest.raises(ValueError, match=words):
+            to_onnx(model, wrong)

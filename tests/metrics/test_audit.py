@@ -89,3 +89,16 @@ def test_probabilities_of_one_are_no_labels():
     assert (label.tolist(), chance.tolist()) == ([0, 1, 0, 1], [1.0] * 4)
     assert read_predictions([1, 2, 1, 2], [1, 1, 1, 1])[1].tolist() == [0.0] * 4
     assert read_predictions([1.0, 2.0], np.array([1.0, 1.0]))[1].tolist() == [0.0] * 2
+
+
+@pytest.mark.parametrize("labels", ["ab", "abc"])
+def test_columns_in_another_order_are_an_error(labels):
+    pandas = pytest.importorskip("pandas")
+    y = pandas.Series(list(labels) * 10)
+    A = pandas.Series(["F", "M"] * (len(y) // 2))
+    metrics.group_table(y, y.to_numpy(), sensitive_features=A)
+    message = "sensitive_features has the same index as y_true in another order"
+    with pytest.raises(ValueError, match=message):
+        metrics.group_table(y, y.to_numpy(), sensitive_features=A.iloc[::-1])
+    with pytest.raises(ValueError, match="y_pred has the same index as y_true"):
+        metrics.demographic_parity_difference(y, y.iloc[::-1], sensitive_features=A)

@@ -278,3 +278,15 @@ def test_what_cannot_be_a_metric(keywords, message):
     table = metrics.group_table([0, 1], [0, 1], sensitive_features=["a", "b"])
     with pytest.raises(ValueError, match="no resamples of 'error_rate'"):
         table.interval("min", "error_rate")
+
+
+def test_everybody_within_each_stratum():
+    y, h, A = np.array([0, 1, 1, 0, 1]), np.array([0, 1, 0, 1, 1]), list("aabba")
+    table = metrics.group_table(
+        y, h, metrics=metrics.accuracy_score, sensitive_features=A, control_features=list("uuuvv")
+    )
+    assert {stratum: row["count"] for stratum, row in table.overall.items()} == {"u": 3, "v": 2}
+    assert table.overall["u"]["accuracy_score"] == pytest.approx(2 / 3)
+    # A group of that name is another row.
+    named = metrics.group_table(y, h, sensitive_features=["overall", *"abba"])
+    assert named.overall["count"] == 5

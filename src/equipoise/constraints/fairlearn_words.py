@@ -30,6 +30,30 @@ WORDS = {
 }
 
 
+#: Name in fairlearn's modules -> what does the same here.
+NAMES = {
+    "MetricFrame": "equipoise.metrics.group_table(y_true, y_pred, metrics=...)",
+    "fetch_adult": "equipoise.datasets.load_adult",
+    "fetch_acs_income": "equipoise.datasets.load_acs_income",
+    "fetch_credit_card": "equipoise.datasets.load_credit_default",
+    "fetch_diabetes_hospital": "equipoise.datasets.load_diabetes130",
+    "TruePositiveRateParity": "equipoise.constraints.TruePositiveRateParity",
+    "ErrorRateParity": "equipoise.constraints.ErrorRateParity",
+    "UtilityParity": "equipoise.constraints.UtilityParity",
+    "ThresholdOptimizer": "equipoise.baselines.ThresholdOptimizer",
+}
+
+
+def missing(module: str, name: str) -> AttributeError:
+    """Return the error for a name that a module does not have, with what fairlearn's is here.
+
+    >>> print(missing("equipoise", "fetch_adult"))
+    module 'equipoise' has no attribute 'fetch_adult'; use equipoise.datasets.load_adult
+    """
+    hint = f"; use {NAMES[name]}" if name in NAMES else ""
+    return AttributeError(f"module {module!r} has no attribute {name!r}{hint}")
+
+
 def check_words(owner: type, given: Iterable[str], known: Iterable[str]) -> None:
     """Raise a TypeError for a keyword of fairlearn that ``owner`` does not know.
 

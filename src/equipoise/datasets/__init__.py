@@ -6,6 +6,9 @@ looked for in ``data_home=`` or $EQUIPOISE_DATA, then in a cache, and downloaded
 source if they are in neither. Whatever is found is verified before it is returned.
 """
 
+from typing import Any
+
+from equipoise.constraints.fairlearn_words import missing
 from equipoise.datasets.adult import load_adult
 from equipoise.datasets.loaders import (
     load_acs_income,
@@ -27,3 +30,7 @@ __all__ = [
     "load_german_credit",
     "load_diabetes130",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    raise missing(__name__, name)

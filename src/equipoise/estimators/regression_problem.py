@@ -189,7 +189,7 @@ def read_rows(people: People) -> tuple[Cells, Array]:
             "sensitive_features are Probabilities; regressors need the groups themselves."
         )
     names = ("sensitive_features", "control_features", "sample_weight")
-    check_index(people.X, y=people.y, **{name: getattr(people, name) for name in names})
+    check_index(X=people.X, y=people.y, **{name: getattr(people, name) for name in names})
     sensitive, rules = read_groups(given, n, people.missing, people.bins)
     control = {}
     if people.control_features is not None:

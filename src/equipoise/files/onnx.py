@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import _num_samples
 
 from equipoise.atomic_files import new_file
 from equipoise.cells.table import Array
@@ -84,6 +85,7 @@ def to_onnx(model: Any, X: Any, *, allowed: float = 0.0) -> Any:
     """
     mixture = _mixture(model)
     graph = Graph(X, len(mixture.classes_))
+    mixture.predict_pmf(take_rows(X, np.arange(min(_num_samples(X), 1))))  # are these its columns?
     selected = graph.number(0.0)
     for number, (member, weight) in enumerate(zip(mixture.members, mixture.weights, strict=True)):
         graph.prefix = f"member{number}_"

@@ -4,6 +4,9 @@ Every function takes decisions (labels) or the probabilities of a randomized cla
 ``predict_pmf(X)[:, 1]``. Names and values are those of ``fairlearn.metrics`` where both exist.
 """
 
+from typing import Any
+
+from equipoise.constraints.fairlearn_words import missing
 from equipoise.metrics.by_group import group_table
 from equipoise.metrics.disparities import (
     demographic_parity_difference,
@@ -60,3 +63,7 @@ __all__ = [
     "Interval",
     "make_scorer",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    raise missing(__name__, name)

@@ -25,7 +25,7 @@ from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.cells.values import Missing
 from equipoise.constraints.rates import Rate
 from equipoise.metrics.predictive import Predictive
-from equipoise.rows.validation import read_columns, read_weights
+from equipoise.rows.validation import check_index, read_columns, read_weights
 
 #: Below this many rows for each distinct one, a bootstrap draws rows rather than counts of them.
 _ROWS_PER_ATOM = 10
@@ -114,6 +114,7 @@ class Audit:
         missing: Missing | None = None,
     ) -> Audit:
         """Check the arguments of a metric; ``missing`` as for `FairClassifier.fit`."""
+        check_rows(y_true, y_pred, sensitive_features, control_features, sample_weight)
         label, prediction = read_predictions(y_true, y_pred, pos_label)
         n, sensitive, control = len(label), {}, {}
         if sensitive_features is not None:
@@ -193,6 +194,17 @@ class Audit:
             member = (code[first][:, None] == np.arange(C)).astype(float)
             return tuple(count @ (member * of[first, None]) for of in (weight, selected))
         return _draw_rows(code, C, weight, selected, n_draws, rng)
+
+
+def check_rows(y_true: Any, y_pred: Any, sensitive: Any, control: Any, weight: Any) -> None:
+    """Raise where what a metric is called with names its rows in different orders."""
+    check_index(
+        y_true=y_true,
+        y_pred=y_pred,
+        sensitive_features=sensitive,
+        control_features=control,
+        sample_weight=weight,
+    )
 
 
 def _distinct_rows(

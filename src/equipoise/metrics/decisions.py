@@ -27,7 +27,7 @@ from equipoise.constraints.rates import (
     Rate,
     shown,
 )
-from equipoise.metrics.audit import Audit, Squares
+from equipoise.metrics.audit import Audit, Squares, check_rows
 from equipoise.metrics.predictive import Predictive
 from equipoise.rows.validation import MOST_LABELS, read_columns, read_weights
 
@@ -145,6 +145,7 @@ def read_audit(
 ) -> Audit | Decisions:
     """Return the audit of two labels, or of one against the rest; otherwise of all decisions."""
     about = (sensitive_features, control_features, sample_weight)
+    check_rows(y_true, y_pred, *about)
     if pos_label is None and has_several_labels(y_true):
         return Decisions.read(y_true, y_pred, *about, missing=missing)
     return Audit.read(y_true, y_pred, *about, pos_label, missing)

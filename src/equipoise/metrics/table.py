@@ -152,9 +152,11 @@ class GroupTable(Face):
         return {name: values[found[0]].item() for name, values in self.columns.items()}
 
     @property
-    def overall(self) -> dict[str, Any]:
-        """The row of everybody; with control features see `row`."""
-        return self.row("overall")
+    def overall(self) -> dict[Any, Any]:
+        """The row of everybody; with control features, by stratum."""
+        strata = dict.fromkeys(self.strata)
+        found = {stratum: self.row("overall", "", stratum) for stratum in strata}
+        return found.get(None, found)
 
     def min(self, column: str, *, feature: str | None = None) -> PerStratum:
         """Return the least value of a group; with control features, by stratum.

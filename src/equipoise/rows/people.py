@@ -135,7 +135,7 @@ class People:
     def _check_index(self) -> None:
         """Raise where columns of pandas are in another order than X."""
         names = ("sensitive_features", "control_features", "sample_weight", "utilities")
-        check_index(self.X, y=self.y, **{name: getattr(self, name) for name in names})
+        check_index(X=self.X, y=self.y, **{name: getattr(self, name) for name in names})
 
 
 def read_utilities(utilities: Any, n: int, n_decisions: int = 2) -> dict[str, Array]:

@@ -7,6 +7,7 @@ what to do. `equipoise.rows.people.People.read` is the door to it.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -217,7 +218,7 @@ def read_weights(sample_weight: Any, n: int, *, summed: bool = True) -> Array | 
             "numbers >= 0."
         )
     if not weight.any():
-        raise ValueError("sample_weight is zero everywhere; give some examples a weight.")
+        raise ValueError("sample_weight is zero everywhere; give some people a weight.")
     if weight.min() == weight.max():
         return None
     return _in_range(weight) if summed else weight
@@ -313,21 +314,31 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> None:
     validate_data(estimator, X, reset=reset, skip_check_array=True)
 
 
-def check_index(X: Any, **others: Any) -> None:
-    """Raise where a pandas object names the rows of X, but in another order."""
-    index: Any = getattr(X, "index", None)
-    for name, other in others.items():
-        own: Any = getattr(other, "index", None)
-        if not hasattr(index, "equals") or not hasattr(own, "equals") or index.equals(own):
-            continue
-        if len(index) == len(own) and set(index) == set(own):
-            at = int(np.argmax(np.asarray(index != own)))
-            there, here = (labels[at : at + 1].tolist()[0] for labels in (own, index))
-            raise ValueError(
-                f"{name} has the same index as X in another order: row {at} is {there!r} there "
-                f"and {here!r} in X. Rows are matched by their place: pass "
-                f"{name}.loc[X.index], or {name}.to_numpy() if the places are right."
-            )
+def check_index(**columns: Any) -> None:
+    """Raise where pandas objects name the same rows in different orders.
+
+    A mapping is looked at column by column.
+    """
+    first, index = "", None
+    for name, column in columns.items():
+        parts = {name: column}
+        if isinstance(column, Mapping):
+            parts = {f"{name}[{key!r}]": part for key, part in column.items()}
+        for called, part in parts.items():
+            own: Any = getattr(part, "index", None)
+            if not hasattr(own, "equals"):
+                continue
+            if index is None:
+                first, index = called, own
+            elif not index.equals(own) and len(index) == len(own) and set(index) == set(own):
+                at = int(np.argmax(np.asarray(index != own)))
+                there, here = (labels[at : at + 1].tolist()[0] for labels in (own, index))
+                raise ValueError(
+                    f"{called} has the same index as {first} in another order: row {at} is "
+                    f"{there!r} there and {here!r} in {first}. Rows are matched by their place: "
+                    f"pass {called}.loc[{first}.index], or {called}.to_numpy() if the places are "
+                    "right."
+                )
 
 
 def check_length(length: int, n: int, name: str) -> None:
