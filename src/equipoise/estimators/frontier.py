@@ -96,7 +96,7 @@ class Frontier(PoolReduction):
     disagreement_ : array of shape (P, P)
         The share of the people measured on whom each two classifiers decide differently.
     switches_ : array of shape (P, V (V - 1), C)
-        How many people of the fit move from one decision of the unconstrained classifier to
+        How many people learned from move from one decision of the unconstrained classifier to
         another of each classifier, cell by cell; see `equipoise.game.switched.pairs`.
     lagrangian_ : Lagrangian
         Error and constraints over these cells.

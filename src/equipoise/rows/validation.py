@@ -223,7 +223,7 @@ def read_weights(sample_weight: Any, n: int, *, summed: bool = True) -> Array | 
             "numbers >= 0."
         )
     if not weight.any():
-        raise ValueError("sample_weight is zero everywhere; give some examples a weight.")
+        raise ValueError("sample_weight is zero everywhere; give some people a weight.")
     if weight.min() == weight.max():
         return None
     return _in_range(weight) if summed else weight
