@@ -40,7 +40,7 @@ class EmptyCellWarning(EquipoiseWarning):
 
 
 class SmallGroupWarning(EquipoiseWarning):
-    """A group has fewer examples than asked for, and was merged with others or left out."""
+    """A group has fewer people than asked for, and was merged with others or left out."""
 
 
 class RareLabelWarning(EquipoiseWarning):

@@ -1,5 +1,7 @@
 """at: a classifier for any bound out of a frontier file."""
 
+from hiring import COLUMNS, make_table, write_table
+
 import equipoise
 
 
@@ -11,3 +13,27 @@ def test_at_picks_any_bound_without_training(run, data, frontier):
     assert model.certificate_.feasible
     assert run("predict", "model.equipoise", data).code == 0
     assert "expected a frontier" in run("at", "model.equipoise", "--eps", 0.1, "-o", "x").err
+
+
+def test_a_bound_that_was_not_traced_says_that_nothing_was_searched(run, data):
+    trace = ("frontier", data, *COLUMNS, "--bounds", "0.02,0.2", "--no-page", "--max-iter", 3)
+    assert run(*trace).code == 0
+    model = equipoise.load("frontier.equipoise")
+    assert not any(model.at(eps).certificate_.is_optimal() for eps in (0.02, 0.05))
+    told = "nothing was searched to close its gap. Trace it: frontier --bounds 0.05"
+    assert told in run("at", "frontier.equipoise", "--eps", 0.05, "-o", "a.equipoise").err
+    traced = run("at", "frontier.equipoise", "--eps", 0.02, "-o", "b.equipoise")
+    assert "nothing was searched" not in traced.err
+
+
+def test_groups_of_few_people_get_a_sentence(run, data):
+    columns = make_table()
+    columns["sex"][:20] = ["X"] * 20
+    write_table(columns, data)
+    trace = ("frontier", data, *COLUMNS, "--bounds", "0.1", "--no-page", "--test-size", 0)
+    traced = run(*trace)
+    before = traced.err[: traced.err.index("Fitting: ")]
+    assert "groups of fewer than 30 people are compared like all others" in before
+    assert traced.err.count("are compared like all others") == 1
+    ran = run("at", "frontier.equipoise", "--eps", 0.1)
+    assert "X (20) has fewer than 30 people" in ran.err

@@ -111,3 +111,39 @@ def test_sizes_that_are_suppressed_are_not_told_by_disparities(run, data):
     ran = run("audit", data, *COLUMNS, "--json")
     assert ran.json["disparities"]["demographic_parity_difference"] == [None, None, None]
     assert "people are suppressed" in ran.err
+
+
+def test_disparities_of_suppressed_groups_would_give_others_away(run, data):
+    columns = make_table()
+    columns["sex"][:3] = ["X"] * 3  # so that another group is suppressed too
+    write_table(columns, data)
+    ran = run("audit", data, *COLUMNS[:4], "--json")
+    shown = {row["group"] for row in ran.json["groups"] if row["count"] is not None}
+    assert len(shown & {"F", "M", "X"}) == 1
+    assert ran.json["disparities"]["demographic_parity_difference"] == [None, None, None]
+    assert "To see all groups here: --suppress-below 0" in ran.err
+    ran = run("audit", data, *COLUMNS[:4], "--suppress-below", 0, "--json")
+    assert None not in ran.json["disparities"]["demographic_parity_difference"]
+
+
+def test_a_month_with_one_label(run, data):
+    columns = make_table()
+    columns["decision"] = columns["hired"]
+    write_table(columns | {"hired": ["no"] * 600}, data)
+    ran = run("audit", data, *COLUMNS[:4])
+    assert ran.code == 2
+    assert "'hired' is 'no' in every row" in ran.err
+    assert "Say with --positive which label is the favourable one." in ran.err
+    given = (*COLUMNS[:4], "--positive", "yes", "--prediction", "decision", "--json")
+    ran = run("audit", data, *given)
+    assert ran.code == 0, ran.err
+    sex, yes = np.array(columns["sex"]), np.array(columns["decision"]) == "yes"
+    apart = yes[sex == "M"].mean() - yes[sex == "F"].mean()
+    assert ran.json["disparities"]["demographic_parity_difference"][0] == pytest.approx(apart)
+    ran = run("fit", data, *COLUMNS, "--positive", "yes")
+    assert "'hired' is 'no' in every row; expected two labels." in ran.err
+
+
+def test_numbers_are_no_labels(run, data):
+    ran = run("audit", data, "--label", "skill", "--sensitive", "sex")
+    assert "Numbers are predicted by fit and frontier, with --task regression." in ran.err

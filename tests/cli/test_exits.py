@@ -49,7 +49,7 @@ WRONG = {
         ("fit", "people.csv", *FIT, "--constraint", "os:sep"),
         "expected a constraint",
     ),
-    "bound": (("fit", "people.csv", *FIT, "--eps", "-1"), "eps of DemographicParity is -1"),
+    "bound": (("fit", "people.csv", *FIT, "--eps", "-1"), "--eps of dp is -1"),
     "bound of none": (
         ("fit", "people.csv", *FIT, "--constraint", "minimax", "--eps", "1"),
         "leave --eps out",

@@ -234,8 +234,10 @@ def test_a_balanced_objective_selects_where_a_label_is_rare(run, data):
     error = (half["false_positive_rate"][0] + 1 - half["true_positive_rate"][0]) / 2
     assert ran.json["error"] == pytest.approx(error)
     assert half["selection_rate"][0] > rates["error"]["selection_rate"][0]
-    ran = run("fit", data, *COLUMNS, "--objective", "balanced", "--eps", 0.05, "-o", "w.equipoise")
+    ran = run("fit", data, *COLUMNS, "--balanced", "--eps", 0.05, "-o", "w.equipoise")
     assert "error is what was minimised: BalancedError" in ran.out
+    ran = run("fit", data, *COLUMNS, "--balanced", "--objective", "mine:it", "-o", "v.equipoise")
+    assert "--balanced is given, and --objective mine:it; expected one of them" in ran.err
 
 
 def test_parameters_of_learners(run, data):

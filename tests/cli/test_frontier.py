@@ -78,4 +78,4 @@ def test_a_group_of_three_is_written_and_not_told(run, data):
     page = (data.parent / "g.html").read_text(encoding="utf-8")
     for text in (ran.out, page):
         assert not re.search(r"X \(\d\)", text)  # how many they are is suppressed
-    assert "examples of X" in ran.err
+    assert "people of X" in ran.err

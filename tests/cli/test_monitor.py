@@ -90,3 +90,13 @@ def test_constraints_on_labels_need_them(run, data):
     assert ran.code == 0
     moved = {row["name"]: row["e_value"] != 1 for row in ran.json["rows"]}
     assert all(changed == ("label 1" in name) for name, changed in moved.items())
+
+
+def test_bounds_on_rates_of_few_people_are_counted(run, model, data):
+    ran = run("monitor", model, write_day(data, 1, n=50), "--state", "watch.json", "--json")
+    women = make_table(50, seed=1)["sex"].count("F")
+    assert women < 30 <= 50 - women
+    assert {row["fewest"] for row in ran.json["rows"]} == {women}
+    assert "4 of 4 bounds are about a rate of fewer than 30 people so far" in ran.err
+    ran = run("monitor", model, write_day(data, 2), "--state", "watch.json", "--json")
+    assert "bounds are about a rate of fewer" not in ran.err

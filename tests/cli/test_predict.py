@@ -10,6 +10,7 @@ import pytest
 from hiring import COLUMNS, make_table, write_table
 
 import equipoise
+from equipoise.cli.tables import csv_tables
 from equipoise.cli.tables import files as tables
 
 
@@ -29,7 +30,7 @@ def test_formats_and_batches_give_the_same_decisions(run, model, data, ending, m
     assert run("predict", model, source, "--id", "person", "-o", f"whole.{ending}").code == 0
     whole = read(data.parent / f"whole.{ending}")
     monkeypatch.setattr(tables, "_BATCH_ROWS", 64)
-    monkeypatch.setattr(tables, "_BATCH_BYTES", 4096)
+    monkeypatch.setattr(csv_tables, "_BLOCK_BYTES", 4096)
     assert run("predict", model, source, "--id", "person", "-o", "parts.csv").code == 0
     parts = read(data.parent / "parts.csv")
     assert parts == whole
@@ -52,7 +53,7 @@ def test_formats_and_batches_give_the_same_decisions(run, model, data, ending, m
 
 def test_a_batch_is_small(run, model, data, monkeypatch):
     write_table(make_table(2000, seed=1), data.parent / "new.csv")
-    monkeypatch.setattr(tables, "_BATCH_BYTES", 8192)
+    monkeypatch.setattr(csv_tables, "_BLOCK_BYTES", 8192)
     sizes = []
     predict = equipoise.FairClassifier.predict
 
@@ -167,3 +168,31 @@ def test_rows_held_out_with_formulas_are_written_as_text_and_read_as_they_were(r
     assert run("select", "m.equipoise", data, "-k", 9, *ids, "--force").code == 0
     with (data.parent / "d.csv").open(newline="") as file:
         assert next(csv.DictReader(file))["person"] == "'=1+1"
+
+
+def test_categories_that_the_model_does_not_know_are_counted(run, model, data, monkeypatch):
+    assert "some have a category" not in run("predict", model, data, "-o", "a.csv").err
+    columns = make_table()
+    upper = [None if town is None else town.upper() for town in columns["town"]]
+    write_table(columns | {"town": upper}, data.parent / "upper.csv")
+    known = sum(town is not None for town in upper)
+    told = f"By column: 'town' ({known})."
+    monkeypatch.setattr(csv_tables, "_BLOCK_BYTES", 8192)  # over several batches
+    ran = run("predict", model, "upper.csv", "-o", "b.csv")
+    assert ran.code == 0
+    assert "of 600 people, some have a category that fewer than 10 people had" in ran.err
+    assert told in ran.err
+    assert told in run("select", model, "upper.csv", "-k", 20, "-o", "c.csv").err
+    assert told in run("certify", model, "upper.csv").err
+    assert told in run("report", model, "upper.csv", "-o", "d.html").err
+    assert told in run("monitor", model, "upper.csv", "--state", "e.json").err
+
+
+def test_errors_about_values_name_the_file(run, model, data):
+    columns = make_table()
+    write_table(columns | {"age": ["old"] * 600}, data.parent / "words.csv")
+    for command in (("predict",), ("select", "-k", 5, "-o", "x.csv"), ("certify",)):
+        ran = run(command[0], model, "words.csv", *command[1:])
+        assert ran.code == 2
+        assert "words.csv" in ran.err
+        assert "'age' held numbers" in ran.err

@@ -79,7 +79,7 @@ def test_what_cannot_work_is_said(run, model, data, people):
     cases = {
         "k is 401 but there are 400 people": ["-k", 401],
         "expected a number from 0 to below 1": ["-k", 5, "--u", 2],
-        "both u and random_state": ["-k", 5, "--u", 0.5, "--seed", 1],
+        "both u and --seed": ["-k", 5, "--u", 0.5, "--seed", 1],
         "drop one": ["-k", 5, "--sensitive", "town", "--without-groups"],
         "no column 'sexe', by which groups": ["-k", 5, "--sensitive", "sexe"],
     }

@@ -30,7 +30,7 @@ def test_every_pair_by_hand(ratio):
         assert pair.people == (pair.group == GROUP).sum()
     sure = [-p.value.high if ratio else p.value.low for p in found.pairs]
     assert sure == sorted(sure, reverse=True)
-    assert (found.surest.group, found.surest.against) == ("a", "b")
+    assert (found.headline.group, found.headline.against) == ("a", "b")
     assert (found.largest.group, found.largest.against) == ("few", "b")
 
 
@@ -39,11 +39,11 @@ def test_limits_are_those_of_the_largest():
     every = metrics.confidence_interval(metric, TRUE, SELECTED, sensitive_features=GROUP)
     found = pairs_of(metric)
     assert every.estimate == pytest.approx(found.largest.value.estimate)
-    assert every.low == pytest.approx(max(found.surest.value.low, 0.0))
+    assert every.low == pytest.approx(max(found.headline.value.low, 0.0))
     assert every.high == pytest.approx(max(pair.value.high for pair in found.pairs))
     # The people of a rate are those with the label that it is about.
-    label = int(found.surest.rate == "true_positive_rate")
-    assert found.surest.people == ((found.surest.group == GROUP) & (label == TRUE)).sum()
+    label = int(found.headline.rate == "true_positive_rate")
+    assert found.headline.people == ((found.headline.group == GROUP) & (label == TRUE)).sum()
 
 
 def test_with_everybody_and_within_strata():

@@ -223,7 +223,7 @@ def test_cells_smaller_than_the_number_of_folds_do_no_harm():
         (True, "cv is True"),
         (401, "there are 400 examples"),
         (ShuffleSplit(2, test_size=0.6, random_state=0), "expected each exactly once"),
-        ([(np.arange(200), np.arange(200, 400))], "200 of 400 examples out never"),
+        ([(np.arange(200), np.arange(200, 400))], "200 of 400 people out never"),
     ],
 )
 def test_folds_that_do_not_hold_everybody_out_once_are_refused(people, cv, message):

@@ -55,7 +55,7 @@ def test_sentences_page_and_card_say_it(contents, tmp_path):
     entry = contents.points[0].on("test")
     line = next(text for text in findings(contents) if text.startswith("For the bound"))
     shown = f"{entry.difference.estimate:.4f} [{entry.difference.low:.4f}, "
-    assert f"difference with the largest lower limit {shown}" in line
+    assert f"largest difference {shown}" in line
     assert "(demographic parity: M above overall, 300 people)" in line
     assert "(demographic parity: rare above overall, 12 people)" in line
     # 8 of 12 are more than 180 of 300, and 5 of 12 might be the truth.

@@ -91,8 +91,10 @@ def _compared(
     of_labels = audit.decisions == "labels"
     for at, name in enumerate(list(_DISPARITIES)[: _OF_LABELS if of_labels else None]):
         pairs = metrics.compare_groups(getattr(metrics, name), y, h, **about).without_few(least)
-        if decision is not None and (of_labels or at >= _OF_LABELS):
-            pairs = _without_suppressed(pairs, audit.groups, of_decision(TPR.column, decision))
+        by_label = decision is not None and (of_labels or at >= _OF_LABELS)
+        shown = TPR.column if by_label else SELECTION.column
+        shown = shown if decision is None else of_decision(shown, decision)
+        pairs = _without_suppressed(pairs, audit.groups, shown)
         found = _headline(pairs, audit.groups)
         called = name if decision is None else of_decision(name, decision)
         words = _DISPARITIES[name] + ("" if decision is None else f", decision {decision}")
@@ -141,7 +143,7 @@ def _in_large_groups(people: People, min_size: int) -> NDArray[np.intp]:
 
 def _headline(pairs: Pairs, shown: Sequence[GroupContents]) -> dict[str, Any]:
     """Return a disparity by the limits of intervals, between whom; beside it, that by estimate."""
-    sure, most = pairs.surest, pairs.largest
+    sure, most = pairs.headline, pairs.largest
     if sure is None or most is None:
         return {"value": NOT_KNOWN, "between": "", "by_estimate": ""}
     value, other = (_cut(pair.value, pairs.ratio) for pair in (sure, most))

@@ -25,6 +25,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from equipoise.cli.spelling import in_options
 from equipoise.cli.terminal import Terminal, printable
 
 DONE, EXCEEDED, NOT_DONE, UNFORESEEN, NOTHING_COMPARED, ALARM, NOT_PROVEN = range(7)
@@ -32,10 +33,6 @@ INTERRUPTED = 130
 
 #: Errors that say what was received, what was expected, and what to do.
 _EXPLAINED = (ValueError, TypeError, OSError, ImportError, MemoryError, RuntimeError)
-
-
-#: How Python names the favourable one of several decisions to a constraint.
-_POSITIVE = re.compile(r"\b[A-Z]\w+\(positive=('[^']*'|[^,)]+)(?:, \.\.\.)?\)")
 
 
 class Ended(Exception):
@@ -81,7 +78,7 @@ def _sentence(error: BaseException) -> str:
     if isinstance(error, FileExistsError):
         text = text.replace("Name another file, or allow to overwrite.", "").strip()
         text = f"{text} Name another file, or overwrite it with --force."
-    return _POSITIVE.sub(r"--positive \1", text)
+    return in_options(text)
 
 
 @contextmanager
@@ -93,7 +90,7 @@ def warnings_as_notes(terminal: Terminal) -> Iterator[None]:
 
     def show(message: Warning | str, category: type[Warning], *args: Any, **kwargs: Any) -> None:
         if issubclass(category, (EquipoiseWarning, ConvergenceWarning)):
-            text = str(message)
+            text = in_options(str(message))
             if text not in terminal.notes:
                 # That nobody has a label tells the labels of the others, and how few people a group
                 # has is suppressed: not for files.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from copy import copy
@@ -12,6 +13,8 @@ from typing import Any
 from sklearn.base import clone
 
 from equipoise.atomic_files import check_free, new_file
+from equipoise.cli.spelling import spelled
+from equipoise.cli.tables.encoding import FEWEST_PEOPLE
 from equipoise.cli.tables.files import is_table
 from equipoise.cli.tables.request import Columns
 from equipoise.cli.terminal import Terminal, command_line
@@ -86,6 +89,16 @@ def open_classifier(
     return replace(opened, model=with_min_size(opened.model, min_size))
 
 
+def note_unknown(found: Counter, people: int) -> None:
+    """Note how many people have categories that a model does not know, by column."""
+    if found:
+        each = ", ".join(f"{name!r} ({count:,})" for name, count in sorted(found.items()))
+        Terminal.current().note(
+            f"of {people:,} people, some have a category that fewer than {FEWEST_PEOPLE} people "
+            f"had in the fit, or nobody; it counts as a rare one, or as none. By column: {each}."
+        )
+
+
 def with_min_size(model: Any, min_size: int | None) -> Any:
     """Return a model that is measured without groups of fewer people; itself if none are named."""
     if min_size is None:
@@ -93,10 +106,21 @@ def with_min_size(model: Any, min_size: int | None) -> Any:
     name = "constraint" if isinstance(model, Frontier) else "constraint_"
     constraint = getattr(model, name)
     if "min_size" not in constraint.get_params():
-        raise ValueError(f"{constraint!r} has no min_size; leave --min-size out.")
+        raise ValueError(f"{spelled(constraint)} has no groups; leave --min-size out.")
     changed = copy(model)
     setattr(changed, name, clone(constraint).set_params(min_size=min_size))
     return changed
+
+
+def note_untraced(terminal: Terminal, frontier: Any, eps: float, certificate: Any) -> None:
+    """Note a gap that is left since nobody searched at this bound."""
+    traced = any(abs(point.eps - eps) <= 1e-5 * eps for point in frontier.points_)
+    if not traced and not certificate.is_optimal():
+        terminal.note(
+            f"the bound {eps:g} was not traced: this is the best mixture of what was found for "
+            "other bounds, and nothing was searched to close its gap. Trace it: frontier "
+            f"--bounds {eps:g}"
+        )
 
 
 def write_model(

@@ -145,7 +145,9 @@ def find_constraint(
     if ":" in name:
         return _user_constraint(name, eps)
     if name not in CONSTRAINTS:
-        raise ValueError(_unknown("constraint", name, list(CONSTRAINTS)))
+        here = next((short for short, kind in CONSTRAINTS.items() if kind == name), None)
+        hint = "" if here is None else f" Here it is called {here!r}."
+        raise ValueError(_unknown("constraint", name, list(CONSTRAINTS)) + hint)
     kind = getattr(import_module("equipoise.constraints"), CONSTRAINTS[name])
     takes = set(kind().get_params())
     given: dict[str, Any] = {"min_size": min_size, "groups": groups}

@@ -196,6 +196,9 @@ class Training:
         str,
         option("What is minimised: error, balanced (both labels count the same), module:object."),
     ] = "error"
+    balanced: Annotated[
+        bool, option("Short for --objective balanced, for a rare label.", "--balanced")
+    ] = False
     false_positive_cost: Annotated[
         float | None, option("What it costs to select somebody whose label is the other one; 1.")
     ] = None
@@ -246,6 +249,15 @@ class Training:
         if self.task == "classification" and (self.loss, self.thresholds) != ("squared", 40):
             raise ValueError("--loss and --thresholds are for --task regression; leave them out.")
         return self.task == "regression"
+
+    @property
+    def minimised(self) -> str:
+        """What is minimised: the objective that is named."""
+        if self.balanced and self.objective not in ("error", "balanced"):
+            raise ValueError(
+                f"--balanced is given, and --objective {self.objective}; expected one of them."
+            )
+        return "balanced" if self.balanced else self.objective
 
 
 @dataclass(frozen=True, kw_only=True)

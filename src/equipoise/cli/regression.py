@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
@@ -15,14 +15,23 @@ import numpy as np
 from equipoise.cli import exits
 from equipoise.cli import options as opt
 from equipoise.cli.exits import INTERRUPTED, Ended
-from equipoise.cli.model_files import ModelFile, check_outputs, made, write_model, write_page
+from equipoise.cli.model_files import (
+    ModelFile,
+    check_outputs,
+    made,
+    note_untraced,
+    write_model,
+    write_page,
+)
 from equipoise.cli.names import find_regressor, read_bounds
 from equipoise.cli.result_tables import say_who, show_columns
+from equipoise.cli.spelling import spelled
 from equipoise.cli.tables.people import Reader
-from equipoise.cli.terminal import Terminal, command_line
+from equipoise.cli.terminal import Terminal, Tick, command_line
 from equipoise.cli.training import TrainingData, constraint_of, read_training_data
 from equipoise.estimators.regression_frontier import RegressionFrontier
-from equipoise.estimators.regressor import FairRegressor
+from equipoise.estimators.regression_intervals import Level
+from equipoise.estimators.regressor import FairRegressor, Measured
 from equipoise.report.regression import (
     RegressionContents,
     RegressionPoint,
@@ -33,6 +42,7 @@ from equipoise.report.regression import (
 #: Options that are about labels, and their defaults.
 _OF_LABELS = {
     "objective": "error",
+    "balanced": False,
     "false_positive_cost": None,
     "false_negative_cost": None,
     "dask": None,
@@ -74,6 +84,7 @@ def fit_numbers(
     kind: Any = RegressionFrontier if traces else FairRegressor
     traced = {"bounds": read_bounds(bounds)} if traces else {}
     given = {**_parameters(training), "max_iter": max_iter, **traced}
+    data.announce(terminal, training.min_size)
     model = _fitted(kind(data.estimator(learner), constraint, **given), data, terminal)
     data.note_held_out(model)
     contents = regression_contents(
@@ -132,22 +143,29 @@ def _check_options(table: opt.FeatureTable, training: opt.Training, refused: Seq
 
 def _fitted(model: Any, data: TrainingData, terminal: Terminal) -> Any:
     """Return the model fitted with progress; what learners print is no result."""
-    train, features = data.train, len(data.columns.features)
-    terminal.progress_line(f"{len(train):,} people to learn from, {features} features.")
+    train = data.train
     with (
         redirect_stdout(sys.stderr),
         terminal.progress("Fitting") as tick,
         terminal.interruptible(),
     ):
-
-        def watch(rounds: Any) -> None:
-            each = rounds if isinstance(rounds, list) else [rounds]
-            tick(0.0, f"{max(found.n_calls for found in each)} questions")
-
-        model.callback = watch
+        model.callback = _watcher(tick)
         model.fit(train.X, train.y, **train.metadata)
         model.callback = None
     return model
+
+
+def _watcher(tick: Tick) -> Callable[[Any], None]:
+    """Return a callback that counts questions; in a log, where their number has doubled."""
+    told = 0
+
+    def watch(rounds: Any) -> None:
+        nonlocal told
+        asked = max(last.n_calls for last in (rounds if isinstance(rounds, list) else [rounds]))
+        told = asked if asked >= 2 * told else told
+        tick(0.0, f"{told} question{'s' * (told != 1)}")
+
+    return watch
 
 
 def show_points(terminal: Terminal, contents: RegressionContents) -> None:
@@ -166,7 +184,7 @@ def show_points(terminal: Terminal, contents: RegressionContents) -> None:
     ]
     largest = "largest difference" if contents.is_parity else "largest group loss"
     header = ["bound", "loss", largest, last, "gap", "members"]
-    terminal.table(f"{contents.constraint}, {contents.loss} loss", header, rows)
+    terminal.table(f"{contents.title}, {contents.loss} loss", header, rows)
     terminal.say(f"The best constant has loss {number(contents.constant_loss)}.")
     if len(contents.points) == 1:
         terminal.say(contents.points[0].certificate)
@@ -195,6 +213,7 @@ def at_numbers(opened: ModelFile, eps: float, output: Path, results: opt.Results
     contents = _of_file(opened, model, {}, results.suppress_below, output.name)
     if not model.certificate_.feasible:
         terminal.note(f"the bound {eps:g} is {model.certificate_.verdict}.")
+    note_untraced(terminal, opened.model, eps, model.certificate_)
     show_points(terminal, contents)
     metadata = {**opened.metadata, "report": contents.to_dict()}
     metadata["made"] = made(opened.metadata.get("made", {}).get("seed"))
@@ -222,58 +241,69 @@ def _of_file(
 
 
 def certify_numbers(
-    opened: ModelFile, data: Path, reader: Reader, drop_missing: bool, few: int
+    opened: ModelFile, data: Path, reader: Reader, drop_missing: bool, few: int, sure: Level
 ) -> None:
-    """Measure a regressor on other people; the exit code is 1 where a bound is exceeded.
+    """Measure a regressor on other people.
 
-    No interval is computed: the verdict is about these people alone, and says so. Where nothing was
-    compared, the code is 4.
+    The exit code is 1 where a bound is exceeded beyond its interval, 4 where nothing was compared.
     """
     terminal, model = Terminal.current(), opened.model
     people = reader.known(data, opened.columns, drop_missing=drop_missing)
     groups = {k: v for k, v in people.metadata.items() if k != "missing"}
-    told = model.measure(people.X, people.y, **groups)
+    level, told = sure.level, model.measure(people.X, people.y, **sure._asdict(), **groups)
     contents = _of_file(opened, model, {"test": people}, few, opened.path.name)
     (point,) = contents.points
-    terminal.say(f"{model.constraint_!r} on {data.name}")
+    terminal.say(f"{spelled(model.constraint_)} on {data.name}")
     say_who(terminal, f"{len(people):,} {contents.who['test']}", point.remarks, told.overlap)
     is_compared = not np.isnan(told.excess)
     hides = any(group.people is None for group in point.groups["test"]) or not is_compared
-    largest = None if hides else float(told.largest)
-    excess = None if hides else float(told.excess)
+    names = ("largest", "excess", "low", "high")
+    shown = {name: None if hides else _finite(getattr(told, name)) for name in names}
     where = "at any threshold" if contents.is_parity else "of a group"
-    terminal.say(f"Loss {number(told.loss)}; largest {where} {number(largest)}.")
+    terminal.say(
+        f"Loss {number(told.loss)}; largest {where} {number(shown['largest'])}, {level:.0%} "
+        f"interval from {number(shown['low'])} to {number(shown['high'])}."
+    )
     show_groups_of(terminal, point)
-    exceeded = bool(told.excess > 1e-8 * max(1.0, abs(told.largest)))
-    terminal.say(_outcome(exceeded, is_compared, excess))
+    terminal.say(_outcome(told, shown["excess"], level))
     terminal.emit(
         {
-            "exceeded": exceeded,
+            "exceeded": bool(told.exceeds),
             "compared": is_compared,
             "constraint": repr(model.constraint_),
             "people": len(people),
             "learned_from": told.overlap and told.overlap._asdict(),
             "loss": float(told.loss),
-            "largest": largest,
-            "excess": excess,
+            "level": level,
+            **shown,
             "groups": [vars(group) for group in point.groups["test"]],
             "remarks": point.remarks,
         }
     )
-    if exceeded:
+    if told.exceeds:
         raise exits.Ended(exits.EXCEEDED)
     if not is_compared:
         raise exits.Ended(exits.NOTHING_COMPARED)
 
 
-def _outcome(exceeded: bool, is_compared: bool, excess: float | None) -> str:
-    if not is_compared:
+def _finite(value: float) -> float | None:
+    """Return a number for JSON, which knows no infinity."""
+    return float(value) if np.isfinite(value) else None
+
+
+def _outcome(told: Measured, excess: float | None, level: float) -> str:
+    """Return whether the bound is exceeded, and how sure that is; ``excess`` None is not shown."""
+    if np.isnan(told.excess):
         return "NOTHING WAS COMPARED: no bound could be looked at on these people."
     by = "" if excess is None else f", by {number(excess)}"
-    return (
-        f"The bound is {f'EXCEEDED{by}' if exceeded else 'not exceeded'}, on these people. No "
-        "interval is computed for numbers: how much of it is chance is not known."
-    )
+    if told.exceeds:
+        return f"EXCEEDED{by}: more than chance explains at the {level:.0%} level."
+    if told.excess > 1e-8 * max(1.0, abs(told.largest)):
+        return (
+            f"The bound is exceeded on these people{by}, but not beyond the {level:.0%} interval: "
+            "chance may explain it."
+        )
+    return "The bound is not exceeded on these people."
 
 
 def predict_numbers(model: FairRegressor, X: Any, key: Any) -> dict[str, np.ndarray]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from equipoise.cli.spelling import in_options
 from equipoise.cli.terminal import Terminal
 from equipoise.constraints.rates import GROUP_RATES, rate_and_decision
 from equipoise.game.lagrangian import is_met
 from equipoise.game.switched import number
-from equipoise.metrics.summaries import FEW
+from equipoise.metrics.headline import RULE
+from equipoise.metrics.summaries import FEW, few_people
 from equipoise.report.contents import (
     AuditContents,
     ColumnContents,
@@ -66,6 +70,9 @@ def show_columns(
         )
         return
     other, favourable = labels
+    if other == f"not {favourable}":
+        terminal.progress_line(f"Favourable label: {favourable!r}; all others count as one.")
+        return
     terminal.progress_line(
         f"Favourable label: {favourable!r}. If it is {other!r}, say so with --positive."
     )
@@ -93,8 +100,8 @@ def show_frontier(terminal: Terminal, contents: ReportContents) -> None:
     _say_remarks(terminal, contents.points[0])
     error = contents.objective or "share of wrong decisions"
     terminal.say(
-        f"error: {error}. diff.: largest difference that the constraint looks at, with "
-        f"[{contents.level:.0%} interval] by its lower limit.\nprice: error saved for each "
+        f"error: {error}. diff.: largest difference that the constraint looks at; with a "
+        f"[{contents.level:.0%} interval], that with {RULE}.\nprice: error saved for each "
         "unit that the bound is loosened. mixed: how many classifiers are.\n"
         f"{', '.join(moved)}: people decided on differently than without the constraint, "
         f"{contents.points[0].main_data} data."
@@ -120,12 +127,20 @@ def note_small(
     for text in small_group_remarks(groups, suppress_below):
         if text not in terminal.notes:
             terminal.note(text)
-    few = any(row.feature and (row.count is None or row.count < FEW) for row in groups)
-    if few and min_size is not None and min_size < FEW:
-        terminal.note(
-            f"groups of fewer than {FEW} people are compared like all others, although their rates "
-            f"are mostly chance; --min-size {FEW} leaves them out of comparisons and bounds."
-        )
+    if any(row.count is None for row in groups):
+        terminal.progress_line("To see all groups here: --suppress-below 0")
+    fewest = min((row.count or 0 for row in groups if row.feature), default=FEW)
+    note_compared(terminal, fewest, min_size)
+
+
+def note_compared(terminal: Terminal, fewest: int, min_size: int | None) -> None:
+    """Note that groups are compared which are too small to say anything about, if there are any."""
+    text = (
+        f"groups of fewer than {FEW} people are compared like all others, although their rates "
+        f"are mostly chance; --min-size {FEW} leaves them out of comparisons and bounds."
+    )
+    if min_size is not None and fewest < FEW and min_size < FEW and text not in terminal.notes:
+        terminal.note(text)
 
 
 def _note_exceeded(terminal: Terminal, point: PointContents) -> None:
@@ -149,10 +164,15 @@ def _note_exceeded(terminal: Terminal, point: PointContents) -> None:
 
 
 def show_classifier(
-    terminal: Terminal, point: PointContents, level: float, favourable: str, objective: Any = None
+    terminal: Terminal,
+    point: PointContents,
+    level: float,
+    labels: tuple[str, ...],
+    objective: Any = None,
 ) -> None:
     """Print the certificate, what was measured on each of the data, the groups, who switches."""
     terminal.say(point.certificate["text"])
+    say_labels(terminal, labels, [row.text for entry in point.measured for row in entry.rows])
     if objective is not None:
         terminal.say(f"error is what was minimised: {objective!r}")
     rows = [
@@ -167,18 +187,33 @@ def show_classifier(
     ]
     header = ["data", "people", "error", "excess over the bound", "of (people)"]
     terminal.table(f"Measured, [{level:.0%} intervals]", header, rows)
-    terminal.say("excess: of the inequality whose interval has the largest lower limit.")
+    terminal.say(f"excess: of the inequality with {RULE}.")
     _say_remarks(terminal, point)
     _note_exceeded(terminal, point)
     show_groups(terminal, point)
-    show_switched(terminal, point, favourable)
+    show_switched(terminal, point, labels[1])
+
+
+def say_labels(terminal: Terminal, labels: tuple[str, ...], rows: Iterable[str]) -> None:
+    """Print which labels are meant by 0 and 1, where inequalities speak of them."""
+    if len(labels) == 2 and labels != ("0", "1") and any(" given label " in row for row in rows):
+        terminal.say(f"label 1 is {labels[1]!r}, the favourable one; label 0 is {labels[0]!r}.")
+
+
+def note_small_switched(terminal: Terminal, point: PointContents) -> None:
+    """Note groups that are too small to say anything about, where no rates of groups are known."""
+    groups = switched_groups(point.switched.get(point.main_data, []))
+    known = [row for row in groups if row.count is not None]
+    counts = np.array([row.count for row in known], dtype=int)
+    for text in few_people([row.feature for row in known], [row.group for row in known], counts):
+        terminal.note(text)
 
 
 def _say_remarks(terminal: Terminal, point: PointContents) -> None:
     """Print whose data the test data are, and what is easily overlooked."""
     if (entry := point.on("test")) is not None:
         terminal.say(f"test: {entry.people:,} {whose(entry)}.")
-    for text in point.remarks:
+    for text in map(in_options, point.remarks):
         if text not in terminal.notes:
             terminal.note(text)
 
@@ -186,7 +221,7 @@ def _say_remarks(terminal: Terminal, point: PointContents) -> None:
 def say_who(terminal: Terminal, who: str, remarks: Sequence[str], overlap: Overlap | None) -> None:
     """Print who was measured, and what is easily overlooked."""
     terminal.say(f"Measured on {who}.\n")
-    for text in remarks:
+    for text in map(in_options, remarks):
         if text not in terminal.notes:
             terminal.note(text)
     if overlap is None or (overlap.estimate and not overlap.set_apart):
@@ -301,7 +336,7 @@ def show_disparities(terminal: Terminal, found: AuditContents, level: float) -> 
         terminal.say(f"{words[name]}, by the estimate alone: {text}")
     if found.by_estimate:
         terminal.say(
-            "In the table limits of intervals decide: estimates of few people may be chance."
+            f"In the table is the one with {RULE}, since estimates of few people may be chance."
         )
 
 

@@ -83,7 +83,7 @@ class Terminal:
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(title=Text(printable(title)), title_justify="left", box=box.SIMPLE_HEAD)
+        table = Table(box=box.SIMPLE_HEAD)
         for number, name in enumerate(header):
             numbers = all(str(row[number])[:1] in "+-0123456789" for row in rows)
             table.add_column(
@@ -95,7 +95,8 @@ class Terminal:
         with console.capture() as capture:
             console.print(table)
         lines = (line.rstrip() for line in capture.get().splitlines())
-        print("\n".join(line for line in lines if line), file=console.file, end="\n\n")
+        told = [printable(title), *(line for line in lines if line)]
+        print("\n".join(told), file=console.file, end="\n\n")
 
     def emit(self, result: dict[str, Any]) -> None:
         """Print the result for machines."""

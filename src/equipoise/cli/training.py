@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from sklearn.pipeline import Pipeline
 
 from equipoise.cli import options as opt
@@ -22,13 +23,14 @@ from equipoise.cli.names import (
     find_oracle,
     with_decisions,
 )
-from equipoise.cli.result_tables import show_columns
+from equipoise.cli.result_tables import note_compared, show_columns
 from equipoise.cli.tables.encoding import make_encoder
 from equipoise.cli.tables.files import TableWriter, naming
 from equipoise.cli.tables.people import Examples, Reader, base_rate, describe
 from equipoise.cli.tables.request import Columns, Request
 from equipoise.cli.terminal import Terminal, Tick, command_line
 from equipoise.constraints.base import Constraint
+from equipoise.constraints.distribution import takes_numbers
 from equipoise.engines import engine_for
 from equipoise.estimators.base import NU_SCALE, NUMBERS
 from equipoise.exceptions import ManyGroupsWarning
@@ -60,7 +62,7 @@ class Training:
         if options.dask is not None:
             _check_dask(options.dask, table, options, learner)
         costs = (options.false_positive_cost, options.false_negative_cost)
-        objective = find_objective(options.objective, *costs)
+        objective = find_objective(options.minimised, *costs)
         oracle = find_oracle(options.oracle, options.cv)
         return cls(table, options, constraint, learner, objective, oracle)
 
@@ -84,12 +86,17 @@ class Training:
                 found = DaskReader(client, terminal.note).training(*given)
             yield found
 
+    @property
+    def compared_from(self) -> int | None:
+        """From which size on groups are compared, None where numbers make none."""
+        return None if takes_numbers(self.constraint) else self.options.min_size
+
     def fit(
         self, kind: Callable[..., Any], data: TrainingData, terminal: Terminal, **parameters: Any
     ) -> Any:
         """Return a model of this kind, fitted with progress to those to learn from."""
-        train, features = data.train, len(data.columns.features)
-        terminal.progress_line(f"{len(train):,} people to learn from, {features} features.")
+        data.announce(terminal, self.compared_from)
+        train = data.train
         # What learners print is no result.
         with (
             redirect_stdout(sys.stderr),
@@ -159,7 +166,8 @@ def _watcher(tick: Tick, nu: float) -> Callable[[Any], None]:
         rounds = rounds if isinstance(rounds, list) else [rounds]
         shares = [min(nu / max(last.gap, 1e-12), 1.0) for last in rounds]  # no gap yet: 0
         closed = sum(share == 1.0 for share in shares)
-        words = f"{max(last.n_calls for last in rounds)} calls"
+        calls = max(last.n_calls for last in rounds)
+        words = f"{calls} call{'s' * (calls != 1)}"
         words += f", {closed} of {len(rounds)} bounds" if len(rounds) > 1 else ""
         # Gaps may widen again, and a last try follows where all are closed.
         furthest = max(furthest, min(float(np.mean(shares)), 0.99))
@@ -212,6 +220,13 @@ class TrainingData:
         """Those to measure a model on, by the name of the data."""
         people = {"training": self.train}
         return people if self.test is None else {**people, "test": self.test}
+
+    def announce(self, terminal: Terminal, min_size: int | None) -> None:
+        """Print how many people there are to learn from; note that groups of few are compared."""
+        people, features = len(self.train), len(self.columns.features)
+        terminal.progress_line(f"{people:,} people to learn from, {features} features.")
+        if isinstance(self.train.X, pa.Table):  # rows elsewhere are counted by the fit
+            note_compared(terminal, self.train.smallest_group(), min_size)
 
     def estimator(self, learner: Any) -> Pipeline:
         """Return the learner after the encoder of the features."""

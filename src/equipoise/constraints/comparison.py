@@ -152,6 +152,6 @@ class Parity(GroupConstraint):
         if builder.known is None or self.reference not in self.all_groups(builder):
             raise ValueError(
                 f"reference={self.reference!r} is neither 'overall' nor 'pairwise' nor a group "
-                f"with examples; the groups are {', '.join(map(repr, groups))}."
+                f"with people; the groups are {', '.join(map(repr, groups))}."
             )
         return []

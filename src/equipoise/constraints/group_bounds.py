@@ -153,7 +153,7 @@ class SelectionRate(GroupConstraint):
             if builder.known is not None and self.group in self.all_groups(builder):
                 return {}
             raise ValueError(
-                f"group={self.group!r} is neither None, 'each' nor a group with enough examples"
+                f"group={self.group!r} is neither None, 'each' nor a group with enough people"
                 f"{event}; the groups are {', '.join(map(repr, groups))}."
             )
         return {self.group: groups[self.group]}

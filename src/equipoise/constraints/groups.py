@@ -67,7 +67,7 @@ class GroupConstraint(Constraint):
         that marks one group. People whose value of a feature is not known are in no group that it
         makes, see ``missing`` of ``fit``.
     min_size : int, default=1
-        A rate measured on fewer examples is not constrained as it is. What happens to the group
+        A rate measured on fewer people is not constrained as it is. What happens to the group
         instead is up to ``small``, and a warning names it.
     small : {"drop", "merge"}, default="drop"
         Leave small groups out, or take all of them together as one group.
@@ -171,7 +171,7 @@ class GroupConstraint(Constraint):
         if not isinstance(self.min_size, (int, np.integer)) or self.min_size < 1:
             raise ValueError(
                 f"min_size of {type(self).__name__} is {self.min_size!r}; expected a number of "
-                "examples >= 1."
+                "people >= 1."
             )
         if self.small not in ("drop", "merge"):
             raise ValueError(
@@ -186,7 +186,7 @@ class GroupConstraint(Constraint):
         if self.small == "merge" and not merged:
             fate += ", because even together they are too few"
         warnings.warn(
-            f"{self.name}{event}: fewer than min_size={self.min_size} examples of "
+            f"{self.name}{event}: fewer than min_size={self.min_size} people of "
             f"{', '.join(sizes)}; {fate}.",
             SmallGroupWarning,
             stacklevel=2,

@@ -69,7 +69,8 @@ class Frontier(PoolReduction):
     max_iter : int, default=200
         The most rounds to run.
     n_jobs : int, optional
-        Fits to run at a time (joblib). More at a time means more fits in all.
+        Fits to run at a time (joblib). More at a time means more fits in all, other ones, and so
+        another frontier within ``nu``; for the same number it is the same.
     checkpoint : str or Path, optional
         A folder where every trained classifier is kept as soon as it is there. A fit of the same
         data and parameters that finds them goes on from where the last one ended, however it did.
@@ -95,7 +96,7 @@ class Frontier(PoolReduction):
     disagreement_ : array of shape (P, P)
         The share of the people measured on whom each two classifiers decide differently.
     switches_ : array of shape (P, V (V - 1), C)
-        How many people of the fit move from one decision of the unconstrained classifier to
+        How many people learned from move from one decision of the unconstrained classifier to
         another of each classifier, cell by cell; see `equipoise.game.switched.pairs`.
     lagrangian_ : Lagrangian
         Error and constraints over these cells.

@@ -35,12 +35,14 @@ _MOST = 690.0
 class MonitoredRow(NamedTuple):
     """One bound and the evidence against it, over all days.
 
-    ``name`` is the bound in words, ``people`` are those it speaks of, ``value`` is what must not
-    exceed ``bound``, as measured so far; None while there is nobody to measure it on.
+    ``name`` is the bound in words, ``people`` are those it speaks of, ``fewest`` those that the
+    rarest of its rates is of, ``value`` is what must not exceed ``bound``, as measured so far; None
+    while there is nobody to measure it on.
     """
 
     name: str
     people: int
+    fewest: int
     value: float | None
     bound: float
     e_value: float
@@ -190,9 +192,8 @@ class Monitor(Face):
                 rates = process.successes[k, used] / people
                 value = float(process.a[k, used] @ rates + strata.shift[k])
             name, bound = strata.rows[k].sentence(), float(strata.c[k] + strata.shift[k])
-            found.append(
-                MonitoredRow(name, int(people.sum()), value, bound, _told(float(log_value)))
-            )
+            counts = (int(people.sum()), int(min(people, default=0)))
+            found.append(MonitoredRow(name, *counts, value, bound, _told(float(log_value))))
         return found
 
     def update(

@@ -138,7 +138,7 @@ def remarks_on_numbers(
 
 
 def is_constant(problem: RegressionProblem, members: Iterable[int]) -> bool:
-    """Whether these members of the pool predict one number for all people of the fit."""
+    """Whether these members of the pool predict one number for all people learned from."""
     first: float | None = None
     for h in members:
         each = numbers(problem.pool.classifiers[h], problem.X, len(problem.cells.target))

@@ -183,7 +183,7 @@ class ScoredReduction(ClassifierMixin, Reduction):
         raise NotImplementedError
 
     def _tally_of_fit(self) -> Any:
-        """Return its decisions about the people of the fit, added up by cell."""
+        """Return its decisions about the people learned from, added up by cell."""
         raise NotImplementedError
 
     def _label_model(self) -> UnconstrainedModel:
@@ -337,7 +337,7 @@ class ScoredReduction(ClassifierMixin, Reduction):
         return select(self._mixture(), X, k, random_state=random_state, u=u, **how)
 
     def _switched_in_fit(self) -> Switched | None:
-        """Return the switched decisions about the people of the fit, None if not known."""
+        """Return the switched decisions about the people learned from, None if not known."""
         raise NotImplementedError
 
     def switched(self, X: Any = None, y: Any = None, **metadata: Any) -> Switched:

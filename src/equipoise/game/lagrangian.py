@@ -343,7 +343,7 @@ class Lagrangian:
         return self.error_slope + lam @ self.gamma_slope
 
     def best_lambda(self, s: Array) -> Array:
-        """Best_lambda(Q): all of B on the most violated constraint, or zero if all are met."""
+        """Best_lambda(Q): all of B on the constraint of largest excess, or zero if all are met."""
         lam = np.zeros(self.n_constraints)
         excess = self.gamma(s) - self.c
         if excess.max(initial=0.0) > TOLERANCE:

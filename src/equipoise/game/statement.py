@@ -9,7 +9,7 @@ import numpy as np
 
 from equipoise.constraints.groups import group_name
 from equipoise.game.evidence import Price, Scope, Status
-from equipoise.game.lagrangian import TOLERANCE
+from equipoise.game.lagrangian import TOLERANCE, is_met
 
 #: Numbers below this are zero, up to rounding.
 _ROUNDING = 1e-12
@@ -27,11 +27,12 @@ def facts_of(certificate: Certificate) -> list[tuple[str, str, str]]:
     closed = name + ("closed" if certificate.is_optimal() else "NOT closed")
     calls, shown = _calls(certificate), _format(certificate)
     fine = "{:.6f}".format if certificate.measure == "error" else shown
+    violation = 0.0 if is_met(certificate.violation) else certificate.violation
     loosened = " as loosened, see below" if certificate.least_slack > 0 else ""
     found = [
         ("bounds", certificate.verdict, _asks_nothing(certificate)),
         (certificate.measure, shown(certificate.error), ""),
-        ("violation", shown(certificate.violation), f"largest excess over a bound{loosened}"),
+        ("violation", shown(violation), f"largest excess over a bound{loosened}"),
         ("lower value", shown(certificate.lower), scope),
         ("upper value", shown(certificate.upper), ""),
         (
@@ -78,7 +79,7 @@ def sentences_of(certificate: Certificate) -> list[str]:
         for row, price in prices[:_MOST_PRICES]
     ]
     rest = len(prices) - _MOST_PRICES
-    return told + [f"{rest} more bounds have a price: shadow_prices() has all."] * (rest > 0)
+    return told + [f"{rest} more bounds have a price, none of them a higher one"] * (rest > 0)
 
 
 def _asks_nothing(certificate: Certificate) -> str:

@@ -2,53 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from equipoise.cells.table import Array
 from equipoise.constraints.moments import Row
 from equipoise.faces import Columns, Face, columns_of, folded, paragraph, table
 from equipoise.game.lagrangian import TOLERANCE, is_met
 from equipoise.game.switched import Switched
+from equipoise.metrics.headline import RULE, Headline
 from equipoise.metrics.intervals import Interval
 from equipoise.rows.fingerprint import Overlap
-
-
-def surest(intervals: Iterable[Interval]) -> int | None:
-    """Return which of the intervals has the largest lower limit; by estimate without limits.
-
-    The estimate of a few people may be far off; their interval is wide, and says so. None where
-    nothing is known.
-
-    >>> surest([Interval(0.1, -0.2, 0.4), Interval(0.02, 0.01, 0.03)])
-    1
-    """
-    ends = np.array(list(intervals), dtype=float).reshape(-1, 3)
-    limited = np.isfinite(ends[:, 1])
-    known = limited if limited.any() else np.isfinite(ends[:, 0])
-    limit = ends[:, 1] if limited.any() else ends[:, 0]
-    order = [(limit[at], ends[at, 0], -at) for at in np.flatnonzero(known)]
-    return -int(max(order)[2]) if order else None
-
-
-def headline(rows: Sequence[tuple[Row, Interval]], people: Array) -> Headline | None:
-    """Return the inequality whose interval has the largest lower limit, and its people."""
-    at = surest(interval for _, interval in rows)
-    return None if at is None else Headline(*rows[at], int(people[at]))
-
-
-class Headline(NamedTuple):
-    """An inequality, its excess, and how many people the rarest of its rates is of."""
-
-    row: Row
-    excess: Interval
-    people: int
-
-    def __str__(self) -> str:
-        return f"{self.row} ({self.people:,})"
 
 
 @dataclass(frozen=True)
@@ -81,7 +47,8 @@ class Measured(Face):
     unknown : float
         The share of the people who lack a sensitive feature: they are in no group that it makes.
     headline : Headline or None
-        The constraint whose interval has the largest lower limit. Of a few people the estimate may
+        The constraint that stands first: that with the largest lower limit or, where no difference
+        is certain, with the largest estimate of 30 or more people. Of a few people the estimate may
         be far off, and be the largest of all by chance; their interval is wide, and says so.
     """
 
@@ -220,8 +187,7 @@ class ViolationReport(Face):
     def _notes(self) -> list[str]:
         """Return what the numbers do not say by themselves."""
         notes = [
-            f"[...]: {self.level:.0%} confidence intervals; of all inequalities the one with the "
-            "largest lower limit"
+            f"[...]: {self.level:.0%} confidence intervals; of all inequalities the one with {RULE}"
         ]
         notes += [text for entry in self.measured if (text := entry.other)]
         # On a frontier, of the largest such bound: smaller ones are no better.

@@ -12,6 +12,7 @@ from equipoise.constraints.groups import group_name
 from equipoise.faces import Columns, Face, columns_of
 from equipoise.metrics.audit import Audit
 from equipoise.metrics.disparities import DISPARITY_OF, Comparison, Method, compare, ratios
+from equipoise.metrics.headline import first
 from equipoise.metrics.intervals import Interval, all_limits, check_level
 
 #: Pairs that are printed.
@@ -50,7 +51,7 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Pairs(Face):
-    """Pairs of groups, those that are furthest apart by the limits of their intervals first.
+    """Pairs of groups, the headline first, then by the limits of their intervals.
 
     Attributes
     ----------
@@ -73,7 +74,13 @@ class Pairs(Face):
             return (-high, -estimate) if ratio else (low, estimate)
 
         largest = max(pairs, key=lambda pair: apart(pair)[1], default=None)
-        return cls(tuple(sorted(pairs, key=apart, reverse=True)), largest, ratio)
+        in_order = sorted(pairs, key=apart, reverse=True)
+        values = [Interval(apart(pair)[1], apart(pair)[0], np.nan) for pair in in_order]
+        people = [min(pair.people, pair.against_people) for pair in in_order]
+        at = first(values, people, -1.0 if ratio else 0.0)
+        if at is not None:
+            in_order.insert(0, in_order.pop(at))
+        return cls(tuple(in_order), largest, ratio)
 
     def without_few(self, least: int) -> Pairs:
         """Return the pairs whose rates are of so many people at least."""
@@ -81,8 +88,12 @@ class Pairs(Face):
         return Pairs.ordered(kept, self.ratio)
 
     @property
-    def surest(self) -> Pair | None:
-        """The pair that is furthest apart by the limits of the intervals; None without pairs."""
+    def headline(self) -> Pair | None:
+        """The pair that is furthest apart, as far as intervals tell; None without pairs.
+
+        By the limits of the intervals or, where no difference is certain, by the estimates of 30 or
+        more people.
+        """
         return self.pairs[0] if self.pairs else None
 
     def __repr__(self) -> str:
@@ -116,7 +127,8 @@ def compare_groups(
     """Return every pair of groups that a disparity compares, with people and intervals.
 
     A disparity is the largest of many differences, and the largest estimate is often that of a
-    few people. The first pair is the one that the limits of the intervals put first.
+    few people. The first pair is the headline: by the limits of the intervals or, where no
+    difference is certain, by the estimates of 30 or more people.
 
     Parameters
     ----------
@@ -134,7 +146,7 @@ def compare_groups(
     >>> selected = np.repeat([1, 0, 1, 0, 1, 0], [2, 1, 500, 500, 400, 600])
     >>> pairs = compare_groups(
     ...     demographic_parity_difference, np.arange(2003) % 2, selected, sensitive_features=group)
-    >>> print(pairs.surest)
+    >>> print(pairs.headline)
     0.1000 [0.0492, 0.1501], selection_rate of a (1,000) and b (1,000)
     >>> print(pairs.largest)
     0.2667 [-0.3281, 0.5826], selection_rate of few (3) and b (1,000)

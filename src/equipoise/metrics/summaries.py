@@ -33,10 +33,10 @@ class Between(float):
 
     Examples
     --------
-    >>> gap = Between(0.25, ("F", "M"), (1200, 900))
-    >>> gap
+    >>> apart = Between(0.25, ("F", "M"), (1200, 900))
+    >>> apart
     0.2500 between F (1,200) and M (900)
-    >>> gap > 0.2, round(gap, 1), gap.groups
+    >>> apart > 0.2, round(apart, 1), apart.groups
     (True, 0.2, ('F', 'M'))
     """
 

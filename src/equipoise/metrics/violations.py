@@ -14,6 +14,7 @@ from equipoise.constraints.moments import DIFFERENCE, Moments, MomentsBuilder, R
 from equipoise.constraints.slopes import row_blocks, slopes_of
 from equipoise.game.lagrangian import TOLERANCE, Loss, Objective, loss_table
 from equipoise.metrics.audit import Tally
+from equipoise.metrics.headline import headline
 from equipoise.metrics.intervals import (
     Interval,
     Means,
@@ -21,7 +22,7 @@ from equipoise.metrics.intervals import (
     joint_limits,
     normal_quantile,
 )
-from equipoise.metrics.measured import Measured, headline
+from equipoise.metrics.measured import Measured
 from equipoise.metrics.unknown import share_unknown
 
 

@@ -142,7 +142,7 @@ def make_folds(cells: AnyCells, cv: Any = 5) -> list[tuple[Rows, Rows]]:
     held_out = np.bincount(np.concatenate([test for _, test in folds]), minlength=n)
     if len(held_out) != n or (held_out != 1).any():
         raise ValueError(
-            f"cv holds {int((held_out == 0).sum())} of {n} examples out never and "
+            f"cv holds {int((held_out == 0).sum())} of {n} people out never and "
             f"{int((held_out > 1).sum())} more than once; expected each exactly once. Use a "
             "number of folds, or a splitter such as KFold."
         )
@@ -151,7 +151,7 @@ def make_folds(cells: AnyCells, cv: Any = 5) -> list[tuple[Rows, Rows]]:
 
 def _shuffled(cells: AnyCells, k: int) -> KFold | StratifiedKFold:
     if k > cells.n_examples:
-        raise ValueError(f"cv is {k}, but there are {cells.n_examples} examples; use fewer folds.")
+        raise ValueError(f"cv is {k}, but there are {cells.n_examples} people; use fewer folds.")
     if cells.code is not None and cells.count.max() >= k:
         return StratifiedKFold(k, shuffle=True, random_state=0)
     return KFold(k, shuffle=True, random_state=0)

@@ -157,7 +157,7 @@ class ConstantRegressor:
 
 
 class PluginGuesses:
-    """Centres and probabilities for the people of the fit, out of fold, and those to deploy.
+    """Centres and probabilities for the people learned from, out of fold, and those to deploy.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ class PluginRegressionOracle:
         return Response(rule, self.cells.sum(self.predicted(rule)))
 
     def predicted(self, rule: Any) -> Array:
-        """Return the predictions of an answer, or a constant, for the people of the fit."""
+        """Return the predictions of an answer, or a constant, for the people learned from."""
         if isinstance(rule, ConstantRegressor):
             return np.full(len(self.cells.target), rule.value)
         return rule.at(self.guesses.centre, self.guesses.probabilities)
@@ -278,7 +278,7 @@ class RefitRegressionOracle:
         return Response(model, cells.sum(self.predicted(model)))
 
     def predicted(self, model: Any) -> Array:
-        """Return the predictions of an answer, or a constant, for the people of the fit."""
+        """Return the predictions of an answer, or a constant, for the people learned from."""
         n = len(self.cells.target)
         if isinstance(model, ConstantRegressor):
             return np.full(n, model.value)

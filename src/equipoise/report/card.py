@@ -12,6 +12,7 @@ from pathlib import Path
 
 from equipoise.atomic_files import new_file
 from equipoise.game.switched import number
+from equipoise.metrics.headline import RULE
 from equipoise.report.contents import (
     RATES,
     DataContents,
@@ -208,7 +209,7 @@ def _results(point: PointContents, decisions: Sequence[str]) -> list[CardSection
         ]
         for entry in point.measured
     ]
-    told += ". Excess: of the inequality whose interval has the largest lower limit"
+    told += f". Excess: of the inequality with {RULE}"
     sections = [CardSection("Results", [f"{told}."], header=header, rows=rows)]
     for data in point.group_data[:1]:
         groups = largest_groups(point.groups[data], _MOST_GROUPS)

@@ -23,7 +23,8 @@ from equipoise.estimators.results import remarks_of
 from equipoise.game.certificate import Certificate
 from equipoise.game.lagrangian import TOLERANCE
 from equipoise.game.switched import Switched
-from equipoise.metrics.measured import Measured, surest
+from equipoise.metrics.headline import first_row
+from equipoise.metrics.measured import Measured
 from equipoise.metrics.small_groups import SUPPRESS_BELOW
 from equipoise.metrics.summaries import FEW
 from equipoise.metrics.violations import largest, measure
@@ -289,7 +290,8 @@ def measured_contents(
         if not hide
     ]
     excess, worst = largest(pair for pair, _, hide in pairs if not hide)
-    at, bound = surest(interval for (_, interval), _, hide in pairs if not hide), entry.bound
+    at = first_row([pair for pair, _, hide in pairs if not hide], [row.people for row in rows])
+    bound = entry.bound
     return MeasuredContents(
         data=entry.data,
         people=int(entry.people),

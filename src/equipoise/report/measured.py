@@ -40,7 +40,8 @@ class MeasuredContents:
     ``data`` is "training", "out of fold" or "test". ``excess`` is the largest constraint value
     minus its bound, ``worst`` the inequality that it belongs to. ``disparity`` is the largest
     difference itself, where all inequalities have the same ``bound``. ``headline`` is the
-    inequality whose interval has the largest lower limit, None where nothing is known. ``overlap``
+    inequality that stands first, see `equipoise.metrics.headline`, None where nothing is known.
+    ``overlap``
     tells how many of the people were learned from, None where that is not known. ``hidden`` counts
     suppressed inequalities, about small groups or others that would tell of these, which are in
     none of this; ``hidden_exceeded`` those of them that are exceeded, ``hidden_certain`` those that

@@ -217,15 +217,15 @@ def _finding(point: PointContents) -> str:
 
 
 def largest(measured: MeasuredContents) -> str:
-    """Return the largest difference or excess, between whom; by lower limit and by estimate.
+    """Return the largest difference or excess, between whom; also by the estimate alone.
 
     >>> rows = [RowContents("many", Range(0.02, 0.01, 0.03), 900)]
     >>> rows.append(RowContents("few", Range(0.1, -0.2, 0.4), 13))
     >>> every, nothing = Range(0.1, 0.01, 0.4), Range(None, None, None)
     >>> given = ("test", 913, nothing, every, None, "few", rows)
     >>> print(largest(MeasuredContents(*given, headline=rows[0])))
-    excess over a bound with the largest lower limit +0.0200 [+0.0100, +0.0300] (many, 900 \
-people), with the largest estimate +0.1000 [-0.2000, +0.4000] (few, 13 people)
+    largest excess over a bound +0.0200 [+0.0100, +0.0300] (many, 900 people), by the estimate \
+alone +0.1000 [-0.2000, +0.4000] (few, 13 people)
     """
     if measured.headline is None:
         return ""
@@ -235,9 +235,7 @@ people), with the largest estimate +0.1000 [-0.2000, +0.4000] (few, 13 people)
         for row in (measured.headline, measured.estimated)
         if row is not None
     ]
-    if len(told) == 1:
-        return f"largest {what} {told[0]}"
-    return f"{what} with the largest lower limit {told[0]}, with the largest estimate {told[1]}"
+    return f"largest {what} {', by the estimate alone '.join(told)}"
 
 
 def of(row: RowContents) -> str:

@@ -55,6 +55,11 @@ def read_labels(y: Any, n: int, fitted: NDArray | None = None) -> tuple[NDArray[
             f"y has {len(classes)} classes ({_first(classes)}); expected at most {MOST_LABELS}. "
             "Put values into bins, or make the decision binary."
         )
+    if len(set(map(str, classes.tolist()))) < len(classes):
+        raise ValueError(
+            f"y has classes that are the same as text ({_first(classes)}): they could not be told "
+            "apart. Pass labels of one type."
+        )
     return codes.astype(np.int8), classes
 
 
@@ -218,7 +223,7 @@ def read_weights(sample_weight: Any, n: int, *, summed: bool = True) -> Array | 
             "numbers >= 0."
         )
     if not weight.any():
-        raise ValueError("sample_weight is zero everywhere; give some examples a weight.")
+        raise ValueError("sample_weight is zero everywhere; give some people a weight.")
     if weight.min() == weight.max():
         return None
     return _in_range(weight) if summed else weight

@@ -27,11 +27,12 @@ def at(
     from equipoise.cli.model_files import (
         check_outputs,
         made,
+        note_untraced,
         open_file,
         with_min_size,
         write_model,
     )
-    from equipoise.cli.result_tables import show_classifier
+    from equipoise.cli.result_tables import note_small_switched, show_classifier
     from equipoise.estimators.frontier import Frontier
     from equipoise.estimators.regression_frontier import RegressionFrontier
     from equipoise.report.evaluate import model_points
@@ -56,9 +57,11 @@ def at(
             f"the bound {eps:g} is {certificate.verdict}; the classifier exceeds it by "
             f"{max(certificate.least_slack, certificate.violation):.4g}."
         )
+    note_untraced(terminal, opened.model, eps, certificate)
     point, _ = model_points(with_min_size(model, min_size), {}, **results.of_file(output))
-    favourable = opened.columns.labels[1]
-    show_classifier(terminal, point, results.level, favourable, model.objective)
+    labels = opened.columns.labels
+    show_classifier(terminal, point, results.level, labels, model.objective)
+    note_small_switched(terminal, point)
     metadata = {k: v for k, v in opened.metadata.items() if k != "report"}
     if "report" in opened.metadata:
         metadata["data"] = opened.metadata["report"]["data"]

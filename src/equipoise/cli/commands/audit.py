@@ -112,18 +112,18 @@ def _read(table: opt.LabelledTable, reader: Reader) -> tuple[People, tuple[str, 
     from equipoise.rows.people import People
 
     rows = reader.whole(table.data, table.request())
-    y, labels, recoded = read_label(rows, table.label, table.positive)
+    y, labels, recoded = read_label(rows, table.label, table.positive, one=True)
     weight = None
     if table.weight is not None:
         weight = as_number(rows.column(table.weight), table.weight).to_numpy()
     columns = table.request().columns(labels, recoded, {}, rows)
     groups = {name: columns.group_values(rows.column(name), name) for name in table.sensitive}
     for name, values in groups.items():
-        check_groups(values, name, reader.note)
+        check_groups(values, rows.column(name), name, reader.note)
     if len(labels) > 2:
         y, labels = np.array(list(map(str, y)), dtype=object), tuple(sorted(labels))
-    else:
-        y = (y == (1 if recoded else np.unique(y)[1])).astype(np.int64)
+    elif not recoded:
+        y = (y == np.unique(y)[1]).astype(np.int64)
     people = People(
         rows,
         y,

@@ -36,8 +36,10 @@ def certify(
     The exit code is 1 where a bound is exceeded beyond its confidence interval, 4 where nothing was
     compared, and 0 otherwise, so that a pipeline can stop.
     """
-    from equipoise.cli.model_files import open_classifier
+    from equipoise.cli.model_files import note_unknown, open_classifier
     from equipoise.cli.result_tables import EXCEEDED, UNKNOWN, verdict
+    from equipoise.cli.spelling import spelled
+    from equipoise.cli.tables.encoding import count_unknown
     from equipoise.cli.tables.people import Reader
     from equipoise.report.evaluate import model_points
 
@@ -45,12 +47,15 @@ def certify(
     opened = open_classifier(model, eps, trust, min_size, numbers=True)
     if opened.columns.numeric:
         from equipoise.cli.regression import certify_numbers
+        from equipoise.estimators.regression_intervals import Level
 
         reader = Reader(terminal.note, format.dialect())
-        certify_numbers(opened, data, reader, drop_missing, suppress_below)
+        sure = Level(level, min_people)
+        certify_numbers(opened, data, reader, drop_missing, suppress_below, sure)
         return
     reader = Reader(terminal.note, format.dialect()).for_constraint(opened.model.constraint_)
     people = _read(opened, data, reader, drop_missing)
+    note_unknown(count_unknown(opened.model.estimator, people.X), len(people))
     point, _ = model_points(
         opened.model,
         {"test": people},
@@ -65,9 +70,8 @@ def certify(
         {**vars(row), "verdict": verdict(row.excess, row.people, min_people)}
         for row in measured.rows
     ]
-    terminal.say(f"{opened.model.constraint_!r} on {data.name}")
-    favourable = opened.columns.labels[1]
-    _show(terminal, point, measured, rows, favourable, level, suppress_below)
+    terminal.say(f"{spelled(opened.model.constraint_)} on {data.name}")
+    _show(terminal, point, measured, rows, opened.columns.labels, level, suppress_below)
     exceeded = [row["text"] for row in rows if row["verdict"] == EXCEEDED]
     compared = sum(row["verdict"] != UNKNOWN for row in rows)
     certain = len(exceeded) + measured.hidden_certain
@@ -97,13 +101,14 @@ def _show(
     point: Any,
     measured: MeasuredContents,
     rows: list[dict[str, Any]],
-    favourable: Any,
+    labels: tuple[str, ...],
     level: float,
     suppress_below: int,
 ) -> None:
     """Print who was measured, the inequalities with their verdicts, groups and switched people."""
     from equipoise.cli.result_tables import (
         note_small,
+        say_labels,
         say_who,
         show_groups,
         show_rows,
@@ -114,6 +119,7 @@ def _show(
     who = f"{measured.people:,} {whose(measured)}"
     say_who(terminal, who, point.remarks, measured.overlap)
     show_rows(terminal, rows, measured.people, level)
+    say_labels(terminal, labels, [row["text"] for row in rows])
     if measured.hidden:
         terminal.say(
             f"{measured.hidden} inequalities about small groups, or that would tell of them, are "
@@ -122,7 +128,7 @@ def _show(
         )
     show_groups(terminal, point)
     note_small(terminal, point.groups["test"], suppress_below)
-    show_switched(terminal, point, favourable)
+    show_switched(terminal, point, labels[1])
 
 
 def _read(opened: ModelFile, data: Path, reader: Reader, drop_missing: bool) -> Examples:

@@ -60,9 +60,9 @@ def fit(
         contents = prepared.contents(model, data, results.of_file(output), terminal)
         data.write_held_out(training.held_out, force=force, terminal=terminal)
     (point,) = contents.points
-    show_classifier(terminal, point, results.level, data.columns.labels[1], model.objective)
+    show_classifier(terminal, point, results.level, data.columns.labels, model.objective)
     few, groups = results.suppress_below, point.groups["training"]
-    note_small(terminal, groups, few, min_size=training.min_size)
+    note_small(terminal, groups, few, min_size=prepared.compared_from)
     metadata = data.metadata(contents, training.seed, outputs, terminal)
     if point.promise is not None:
         terminal.say(f"Proof: {point.promise['text']}")

@@ -53,7 +53,7 @@ def frontier(
         data.write_held_out(training.held_out, force=force, terminal=terminal)
     show_frontier(terminal, contents)
     few, groups = results.suppress_below, contents.points[0].groups["training"]
-    note_small(terminal, groups, few, min_size=training.min_size)
+    note_small(terminal, groups, few, min_size=prepared.compared_from)
     metadata = data.metadata(contents, training.seed, outputs, terminal)
     write_model(model, output, metadata, force=force, suppress_below=few, terminal=terminal)
     if page is not None:

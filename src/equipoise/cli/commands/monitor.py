@@ -43,7 +43,8 @@ def monitor(
     It may be run every day: the chance of a false alarm is bounded over all days together. The
     exit code is 5 from the alarm on. Labels are needed where the constraint is about them.
     """
-    from equipoise.cli.model_files import open_classifier
+    from equipoise.cli.model_files import note_unknown, open_classifier
+    from equipoise.cli.tables.encoding import count_unknown
     from equipoise.cli.tables.people import Reader
 
     terminal = Terminal.current()
@@ -51,11 +52,12 @@ def monitor(
     watch = _open(opened.model, state, delta, detect)
     reader, columns = Reader(terminal.note, format.dialect()), replace(opened.columns, weight=None)
     people = reader.known(data, columns, drop_missing=drop_missing, labelled=watch.needs_labels)
+    note_unknown(count_unknown(opened.model.estimator, people.X), len(people))
     if opened.columns.weight is not None:
         terminal.note(f"weights in {opened.columns.weight!r} are not used: everybody counts once.")
     _count(watch, people, data, again=again)
     watch.save(state)
-    _show(terminal, watch)
+    _show(terminal, watch, opened.columns.labels)
     terminal.say(f"Written: {state} ({state.stat().st_size:,} bytes)")
     terminal.emit(_contents(watch))
     if watch.alarm_:
@@ -100,20 +102,30 @@ def _count(watch: Monitor, people: Examples, data: Path, *, again: bool) -> None
         ) from None
 
 
-def _show(terminal: Terminal, watch: Monitor) -> None:
+def _show(terminal: Terminal, watch: Monitor, labels: tuple[str, ...]) -> None:
+    """Print the evidence against each bound, and where it is of too few people."""
+    from equipoise.cli.result_tables import say_labels
+    from equipoise.metrics.summaries import FEW
+
     rows = [
         [
             row.name,
-            f"{row.people:,}",
+            f"{row.people:,} ({row.fewest:,})",
             "-" if row.value is None else f"{row.value:+.4f}",
             f"{row.bound:+.4f}",
             f"{row.e_value:.3g}",
         ]
         for row in sorted(watch.rows_, key=lambda row: -row.e_value)
     ]
-    header = ["bound", "people", "so far", "at most", "e-value"]
+    header = ["bound", "people (rarest rate)", "so far", "at most", "e-value"]
     terminal.table(f"Day {len(watch.history_)}: evidence against each bound", header, rows)
+    say_labels(terminal, labels, [row.name for row in watch.rows_])
     terminal.say(str(watch))
+    if few := sum(row.fewest < FEW for row in watch.rows_):
+        terminal.note(
+            f"{few} of {len(watch.rows_)} bounds are about a rate of fewer than {FEW} people so "
+            "far: that there is little evidence against them says nothing yet."
+        )
 
 
 def _contents(watch: Monitor) -> dict[str, Any]:

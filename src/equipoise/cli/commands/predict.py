@@ -37,10 +37,13 @@ def predict(
     favourable one, or of each of more than two. The decision is drawn by a hash of the id, or of
     the row itself: the same person always gets the same.
     """
+    from collections import Counter
+
     import numpy as np
 
-    from equipoise.cli.model_files import check_outputs, open_classifier
-    from equipoise.cli.tables.files import TableWriter, column_names, read_batches
+    from equipoise.cli.model_files import check_outputs, note_unknown, open_classifier
+    from equipoise.cli.tables.encoding import count_unknown
+    from equipoise.cli.tables.files import TableWriter, column_names, naming, read_batches
     from equipoise.cli.tables.request import check_columns
 
     terminal = Terminal.current()
@@ -57,14 +60,21 @@ def predict(
     check_columns(column_names(data, dialect), wanted, data)
     rows, selected, labels = 0, dict.fromkeys(opened.columns.labels, 0), opened.columns.labels
     given: dict[str, Any] = {"missing": opened.columns.missing, "dialect": dialect}
-    with terminal.progress("Deciding") as tick, TableWriter(output, overwrite=how.force) as writer:
+    unknown: Counter = Counter()
+    with (
+        terminal.progress("Deciding") as tick,
+        TableWriter(output, overwrite=how.force) as writer,
+        naming(data),
+    ):
         for batch in read_batches(data, wanted, progress=tick, **given):
             decided = decide(opened, batch, id_column, first_row=rows)
             writer.write(decided)
+            unknown += count_unknown(opened.model.estimator, batch)
             rows += batch.num_rows
             if not opened.columns.numeric:
                 for label in labels:
                     selected[label] += int(np.sum(decided["decision"] == label))
+    note_unknown(unknown, rows)
     if not rows:
         terminal.note(f"{data} has no rows; nothing was decided.")
     if opened.columns.numeric:

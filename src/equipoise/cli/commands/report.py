@@ -38,7 +38,14 @@ def report(
 
     Without data the page shows what was measured when the file was made.
     """
-    from equipoise.cli.model_files import check_outputs, open_file, with_min_size, write_page
+    from equipoise.cli.model_files import (
+        check_outputs,
+        note_unknown,
+        open_file,
+        with_min_size,
+        write_page,
+    )
+    from equipoise.cli.tables.encoding import count_unknown
     from equipoise.cli.tables.people import Reader
     from equipoise.report.card import write_model_card
 
@@ -55,7 +62,8 @@ def report(
     people = {}
     if data is not None:
         reader = Reader(terminal.note, format.dialect()).for_constraint(opened.model.constraint)
-        people["test"] = reader.known(data, opened.columns, drop_missing=drop_missing)
+        people["test"] = new = reader.known(data, opened.columns, drop_missing=drop_missing)
+        note_unknown(count_unknown(opened.model.estimator, new.X), len(new))
     contents: ReportContents | RegressionContents
     if opened.columns.numeric:
         from equipoise.cli.regression import report_numbers

@@ -224,7 +224,7 @@ def _columns_and_values(
     for name in (*request.sensitive, *request.control):
         groups = columns.group_values(distinct[name], name)
         if name in request.sensitive:
-            check_groups(groups, name, note)
+            check_groups(groups, distinct[name], name, note)
         values[name] = dict(zip(found.values[name], groups.tolist(), strict=True))
     return columns, values
 

@@ -104,3 +104,26 @@ def _categories(column: Any, name: str) -> NDArray:
     if len(common) < len(counted):
         common.append(_RARE)
     return np.array(common, dtype=object)
+
+
+def count_unknown(estimator: Any, table: Any) -> Counter:
+    """Return how many people have a category that an encoder does not know, by column.
+
+    That is a value which fewer than ten people had in the fit, or nobody. ``estimator`` is a
+    pipeline that begins with what `make_encoder` has made.
+
+    >>> import pyarrow as pa
+    >>> fitted = pa.table({"town": ["Rome", "Oslo"] * 10})
+    >>> encoder = make_encoder({"town": "category"}, fitted)
+    >>> count_unknown(Pipeline([("encode", encoder)]), pa.table({"town": ["ROME", "Oslo"]}))
+    Counter({'town': 1})
+    """
+    encoder = estimator[0]
+    encoder = getattr(encoder, "estimator", encoder)  # frozen, where it is fitted already
+    found: Counter = Counter()
+    for _, one_hot, names in encoder.transformers:
+        if isinstance(one_hot, OneHotEncoder):
+            for name, known in zip(names, one_hot.categories, strict=True):
+                counted, common = _count(table.column(name), name), set(known.tolist())
+                found[name] += sum(rows for value, rows in counted.items() if value not in common)
+    return +found

@@ -18,9 +18,16 @@ import pyarrow.csv
 import pyarrow.ipc
 
 from equipoise.atomic_files import new_file
-from equipoise.cli.tables.columns import Kind, as_kinds, is_temporal, read_as
-from equipoise.cli.tables.dialect import Dialect, without_thousands
-from equipoise.cli.tables.formulas import as_text, plain_name, plain_table
+from equipoise.cli.tables.columns import Kind, as_kinds
+from equipoise.cli.tables.csv_tables import (
+    csv_options,
+    csv_schema,
+    csv_types,
+    plain_numbers,
+    trimmed,
+)
+from equipoise.cli.tables.dialect import Dialect
+from equipoise.cli.tables.formulas import as_text, plain_name
 
 _FORMATS = {
     **dict.fromkeys((".csv", ".tsv"), "csv"),
@@ -29,7 +36,6 @@ _FORMATS = {
     ".xlsx": "excel",
 }
 _BATCH_ROWS = 1 << 16
-_BATCH_BYTES = 1 << 22
 
 
 def format_of(path: str | Path) -> str:
@@ -82,8 +88,9 @@ def read_table(
         if format_of(path) == "csv":
             found = (dialect or Dialect()).found_in(Path(path))
             stream = stack.enter_context(pa.input_stream(str(path), compression="detect"))
-            table = plain_table(pa.csv.read_csv(stream, **_csv_options(found, missing)))
-            table = _plain_numbers(table, found)
+            options = csv_options(found, missing)
+            table = trimmed(pa.csv.read_csv(stream, **options), options)
+            table = plain_numbers(table, found)
         elif format_of(path) == "parquet":
             table = _open_parquet(path).read()
         elif format_of(path) == "excel":
@@ -128,15 +135,15 @@ def _batches(
     if format_of(path) == "csv":
         size = max(path.stat().st_size, 1)
         found = (dialect or Dialect()).found_in(path)
-        types = _csv_types(path, missing, kinds, found)
+        types = csv_types(csv_schema(path, missing, found), kinds)
         numbers = [name for name, kind in kinds.items() if kind == "number"]
         with path.open("rb") as file:
             compression = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}.get(path.suffix.lower())
             stream = pa.input_stream(file, compression=compression)
-            for batch in pa.csv.open_csv(stream, **_csv_options(found, missing, types)):
-                table = plain_table(pa.Table.from_batches([batch]))
-                table = _plain_numbers(table, found, numbers)
-                yield table, min(file.tell() / size, 1.0)
+            options = csv_options(found, missing, types)
+            for batch in pa.csv.open_csv(stream, **options):
+                table = trimmed(pa.Table.from_batches([batch]), options)
+                yield plain_numbers(table, found, numbers), min(file.tell() / size, 1.0)
     elif format_of(path) == "excel":
         yield _read_excel(path).select(names), 1.0
     elif format_of(path) == "parquet":
@@ -235,54 +242,6 @@ class _CsvWriter:
         self.close()
 
 
-def _csv_options(
-    dialect: Dialect, missing: Sequence[str] = (), types: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
-    convert = pa.csv.ConvertOptions(
-        strings_can_be_null=True,
-        decimal_point=dialect.decimal,
-        # Days first, with points: other orders cannot be told apart.
-        timestamp_parsers=[pa.csv.ISO8601, "%d.%m.%Y"],
-    )
-    convert.null_values = [*convert.null_values, *missing]
-    if types is not None:
-        convert.include_columns, convert.column_types = list(types), dict(types)
-    return {
-        "read_options": pa.csv.ReadOptions(block_size=_BATCH_BYTES, encoding=dialect.encoding),
-        "parse_options": pa.csv.ParseOptions(delimiter=dialect.separator, newlines_in_values=True),
-        "convert_options": convert,
-    }
-
-
-def _csv_types(
-    path: Path, missing: Sequence[str], kinds: Mapping[str, Kind], dialect: Dialect
-) -> dict[str, Any]:
-    """Return the types to read columns as, the same for every block whatever is in it.
-
-    Columns are called as in the file.
-    """
-    seen = {plain_name(field.name): field for field in _schema(path, missing, dialect)}
-    types = {}
-    for name, kind in kinds.items():
-        found = seen[name].type
-        keep = kind == "category" or pa.types.is_string(found)
-        as_found = found if pa.types.is_boolean(found) or is_temporal(found) else pa.float64()
-        types[seen[name].name] = pa.string() if keep else as_found
-    return types
-
-
-def _plain_numbers(table: Any, dialect: Dialect, names: Sequence[str] | None = None) -> Any:
-    """Return the table with marks of thousands removed, of these columns or of all."""
-    for name in table.column_names if names is None else names:
-        at = table.column_names.index(name)
-        column = table.column(at)
-        if pa.types.is_string(column.type):
-            plain = without_thousands(column, dialect.decimal or ".")
-            if plain is not column:
-                table = table.set_column(at, read_as(name, "without marks of thousands"), plain)
-    return table
-
-
 def _read_excel(path: str | Path) -> Any:
     """Return the first sheet of a workbook; a column of several types becomes text."""
     try:
@@ -323,9 +282,8 @@ def _schema(path: str | Path, missing: Sequence[str] = (), dialect: Dialect | No
     if format_of(path) == "excel":
         return _read_excel(path).schema
     if format_of(path) == "csv":
-        found = (dialect or Dialect()).found_in(Path(path))
-        with pa.input_stream(str(path), compression="detect") as stream:
-            return pa.csv.open_csv(stream, **_csv_options(found, missing)).schema
+        seen = csv_schema(path, missing, (dialect or Dialect()).found_in(Path(path)))
+        return pa.schema([field.with_name(field.name.strip()) for field in seen])
     with pa.memory_map(str(path)) as source:
         return _open_arrow(source).schema
 
@@ -347,7 +305,8 @@ def _open_arrow(source: Any) -> Any:
 def _check_names(names: list[str], path: str | Path) -> None:
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(
-            f"{Path(path).name} has more than one column {twice[0]!r}; expected different names."
+            f"{Path(path).name} has more than one column {twice[0]!r}; expected different names, "
+            "in the first row."
         )
 
 

@@ -8,16 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
 from equipoise.cells.codes import factorize
 from equipoise.cli.names import near
 from equipoise.cli.tables.columns import (
-    Kind,
-    as_category,
     as_kinds,
     as_number,
     is_missing,
@@ -25,9 +21,10 @@ from equipoise.cli.tables.columns import (
     plain_values,
     words_for,
 )
-from equipoise.cli.tables.dialect import Dialect, looks_numeric
-from equipoise.cli.tables.encoding import FEWEST_PEOPLE, without_names
+from equipoise.cli.tables.dialect import Dialect
+from equipoise.cli.tables.encoding import without_names
 from equipoise.cli.tables.files import format_of, naming, read_table
+from equipoise.cli.tables.hints import hint_at_copies, hint_at_ids, hint_at_text
 from equipoise.cli.tables.request import Columns, Request, check_columns
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.distribution import takes_numbers
@@ -39,8 +36,6 @@ from equipoise.rows.validation import MOST_LABELS
 MOST_GROUPS = 100
 #: More groups than these get a hint.
 MANY_GROUPS = 20
-#: A text column of which this share looks like numbers was perhaps meant to be numbers.
-_LOOKS_NUMERIC = 0.8
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +72,13 @@ class Examples(People):
             missing=self.missing,
         )
 
+    def smallest_group(self) -> int:
+        """Return how many people the smallest group has, of all that sensitive features make."""
+        columns = self.sensitive_features.values()
+        known = np.flatnonzero(np.all([[v is not None for v in each] for each in columns], axis=0))
+        codes = np.column_stack([factorize(values[known])[0] for values in columns])
+        return int(np.unique(codes, axis=0, return_counts=True)[1].min(initial=len(self)))
+
     def deal(self, test_size: float, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return the rows to learn from and those held out; none if the size is 0."""
         if not 0 <= test_size < 1:
@@ -110,7 +112,7 @@ class Reader:
         return self
 
     def training(self, table: Any, request: Request) -> tuple[Examples, Columns]:
-        """Return the examples of a table, see `whole`, and what its columns were taken for."""
+        """Return the people of a table, see `whole`, and what its columns were taken for."""
         labels: tuple[str, ...] = ("", "")
         if self.numeric:
             y, recoded = _numbers(table, request.label), False
@@ -119,8 +121,10 @@ class Reader:
         features = request.features(
             table.column_names, lambda name: kind_of(table.column(name), name), self.note
         )
+        hint_at_text(table, features, self.note)
         features = without_names(features, table, request.keep_text, self.note)
-        self._warn_of_text(table, features)
+        hint_at_ids(table, features, self.note)
+        hint_at_copies(table, features, request.roles, self.note)
         columns = request.columns(labels, recoded, features, table)
         columns = replace(columns, numeric=self.numeric)
         return self._examples(table, columns, y), columns
@@ -133,7 +137,7 @@ class Reader:
         drop_missing: bool = False,
         labelled: bool | None = True,
     ) -> Examples:
-        """Return the examples of another file with the columns that a model knows.
+        """Return the people of another file with the columns that a model knows.
 
         Without ``labelled``, their label is not read, and y is None; if it is None, the label is
         read where there is one.
@@ -146,6 +150,7 @@ class Reader:
             missing=columns.missing,
             drop_missing=drop_missing,
             missing_groups=columns.missing_groups,
+            of_fit=True,
         )
         table = self.whole(path, request, needs_labels=labelled is not None)
         check_columns(table.column_names, columns.features, path)
@@ -187,22 +192,6 @@ class Reader:
             raise ValueError(f"{Path(path).name} has no rows.")
         return self._complete(table, needed, request, path)
 
-    def _warn_of_text(self, table: Any, features: Mapping[str, Kind]) -> None:
-        """Note columns that were read as text although they look like numbers."""
-        for name in (name for name, kind in features.items() if kind == "category"):
-            column = as_category(table.column(name), name)
-            share, others = looks_numeric(column)
-            if share < _LOOKS_NUMERIC or pa.types.is_dictionary(table.column(name).type):
-                continue
-            counts = {v: pc.sum(pc.equal(column, v)).as_py() for v in others[:20]}
-            common = ", ".join(repr(v) for v in others[:20] if counts[v] >= FEWEST_PEOPLE)
-            unlike = f" (others are {common})" if common else ""
-            self.note(
-                f"column {name!r} was read as text, although {share:.0%} of its values look like "
-                f"numbers{unlike}. If they are, say what stands for missing values with --missing, "
-                "or the decimal mark with --decimal."
-            )
-
     def _complete(
         self, table: Any, named: Sequence[str], request: Request, path: str | Path
     ) -> Any:
@@ -212,7 +201,12 @@ class Reader:
             if gone.any() and not request.drop_missing:
                 ignore = ""
                 if name in request.sensitive:
-                    ignore = " Or count these people in no group, with --missing-groups ignore."
+                    ignore = (
+                        " The model was fitted without --missing-groups ignore, which would count "
+                        "them in no group."
+                        if request.of_fit
+                        else " Or count these people in no group, with --missing-groups ignore."
+                    )
                 raise ValueError(
                     f"column {name!r} of {Path(path).name} is missing in {int(gone.sum()):,} of "
                     f"{table.num_rows:,} rows, first in row {int(gone.argmax()) + 1}. Fill it, or "
@@ -232,7 +226,7 @@ class Reader:
             for names in (columns.sensitive, columns.control)
         )
         for name, values in sensitive.items() if self.checks_groups else ():
-            check_groups(values, name, self.note)
+            check_groups(values, table.column(name), name, self.note)
         weight = None
         if columns.weight is not None:
             weight = as_number(table.column(columns.weight), columns.weight).to_numpy()
@@ -253,15 +247,19 @@ def _numbers(table: Any, name: str) -> NDArray:
 
 
 def read_label(
-    table: Any, name: str, positive: str | None
+    table: Any, name: str, positive: str | None, *, one: bool = False
 ) -> tuple[NDArray, tuple[str, ...], bool]:
     """Return the labels, what they are called, and whether they were turned into 0 and 1.
 
-    More than two stay as they are, unless one of them is the favourable one.
+    More than two stay as they are, unless one of them is the favourable one. With ``one`` there may
+    be a single one, if it is said which label is the favourable one.
     """
     values = plain_values(table.column(name), name)
     known = [str(value) for value in factorize(values)[1].tolist()]
-    if positive is not None and positive not in known:
+    if len(known) == 1 and (positive is None or not one):
+        how = " Say with --positive which label is the favourable one." if one else ""
+        raise ValueError(f"label {name!r} is {known[0]!r} in every row; expected two labels.{how}")
+    if positive is not None and positive not in known and len(known) > 1:
         raise ValueError(
             f"--positive is {positive!r}, but column {name!r} is never that; its values are "
             f"{', '.join(map(repr, known[:10]))}.{near(positive, known)}"
@@ -273,14 +271,11 @@ def read_label(
     if positive is None:
         raise ValueError(
             f"label {name!r} has {len(known):,} different values ("
-            f"{', '.join(map(repr, known[:4]))}{', ...' if len(known) > 4 else ''}); expected two, "
-            f"or at most {MOST_LABELS}. Say with --positive which one is the favourable label; all "
-            "others count as the other. If the label is a number to be predicted, use --task "
-            "regression."
+            f"{', '.join(map(repr, known[:4]))}{', ...' if len(known) > 4 else ''}); expected two "
+            f"to {MOST_LABELS}. Say with --positive which one is the favourable label; all others "
+            "count as the other. Numbers are predicted by fit and frontier, with --task regression."
         )
     others = [label for label in known if label != positive]
-    if not others:
-        raise ValueError(f"label {name!r} is {positive!r} in every row; expected two labels.")
     text = np.array([str(value) for value in values], dtype=object)
     negative = others[0] if len(others) == 1 else f"not {positive}"
     return (text == positive).astype(np.int64), (negative, positive), True
@@ -316,12 +311,12 @@ def base_rate(y: NDArray, columns: Columns, weight: Any = None) -> float | list[
     return float(np.average(y == (1 if columns.recoded else np.unique(y)[1]), weights=weight))
 
 
-def check_groups(values: NDArray, name: str, note: Callable[[str], Any]) -> None:
-    """Refuse a sensitive column of more values than groups can be meant; note where many are."""
+def check_groups(values: NDArray, column: Any, name: str, note: Callable[[str], Any]) -> None:
+    """Refuse a sensitive column that makes more groups than can be meant; note where many are."""
     known = [value for value in values.tolist() if value is not None]
     if not known:
         raise ValueError(f"sensitive column {name!r} is empty: there are no groups.")
-    found, is_number = len(set(known)), isinstance(known[0], int)
+    found, is_number = len(set(known)), kind_of(column, name) == "number"
     how = f"with --bins {name}=4, say" if is_number else "before, by merging values"
     if found > MOST_GROUPS:
         raise ValueError(

@@ -89,6 +89,7 @@ class Request:
     drop_missing: bool = False
     bins: Sequence[str] = ()  #: As written: COLUMN=4 or COLUMN=25,40,60.
     missing_groups: Missing = "error"
+    of_fit: bool = False  #: Whether a model file says this, and not the command.
 
     def __post_init__(self) -> None:
         check_missing_choice(self.missing_groups)

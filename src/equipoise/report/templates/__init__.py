@@ -9,6 +9,7 @@ from inspect import getmembers, isfunction
 from typing import TYPE_CHECKING, Any
 
 from equipoise.game.switched import number
+from equipoise.metrics.headline import RULE
 from equipoise.report import chart, rate_names, text
 from equipoise.report.contents import PREDICTIVE_RATES, RATES
 
@@ -31,6 +32,7 @@ def page_template(name: str = "page.html.j2") -> Template:
     environment = _environment(autoescape=True)
     environment.globals |= {"RATES": RATES, "DECISION_RATES": RATES[1:], "asset": asset}
     environment.globals |= {"PREDICTIVE_RATES": PREDICTIVE_RATES, "NOT_PROMISED": text.NOT_PROMISED}
+    environment.globals |= {"headline_rule": RULE}
     environment.filters |= {  # every function that these modules define
         name: function
         for module in (text, chart, rate_names)

@@ -1,0 +1,100 @@
+"""CSV files as tables: which options read them, and what is done to their texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+
+from equipoise.cli.tables.columns import Kind, is_temporal, read_as
+from equipoise.cli.tables.dialect import Dialect, without_thousands
+from equipoise.cli.tables.formulas import plain_name, plain_table
+
+_BLOCK_BYTES = 1 << 22
+
+
+def csv_options(
+    dialect: Dialect, missing: Sequence[str] = (), types: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return the options with which pyarrow reads a CSV file."""
+    convert = pa.csv.ConvertOptions(
+        strings_can_be_null=True,
+        decimal_point=dialect.decimal,
+        # Days first, with points: other orders cannot be told apart.
+        timestamp_parsers=[pa.csv.ISO8601, "%d.%m.%Y"],
+    )
+    convert.null_values = [*convert.null_values, *missing]
+    if types is not None:
+        convert.include_columns, convert.column_types = list(types), dict(types)
+    return {
+        "read_options": pa.csv.ReadOptions(block_size=_BLOCK_BYTES, encoding=dialect.encoding),
+        "parse_options": pa.csv.ParseOptions(delimiter=dialect.separator, newlines_in_values=True),
+        "convert_options": convert,
+    }
+
+
+def csv_types(seen: Any, kinds: Mapping[str, Kind]) -> dict[str, Any]:
+    """Return the types to read columns as, by the names that the file has for them.
+
+    They are the same for every block, whatever is in it.
+    """
+    types, written = {}, {plain_name(name.strip()): name for name in seen.names}
+    for name, kind in kinds.items():
+        found = seen.field(written[name]).type
+        keep = kind == "category" or pa.types.is_string(found)
+        as_found = found if pa.types.is_boolean(found) or is_temporal(found) else pa.float64()
+        types[written[name]] = pa.string() if keep else as_found
+    return types
+
+
+def trimmed(table: Any, options: Mapping[str, Any]) -> Any:
+    """Return a CSV table without spaces around names and texts: some write them after commas."""
+    nothing = pa.array(options["convert_options"].null_values)
+    for at, column in enumerate(table.columns):
+        if pa.types.is_string(column.type):
+            text = pc.utf8_trim_whitespace(column)
+            if not text.equals(column):
+                text = pc.if_else(pc.is_in(text, nothing), pa.scalar(None, pa.string()), text)
+                table = table.set_column(at, table.column_names[at], _as_read(text))
+    return plain_table(table.rename_columns([name.strip() for name in table.column_names]))
+
+
+def plain_numbers(table: Any, dialect: Dialect, names: Sequence[str] | None = None) -> Any:
+    """Return the table with marks of thousands removed, of these columns or of all."""
+    for name in table.column_names if names is None else names:
+        at = table.column_names.index(name)
+        column = table.column(at)
+        if pa.types.is_string(column.type):
+            plain = without_thousands(column, dialect.decimal or ".")
+            if plain is not column:
+                words = "" if _casts(column) else "without marks of thousands"
+                table = table.set_column(at, read_as(name, words), plain)
+    return table
+
+
+def csv_schema(path: str | Path, missing: Sequence[str], dialect: Dialect) -> Any:
+    """Return the columns of a CSV file and their types, as found in its first block."""
+    with pa.input_stream(str(path), compression="detect") as stream:
+        return pa.csv.open_csv(stream, **csv_options(dialect, missing)).schema
+
+
+def _as_read(column: Any) -> Any:
+    """Return texts without spaces as true and false or dates, if that is what they are."""
+    if not _casts(column):
+        for kind in (pa.bool_(), pa.date32()):
+            with suppress(pa.ArrowInvalid):
+                return column.cast(kind)
+    return column
+
+
+def _casts(column: Any) -> bool:
+    """Return whether texts are numbers as they are."""
+    with suppress(pa.ArrowInvalid):
+        column.cast(pa.float64())
+        return True
+    return False
