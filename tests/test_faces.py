@@ -245,4 +245,4 @@ def test_of_many_prices_the_highest_are_told():
     assert str(certificate).endswith(rest)
     measured = model.measure(X, X.sum(axis=1), sensitive_features=A)
     header, row = Tables(measured._repr_html_()).rows
-    assert (header, row[0]) == (["loss", "largest", "excess"], f"{measured.loss:.4f}")
+    assert (header[:3], row[0]) == (["loss", "largest", "excess"], f"{measured.loss:.4f}")
