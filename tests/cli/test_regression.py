@@ -46,7 +46,8 @@ def test_fit_predict_report_and_certify(run, people, tmp_path):
     held = run("certify", "model.equipoise", "held.csv", "--json")
     told = held.json
     assert held.code == int(told["exceeded"])
-    assert told["exceeded"] == (told["largest"] > 0.2)
+    assert told["exceeded"] == (told["low"] > 0.2)
+    assert told["low"] <= told["largest"] <= told["high"]
     assert told["people"] == 60
     assert told["learned_from"]["high"] == 0
     assert run("report", "model.equipoise", "held.csv", "-o", "new.html").code == 0
@@ -85,6 +86,21 @@ def test_a_frontier_and_a_regressor_picked_from_it(run, people):
     refused = run("select", "model.equipoise", people, "-k", "3", "-o", "chosen.csv")
     assert refused.code == 2
     assert "holds a regressor" in refused.err
+
+
+def test_a_bound_exceeded_beyond_chance_ends_with_code_1(run, people, tmp_path):
+    given = (*COLUMNS, "--eps", "0.05", "--thresholds", "5", "--held-out", "held.csv")
+    assert run("fit", people, *given, "--test-size", "0.5").code == 0
+    header, *rows = (tmp_path / "held.csv").read_text().splitlines()
+    columns = header.split(",")
+    sex, skill = columns.index("sex"), columns.index("skill")
+    told = [row.split(",") for row in rows]
+    for row in told:  # now men are far ahead of women
+        row[skill] = str(float(row[skill]) + 5.0 * (row[sex] == "M"))
+    (tmp_path / "apart.csv").write_text("\n".join([header, *map(",".join, told)]))
+    exceeded = run("certify", "model.equipoise", "apart.csv")
+    assert exceeded.code == 1
+    assert "EXCEEDED, by" in exceeded.out
 
 
 def test_losses_of_groups(run, people):

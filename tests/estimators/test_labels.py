@@ -303,3 +303,25 @@ def test_false_alarms_about_three_decisions_are_as_rare_as_said():
             values.append(float(process.log_value()))
         alarms += max(values) >= -np.log(0.1)
     assert alarms <= 100 * 0.1
+
+
+@pytest.mark.parametrize("unused", [0, 1])
+def test_xgboost_on_copies_where_a_label_is_not_in_use(unused, tmp_path):
+    """It takes labels 0 to K - 1 only; a label that always costs most is in no copy."""
+    learner = pytest.importorskip("xgboost").XGBClassifier(
+        n_estimators=3, max_depth=2, n_jobs=1, booster="dart"
+    )
+    matrix = 1.0 - np.eye(3)
+    matrix[:, unused] = 5
+    constraint = DemographicParity(0.1, decisions=["top"])
+    model = FairClassifier(learner, constraint, objective=Costs(matrix=matrix), nu=0.05)
+    model.fit(X[:200], Y[:200], sensitive_features=A[:200])
+    used = np.delete(NAMES, unused)
+    pmf, code = model.predict_pmf(X[:200]), np.searchsorted(NAMES, Y[:200])
+    assert pmf[:, unused].max() == 0
+    assert (pmf.max(axis=0) > 0).sum() == 2
+    assert set(model.predict(X[:200])) == set(used)
+    assert model.certificate_.error == pytest.approx((matrix[code] * pmf).sum(axis=1).mean())
+    equipoise.save(model, tmp_path / "m.equipoise")
+    again = equipoise.load(tmp_path / "m.equipoise")
+    np.testing.assert_array_equal(again.predict_pmf(X[:200]), pmf)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 from equipoise import DemographicParity, EqualizedOdds, FairClassifier, Frontier
 from equipoise.exceptions import RareLabelWarning
+from equipoise.game.switched import number
 from equipoise.metrics.decisions import Decisions
 from equipoise.oracles import Plugin
 from equipoise.report.card import model_card
@@ -261,3 +263,19 @@ def test_whether_labels_are_needed_is_known_of_three(fair):
     cells = fair.tallies_["training"].cells
     assert not needs_labels(DemographicParity(), cells)
     assert needs_labels(EqualizedOdds(), cells)
+
+
+def test_the_page_says_from_which_decision_to_which(fair, contents):
+    x, _, groups = TEST
+    pmf, before = fair.predict_pmf(x), fair.unconstrained_.predict(x)
+    page = render(contents).decode()
+    start = page.index("Decisions that differ from the unconstrained")
+    table = page[page.index("<tbody>", start) : page.index("</tbody>", start)]
+    for group, who in (("everybody", np.ones(len(x), bool)), *((g, groups == g) for g in "ab")):
+        block = table[table.index(f"{group}</bdi>") :]
+        for was, line in zip(NAMES, block.split("</tr>"), strict=False):
+            moved = [pmf[who & (before == was), NAMES.index(to)].sum() for to in NAMES]
+            shown = re.findall(r"<td>(.*?)</td>", line)
+            told = [number(each) for to, each in zip(NAMES, moved, strict=True) if to != was]
+            assert [text for text in shown if "small" not in text] == told
+            assert f"<bdi>{was}</bdi>" in line

@@ -30,7 +30,8 @@ from equipoise.cli.tables.people import Reader
 from equipoise.cli.terminal import Terminal, Tick, command_line
 from equipoise.cli.training import TrainingData, constraint_of, read_training_data
 from equipoise.estimators.regression_frontier import RegressionFrontier
-from equipoise.estimators.regressor import FairRegressor
+from equipoise.estimators.regression_intervals import Level
+from equipoise.estimators.regressor import FairRegressor, Measured
 from equipoise.report.regression import (
     RegressionContents,
     RegressionPoint,
@@ -240,58 +241,69 @@ def _of_file(
 
 
 def certify_numbers(
-    opened: ModelFile, data: Path, reader: Reader, drop_missing: bool, few: int
+    opened: ModelFile, data: Path, reader: Reader, drop_missing: bool, few: int, sure: Level
 ) -> None:
-    """Measure a regressor on other people; the exit code is 1 where a bound is exceeded.
+    """Measure a regressor on other people.
 
-    No interval is computed: the verdict is about these people alone, and says so. Where nothing was
-    compared, the code is 4.
+    The exit code is 1 where a bound is exceeded beyond its interval, 4 where nothing was compared.
     """
     terminal, model = Terminal.current(), opened.model
     people = reader.known(data, opened.columns, drop_missing=drop_missing)
     groups = {k: v for k, v in people.metadata.items() if k != "missing"}
-    told = model.measure(people.X, people.y, **groups)
+    level, told = sure.level, model.measure(people.X, people.y, **sure._asdict(), **groups)
     contents = _of_file(opened, model, {"test": people}, few, opened.path.name)
     (point,) = contents.points
     terminal.say(f"{spelled(model.constraint_)} on {data.name}")
     say_who(terminal, f"{len(people):,} {contents.who['test']}", point.remarks, told.overlap)
     is_compared = not np.isnan(told.excess)
     hides = any(group.people is None for group in point.groups["test"]) or not is_compared
-    largest = None if hides else float(told.largest)
-    excess = None if hides else float(told.excess)
+    names = ("largest", "excess", "low", "high")
+    shown = {name: None if hides else _finite(getattr(told, name)) for name in names}
     where = "at any threshold" if contents.is_parity else "of a group"
-    terminal.say(f"Loss {number(told.loss)}; largest {where} {number(largest)}.")
+    terminal.say(
+        f"Loss {number(told.loss)}; largest {where} {number(shown['largest'])}, {level:.0%} "
+        f"interval from {number(shown['low'])} to {number(shown['high'])}."
+    )
     show_groups_of(terminal, point)
-    exceeded = bool(told.excess > 1e-8 * max(1.0, abs(told.largest)))
-    terminal.say(_outcome(exceeded, is_compared, excess))
+    terminal.say(_outcome(told, shown["excess"], level))
     terminal.emit(
         {
-            "exceeded": exceeded,
+            "exceeded": bool(told.exceeds),
             "compared": is_compared,
             "constraint": repr(model.constraint_),
             "people": len(people),
             "learned_from": told.overlap and told.overlap._asdict(),
             "loss": float(told.loss),
-            "largest": largest,
-            "excess": excess,
+            "level": level,
+            **shown,
             "groups": [vars(group) for group in point.groups["test"]],
             "remarks": point.remarks,
         }
     )
-    if exceeded:
+    if told.exceeds:
         raise exits.Ended(exits.EXCEEDED)
     if not is_compared:
         raise exits.Ended(exits.NOTHING_COMPARED)
 
 
-def _outcome(exceeded: bool, is_compared: bool, excess: float | None) -> str:
-    if not is_compared:
+def _finite(value: float) -> float | None:
+    """Return a number for JSON, which knows no infinity."""
+    return float(value) if np.isfinite(value) else None
+
+
+def _outcome(told: Measured, excess: float | None, level: float) -> str:
+    """Return whether the bound is exceeded, and how sure that is; ``excess`` None is not shown."""
+    if np.isnan(told.excess):
         return "NOTHING WAS COMPARED: no bound could be looked at on these people."
     by = "" if excess is None else f", by {number(excess)}"
-    return (
-        f"The bound is {f'EXCEEDED{by}' if exceeded else 'not exceeded'}, on these people. No "
-        "interval is computed for numbers: how much of it is chance is not known."
-    )
+    if told.exceeds:
+        return f"EXCEEDED{by}: more than chance explains at the {level:.0%} level."
+    if told.excess > 1e-8 * max(1.0, abs(told.largest)):
+        return (
+            f"The bound is exceeded on these people{by}, but not beyond the {level:.0%} interval: "
+            "chance may explain it."
+        )
+    return "The bound is not exceeded on these people."
 
 
 def predict_numbers(model: FairRegressor, X: Any, key: Any) -> dict[str, np.ndarray]:

@@ -91,6 +91,14 @@ def worst_at_any_threshold(
     weights : array
         Of the members.
     """
+    rows, reached = reached_at_any_threshold(lagrangian, cells, predicted, weights)
+    return float(reached.max(initial=0.0)), float((reached - rows[:, -1]).max(initial=0.0))
+
+
+def reached_at_any_threshold(
+    lagrangian: Lagrangian, cells: ThresholdCells, predicted: Iterable[Array], weights: Array
+) -> tuple[Array, Array]:
+    """Return the rows of parity, slopes of cells and bound (R, C + 1), and what each reaches."""
     slopes = np.reshape(lagrangian.gamma_slope, (lagrangian.n_constraints, cells.n_cells, -1))
     rows = np.unique(np.column_stack([slopes.sum(axis=2), lagrangian.c]), axis=0)
     values = np.concatenate(list(predicted))
@@ -100,8 +108,5 @@ def worst_at_any_threshold(
     person = order % len(cells.code)
     share = (weights[:, None] * cells.row_weights()).ravel()[order]
     code = cells.code[person]
-    largest = excess = 0.0
-    for row in rows:
-        reached = np.cumsum(row[:-1][code] * share)[ends].max(initial=0.0)
-        largest, excess = max(largest, float(reached)), max(excess, float(reached - row[-1]))
-    return largest, excess
+    reached = [np.cumsum(row[:-1][code] * share)[ends].max(initial=0.0) for row in rows]
+    return rows, np.array(reached)

@@ -19,6 +19,7 @@ from equipoise.estimators.base import fingerprint_of, overlap_of, read_limits, w
 from equipoise.estimators.randomized_regressor import RandomizedRegressor
 from equipoise.estimators.regression_base import RegressionReduction, warn
 from equipoise.estimators.regression_groups import GroupNumbers, numbers_by_group
+from equipoise.estimators.regression_intervals import Level, loss_limits, parity_limits
 from equipoise.estimators.regression_problem import RegressionProblem, game_of, read_rows
 from equipoise.estimators.regression_units import (
     certified,
@@ -54,12 +55,19 @@ class Measured(NamedTuple):
         compared: no bound depends on what is predicted for these people.
     overlap : Overlap or None
         How many of these people were learned from; None where that is not known.
+    low, high : float or None
+        The limits of an interval of ``largest``; None where none was asked for.
+    exceeds : bool or None
+        Whether a bound is exceeded by more than chance explains at that level.
     """
 
     loss: float
     largest: float
     excess: float
     overlap: Overlap | None = None
+    low: float | None = None
+    high: float | None = None
+    exceeds: bool | None = None
 
     def _repr_html_(self) -> str:
         return table(columns_of([self]))
@@ -249,36 +257,40 @@ class FairRegressor(RegressorMixin, RegressionReduction):
         sensitive_features: Any = None,
         control_features: Any = None,
         sample_weight: Any = None,
+        level: float | None = None,
+        min_people: int = 30,
     ) -> Measured:
         """Return loss, largest difference (or group loss) and excess for other people.
 
         All are expected over the draw; differences are the largest at any threshold. Groups that
         nobody here belongs to are not measured, with a warning. Where no bound is left to look at,
-        that is a warning too.
+        that is a warning too. With ``level``, such as 0.95, there is an interval of the largest
+        value, for people like these and as many of each group, by normal approximation; of groups
+        of fewer than ``min_people`` nothing is taken as known.
         """
+        asked = None if level is None else Level(level, min_people)
         people = People(self._rows(X), y, sensitive_features, control_features, sample_weight)
-        return self._measure(people)._replace(overlap=overlap_of(self, people))
+        return self._measure(people, asked)._replace(overlap=overlap_of(self, people))
 
-    def _measure(self, people: People) -> Measured:
+    def _measure(self, people: People, level: Level | None = None) -> Measured:
         """Return what is measured of these people, but for how many of them were learned from."""
         cells = self._cells_of(people)
         warn_of_absent(self.cells_, cells)
         game = game_of(self.constraint_, cells, self.cells_)
-        each = self.regressor_.predict_members(people.X).T
-        s = self.regressor_.weights @ np.array([cells.sum(f) for f in each])
-        mean = float(game.error(s))
+        each, weights = list(self.regressor_.predict_members(people.X).T), self.regressor_.weights
+        lost = weights @ np.array([cells.loss(f - cells.target) for f in each])
+        mean = float(cells.row_weights() @ lost)
         if not np.abs(np.asarray(game.gamma_slope)).max(initial=0.0) > TOLERANCE:
             warn_of(remarks_on_bounds(game, cells, "predictions"))
             return Measured(mean, np.nan, np.nan)
         if isinstance(self.constraint_, ThresholdParity):
-            return Measured(
-                mean, *worst_at_any_threshold(game, cells, each, self.regressor_.weights)
-            )
-        worst = self.certificate_.worst_rate
-        bound = game.c if worst is None else game.c + worst[1]
-        gamma = game.gamma(s)
-        excess = float((gamma - bound).max(initial=0.0))
-        return Measured(mean, float(gamma.max(initial=0.0)), excess)
+            limits = parity_limits(game, cells, each, weights, level)
+        else:
+            worst = self.certificate_.worst_rate
+            bound = game.c if worst is None else game.c + worst[1]
+            limits = loss_limits(game, cells, lost, bound, level)
+        low, high = limits.interval
+        return Measured(mean, limits.largest, limits.excess, None, low, high, limits.exceeds)
 
     def by_group(
         self,

@@ -47,9 +47,11 @@ def certify(
     opened = open_classifier(model, eps, trust, min_size, numbers=True)
     if opened.columns.numeric:
         from equipoise.cli.regression import certify_numbers
+        from equipoise.estimators.regression_intervals import Level
 
         reader = Reader(terminal.note, format.dialect())
-        certify_numbers(opened, data, reader, drop_missing, suppress_below)
+        sure = Level(level, min_people)
+        certify_numbers(opened, data, reader, drop_missing, suppress_below, sure)
         return
     reader = Reader(terminal.note, format.dialect()).for_constraint(opened.model.constraint_)
     people = _read(opened, data, reader, drop_missing)

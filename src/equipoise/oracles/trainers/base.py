@@ -22,6 +22,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from equipoise.cells.labels import SoftLabels
 from equipoise.cells.table import Array
+from equipoise.oracles.candidates import LabelAdapter
 from equipoise.oracles.decisions import Guard
 from equipoise.oracles.trainers.soft_logistic import fit_soft_logistic, takes_soft_labels
 from equipoise.rows.tables import take_rows
@@ -134,13 +135,31 @@ class Trainer(ABC):
         """Train for labels 0 and 1; what is returned does not change with later calls."""
 
     def fit_soft(self, examples: SoftLabels) -> Trained:
-        """Train for more than two labels; here on copies of rows, one for each label."""
+        """Train for more than two labels; here on copies of rows, one for each label.
+
+        XGBoost refuses labels that are not 0 to K - 1: where some are not in use it gets these, and
+        an adapter gives the labels back.
+        """
         label, weight, rows = examples.copies()
-        copied = PlainTrainer(self.estimator, take_rows(self.X, rows)).fit(label, weight)
-        return Trained(copied.classifier, copied.classifier, self.X)
+        known = examples.labels
+        gaps = known[-1] >= len(known) and _last_step(self.estimator).startswith("XGB")
+        given = np.searchsorted(known, label) if gaps else label
+        classifier = (
+            PlainTrainer(self.estimator, take_rows(self.X, rows)).fit(given, weight).classifier
+        )
+        if gaps:
+            number = np.full(known[-1] + 1, -1)
+            number[known] = np.arange(len(known))
+            classifier = LabelAdapter(classifier, number)
+        return Trained(classifier, classifier, self.X)
 
     def start_from(self, classifier: Any) -> None:  # noqa: B027
         """Take note of a classifier trained before; most trainers have no use for it."""
+
+
+def _last_step(estimator: Any) -> str:
+    """Return the name of the class of a learner, behind a pipeline or not."""
+    return type(estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator).__name__
 
 
 class CachingTrainer(Trainer):
