@@ -142,6 +142,22 @@ def test_a_stopped_search_proves_nothing(people):
     assert not made.points_[0].certificate.is_optimal()
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_stopped_search_for_losses_says_not_met_yet(people):
+    """Bounds that are impossible, and proven so, in a search that max_iter ends."""
+    X, y, A = (each[:100] for each in people)
+    made = Frontier(LinearRegression(), BoundedGroupLoss(1.0), bounds=[0.01, 0.02])
+    with pytest.warns(InfeasibleWarning):
+        made.fit(X, y, sensitive_features=A)
+    assert made.at(0.015).certificate_.status is Status.IMPOSSIBLE
+    made.set_params(max_iter=made.n_iter_).fit(X, y, sensitive_features=A)
+    for eps in (0.01, 0.015):
+        certificate = made.at(eps).certificate_
+        assert certificate.status is Status.NOT_YET
+        assert certificate.conflict == ()
+        assert "impossible" not in str(certificate)
+
+
 def test_the_kind_follows_from_the_learner():
     made = Frontier(LinearRegression(), DemographicParity(), bounds=[0.1], loss="absolute")
     assert type(made) is type(clone(made)) is RegressionFrontier

@@ -282,6 +282,7 @@ def test_only_a_search_that_ended_says_impossible(problem: FiniteProblem) -> Non
         assert certificate.status is Status.NOT_YET
         assert "impossible" not in str(certificate)
         assert certificate.to_dict()["status"] == "not met yet"
+        assert certificate.to_dict()["conflict"] == []
     with warnings.catch_warnings():
         warnings.simplefilter("error", InfeasibleWarning)
         stopped = fit(FairClassifier(**how, callback=lambda found: True), problem)

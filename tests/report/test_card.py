@@ -5,6 +5,7 @@ import re
 from unkind import UNKIND, rates_by_hand
 
 from equipoise.report import model_card, write_model_card
+from equipoise.report.page import render
 
 
 def test_the_card_is_about_the_point_asked_for(made, tmp_path):
@@ -25,6 +26,16 @@ def test_the_card_is_about_the_point_asked_for(made, tmp_path):
     ):
         assert f"\n## {heading}\n" in text
     assert text.count("To be completed") == 3
+
+
+def test_where_a_learner_answers_the_gap_is_a_search_gap(made):
+    """On page, card and in print it is said what the certificate is relative to."""
+    printed = str(made.frontier.at(0.02).certificate_)
+    assert re.search(r"search gap closed at nu = \S+, relative to the oracle", printed)
+    assert "relative to the oracle" in model_card(made.contents, eps=0.02)
+    page = render(made.contents).decode()
+    assert re.search(r"Search gap.*?, relative to the oracle", page, re.S)
+    assert "Distance from the best" not in page
 
 
 def test_names_are_shown_as_they_are(made):

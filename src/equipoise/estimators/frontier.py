@@ -69,7 +69,8 @@ class Frontier(PoolReduction):
     max_iter : int, default=200
         The most rounds to run.
     n_jobs : int, optional
-        Fits to run at a time (joblib). More at a time means more fits in all.
+        Fits to run at a time (joblib). More at a time means more fits in all, other ones, and so
+        another frontier within ``nu``; for the same number it is the same.
     checkpoint : str or Path, optional
         A folder where every trained classifier is kept as soon as it is there. A fit of the same
         data and parameters that finds them goes on from where the last one ended, however it did.
