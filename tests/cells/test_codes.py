@@ -6,7 +6,7 @@ import narwhals.stable.v1 as nw
 import numpy as np
 import pytest
 
-from equipoise.cells.codes import add_up, count_selected, factorize, look_up
+from equipoise.cells.codes import add_up, count_pairs, count_selected, factorize, look_up
 from equipoise.cells.rows import Cells
 from equipoise.rows.validation import _column_to_numpy
 
@@ -75,6 +75,21 @@ def test_codes_read_in_pairs_give_the_same(n, size):
     np.testing.assert_array_equal(look_up(code, table), table[code])
     whole = rng.integers(-(2**62), 2**62, size)
     np.testing.assert_array_equal(look_up(code, whole), whole[code])
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (16, 16), (17, 16), (2000, 600)])
+def test_pairs_of_codes_are_counted_in_dense_and_sparse_tables(shape):
+    rng = np.random.default_rng(6)
+    first, second = (rng.integers(0, size, 999).astype(np.min_scalar_type(size)) for size in shape)
+    expected = np.zeros(shape)
+    np.add.at(expected, (first, second), 1)
+    counts, some = count_pairs(first, second, shape), rng.random(shape[0])
+    np.testing.assert_allclose(some @ counts, some @ expected)
+
+
+def test_one_weight_for_all_is_added_up_as_weights_are():
+    code = np.array([0, 2, 2], dtype=np.uint8)
+    assert add_up(code, 3, np.broadcast_to(0.25, 3)).tolist() == [0.25, 0.0, 0.5]
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -71,7 +71,7 @@ def test_of_many_inequalities_the_solution_is_one_of_the_whole_program(B: float)
     rng = np.random.default_rng(3)
     error, excess = rng.uniform(size=40), rng.normal(0.0, 0.02, size=(40, 500))
     excess[0], error[0] = -0.001, 1.0  # one that meets all
-    likely = rng.uniform(size=500) < 0.02
+    likely = rng.normal(size=500)
     (found,) = solve([Program(error, excess, B, likely)])
     (unaided,) = solve([Program(error, excess, B)])
     slack = np.append(np.ones(40), 0.0)[None, :]

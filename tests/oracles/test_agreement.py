@@ -49,6 +49,36 @@ def test_weight_of_rows_decided_differently(some, block, monkeypatch):
         assert divided == pytest.approx(weight[(mean > 0) & (mean < 1)].sum())
 
 
+class Fixed:
+    """Decides what it is told."""
+
+    def __init__(self, decided):
+        self.decided = decided
+
+    def predict(self, X):
+        return self.decided
+
+
+@pytest.mark.parametrize(("V", "P"), [(2, 1), (2, 9), (2, 40), (3, 2), (3, 12)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_many_classifiers_and_labels_compared_with_a_reference(V, P, weighted):
+    rng = np.random.default_rng(P)
+    n, old = 300, rng.integers(0, V, 300)
+    H = rng.integers(0, V, (P, n))
+    own = rng.random(n) if weighted else None
+    group = {"group": rng.integers(0, 3, n)}
+    cells = Cells.from_columns(np.arange(n) % V, group, weight=own, decisions=range(V))
+    found = agreement.agreement(list(map(Fixed, H)), np.zeros((n, 1)), cells, Fixed(old))
+    weight = np.ones(n) / n if own is None else own / own.sum()
+    differ = [[weight[a != b].sum() for b in H] for a in H]
+    np.testing.assert_allclose(found.disagreement, differ, atol=1e-12)
+    assert found.divided == pytest.approx(weight[(H[0] != H).any(axis=0)].sum())
+    for h, moved in zip(H, found.switches, strict=True):
+        moves = [(old == u) & (h == v) for u in range(V) for v in range(V) if u != v]
+        expected = [np.bincount(cells.code[rows], minlength=3 * V) for rows in moves]
+        np.testing.assert_array_equal(moved, expected)
+
+
 X, Y, A = make_people(400, seed=5)
 BOUND = DemographicParity(eps=0.05)
 REDUCTIONS = [FairClassifier, ExponentiatedGradient, Frontier, GridSearch]

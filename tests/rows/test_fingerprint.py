@@ -122,3 +122,5 @@ def test_the_sketch_has_the_least_hashes_however_often_rows_repeat(distinct):
     sketch = least_hashes(repeated, salt=7)
     one_by_one = sorted({float(least_hashes(np.array([h]), 7)[0]) for h in hashes})
     assert sketch.tolist() == one_by_one[:SKETCH_SIZE]
+    in_parts = Fingerprint.of(LocalHashes(np.array_split(repeated, 7)), salt=7)
+    assert in_parts.sketch.tolist() == one_by_one[:SKETCH_SIZE]

@@ -387,3 +387,9 @@ def test_names_that_are_the_same_as_text_are_refused(kind):
     columns = kind({1: [0, 1], "1": ["a", "b"]})
     with pytest.raises(ValueError, match=r"the same as text: 1, '1'\. Rename one"):
         read_columns(columns, 2, "sensitive_features", "group")
+
+
+def test_labels_that_are_the_same_as_text_are_refused():
+    labels = np.array([1, "1", 2], dtype=object)
+    with pytest.raises(ValueError, match=r"classes that are the same as text.*labels of one type"):
+        read_labels(labels, 3)

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from itertools import count
-from typing import TypedDict
+from typing import TypeAlias, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import coo_array, csr_array
 
 _BLOCK = 1 << 16
 #: Codes that fit a byte are read two at a time, as one number, which halves the work.
@@ -22,6 +23,9 @@ _BYTE, _PAIR = 1 << 8, np.dtype("<u2")
 _WORDS = (np.dtype(np.float64), np.dtype(np.int64))
 #: Above this many possible combinations they are numbered by sorting instead of counting.
 _COUNTABLE = 1 << 20
+
+#: Numbers of pairs of codes, in a sparse table where there are many pairs.
+Counts: TypeAlias = NDArray[np.float64] | csr_array
 
 
 def factorize(values: ArrayLike) -> tuple[NDArray[np.integer], NDArray]:
@@ -138,6 +142,8 @@ def add_up(
     >>> add_up(np.array([0, 2, 2]), 3, np.array([1.0, 2.0, 3.0])).tolist()
     [1.0, 0.0, 5.0]
     """
+    if weights is not None and len(weights) and weights.strides == (0,):  # one number for all
+        return add_up(code, size) * weights[0]
     if size > _BLOCK:
         return np.bincount(code, weights=weights, minlength=size).astype(float)
     if weights is None and code.dtype == np.uint8:
@@ -152,19 +158,24 @@ def add_up(
 def add_up_decisions(
     code: NDArray[np.integer], shape: tuple[int, int], h: NDArray, weights: NDArray | None
 ) -> NDArray[np.float64]:
-    """Add up the weights of the rows of each code and decision, (C, V).
+    """Add up the weights of the rows of each code and decision but the first: C times V - 1.
 
-    ``h`` has the decision 0 to V - 1 of each row, or the probability of each, of shape (n, V).
+    ``h`` has the decision 0 to V - 1 of each row, or the probability of each, of shape (n, V). Of
+    two decisions, both are the probability of decision 1.
 
     >>> add_up_decisions(np.array([0, 1, 1]), (2, 3), np.array([2, 0, 2]), None).tolist()
-    [[0.0, 0.0, 1.0], [1.0, 0.0, 1.0]]
+    [0.0, 1.0, 0.0, 1.0]
     """
+    size, V = shape
+    if V == 2:
+        h = h if weights is None else weights * h
+        return (count_selected if h.dtype == bool else add_up)(code, size, h)
     if h.ndim == 2:
         own = 1.0 if weights is None else weights
-        return np.column_stack([add_up(code, shape[0], own * column) for column in h.T])
-    both = code.astype(np.intp) * shape[1]
+        return np.column_stack([add_up(code, size, own * column) for column in h.T[1:]]).ravel()
+    both = code.astype(np.intp) * V
     both += h
-    return add_up(both, shape[0] * shape[1], weights).reshape(shape)
+    return add_up(both, size * V, weights).reshape(shape)[:, 1:].ravel()
 
 
 def count_selected(
@@ -179,6 +190,23 @@ def count_selected(
         return np.bincount(code[selected], minlength=size).astype(float)
     # Those selected are counted under a second set of codes.
     return _count_bytes(_shifted(code, size, selected), 2 * size)[size:]
+
+
+def count_pairs(
+    first: NDArray[np.integer], second: NDArray[np.integer], shape: tuple[int, int]
+) -> Counts:
+    """Count the rows of each pair of codes.
+
+    >>> count_pairs(np.array([0, 1, 1]), np.array([2, 0, 0]), (2, 3)).tolist()
+    [[0.0, 0.0, 1.0], [2.0, 0.0, 0.0]]
+    """
+    size = shape[0] * shape[1]
+    if size > _COUNTABLE:
+        return coo_array((np.ones(len(first)), (first, second)), shape=shape).tocsr()
+    both = first.astype(np.min_scalar_type(size))
+    both *= shape[1]
+    both += second.astype(both.dtype, copy=False)
+    return add_up(both, size).reshape(shape)
 
 
 def _shifted(

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from equipoise.cells.codes import count_selected
+from equipoise.cells.codes import Counts, count_pairs
 from equipoise.cells.labels import SoftLabels, WeightedLabels, savings, weighted_labels
 from equipoise.cells.layers import costs_of_rows, layer_sums, layer_tables
 from equipoise.cells.rows import Cells
@@ -185,14 +185,15 @@ least, most
             self.n_decisions,
         )
 
-    def count_rows(self, selected: NDArray[np.bool_]) -> Array:
-        """Return how many rows of each cell are selected, whatever they weigh.
+    def count_rows(self, key: NDArray[np.integer], size: int) -> Counts:
+        """Return how many rows of each key are in each cell, (size, C), whatever they weigh.
 
         Expected numbers, where groups are known by probability only.
         """
         if isinstance(self.place, np.ndarray):
-            return count_selected(self.place, self.n_cells, selected)
-        return self.place @ selected.astype(float)
+            return count_pairs(key, self.place, (size, self.n_cells))
+        n = len(key)
+        return csr_array((np.ones(n), (key, np.arange(n))), shape=(size, n)) @ self.place.T
 
     def row_weights(self) -> Array:
         """Return the share of the total weight that each row has in the error."""

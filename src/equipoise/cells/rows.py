@@ -9,7 +9,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from equipoise.cells.codes import add_up, add_up_decisions, count_selected, look_up, number_cells
+from equipoise.cells.codes import (
+    Counts,
+    add_up,
+    add_up_decisions,
+    count_pairs,
+    look_up,
+    number_cells,
+)
 from equipoise.cells.labels import (
     Array,
     LabelCache,
@@ -95,22 +102,16 @@ class Cells(CellTable):
                 f"got predictions of shape {h.shape} for {len(self.code)} examples; expected one "
                 "for each example."
             )
-        if V > 2:
-            sums = add_up_decisions(self.code, (C, V), h, self.weight)
-            return sums[:, 1:].ravel() / self.total_weight
-        if self.weight is not None:
-            return add_up(self.code, C, self.weight * h) / self.total_weight
-        total = count_selected if h.dtype == bool else add_up
-        return total(self.code, C, h) / len(h)
+        return add_up_decisions(self.code, (C, V), h, self.weight) / self.total_weight
 
-    def count_rows(self, selected: NDArray[np.bool_]) -> Array:
-        """Return how many rows of each cell are selected, whatever they weigh."""
-        return count_selected(self.code, self.n_cells, selected)
+    def count_rows(self, key: NDArray[np.integer], size: int) -> Counts:
+        """Return how many rows of each key are in each cell, (size, C), whatever they weigh."""
+        return count_pairs(key, self.code, (size, self.n_cells))
 
     def row_weights(self) -> Array:
         """Return the share of the total weight that each row has."""
         if self.weight is None:
-            return np.full(len(self.code), 1.0 / len(self.code))
+            return np.broadcast_to(1.0 / len(self.code), len(self.code))
         return self.weight / self.total_weight
 
     def spread(self, table: ArrayLike) -> NDArray:

@@ -56,14 +56,17 @@ class Slopes:
         return first[0], second[1]
 
     @property
-    def T(self) -> Slopes:
+    def T(self) -> _Transposed:
         """The product transposed."""
-        first, second = self._matrices()
-        return Slopes(second.T, first.T)
+        return _Transposed(self)
 
     def __rmatmul__(self, left: Array) -> Array:
         first, second = self._matrices()
         return (left @ first) @ second
+
+    def __matmul__(self, right: Array) -> Array:
+        first, second = self._matrices()
+        return first @ (second @ right)
 
     def __getitem__(self, rows: slice | Sequence[int] | NDArray[np.intp]) -> Slopes:
         first, second = self._matrices()
@@ -72,6 +75,18 @@ class Slopes:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray:
         first, second = self._matrices()
         return (first @ second).toarray().astype(dtype or float, copy=False)
+
+
+class _Transposed:
+    """Slopes transposed, on the right of ``@``: no factor is."""
+
+    __array_ufunc__ = None
+
+    def __init__(self, slopes: Slopes) -> None:
+        self.slopes = slopes
+
+    def __rmatmul__(self, left: Array) -> Array:
+        return (self.slopes @ left.T).T
 
 
 def slopes_of(M: csr_array, U: csr_array) -> Array | Slopes:

@@ -69,7 +69,8 @@ class Frontier(PoolReduction):
     max_iter : int, default=200
         The most rounds to run.
     n_jobs : int, optional
-        Fits to run at a time (joblib). More at a time means more fits in all.
+        Fits to run at a time (joblib). More at a time means more fits in all, other ones, and so
+        another frontier within ``nu``; for the same number it is the same.
     checkpoint : str or Path, optional
         A folder where every trained classifier is kept as soon as it is there. A fit of the same
         data and parameters that finds them goes on from where the last one ended, however it did.
@@ -124,6 +125,12 @@ class Frontier(PoolReduction):
     def __new__(cls, estimator: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Make a `RegressionFrontier` where the learner is a regressor."""
         if cls is Frontier and regresses(estimator):
+            taken = signature(RegressionFrontier).parameters
+            if of_labels := [name for name in kwargs if name not in taken]:
+                raise TypeError(
+                    f"estimator is {type(estimator).__name__}, a regressor, whose frontier does "
+                    f"not take {', '.join(of_labels)}. It takes {', '.join(taken)}."
+                )
             return RegressionFrontier(estimator, *args, **kwargs)
         return super().__new__(cls, *args, **kwargs)
 

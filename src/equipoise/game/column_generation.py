@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from equipoise.cells.table import Array
+from equipoise.game.dual_bounds import DualBounds
 from equipoise.game.feasibility import least_slack, least_worst_rate, uniform
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian
 from equipoise.game.mixture import Mixture, Program, least_slack_mixture, solve
@@ -44,12 +45,31 @@ class Queries(NamedTuple):
     feasibility: Any
 
 
-class _Known(NamedTuple):
-    """What is known of the pool: shares (P, C), error (P,) and gamma (P, K), for every bound."""
+class _Known:
+    """What is known for every bound: of the pool, and what the queries prove with it.
 
-    s: Array
-    error: Array
-    gamma: Array
+    ``s`` (P, C), ``error`` (P,) and ``gamma`` (P, K) are those of the pool.
+    """
+
+    def __init__(self, game: Lagrangian, pool: Pool, queries: Queries) -> None:
+        self.game, self.pool, self.queries = game, pool, queries
+        self.error, self.gamma = np.zeros(0), np.zeros((0, game.n_constraints))
+        self.duals = {stage: DualBounds(game.n_constraints) for stage in Queries._fields}
+        self.update()
+
+    def update(self) -> None:
+        """Take in what has come to the pool and to the queries."""
+        self.s = self.pool.s
+        new = self.s[len(self.error) :]
+        self.error = np.append(self.error, self.game.error(new))
+        self.gamma = np.vstack([self.gamma, self.game.gamma(new)])
+        for stage, duals in self.duals.items():
+            lams = getattr(self.queries, stage)[len(duals.lams) :]
+            duals.update(self.errors(stage), self.gamma, lams)
+
+    def errors(self, stage: str) -> Array:
+        """Return what a stage minimises: the error, or nothing but the excess."""
+        return np.zeros_like(self.error) if stage == "feasibility" else self.error
 
 
 def column_generation(
@@ -180,10 +200,10 @@ def many_bounds(
     (first,) = pool.ask(oracle, games[0].costs(start))
     bounds, tries = [_Bound(game, first, nu) for game in games], Tries(oracle.exact, nu)
     tries.note(start, first)
+    known = _Known(games[0], pool, queries)
     for iteration in count(1):
-        s = pool.s
-        known = _Known(s, games[0].error(s), games[0].gamma(s))
-        _solve_programs(bounds, known, queries, nu)
+        known.update()
+        _solve_programs(bounds, known, nu)
         # Gaps that a try has opened again are closed when all tries are made.
         was_trying = tries.going_on
         chosen = [] if was_trying else _of_largest_gaps(bounds, batch)
@@ -215,14 +235,13 @@ def over_pool(
     ``unconstrained`` is the number of the answer to the error alone.
     """
     bounds = [_Bound(game, unconstrained, nu) for game in games]
-    known = _Known(pool.s, games[0].error(pool.s), games[0].gamma(pool.s))
     # Without queries, the duals of the program prove its value over the pool.
     asked = Queries([], []) if queries is None else Queries(*map(np.array, queries))
-    _solve_programs(bounds, known, asked, nu=np.inf)
+    _solve_programs(bounds, _Known(games[0], pool, asked), nu=np.inf)
     return [bound.round(pool, 0, asked, over_pool=queries is None) for bound in bounds]
 
 
-def _solve_programs(bounds: list[_Bound], known: _Known, queries: Queries, nu: float) -> None:
+def _solve_programs(bounds: list[_Bound], known: _Known, nu: float) -> None:
     """Solve the programs of all bounds over the pool, and let each decide its next query."""
     pending = bounds
     while pending:
@@ -231,7 +250,7 @@ def _solve_programs(bounds: list[_Bound], known: _Known, queries: Queries, nu: f
             programs = [bound.program(known) for bound in stale]
             for bound, mixture in zip(stale, solve(programs), strict=True):
                 bound.mixture = mixture
-        pending = [bound for bound in pending if bound.moves_on(known, queries, nu)]
+        pending = [bound for bound in pending if bound.moves_on(known, nu)]
     for bound in bounds:
         bound.choose_query(len(known.s), nu)
 
@@ -277,32 +296,31 @@ class _Bound:
         """The share of nu at which the present stage ends."""
         return 0.1 if self.stage == "feasibility" else 1.0
 
-    def _errors(self, known: _Known) -> Array:
-        return np.zeros_like(known.error) if self.stage == "feasibility" else known.error
-
     def is_stale(self, known: _Known) -> bool:
         """Whether some classifier that has come since could improve the mixture."""
         solved_for, considered = self._solved
         self._solved = (self.stage, self.multiplier_limit), len(known.s)
         if solved_for != self._solved[0]:
             return True
-        error, excess = self._errors(known)[considered:], known.gamma[considered:] - self.game.c
-        values = error + self.mixture.multipliers @ excess.T
+        excess = known.gamma[considered:] - self.game.c
+        values = known.errors(self.stage)[considered:] + self.mixture.multipliers @ excess.T
         return bool(values.min(initial=np.inf) < self.upper - _ROUNDING)
 
     def program(self, known: _Known) -> Program:
         """Return the program of the present stage."""
         B = 1.0 if self.stage == "feasibility" else self.multiplier_limit
-        likely = self.mixture.multipliers > 0
-        return Program(self._errors(known), known.gamma - self.game.c, B, likely)
+        excess, likely = known.gamma - self.game.c, None
+        if self._proof:  # what is nearest to its bound, as mixed before
+            likely = self.mixture.weights @ excess[self.mixture.indices]
+        return Program(known.errors(self.stage), excess, B, likely)
 
-    def moves_on(self, known: _Known, queries: Queries, nu: float) -> bool:
+    def moves_on(self, known: _Known, nu: float) -> bool:
         """Measure the gap; change the limit or the stage once the present one is done."""
-        game, lams = self.stage_game, getattr(queries, self.stage)
-        lower, lam, errors = -np.inf, self.mixture.multipliers, self._errors(known)
+        game, duals = self.stage_game, known.duals[self.stage]
+        lower, lam = -np.inf, self.mixture.multipliers
         mixed, is_unmet = self.mixture.shares(known.s), self.mixture.slack > TOLERANCE
-        if len(lams):
-            lower, lam = game.dual_bound(errors, known.gamma, np.array(lams))
+        if len(duals.lams):
+            lower, lam = duals.lower(game.c)
         error, violation = float(game.error(mixed)), float(game.violation(mixed))
         self.upper = game.penalised(error, violation)
         self.gap = self.upper - lower
@@ -311,7 +329,7 @@ class _Bound:
         # The program's own multipliers prove its value, but for rounding: what is left of the gap
         # after they were asked is what the linear program can promise, and no query closes it.
         self._is_precise = self.gap > nu * self.tolerated and any(
-            np.array_equal(self.mixture.multipliers, asked) for asked in lams
+            np.array_equal(self.mixture.multipliers, asked) for asked in duals.lams
         )
         if self.stage == "feasibility":
             return self._ends_feasibility(lower, nu, is_unmet)

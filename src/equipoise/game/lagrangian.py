@@ -363,11 +363,7 @@ class Lagrangian:
 
         The best responses to ``lams`` (T, K) are among ``s`` (P, C), all classifiers known.
         """
-        return self.dual_bound(self.error(s), self.gamma(s), lams)
-
-    def dual_bound(self, error: Array, gamma: Array, lams: Array) -> tuple[float, Array]:
-        """Return `lower` where error (P,) and gamma (P, K) of the classifiers are known."""
-        bounds = (error + lams @ (gamma - self.c).T).min(axis=-1)
+        bounds = self.value(s, lams).min(axis=-1)
         best = int(bounds.argmax())
         return float(bounds[best]), lams[best]
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import minimum_spanning_tree
 
-from equipoise.cells.table import Array, Mask
+from equipoise.cells.table import Array
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.mixture import Mixture, cheapest_mixtures, least_excesses
 
@@ -152,7 +152,7 @@ def least_random(
     search = _Search(excess, disagreement, mixture)
     search.try_few(1)
     search.try_few(2)
-    if search.share > _ROUNDING:
+    if search.share > _ROUNDING and len(s) > 3:  # of three, all sets but the whole were tried
         search.try_references()
         search.try_few(3)
     return search.result(free)
@@ -189,8 +189,8 @@ class _Search:
                 self._offer(sets[int(met.argmax())])
             return
         for some in self._possible(sets):
-            met = _are_met(self.excess[some[:, 0]], self.excess[some[:, -1]])
-            if met.any():
+            least, most = _weights_of_first(self.excess[some[:, 0]], self.excess[some[:, -1]])
+            if (met := least <= most).any():
                 return self._offer(some[int(met.argmax())])
 
     def _possible(self, sets: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
@@ -216,22 +216,35 @@ class _Search:
     def result(self, free: int) -> Mixture:
         """Return the mixture of these members that decides fewest otherwise than ``free``."""
         own, costs = self.mixture, self.disagreement[self.members, free]
-        found = cheapest_mixtures(costs[None, :], self.excess[self.members])
-        if not found:
+        best = self._nearest(costs)
+        if best is None:
             return own
-        (best,) = found
         if self.members is own.indices and best.weights @ costs[best.indices] >= (
             own.weights @ costs - _ROUNDING
         ):
             return own
         return Mixture(self.members[best.indices], best.weights, own.multipliers, own.slacks)
 
+    def _nearest(self, costs: Array) -> Mixture | None:
+        """Return the cheapest mixture of the members; two need no program."""
+        excess = self.excess[self.members]
+        if len(excess) != 2:
+            return next(iter(cheapest_mixtures(costs[None, :], excess)), None)
+        (least,), (most,) = _weights_of_first(*excess[:, None])
+        at = most if costs[0] <= costs[1] else least
+        if least > most:
+            return None
+        return Mixture.of_weights(np.array([at, 1.0 - at]), self.mixture.multipliers)
 
-def _are_met(first: Array, second: Array) -> Mask:
-    """Return which pairs have a mixture that meets all inequalities, from their excesses (m, R)."""
+
+def _weights_of_first(first: Array, second: Array) -> tuple[Array, Array]:
+    """Return the least and the most weight of the first of each pair, given excesses (m, R).
+
+    A mixture of the two meets all inequalities with weights between; with none if least > most.
+    """
     slope, room = first - second, _ROUNDING - second
     with np.errstate(divide="ignore", invalid="ignore"):
         at = room / slope  # the weight of the first at which an inequality is used up
     most = np.where(slope > 0, at, np.inf).min(axis=1, initial=1.0)
     least = np.where(slope < 0, at, -np.inf).max(axis=1, initial=0.0)
-    return (least <= most) & ((slope != 0) | (room >= 0)).all(axis=1)
+    return np.where(((slope == 0) & (room < 0)).any(axis=1), np.inf, least), most

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.optimize import OptimizeResult, linprog
 from scipy.sparse import csc_array
 
-from equipoise.cells.table import Array, Mask
+from equipoise.cells.table import Array
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian
 
 #: The programs are small and dense: presolving them takes longer than it saves.
@@ -110,13 +110,13 @@ def best_mixtures(games: Sequence[Lagrangian], s: Array) -> list[Mixture]:
 class Program(NamedTuple):
     """Problem (P) over a pool: error (P,) and gamma - c (P, K) of its classifiers, and B.
 
-    ``likely`` marks the inequalities (K,) that are expected to bind, if that is known.
+    Inequalities are the more likely to bind the higher their ``likely`` (K,), if that is known.
     """
 
     error: Array
     excess: Array
     B: float
-    likely: Mask | None = None
+    likely: Array | None = None
 
 
 def solve(programs: Sequence[Program]) -> list[Mixture]:
@@ -213,7 +213,7 @@ class _Block:
         directions: Array,
         price: Array,
         most: float,
-        likely: Mask | None = None,
+        likely: Array | None = None,
     ) -> None:
         self._excess, self._directions = excess, directions
         self.n_classifiers = len(cost)
@@ -225,9 +225,8 @@ class _Block:
         self._may_bind = excess.max(axis=1) > _ROUNDING
         self.rows = np.flatnonzero(self._may_bind)
         if len(self.rows) > _AT_ONCE:
-            first = self._may_bind & (np.zeros(1, dtype=bool) if likely is None else likely)
-            self.rows = np.flatnonzero(first)
-            self._take_in(excess[:, cost.argmin()], at_most=_AT_ONCE - len(self.rows))
+            first = excess[self.rows, cost.argmin()] if likely is None else likely[self.rows]
+            self.rows = np.sort(self.rows[np.argsort(-first, kind="stable")[:_AT_ONCE]])
 
     @property
     def A(self) -> Array:
@@ -237,15 +236,12 @@ class _Block:
     def is_exceeded(self, x: Array) -> bool:
         """Whether a solution of these rows exceeds others; those are then taken in."""
         weights, slacks = x[: self.n_classifiers], x[self.n_classifiers :]
-        return self._take_in(self._excess @ weights - self._directions @ slacks, _AT_ONCE)
-
-    def _take_in(self, over: Array, at_most: int) -> bool:
-        """Take in rows that are exceeded, those by most ``over`` first; say whether any was."""
+        over = self._excess @ weights - self._directions @ slacks
         exceeded = self._may_bind & (over > _LP_OPTIONS["primal_feasibility_tolerance"])
         exceeded[self.rows] = False
         new = np.flatnonzero(exceeded)
-        if len(new) > at_most:
-            new = new[np.argsort(-over[new], kind="stable")[: max(at_most, 0)]]
+        if len(new) > _AT_ONCE:  # those by most
+            new = new[np.argsort(-over[new], kind="stable")[:_AT_ONCE]]
         self.rows = np.union1d(self.rows, new)
         return len(new) > 0
 

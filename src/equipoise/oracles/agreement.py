@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from equipoise.cells.codes import Counts, add_up, blocks, number_combinations
 from equipoise.cells.table import Array
 from equipoise.exceptions import DeploymentError
 from equipoise.game.switched import pairs
 from equipoise.oracles.decisions import TransformedClassifier, decisions, learner_of
-from equipoise.rows.tables import batches
 
-#: Rows that become floating-point numbers at a time.
+#: Patterns of decisions that become floating-point numbers at a time.
 _BLOCK = 1 << 14
+#: Decisions on a row are one number of so many bits, before the patterns that occur are numbered;
+#: so few patterns are not.
+_BITS, _FEW = 16, 128
 
 
 class SortedRows(Protocol):
@@ -34,8 +38,8 @@ class SortedRows(Protocol):
         """Return the weight that gets each decision in each cell, shape (C (V - 1),)."""
         ...
 
-    def count_rows(self, selected: NDArray[np.bool_]) -> Array:
-        """Return how many rows of each cell are selected, whatever they weigh."""
+    def count_rows(self, key: NDArray[np.integer], size: int) -> Counts:
+        """Return how many rows of each key are in each cell, (size, C), whatever they weigh."""
         ...
 
 
@@ -89,65 +93,80 @@ def agreement(
     >>> found.switches[0].tolist()
     [[1.0, 1.0], [0.0, 0.0]]
     """
-    P, V, weight = len(classifiers), rows.n_decisions, rows.row_weights()
+    P, V = len(classifiers), rows.n_decisions
     asked = list(classifiers)
     before = next((h for h, known in enumerate(asked) if known is reference), P)
     if before == P and reference is not None:
         asked.append(reference)
-    both, divided = np.zeros((P, P)), 0.0
-    packed: list[tuple[NDArray[np.uint8], int]] = []  # all decisions, of two eight to a byte
-    for decided, own in _blocks(asked, X, weight, V):
-        for number in (1,) if V == 2 else range(V):
-            selected = (decided[:P] == number).astype(float)
-            both += (selected * own) @ selected.T
-        divided += float(own[(decided[:P] != decided[0]).any(axis=0)].sum())
-        small = np.packbits(decided, axis=1) if V == 2 else decided.astype(np.uint8)
-        packed.append((small, decided.shape[1]))
-    if V == 2:
-        each = np.diag(both)
-        differ = np.maximum(each[:, None] + each[None, :] - 2.0 * both, 0.0)
-    else:
-        differ = np.maximum(weight.sum() - both, 0.0)
+    shares: list[Array] = []
+
+    def answers() -> Iterator[NDArray]:
+        for h in decisions(asked, X, V):
+            if len(shares) < P:
+                shares.append(rows.sum(h))
+            yield h
+
+    pattern, decided = _patterns(answers(), len(asked), V)
+    weight, own = add_up(pattern, len(decided), rows.row_weights()), decided[:, :P]
+    divided = float(weight[(own != own[:, :1]).any(axis=1)].sum())
+    switches = None
+    if reference is not None:
+        counts = rows.count_rows(pattern, len(decided))
+        each = [_moves(decided[:, before], after, counts, V) for after in own.T]
+        switches = np.array(each)
+    return Agreement(np.array(shares), _disagreement(own, weight, V), divided, switches)
+
+
+def _patterns(
+    answers: Iterator[NDArray], size: int, n_decisions: int
+) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
+    """Return the number of each row's pattern, what all classifiers decide on it, and the patterns.
+
+    Rows that all decide alike are one pattern, so that what follows is about few of them.
+
+    >>> number, decided = _patterns(map(np.array, ([0, 1, 1], [0, 0, 0])), 2, 2)
+    >>> decided[number].T.tolist()
+    [[0, 1, 1], [0, 0, 0]]
+    """
+    V, most = n_decisions, max(int(_BITS / np.log2(n_decisions)), 1)
+    number: NDArray[np.integer] = np.zeros(0, dtype=np.intp)
+    decided: NDArray[np.integer] = np.zeros((1, 0), dtype=np.intp)
+    for first in range(0, size, most):
+        some = min(most, size - first)
+        code: Any = 0
+        for h in islice(answers, some):
+            code = code * V + h.astype(np.min_scalar_type(V**some), copy=False)
+        present = np.arange(V**some)
+        if len(present) > _FEW:
+            code, (present,) = number_combinations((code,), (len(present),))
+        shown = present[:, None] // V ** np.arange(some)[::-1] % V
+        if not first:
+            number, decided = code, shown
+            continue
+        number, (old, new) = number_combinations((number, code), (len(decided), len(shown)))
+        decided = np.hstack([decided[old], shown[new]])
+    return number, decided
+
+
+def _disagreement(decided: NDArray, weight: Array, n_decisions: int) -> Array:
+    """Return the weight on which each two differ, from patterns (D, P) and their weights."""
+    alike = np.zeros((decided.shape[1],) * 2)
+    for some in blocks(len(decided), _BLOCK):
+        for number in range(n_decisions):
+            has = (decided[some] == number).astype(float)
+            alike += (has.T * weight[some]) @ has
+    differ = np.maximum(weight.sum() - alike, 0.0)
     np.fill_diagonal(differ, 0.0)
-
-    def unpacked(h: int) -> NDArray:
-        parts = ((some[h], size) for some, size in packed)
-        if V > 2:
-            return np.concatenate([some for some, _ in parts])
-        return np.concatenate([np.unpackbits(some, count=size) for some, size in parts]).view(bool)
-
-    shares, switches = [], []
-    old = unpacked(before) if reference is not None else None
-    for h in map(unpacked, range(P)):
-        shares.append(rows.sum(h))
-        if old is not None:
-            switches.append(_moves(old, h, rows))
-    return Agreement(np.array(shares), differ, divided, np.array(switches) if switches else None)
+    return differ
 
 
-def _moves(before: NDArray, after: NDArray, rows: SortedRows) -> list[Array]:
-    """Return how many rows of each cell move from one decision to another, in order of `pairs`."""
-    if (V := rows.n_decisions) == 2:
-        return [rows.count_rows(after & ~before), rows.count_rows(before & ~after)]
-    moved = np.where(before == after, -1, before.astype(np.intp) * V + after)
-    # Of many decisions, most two have nobody between them.
-    known = [int(key) for key in np.unique(moved) if key >= 0]
-    counts = {key: rows.count_rows(moved == key) for key in known}
-    nobody = rows.count_rows(np.zeros(len(moved), dtype=bool))
-    return [counts.get(u * V + v, nobody) for u, v in pairs(V)]
+def _moves(before: NDArray, after: NDArray, counts: Counts, n_decisions: int) -> list[Array]:
+    """Return how many rows of each cell move from one decision to another, in order of `pairs`.
 
-
-def _blocks(
-    classifiers: Sequence[Any], X: Any, weight: Array, n_decisions: int
-) -> Iterator[tuple[NDArray, Array]]:
-    """Yield the decisions of all classifiers on some rows, of shape (P, b), and their weights."""
-    start = 0
-    for batch in batches(X):
-        decided = np.array(list(decisions(classifiers, batch, n_decisions)))
-        for first in range(0, decided.shape[1], _BLOCK):
-            some = decided[:, first : first + _BLOCK]
-            yield some, weight[start + first : start + first + some.shape[1]]
-        start += decided.shape[1]
+    ``counts`` are the rows of each pattern in each cell (D, C).
+    """
+    each = pairs(n_decisions)
+    return [((before == u) & (after == v)).astype(float) @ counts for u, v in each]
 
 
 #: Shares of the same decisions may be added up in another order.

@@ -123,7 +123,12 @@ class Fingerprint:
         """Return the fingerprint of rows; with the salt of another one, to be joined with it."""
         rows, digest = _total(hashed)
         salt = int(digest[:13], 16) if salt is None else salt
-        return cls(rows, digest, salt, _smallest(hashed.map(least_hashes, salt)))
+        # Hashes are spread evenly: twice the share wanted nearly always has them, without a sort.
+        share = 2 * SKETCH_SIZE / max(rows, 1)
+        sketch = _smallest(hashed.map(least_hashes, salt, share))
+        if share < 1 and len(sketch) < SKETCH_SIZE:  # many rows are alike
+            sketch = _smallest(hashed.map(least_hashes, salt))
+        return cls(rows, digest, salt, sketch)
 
     @property
     def is_complete(self) -> bool:
@@ -181,15 +186,11 @@ def add_hashes(hashes: Bits) -> tuple[int, int, int]:
     )
 
 
-def least_hashes(hashes: Bits, salt: int) -> Array:
-    """Return the least different hashes of a part, salted, as numbers in [0, 1)."""
+def least_hashes(hashes: Bits, salt: int, below: float = 1.0) -> Array:
+    """Return the least different hashes of a part, salted, as numbers in [0, ``below``)."""
     salted = with_salt(hashes, salt)
-    # Hashes are spread evenly, so twice the share wanted nearly always has them: no sort of all.
-    share = 2 * SKETCH_SIZE / max(len(salted), 1)
-    if share < 1:
-        least = np.unique(as_uniform(salted[salted < np.uint64(share * 2.0**64)]))
-        if len(least) >= SKETCH_SIZE:
-            return least[:SKETCH_SIZE]
+    if below < 1:
+        salted = salted[salted < np.uint64(below * 2.0**64)]
     return np.unique(as_uniform(salted))[:SKETCH_SIZE]
 
 

@@ -156,18 +156,22 @@ def hash_people(X: Any, y: Any, *others: Any) -> Bits:
     Without others the labels are numbers, and count by their values.
     """
     y = (y if type(y) is np.ndarray else to_array(y, "y")).reshape(-1)
-    hashes, label = hash_bits(X), np.zeros(y.size, dtype=np.uint8) if others else hash_bits(y)
-    for number, other in enumerate(others, 1):
-        label[y == other] = number
-    for some, numbers in zip(parts_of(hashes), parts_of(label), strict=True):
-        some[:] = with_salt(some, numbers)
+    hashes, label = hash_bits(X), y if others else hash_bits(y)
+    for some, labels in zip(parts_of(hashes), parts_of(label), strict=True):
+        number = np.zeros(len(labels), dtype=np.uint64) if others else labels
+        for at, other in enumerate(others, 1):
+            number += (labels == other).astype(np.uint64) * np.uint64(at)
+        some[:] = with_salt(some, number)
     return hashes
 
 
 def with_salt(hashes: Bits, salt: Any) -> Bits:
     """Return other hashes of the same rows: every salt permutes the numbers of 64 bits."""
-    mixed = (hashes ^ (np.atleast_1d(salt).astype(np.uint64) * ODD)) * ODD
-    return (mixed ^ (mixed >> np.uint64(32))) * ODD
+    mixed = hashes ^ (np.atleast_1d(salt).astype(np.uint64) * ODD)
+    mixed *= ODD
+    mixed ^= mixed >> np.uint64(32)
+    mixed *= ODD
+    return mixed
 
 
 def _single(value: Any) -> Any:
@@ -241,7 +245,7 @@ def _bits(values: NDArray, read: Read) -> Bits:
 
 
 def _number_bits(values: NDArray) -> Bits:
-    number = values.astype(np.float64) + 0.0  # -0.0 becomes 0.0
+    number = np.add(values, 0.0, dtype=np.float64)  # -0.0 becomes 0.0
     bits = number.view(np.uint64)
     if values.dtype.kind == "f":
         bits[np.isnan(number)] = _MISSING
@@ -303,7 +307,10 @@ def _digest(text: str | bytes) -> int:
 
 def _place(bits: Bits, column: NDArray) -> Bits:
     """Scramble the bits of a value with the number of its column; zero leaves no trace."""
-    return np.where(bits == 0, np.uint64(0), _mix(bits + _mix_position(column)))
+    placed = _mix(bits + _mix_position(column))
+    if (is_zero := bits == 0).any():
+        placed *= (~is_zero).astype(np.uint64)  # faster than a mask
+    return placed
 
 
 def _mix_position(number: NDArray) -> Bits:
@@ -312,6 +319,9 @@ def _mix_position(number: NDArray) -> Bits:
 
 def _mix(x: Bits) -> Bits:
     """Scramble 64 bits (the finaliser of splitmix64: Steele, Lea and Flood, 2014)."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+    x = x ^ (x >> np.uint64(30))  # in place from here on: fewer arrays in the cache
+    x *= np.uint64(0xBF58476D1CE4E5B9)
+    x ^= x >> np.uint64(27)
+    x *= np.uint64(0x94D049BB133111EB)
+    x ^= x >> np.uint64(31)
+    return x

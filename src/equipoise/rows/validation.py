@@ -55,6 +55,11 @@ def read_labels(y: Any, n: int, fitted: NDArray | None = None) -> tuple[NDArray[
             f"y has {len(classes)} classes ({_first(classes)}); expected at most {MOST_LABELS}. "
             "Put values into bins, or make the decision binary."
         )
+    if len(set(map(str, classes.tolist()))) < len(classes):
+        raise ValueError(
+            f"y has classes that are the same as text ({_first(classes)}): they could not be told "
+            "apart. Pass labels of one type."
+        )
     return codes.astype(np.int8), classes
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from equipoise.cells.codes import add_up, add_up_decisions, count_selected, look_up
+from equipoise.cells.codes import Counts, add_up, add_up_decisions, count_pairs, look_up
 from equipoise.cells.labels import savings, soft_labels, weighted_labels
 from equipoise.cells.layers import LayerSums, costs_of_rows, layer_sums, layer_tables
 from equipoise.cells.rows import Cells
@@ -163,16 +163,12 @@ class Shard:
         if self.factors:
             added = partial(add_up, self.code, self.n_cells)
             return layer_tables(added, self.factors, selected, self.n_decisions)
-        if self.n_decisions > 2:
-            shape = self.n_cells, self.n_decisions
-            return add_up_decisions(self.code, shape, selected, self.weight)[:, 1:].ravel()
-        if self.weight is None:
-            return count_selected(self.code, self.n_cells, selected)
-        return add_up(self.code, self.n_cells, self.weight * selected)
+        shape = self.n_cells, self.n_decisions
+        return add_up_decisions(self.code, shape, selected, self.weight)
 
-    def count_rows(self, selected: NDArray[np.bool_]) -> Array:
-        """Return how many rows of each cell are selected, whatever they weigh."""
-        return count_selected(self.code, self.n_cells, selected)
+    def count_rows(self, key: NDArray[np.integer], size: int) -> Counts:
+        """Return how many rows of each key are in each cell, (size, C), whatever they weigh."""
+        return count_pairs(key, self.code, (size, self.n_cells))
 
 
 def numbers_in(

@@ -1,0 +1,50 @@
+"""Dual bounds: the lower values that the queries so far prove, for every bound at once.
+
+The best response to multipliers lambda makes ``err(h) + lambda . gamma(h)`` least, whatever the
+bounds c are. That number is kept for each query; less ``lambda . c`` it is a lower value for the
+game with bounds c. It is the least over all classifiers known, so it falls where a learner that is
+not exact is found to have answered badly.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from equipoise.cells.table import Array
+
+
+class DualBounds:
+    """For each query the least of ``err + lambda . gamma`` over a pool that grows.
+
+    Examples
+    --------
+    >>> duals, error, gamma = DualBounds(1), np.array([0.1, 0.3]), np.array([[0.5], [0.0]])
+    >>> duals.update(error[:1], gamma[:1], np.array([[1.0]]))
+    >>> round(duals.lower(np.array([0.2]))[0], 2)
+    0.4
+    >>> duals.update(error, gamma)  # the second does better
+    >>> round(duals.lower(np.array([0.2]))[0], 2)
+    0.1
+    """
+
+    def __init__(self, n_constraints: int) -> None:
+        self.lams = np.zeros((0, n_constraints))
+        self._values = np.zeros(0)
+        self._known = 0
+
+    def update(self, error: Array, gamma: Array, lams: ArrayLike = ()) -> None:
+        """Take in error (P,) and gamma (P, K) of the pool as it is now, and further queries."""
+        if len(error) > self._known:
+            new = slice(self._known, len(error))
+            least = (error[new] + self.lams @ gamma[new].T).min(axis=1)
+            self._values, self._known = np.minimum(self._values, least), len(error)
+        if len(more := np.asarray(lams)):
+            self._values = np.append(self._values, (error + more @ gamma.T).min(axis=1))
+            self.lams = np.vstack([self.lams, more])
+
+    def lower(self, c: Array) -> tuple[float, Array]:
+        """Return the best lower value for bounds ``c``, and the multipliers that prove it."""
+        bounds = self._values - self.lams @ c
+        best = int(bounds.argmax())
+        return float(bounds[best]), self.lams[best]
