@@ -65,6 +65,10 @@ def test_many_groups_get_a_hint(run, data):
     ran = run("audit", data, *BY_AGE)
     assert f"makes {len(set(make_table()['age']) - {None})} groups" in ran.err
     assert "--bins age=4" in ran.err
+    table = make_table()
+    table["age"] = [None if age is None else age + 0.5 for age in table["age"]]
+    write_table(table, data)  # decimals are numbers too
+    assert "--bins age=4" in run("audit", data, *BY_AGE).err
 
 
 def test_ordered_categories_keep_their_order(run, data):

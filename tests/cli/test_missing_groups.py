@@ -44,6 +44,14 @@ def test_audit_bounds_rates_by_hand(run, data, hidden):
     assert found == pytest.approx(gap)
 
 
+def test_commands_without_the_choice_do_not_offer_it(run, model, data, hidden):
+    ran = run("certify", model, data)
+    assert ran.code == 2
+    assert "leave these rows out with --drop-missing" in ran.err
+    assert "The model was fitted without --missing-groups ignore" in ran.err
+    assert "Or count these people" not in ran.err
+
+
 def test_a_model_remembers_it(run, data, hidden):
     columns, _gone = hidden
     ran = run("fit", data, *COLUMNS, "--eps", 0.1, "--missing-groups", "ignore")

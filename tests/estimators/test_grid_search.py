@@ -165,6 +165,10 @@ def test_no_candidate_within_the_bound():
     _, gap = measured(grid)
     assert gap[grid.best_index_] == gap.min()
     assert f"{gap.min() - 1e-4:.4g}" in str(caught[0].message)
+    constant = min(np.mean(Y == 0), np.mean(Y == 1))
+    assert f"for everybody would meet them, with an error of {constant:.4g}" in str(
+        caught[0].message
+    )
 
 
 # All candidates

@@ -15,7 +15,7 @@ import numpy as np
 
 from equipoise.cells.table import CellTable, Mask
 from equipoise.cells.threshold_table import ThresholdTable
-from equipoise.constraints.base import Constraint
+from equipoise.constraints.base import All, Constraint
 from equipoise.constraints.comparison import Compared
 from equipoise.constraints.group_bounds import BoundedGroupError, MinimaxGroupError
 from equipoise.constraints.groups import GroupConstraint, group_name
@@ -143,6 +143,11 @@ def for_numbers(constraint: Any) -> Constraint:
         raise TypeError(
             f"constraint is {constraint!r}; expected DemographicParity(eps=0.05), "
             "BoundedGroupLoss(bound=...) or MinimaxGroupLoss()."
+        )
+    if isinstance(constraint, All):
+        raise TypeError(
+            f"{constraint!r} joins several constraints with &; a regressor takes one at a time. "
+            "Use DemographicParity, BoundedGroupLoss or MinimaxGroupLoss alone."
         )
     if type(constraint) not in _KINDS:
         raise TypeError(

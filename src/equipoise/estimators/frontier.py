@@ -125,6 +125,12 @@ class Frontier(PoolReduction):
     def __new__(cls, estimator: Any = None, *args: Any, **kwargs: Any) -> Any:
         """Make a `RegressionFrontier` where the learner is a regressor."""
         if cls is Frontier and regresses(estimator):
+            taken = signature(RegressionFrontier).parameters
+            if of_labels := [name for name in kwargs if name not in taken]:
+                raise TypeError(
+                    f"estimator is {type(estimator).__name__}, a regressor, whose frontier does "
+                    f"not take {', '.join(of_labels)}. It takes {', '.join(taken)}."
+                )
             return RegressionFrontier(estimator, *args, **kwargs)
         return super().__new__(cls, *args, **kwargs)
 
