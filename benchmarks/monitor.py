@@ -36,8 +36,8 @@ from equipoise.constraints import (
     EqualizedOdds,
     FourFifthsRule,
 )
-from equipoise.estimators.monitor import excess_to_find
-from equipoise.estimators.strata import RowStrata
+from equipoise.estimators.guarantees.monitor import excess_to_find
+from equipoise.estimators.guarantees.strata import RowStrata
 from equipoise.guarantees.e_process import EProcess
 from equipoise.metrics.audit import Tally
 from equipoise.metrics.violations import Meter

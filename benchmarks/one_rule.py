@@ -48,7 +48,7 @@ from equipoise.datasets import (
     load_law_school,
 )
 from equipoise.estimators.base import Problem
-from equipoise.estimators.one_rule import with_one_rule
+from equipoise.estimators.decisions.one_rule import with_one_rule
 from equipoise.estimators.results import measured, with_least_random
 from equipoise.game.column_generation import column_generation
 from equipoise.game.rounds import Limits, Pool, Round, run

@@ -43,7 +43,7 @@ from equipoise.constraints import (
     FourFifthsRule,
 )
 from equipoise.game.lagrangian import Lagrangian
-from equipoise.guarantees.needed import people_needed
+from equipoise.guarantees.people_needed import people_needed
 from equipoise.guarantees.proof import Decided, walk
 from equipoise.guarantees.tested_rows import TestedRows
 

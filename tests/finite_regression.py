@@ -10,7 +10,7 @@ from regression_problems import LOSSES
 from equipoise.cells import Cells
 from equipoise.cells.threshold_table import ThresholdCells
 from equipoise.constraints.regression import for_numbers
-from equipoise.estimators.regression_problem import game_of
+from equipoise.estimators.regression.problem import game_of
 from equipoise.game.bound_path import one_after_another
 from equipoise.game.column_generation import column_generation
 from equipoise.game.rounds import Pool, Response

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from equipoise.estimators.monitor import MonitoredRow
+from equipoise.estimators.guarantees.monitor import MonitoredRow
 from equipoise.report.contents import (
     DataContents,
     GroupContents,
@@ -20,7 +20,7 @@ from equipoise.report.contents import (
     ReportContents,
     SwitchedContents,
 )
-from equipoise.report.measured import MeasuredContents, Range, RowContents
+from equipoise.report.measurement import MeasuredContents, Range, RowContents
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "output.schema.json"
 PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}

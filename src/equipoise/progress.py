@@ -48,19 +48,19 @@ def _on_terminal() -> bool:
 def _notebook_bar() -> Iterator[Tell]:
     from IPython.display import HTML, display
 
-    told = _BEFORE
-    shown = display(HTML(_bar(None, told)), display_id=True)
+    text = _BEFORE
+    shown = display(HTML(_bar(None, text)), display_id=True)
 
     def tell(share: float | None, words: str, line: str) -> None:
-        nonlocal told
-        told = words
+        nonlocal text
+        text = words
         shown.update(HTML(_bar(share, words)))
 
     try:
         yield tell
     finally:
         # A bar without end would move for ever.
-        shown.update(HTML(f"<span>{escape(told)}</span>"))
+        shown.update(HTML(f"<span>{escape(text)}</span>"))
 
 
 def _bar(share: float | None, words: str) -> str:

@@ -4,7 +4,7 @@ import pytest
 from clusters import logistic, split, trees
 
 from equipoise import DemographicParity, FairClassifier, Frontier, ParquetRows
-from equipoise.estimators.proofs import _PROVEN
+from equipoise.estimators.guarantees.proofs import _PROVEN
 
 pd = pytest.importorskip("pandas")
 

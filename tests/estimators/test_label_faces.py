@@ -164,7 +164,7 @@ def test_of_two_labels_either_can_be_selected_for():
 
 
 def test_switches_of_cells_match_a_count_of_pairs():
-    from equipoise.game.switched import pairs
+    from equipoise.game.switches import pairs
     from equipoise.oracles.agreement import agreement
 
     class Fixed:

@@ -26,7 +26,7 @@ from equipoise import (
 )
 from equipoise.cells import Cells
 from equipoise.constraints import UtilityParity
-from equipoise.estimators.strata import RowStrata
+from equipoise.estimators.guarantees.strata import RowStrata
 from equipoise.exceptions import RareLabelWarning, RepeatedBatchWarning, SmallGroupWarning
 from equipoise.game import PersonCosts
 from equipoise.guarantees.e_process import EProcess

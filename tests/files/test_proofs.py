@@ -6,7 +6,7 @@ from sklearn.linear_model import LogisticRegression
 
 import equipoise
 from equipoise import DemographicParity, FairClassifier, Frontier
-from equipoise.estimators.proofs import _PROVEN
+from equipoise.estimators.guarantees.proofs import _PROVEN
 from equipoise.exceptions import NotProvenError, NotProvenWarning, ReusedPeopleWarning
 from equipoise.files import read_manifest
 

@@ -13,7 +13,7 @@ from sklearn.neighbors import KNeighborsRegressor
 
 import equipoise
 from equipoise import BoundedGroupLoss, DemographicParity, FairRegressor, Frontier
-from equipoise.estimators.regression_frontier import RegressionFrontier
+from equipoise.estimators.regression.frontier import RegressionFrontier
 from equipoise.files import read_manifest
 
 pytest.importorskip("skops.io", reason="model files need skops: equipoise[files]")

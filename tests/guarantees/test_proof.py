@@ -7,7 +7,7 @@ import pytest
 
 from equipoise.cells import Cells
 from equipoise.constraints import DemographicParity, rate
-from equipoise.guarantees.needed import people_needed
+from equipoise.guarantees.people_needed import people_needed
 from equipoise.guarantees.proof import Decided, Proof, walk
 from equipoise.guarantees.tested_rows import TestedRows
 

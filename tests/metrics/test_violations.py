@@ -26,7 +26,7 @@ from equipoise.metrics import (
     selection_rate,
 )
 from equipoise.metrics.audit import Tally
-from equipoise.metrics.measured import Measured, ViolationReport
+from equipoise.metrics.measurement import Measured, ViolationReport
 from equipoise.metrics.violations import Meter, measure
 from equipoise.oracles.specs import Plugin, Refit
 

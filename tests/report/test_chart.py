@@ -4,7 +4,7 @@ import pytest
 
 from equipoise.report.chart import Axis, rate_axis
 from equipoise.report.contents import GroupContents
-from equipoise.report.measured import Range
+from equipoise.report.measurement import Range
 
 
 @pytest.mark.parametrize("values", [[0.1, 0.1], [0.0, 0.3], [0.001, 0.2], [0.0, 0.0], [0.0, 1e-7]])

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 from equipoise import DemographicParity, EqualizedOdds, FairClassifier, Frontier
 from equipoise.exceptions import RareLabelWarning
-from equipoise.game.switched import number
+from equipoise.game.switches import number
 from equipoise.metrics.decisions import Decisions
 from equipoise.oracles import Plugin
 from equipoise.report.card import model_card

@@ -13,7 +13,7 @@ from unkind import BOUNDS, GROUPS, UNKIND, rates_by_hand
 from equipoise.game.evidence import Status
 from equipoise.report import ReportContents, report_of, write_report
 from equipoise.report.contents import AuditContents, GroupContents
-from equipoise.report.measured import Range
+from equipoise.report.measurement import Range
 from equipoise.report.page import MOST_BYTES, render
 from equipoise.report.text import findings, point_title
 

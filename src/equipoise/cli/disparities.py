@@ -28,7 +28,7 @@ from equipoise.report.groups import (
     unknown_remarks,
     with_predictive,
 )
-from equipoise.report.measured import Range
+from equipoise.report.measurement import Range
 from equipoise.report.text import with_interval
 from equipoise.rows.people import People
 
@@ -102,19 +102,19 @@ def _compared(
         between[called] = found["between"]
         if found["by_estimate"]:
             by_estimate[called] = found["by_estimate"]
-    told: dict[str, Any] = {"disparities": disparities, "between": between}
-    return replace(audit, **told, by_estimate=by_estimate)
+    contents: dict[str, Any] = {"disparities": disparities, "between": between}
+    return replace(audit, **contents, by_estimate=by_estimate)
 
 
 def _labels_decided(group: GroupContents) -> GroupContents:
     """Return a group whose decisions are its labels: the shares of several are told alike."""
-    told = {
+    rates = {
         name: group.rates[of_decision(BASE.column, decision)]
         for name in group.rates
         for rate, decision in [rate_and_decision(name)]
         if rate == SELECTION.column and decision is not None
     }
-    return replace(group, rates=group.rates | told)
+    return replace(group, rates=group.rates | rates)
 
 
 def _without_suppressed(pairs: Pairs, shown: Sequence[GroupContents], rate: str) -> Pairs:
@@ -147,8 +147,8 @@ def _headline(pairs: Pairs, shown: Sequence[GroupContents]) -> dict[str, Any]:
     if sure is None or most is None:
         return {"value": NOT_KNOWN, "between": "", "by_estimate": ""}
     value, other = (_cut(pair.value, pairs.ratio) for pair in (sure, most))
-    told = "" if most == sure else f"{with_interval(other)} between {_between(most, shown)}"
-    return {"value": value, "between": _between(sure, shown), "by_estimate": told}
+    text = "" if most == sure else f"{with_interval(other)} between {_between(most, shown)}"
+    return {"value": value, "between": _between(sure, shown), "by_estimate": text}
 
 
 def _cut(value: Interval, ratio: bool) -> Range:
@@ -160,12 +160,12 @@ def _cut(value: Interval, ratio: bool) -> Range:
 def _between(pair: Pair, shown: Sequence[GroupContents]) -> str:
     """Return between which groups a disparity is, and how many people they have."""
     hidden = {row.group for row in shown if row.count is None}
-    told = []
+    lines = []
     for group, people in ((pair.group, pair.people), (pair.against, pair.against_people)):
         name = group_name(group)
         count = "" if name in hidden else f" ({people:,})"
-        told.append("all" if name == "overall" else f"{name}{count}")
-    return " and ".join(told)
+        lines.append("all" if name == "overall" else f"{name}{count}")
+    return " and ".join(lines)
 
 
 def one_hot(decided: Any, labels: tuple[str, ...]) -> Array:

@@ -20,8 +20,8 @@ from equipoise.cli.tables.request import Columns
 from equipoise.cli.terminal import Terminal, command_line
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.reductions import FairClassifier
-from equipoise.estimators.regression_frontier import RegressionFrontier
-from equipoise.estimators.regressor import FairRegressor
+from equipoise.estimators.regression.frontier import RegressionFrontier
+from equipoise.estimators.regression.regressor import FairRegressor
 from equipoise.exceptions import ModelFileError
 from equipoise.files import load, read_manifest, save
 from equipoise.files.manifest import date_made, versions

@@ -29,9 +29,9 @@ from equipoise.cli.spelling import spelled
 from equipoise.cli.tables.people import Reader
 from equipoise.cli.terminal import Terminal, Tick, command_line
 from equipoise.cli.training import TrainingData, constraint_of, read_training_data
-from equipoise.estimators.regression_frontier import RegressionFrontier
+from equipoise.estimators.regression.frontier import RegressionFrontier
+from equipoise.estimators.regression.regressor import FairRegressor, Measured
 from equipoise.estimators.regression_intervals import Level
-from equipoise.estimators.regressor import FairRegressor, Measured
 from equipoise.report.regression import (
     RegressionContents,
     RegressionPoint,
@@ -157,13 +157,13 @@ def _fitted(model: Any, data: TrainingData, terminal: Terminal) -> Any:
 
 def _watcher(tick: Tick) -> Callable[[Any], None]:
     """Return a callback that counts questions; in a log, where their number has doubled."""
-    told = 0
+    shown = 0
 
     def watch(rounds: Any) -> None:
-        nonlocal told
+        nonlocal shown
         asked = max(last.n_calls for last in (rounds if isinstance(rounds, list) else [rounds]))
-        told = asked if asked >= 2 * told else told
-        tick(0.0, f"{told} question{'s' * (told != 1)}")
+        shown = asked if asked >= 2 * shown else shown
+        tick(0.0, f"{shown} question{'s' * (shown != 1)}")
 
     return watch
 
@@ -250,37 +250,37 @@ def certify_numbers(
     terminal, model = Terminal.current(), opened.model
     people = reader.known(data, opened.columns, drop_missing=drop_missing)
     groups = {k: v for k, v in people.metadata.items() if k != "missing"}
-    level, told = sure.level, model.measure(people.X, people.y, **sure._asdict(), **groups)
+    level, measured = sure.level, model.measure(people.X, people.y, **sure._asdict(), **groups)
     contents = _of_file(opened, model, {"test": people}, few, opened.path.name)
     (point,) = contents.points
     terminal.say(f"{spelled(model.constraint_)} on {data.name}")
-    say_who(terminal, f"{len(people):,} {contents.who['test']}", point.remarks, told.overlap)
-    is_compared = not np.isnan(told.excess)
+    say_who(terminal, f"{len(people):,} {contents.who['test']}", point.remarks, measured.overlap)
+    is_compared = not np.isnan(measured.excess)
     hides = any(group.people is None for group in point.groups["test"]) or not is_compared
     names = ("largest", "excess", "low", "high")
-    shown = {name: None if hides else _finite(getattr(told, name)) for name in names}
+    shown = {name: None if hides else _finite(getattr(measured, name)) for name in names}
     where = "at any threshold" if contents.is_parity else "of a group"
     terminal.say(
-        f"Loss {number(told.loss)}; largest {where} {number(shown['largest'])}, {level:.0%} "
+        f"Loss {number(measured.loss)}; largest {where} {number(shown['largest'])}, {level:.0%} "
         f"interval from {number(shown['low'])} to {number(shown['high'])}."
     )
     show_groups_of(terminal, point)
-    terminal.say(_outcome(told, shown["excess"], level))
+    terminal.say(_outcome(measured, shown["excess"], level))
     terminal.emit(
         {
-            "exceeded": bool(told.exceeds),
+            "exceeded": bool(measured.exceeds),
             "compared": is_compared,
             "constraint": repr(model.constraint_),
             "people": len(people),
-            "learned_from": told.overlap and told.overlap._asdict(),
-            "loss": float(told.loss),
+            "learned_from": measured.overlap and measured.overlap._asdict(),
+            "loss": float(measured.loss),
             "level": level,
             **shown,
             "groups": [vars(group) for group in point.groups["test"]],
             "remarks": point.remarks,
         }
     )
-    if told.exceeds:
+    if measured.exceeds:
         raise exits.Ended(exits.EXCEEDED)
     if not is_compared:
         raise exits.Ended(exits.NOTHING_COMPARED)
@@ -291,14 +291,14 @@ def _finite(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def _outcome(told: Measured, excess: float | None, level: float) -> str:
+def _outcome(measured: Measured, excess: float | None, level: float) -> str:
     """Return whether the bound is exceeded, and how sure that is; ``excess`` None is not shown."""
-    if np.isnan(told.excess):
+    if np.isnan(measured.excess):
         return "NOTHING WAS COMPARED: no bound could be looked at on these people."
     by = "" if excess is None else f", by {number(excess)}"
-    if told.exceeds:
+    if measured.exceeds:
         return f"EXCEEDED{by}: more than chance explains at the {level:.0%} level."
-    if told.excess > 1e-8 * max(1.0, abs(told.largest)):
+    if measured.excess > 1e-8 * max(1.0, abs(measured.largest)):
         return (
             f"The bound is exceeded on these people{by}, but not beyond the {level:.0%} interval: "
             "chance may explain it."

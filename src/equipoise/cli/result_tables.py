@@ -11,7 +11,7 @@ from equipoise.cli.spelling import in_options
 from equipoise.cli.terminal import Terminal
 from equipoise.constraints.rates import GROUP_RATES, rate_and_decision
 from equipoise.game.lagrangian import is_met
-from equipoise.game.switched import number
+from equipoise.game.switches import number
 from equipoise.metrics.headline import RULE
 from equipoise.metrics.summaries import FEW, few_people
 from equipoise.report.contents import (
@@ -22,9 +22,9 @@ from equipoise.report.contents import (
     ReportContents,
 )
 from equipoise.report.groups import small_group_remarks
-from equipoise.report.measured import Range
+from equipoise.report.measurement import Range
 from equipoise.report.rate_names import rate_name, rates_of
-from equipoise.report.switched import (
+from equipoise.report.switches import (
     MovedGroup,
     SwitchedGroup,
     moved_groups,
@@ -263,8 +263,8 @@ def show_switched(terminal: Terminal, point: PointContents, favourable: str) -> 
     header = ["group", "people", f"gain{of_label}", f"lose{of_label}"]
     title = f"Switched decisions, {point.main_data} data"
     terminal.table(title, header, rows)
-    if told := switched_sentence(groups, favourable):
-        terminal.say(f"{told[0].upper()}{told[1:]}")
+    if sentence := switched_sentence(groups, favourable):
+        terminal.say(f"{sentence[0].upper()}{sentence[1:]}")
 
 
 def _show_moved(terminal: Terminal, title: str, groups: Sequence[MovedGroup]) -> None:
@@ -278,8 +278,8 @@ def _show_moved(terminal: Terminal, title: str, groups: Sequence[MovedGroup]) ->
         for before, after, some in group.moves or (("", "", 0.0),):
             rows.append([name, f"{group.count:,}", before, after, number(some)])
     terminal.table(title, ["group", "people", "without", "with", "people who move"], rows)
-    if told := moved_sentence(groups):
-        terminal.say(f"{told[0].upper()}{told[1:]}")
+    if sentence := moved_sentence(groups):
+        terminal.say(f"{sentence[0].upper()}{sentence[1:]}")
 
 
 def _counts(group: SwitchedGroup) -> list[str]:

@@ -65,12 +65,12 @@ def spelled(constraint: Constraint) -> str:
     if type(constraint).__name__ not in _NAMES:
         return repr(constraint)  # of one's own
     given, plain = constraint.get_params(), type(constraint)().get_params()
-    told = []
+    lines = []
     for name, value in given.items():
         option = {"bound": "eps"}.get(name, name).replace("_", "-")
         if option == "eps" and (value != plain[name] or plain[name]):
-            told.append(f"--eps {value:.6g}" if isinstance(value, float) else f"--eps {value}")
+            lines.append(f"--eps {value:.6g}" if isinstance(value, float) else f"--eps {value}")
         elif value != plain[name]:
             each = value if isinstance(value, list) else [value]
-            told += [f"--{option} {entry}" for entry in each]
-    return constraint.name + (f" ({' '.join(told)})" if told else "")
+            lines += [f"--{option} {entry}" for entry in each]
+    return constraint.name + (f" ({' '.join(lines)})" if lines else "")

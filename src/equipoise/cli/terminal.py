@@ -95,8 +95,8 @@ class Terminal:
         with console.capture() as capture:
             console.print(table)
         lines = (line.rstrip() for line in capture.get().splitlines())
-        told = [printable(title), *(line for line in lines if line)]
-        print("\n".join(told), file=console.file, end="\n\n")
+        shown = [printable(title), *(line for line in lines if line)]
+        print("\n".join(shown), file=console.file, end="\n\n")
 
     def emit(self, result: dict[str, Any]) -> None:
         """Print the result for machines."""

@@ -4,11 +4,11 @@ from equipoise.estimators.blindness import PriceOfBlindness, price_of_blindness
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.frontier_point import FrontierPoint
 from equipoise.estimators.grid_search import GridSearch
-from equipoise.estimators.monitor import Monitor
+from equipoise.estimators.guarantees.monitor import Monitor
 from equipoise.estimators.randomized import RandomizedClassifier
-from equipoise.estimators.randomized_regressor import RandomizedRegressor
 from equipoise.estimators.reductions import ExponentiatedGradient, FairClassifier
-from equipoise.estimators.regressor import FairRegressor
+from equipoise.estimators.regression.randomized import RandomizedRegressor
+from equipoise.estimators.regression.regressor import FairRegressor
 
 __all__ = [
     "ExponentiatedGradient",

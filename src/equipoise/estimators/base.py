@@ -316,13 +316,13 @@ def absent_groups(fit: CellTable, measured: CellTable) -> str:
     more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
     listed = ", ".join(names[:_MOST_NAMES]) + more
     groups, them = ("a group", "it") if len(names) == 1 else ("groups", "them")
-    told = (
+    text = (
         f"nobody of the people measured belongs to {listed}, {groups} of the fit: "
         f"no bound on {them} is checked, and what was found says nothing about {them}."
     )
     if len(names) < len(fit.groups()):
-        return told
-    return f"{told} No group of the fit is here: perhaps groups are written otherwise."
+        return text
+    return f"{text} No group of the fit is here: perhaps groups are written otherwise."
 
 
 def warn_of_absent(fit: CellTable, measured: CellTable) -> None:

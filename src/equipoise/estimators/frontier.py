@@ -21,6 +21,7 @@ from equipoise.estimators.base import (
     regresses,
     warn_of_absent,
 )
+from equipoise.estimators.decisions.scores import unconstrained_of
 from equipoise.estimators.frontier_point import (
     FrontierPoint,
     games_of,
@@ -29,12 +30,11 @@ from equipoise.estimators.frontier_point import (
     warn_of_points,
     with_eps,
 )
+from equipoise.estimators.guarantees.proofs import prove
 from equipoise.estimators.pool_reduction import PoolReduction
-from equipoise.estimators.proofs import prove
 from equipoise.estimators.reductions import FairClassifier
-from equipoise.estimators.regression_frontier import RegressionFrontier
+from equipoise.estimators.regression.frontier import RegressionFrontier
 from equipoise.estimators.results import remarks_of_points, unconstrained, verify, warn_of
-from equipoise.estimators.scores import unconstrained_of
 from equipoise.exceptions import DeploymentError
 from equipoise.faces import Records
 from equipoise.game.column_generation import Queries, many_bounds
@@ -42,7 +42,7 @@ from equipoise.game.evidence import Scope
 from equipoise.game.lagrangian import Loss, Objective
 from equipoise.game.rounds import Pool, Reason, run
 from equipoise.metrics.audit import Tally
-from equipoise.metrics.measured import ViolationReport
+from equipoise.metrics.measurement import ViolationReport
 from equipoise.metrics.violations import Meter
 from equipoise.oracles.specs import OracleSpec
 from equipoise.rows.hashing import salt_of
@@ -97,7 +97,7 @@ class Frontier(PoolReduction):
         The share of the people measured on whom each two classifiers decide differently.
     switches_ : array of shape (P, V (V - 1), C)
         How many people learned from move from one decision of the unconstrained classifier to
-        another of each classifier, cell by cell; see `equipoise.game.switched.pairs`.
+        another of each classifier, cell by cell; see `equipoise.game.switches.pairs`.
     lagrangian_ : Lagrangian
         Error and constraints over these cells.
     classes_, people_, nu_, n_iter_, n_calls_

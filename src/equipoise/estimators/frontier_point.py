@@ -142,14 +142,14 @@ def warn_of_points(
     gap = max((point.gap for point in by_status[Status.MET]), default=0.0)
     waiting = len(by_status[Status.NOT_YET])
     if outcome.reason is not Reason.CALLBACK and (waiting or not gap <= nu):
-        told = [f"{waiting} bounds are not met yet"] if waiting else []
+        parts = [f"{waiting} bounds are not met yet"] if waiting else []
         if by_status[Status.MET]:
-            told.append(f"the largest gap of bounds that are met is {gap:.3g} (nu={nu:.3g})")
+            parts.append(f"the largest gap of bounds that are met is {gap:.3g} (nu={nu:.3g})")
         more = "smaller nu" if outcome.reason is Reason.FINISHED else "larger max_iter"
         warnings.warn(
             f"{outcome.reason.value} after {outcome.n_rounds} rounds and {n_calls} calls: "
-            f"{', and '.join(told)}. The frontier holds what was found; fit with a {more}, or with "
-            "a checkpoint, to go on.",
+            f"{', and '.join(parts)}. The frontier holds what was found; fit with a {more}, or "
+            "with a checkpoint, to go on.",
             ConvergenceWarning,
             stacklevel=3,
         )

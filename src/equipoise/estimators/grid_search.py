@@ -16,16 +16,16 @@ from equipoise.cells.table import Array, CellTable
 from equipoise.cells.values import GroupRules, Missing
 from equipoise.engines import engine_for
 from equipoise.estimators.base import Problem, fingerprint_of
+from equipoise.estimators.decisions.scores import ScoredReduction, unconstrained_of
 from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.estimators.results import remarks, switched, verify, warn_of
-from equipoise.estimators.scores import ScoredReduction, unconstrained_of
 from equipoise.exceptions import InfeasibleWarning
 from equipoise.faces import Record, Records
 from equipoise.game.column_generation import column_generation
 from equipoise.game.grid import delta_grid, grid_rounds
 from equipoise.game.lagrangian import TOLERANCE
 from equipoise.game.rounds import Limits, Reason, run
-from equipoise.game.switched import Switched
+from equipoise.game.switches import Switched
 from equipoise.metrics.audit import Tally
 from equipoise.rows.people import People
 from equipoise.rows.validation import check_features, read_integer, read_positive

@@ -15,12 +15,12 @@ from equipoise.cells.table import Array, CellTable
 from equipoise.cells.values import GroupRules
 from equipoise.constraints.base import Constraint
 from equipoise.estimators.base import Reduction
+from equipoise.estimators.decisions.one_rule import check_data_again, with_one_rule
+from equipoise.estimators.decisions.switches import switched_of
 from equipoise.estimators.frontier_point import FrontierPoint, games_of, point_of, with_eps
-from equipoise.estimators.one_rule import check_data_again, with_one_rule
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
 from equipoise.estimators.reductions import FairClassifier
 from equipoise.estimators.results import result_of, warn
-from equipoise.estimators.switched import switched_of
 from equipoise.exceptions import EquipoiseWarning
 from equipoise.faces import Records
 from equipoise.game.certificate import Certificate
@@ -30,7 +30,7 @@ from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.least_random import Lottery, least_random_round, members_that_matter
 from equipoise.game.mixture import Mixture
 from equipoise.game.rounds import Outcome, Pool, Reason, Round
-from equipoise.game.switched import Switched
+from equipoise.game.switches import Switched
 from equipoise.metrics.audit import Tally
 from equipoise.rows.fingerprint import Fingerprint
 from equipoise.rows.people import People

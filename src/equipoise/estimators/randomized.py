@@ -15,13 +15,13 @@ from equipoise.cells.values import GroupRules
 from equipoise.constraints.base import Constraint
 from equipoise.engines import engine_for
 from equipoise.estimators.base import Reduction, overlap_of, warn_of_absent
-from equipoise.estimators.scores import ScoredReduction, UnconstrainedModel
-from equipoise.estimators.switched import switched_of
+from equipoise.estimators.decisions.scores import ScoredReduction, UnconstrainedModel
+from equipoise.estimators.decisions.switches import switched_of
 from equipoise.game.certificate import Certificate
-from equipoise.game.switched import Switched
+from equipoise.game.switches import Switched
 from equipoise.guarantees.proof import Proof
 from equipoise.metrics.audit import Tally
-from equipoise.metrics.measured import ViolationReport
+from equipoise.metrics.measurement import ViolationReport
 from equipoise.metrics.violations import measure
 from equipoise.oracles.decisions import decisions, predictions
 from equipoise.rows.fingerprint import Fingerprint

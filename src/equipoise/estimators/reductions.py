@@ -11,9 +11,9 @@ import numpy as np
 
 from equipoise.cells.values import Missing
 from equipoise.estimators.base import Problem, read_fallback, read_limits
-from equipoise.estimators.one_rule import check_one_rule, with_one_rule
-from equipoise.estimators.proof_designs import fit_with_proof
-from equipoise.estimators.proofs import warn_of_proof
+from equipoise.estimators.decisions.one_rule import check_one_rule, with_one_rule
+from equipoise.estimators.guarantees.designs import fit_with_proof
+from equipoise.estimators.guarantees.proofs import warn_of_proof
 from equipoise.estimators.randomized import RandomizedReduction
 from equipoise.estimators.results import (
     measured,

@@ -15,7 +15,7 @@ import numpy as np
 
 from equipoise.cells.table import Array
 from equipoise.cells.threshold_table import ThresholdCells
-from equipoise.estimators.regression_units import reached_at_any_threshold
+from equipoise.estimators.regression.units import reached_at_any_threshold
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.metrics.intervals import N_NORMAL, check_level, normal_deviations
 from equipoise.oracles.cell_probabilities import Rows

@@ -14,9 +14,9 @@ from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.distribution import DistributionParity
 from equipoise.constraints.slopes import row_blocks
 from equipoise.estimators.base import Problem, fingerprint_of
+from equipoise.estimators.decisions.scores import unconstrained_of
 from equipoise.estimators.frontier_point import FrontierPoint
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
-from equipoise.estimators.scores import unconstrained_of
 from equipoise.exceptions import (
     ConstantDecisionWarning,
     EquipoiseWarning,
@@ -31,7 +31,7 @@ from equipoise.game.feasibility import explain
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian
 from equipoise.game.least_random import Lottery, least_random_round, members_that_matter
 from equipoise.game.rounds import Outcome, Reason, Round
-from equipoise.game.switched import Switched
+from equipoise.game.switches import Switched
 from equipoise.metrics.audit import Tally
 from equipoise.metrics.summaries import few_of_a_label
 from equipoise.oracles.agreement import Agreement, check_shares
@@ -295,8 +295,8 @@ def remarks_of(certificate: Certificate, cells: CellTable) -> list[Remark]:
     """Return the remarks on what a certificate speaks of; some need its evidence."""
     if (evidence := certificate.evidence) is None:
         constant = np.nan if certificate.constant is None else certificate.constant
-        told = constant if isinstance(constant, tuple) else (1 - constant, constant)
-        return remarks(None, cells, np.array(told))
+        shares = constant if isinstance(constant, tuple) else (1 - constant, constant)
+        return remarks(None, cells, np.array(shares))
     return remarks(evidence.lagrangian, cells, cells.shares(evidence.mean_shares()))
 
 

@@ -52,11 +52,13 @@ class Method:
         return notion in self.notions and (n_groups == 2 or not self.two_groups_only)
 
 
-def _decisions(model: Any, split: Split, told: bool = False) -> tuple[Array, Array]:
+def _decisions(model: Any, split: Split, with_groups: bool = False) -> tuple[Array, Array]:
     """Return the expected decisions for both halves, whose groups the model may be told."""
 
     def decide(people: Part) -> Array:
-        return model.predict_pmf(people.X, **{"sensitive_features": people.A} if told else {})[:, 1]
+        return model.predict_pmf(
+            people.X, **{"sensitive_features": people.A} if with_groups else {}
+        )[:, 1]
 
     return split.map(decide)
 
@@ -89,7 +91,7 @@ def postprocessing(split: Split, notion: Notion, learner: Learner) -> Outcomes:
     scores = FrozenEstimator(learner.make().fit(split.train.X, split.train.y))
     for eps in (0.0, *learner.bounds(N_BOUNDS)):
         model = split.fit(ThresholdOptimizer(scores, notion.constraint(eps=eps)))  # type: ignore[call-arg]
-        yield Outcome(eps, *_decisions(model, split, told=True), 1)
+        yield Outcome(eps, *_decisions(model, split, with_groups=True), 1)
 
 
 def exponentiated_gradient(split: Split, notion: Notion, learner: Learner) -> Outcomes:
@@ -180,16 +182,16 @@ def fairlearn_thresholds(split: Split, notion: Notion, learner: Learner) -> Outc
         predict_method="predict_proba",
     )
     split.fit(model)
-    yield Outcome(0.0, *split.map(partial(_pmf, model, told=True)), 1)
+    yield Outcome(0.0, *split.map(partial(_pmf, model, with_groups=True)), 1)
 
 
 def _name(notion: Notion) -> str:
     return "equalized_odds" if notion.given_label else "demographic_parity"
 
 
-def _pmf(model: Any, people: Part, told: bool = False) -> Array:
+def _pmf(model: Any, people: Part, with_groups: bool = False) -> Array:
     """Return fairlearn's probabilities of 1, which rounding takes beyond 0 and 1."""
-    groups = {"sensitive_features": people.A} if told else {}
+    groups = {"sensitive_features": people.A} if with_groups else {}
     return np.clip(model._pmf_predict(people.X, **groups)[:, 1], 0.0, 1.0)
 
 

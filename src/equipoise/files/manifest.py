@@ -18,8 +18,8 @@ from sklearn.pipeline import Pipeline
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.frontier_point import FrontierPoint
 from equipoise.estimators.randomized import RandomizedClassifier
-from equipoise.estimators.randomized_regressor import RandomizedRegressor
-from equipoise.estimators.regression_frontier import RegressionFrontier
+from equipoise.estimators.regression.frontier import RegressionFrontier
+from equipoise.estimators.regression.randomized import RandomizedRegressor
 
 _VERSIONED = (
     *("equipoise", "numpy", "scipy", "scikit-learn"),

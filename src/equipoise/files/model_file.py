@@ -23,7 +23,7 @@ from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClas
 from sklearn.utils.validation import check_is_fitted
 
 from equipoise.estimators.randomized import RandomizedClassifier
-from equipoise.estimators.randomized_regressor import RandomizedRegressor
+from equipoise.estimators.regression.randomized import RandomizedRegressor
 from equipoise.exceptions import ModelFileError, UntrustedTypeError
 from equipoise.files import archive
 from equipoise.files import members as member_files

@@ -217,8 +217,8 @@ def _check_probe(runtime: Runtime, probe: Probe) -> None:
 
 def _told(pmf: Array) -> str:
     """Return a row's probability of being selected; of more than two decisions, of each."""
-    told = pmf[1:] if len(pmf) == 2 else pmf
-    return ", ".join(f"{value:.6g}" for value in told)
+    shown = pmf[1:] if len(pmf) == 2 else pmf
+    return ", ".join(f"{value:.6g}" for value in shown)
 
 
 def _advice(kind: str, what: str) -> str:

@@ -32,15 +32,15 @@ from equipoise.constraints.expressions import Expression, Term
 from equipoise.constraints.moments import Event, Threshold
 from equipoise.constraints.regression import BoundedGroupLoss, MinimaxGroupLoss, ThresholdParity
 from equipoise.constraints.slopes import Slopes
+from equipoise.estimators.decisions.scores import UnconstrainedModel
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.frontier_point import FrontierPoint
 from equipoise.estimators.grid_search import Candidate, GridSearch
 from equipoise.estimators.randomized import RandomizedClassifier
-from equipoise.estimators.randomized_regressor import RandomizedRegressor
 from equipoise.estimators.reductions import ExponentiatedGradient, FairClassifier
-from equipoise.estimators.regression_frontier import RegressionFrontier
-from equipoise.estimators.regressor import FairRegressor
-from equipoise.estimators.scores import UnconstrainedModel
+from equipoise.estimators.regression.frontier import RegressionFrontier
+from equipoise.estimators.regression.randomized import RandomizedRegressor
+from equipoise.estimators.regression.regressor import FairRegressor
 from equipoise.exceptions import ModelFileError
 from equipoise.faces import FrozenRecords, Records
 from equipoise.game.certificate import Certificate
@@ -50,8 +50,8 @@ from equipoise.game.lagrangian import BalancedError, Costs, Lagrangian, PersonCo
 from equipoise.game.least_random import Lottery
 from equipoise.game.mixture import Mixture
 from equipoise.game.rounds import Pool
-from equipoise.game.switched import Switched
-from equipoise.guarantees.needed import Needed
+from equipoise.game.switches import Switched
+from equipoise.guarantees.people_needed import Needed
 from equipoise.guarantees.proof import Proof
 from equipoise.metrics.audit import Tally
 from equipoise.oracles.candidates import LabelAdapter

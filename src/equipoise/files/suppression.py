@@ -21,13 +21,13 @@ from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.frontier_point import with_eps
 from equipoise.estimators.grid_search import GridSearch
 from equipoise.estimators.randomized import RandomizedReduction
-from equipoise.estimators.regression_base import RegressionReduction
-from equipoise.estimators.regression_frontier import RegressionFrontier
-from equipoise.estimators.regressor import FairRegressor
+from equipoise.estimators.regression.base import RegressionReduction
+from equipoise.estimators.regression.frontier import RegressionFrontier
+from equipoise.estimators.regression.regressor import FairRegressor
 from equipoise.exceptions import EquipoiseWarning, ModelFileError
 from equipoise.game.certificate import Certificate
 from equipoise.game.rounds import Pool
-from equipoise.game.switched import Switched
+from equipoise.game.switches import Switched
 from equipoise.metrics.audit import Tally
 from equipoise.metrics.small_groups import small_cells
 from equipoise.metrics.violations import Meter
@@ -150,17 +150,17 @@ class _Merger:
         compared = set() if meter is None else meter.compared
         return self._telling(certificate, np.array([str(r) in compared for r in certificate.rows]))
 
-    def _telling(self, certificate: Certificate, told: Mask) -> Certificate:
+    def _telling(self, certificate: Certificate, shown: Mask) -> Certificate:
         """Return a certificate with some of its rows alone, and without its evidence."""
-        told = told.astype(bool)
-        compared = {str(row) for row, kept in zip(certificate.rows, told, strict=True) if kept}
+        shown = shown.astype(bool)
+        compared = {str(row) for row, kept in zip(certificate.rows, shown, strict=True) if kept}
         rows, slacks, conflict = certificate.rows, certificate.slacks, certificate.conflict
         arrays = ("gamma", "bound", "multipliers")
         return replace(
             certificate,
-            **{name: getattr(certificate, name)[told] for name in arrays},
-            rows=tuple(row for row, kept in zip(rows, told, strict=True) if kept),
-            slacks=slacks[told] if isinstance(slacks, np.ndarray) else slacks,
+            **{name: getattr(certificate, name)[shown] for name in arrays},
+            rows=tuple(row for row, kept in zip(rows, shown, strict=True) if kept),
+            slacks=slacks[shown] if isinstance(slacks, np.ndarray) else slacks,
             conflict=type(conflict)(row for row in conflict if str(row) in compared),
             switched=self.switched(certificate.switched),
             suppressed=True,
@@ -229,20 +229,20 @@ class _Merger:
         kept.exact_differences_ = np.full(len(kept.points_), np.nan)
         points = []
         for point in (*kept.points_, kept.unconstrained_):
-            told = self.of_numbers(point.certificate)
-            largest = float(told.gamma.max()) if len(told.gamma) else np.nan
-            points.append(replace(point, certificate=told, disparity=largest))
+            certificate = self.of_numbers(point.certificate)
+            largest = float(certificate.gamma.max()) if len(certificate.gamma) else np.nan
+            points.append(replace(point, certificate=certificate, disparity=largest))
         kept.points_, kept.unconstrained_ = type(kept.points_)(points[:-1]), points[-1]
         return kept
 
     def of_numbers(self, certificate: Certificate) -> Certificate:
         """Return the certificate of a regressor without rows that tell the groups apart."""
-        told = np.zeros(len(certificate.rows), dtype=bool)
-        if certificate.evidence is not None and len(told):
+        kept = np.zeros(len(certificate.rows), dtype=bool)
+        if certificate.evidence is not None and len(kept):
             slopes = certificate.evidence.lagrangian.gamma_slope
-            by_cell = np.reshape(slopes, (len(told), self.cells.n_cells, -1)).sum(axis=2)
-            told = np.ptp(by_cell[:, self._hidden], axis=1) == 0
-        return self._telling(certificate, told)
+            by_cell = np.reshape(slopes, (len(kept), self.cells.n_cells, -1)).sum(axis=2)
+            kept = np.ptp(by_cell[:, self._hidden], axis=1) == 0
+        return self._telling(certificate, kept)
 
 
 def _largest(meter: Meter | None, s: Array) -> float:

@@ -16,7 +16,7 @@ from equipoise.game.lagrangian import TOLERANCE, Lagrangian, is_met
 from equipoise.game.least_random import Lottery
 from equipoise.game.rounds import Round
 from equipoise.game.statement import facts_of, sentences_of
-from equipoise.game.switched import Switched
+from equipoise.game.switches import Switched
 
 #: A classifier whose selection rates differ by no more than this between cells is called constant.
 _NEARLY = 0.01

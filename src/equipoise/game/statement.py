@@ -49,15 +49,15 @@ def facts_of(certificate: Certificate) -> list[tuple[str, str, str]]:
         share = f"{most}{certificate.by_lot.share:.2%} of the people measured"
         found.append(("by lot", share, ""))
     if certificate.switched is not None:
-        told = certificate.switched.sentence()
-        found.append(("switched", told, "against the unconstrained model"))
+        sentence = certificate.switched.sentence()
+        found.append(("switched", sentence, "against the unconstrained model"))
     if certificate.worst_rate is not None:
         low, high = certificate.worst_rate
         found.append(("worst group", shown(high), f"it cannot be below {shown(low)}, {scope}"))
     if _prices(certificate):
         price, free = certificate.error - certificate.free_error, certificate.free_error
-        told = f"{certificate.measure} {shown(free)} without the constraints"
-        found.append(("price", shown(price), told))
+        sentence = f"{certificate.measure} {shown(free)} without the constraints"
+        found.append(("price", shown(price), sentence))
         of, group = f"of {len(certificate.rows)} constraints", certificate.limiting_group
         if group is not None:
             what = "limits the result" if certificate.binding else "is dearest"
@@ -73,13 +73,13 @@ def sentences_of(certificate: Certificate) -> list[str]:
     """Return sentences on what is easily overlooked, and on the worth of loosening a bound."""
     remarks = (certificate.why_by_lot, _unmet(certificate), _is_trivial(certificate))
     prices = _prices(certificate)
-    told = [text for text in remarks if text] + [
+    sentences = [text for text in remarks if text] + [
         f'loosening "{row.sentence()}" by 0.01 saves at most {_format(certificate)(price)} of '
         f"{certificate.measure}"
         for row, price in prices[:_MOST_PRICES]
     ]
     rest = len(prices) - _MOST_PRICES
-    return told + [f"{rest} more bounds have a price, none of them a higher one"] * (rest > 0)
+    return sentences + [f"{rest} more bounds have a price, none of them a higher one"] * (rest > 0)
 
 
 def _asks_nothing(certificate: Certificate) -> str:
@@ -109,13 +109,13 @@ def _unmet(certificate: Certificate) -> str:
     if certificate.status is Status.MET:
         return ""
     if certificate.status is Status.NOT_YET:
-        told = (
+        text = (
             "not met yet: whether these bounds can be met is not known; the search ended "
             "before that was settled."
         )
         if certificate.least_slack > 0:
-            told += f" With every bound loosened by {shown(certificate.least_slack)} they are met."
-        return told
+            text += f" With every bound loosened by {shown(certificate.least_slack)} they are met."
+        return text
     reason = (
         f"Other {made} could meet all of the bounds, so a more flexible learner may."
         if certificate.possible

@@ -11,7 +11,7 @@ import numpy as np
 from equipoise.cells.table import Array
 from equipoise.exceptions import NotProvenError
 from equipoise.faces import facts, paragraph
-from equipoise.guarantees.needed import Needed
+from equipoise.guarantees.people_needed import Needed
 from equipoise.guarantees.tested_rows import TestedRows
 
 #: Why a proof is asymptotic, in words, by the way that it was made.
@@ -239,15 +239,15 @@ class Proof:
         if not self.regardless:
             return ""
         few = self.needed is not None and self.needed.factor > 1
-        told = (
+        text = (
             f"With {'so few' if few else 'these'} people that takes {100 * self.regardless:.3g} % "
             "of decisions made by lot, regardless of who it is; the error counts them."
         )
         if self.needed is None:  # a file does not tell what is about few people
-            return told
+            return text
         # Where there are enough people, others may have more luck.
         without = "Without them" if few else "Most proofs with as many people do without"
-        return f"{told} {without}: {self.needed}"
+        return f"{text} {without}: {self.needed}"
 
     def _reservations(self) -> str:
         reasons = [_DESIGNS[self.design]] if self.design in _DESIGNS else []
@@ -255,15 +255,15 @@ class Proof:
         reasons += ["weights, by effective numbers of people"] if self.weighted else []
         if self.method == "asymptotic" and not reasons:
             reasons = ["few people in a row that has no exact test"]
-        told = [f"Asymptotic: {'; '.join(reasons)}."] if reasons else []
+        parts = [f"Asymptotic: {'; '.join(reasons)}."] if reasons else []
         if self.seen:
-            told.append(f"Of these people, {self.seen}; as far as they were, nothing is promised.")
+            parts.append(f"Of these people, {self.seen}; as far as they were, nothing is promised.")
         if self.reused:
-            told.append(
+            parts.append(
                 "The same people had served another proof before: the probability is that of each "
                 "proof alone, not of the one that was chosen."
             )
-        return " ".join(told)
+        return " ".join(parts)
 
     def without_few(self, people: int) -> Proof:
         """Return the proof without its limiting row, where that is about fewer people."""

@@ -45,8 +45,8 @@ class Pair(NamedTuple):
 
     def __str__(self) -> str:
         groups = ((self.group, self.people), (self.against, self.against_people))
-        told = " and ".join(f"{group_name(group)} ({people:,})" for group, people in groups)
-        return f"{self.value}, {self.rate} of {told}"
+        text = " and ".join(f"{group_name(group)} ({people:,})" for group, people in groups)
+        return f"{self.value}, {self.rate} of {text}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -97,9 +97,9 @@ class Pairs(Face):
         return self.pairs[0] if self.pairs else None
 
     def __repr__(self) -> str:
-        told = [f"<Pairs: {len(self.pairs):,} of groups>", *map(str, self.pairs[:_SHOWN])]
+        lines = [f"<Pairs: {len(self.pairs):,} of groups>", *map(str, self.pairs[:_SHOWN])]
         rest = len(self.pairs) - _SHOWN
-        return "\n".join(told + [f"... {rest:,} more: to_pandas() has all of them."] * (rest > 0))
+        return "\n".join(lines + [f"... {rest:,} more: to_pandas() has all of them."] * (rest > 0))
 
     def _columns(self) -> Columns:
         shown = [

@@ -53,8 +53,8 @@ class Between(float):
 
     def __repr__(self) -> str:
         named = zip(self.groups, self.people, strict=True)
-        told = " and ".join(f"{group_name(group)} ({people:,})" for group, people in named)
-        return f"{float(self):.4f} between {told}" if told else f"{float(self):.4f}"
+        text = " and ".join(f"{group_name(group)} ({people:,})" for group, people in named)
+        return f"{float(self):.4f} between {text}" if text else f"{float(self):.4f}"
 
 
 def pairs_of(n: int, method: Method) -> Pairs:
@@ -147,8 +147,8 @@ def few_of_a_label(labels: Sequence[Hashable], count: NDArray) -> list[str]:
     few = [repr(label) for label, n in zip(labels, count.tolist(), strict=True) if n < FEW]
     if len(labels) < 3 or not few:
         return []
-    told = ", ".join(few[:_NAMED] + ["..."] * (len(few) > _NAMED))
-    which = f"the label {told}" if len(few) == 1 else f"each of the labels {told}"
+    text = ", ".join(few[:_NAMED] + ["..."] * (len(few) > _NAMED))
+    which = f"the label {text}" if len(few) == 1 else f"each of the labels {text}"
     return [
         f"fewer than {FEW} people have {which}: too few to learn from, and rates among them are "
         f"mostly chance. Merge such labels with others; min_size={FEW} of a constraint (--min-size "
@@ -168,8 +168,8 @@ def few_people(features: Sequence[str], groups: Sequence[Hashable], count: NDArr
         return []
     if len(few) == 1:
         return [f"{few[0]} has fewer than {FEW} people: too few to say anything about its rates."]
-    told = ", ".join(few[:_NAMED] + ["..."] * (len(few) > _NAMED))
+    text = ", ".join(few[:_NAMED] + ["..."] * (len(few) > _NAMED))
     return [
-        f"{len(few)} groups, {told}, have fewer than {FEW} people: too few to say anything about "
+        f"{len(few)} groups, {text}, have fewer than {FEW} people: too few to say anything about "
         "their rates."
     ]

@@ -288,11 +288,11 @@ class GroupTable(Face):
         ]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         sides = [str.ljust] * len(names) + [str.rjust] * len(shown)
-        told = [
+        rows = [
             "  ".join(side(*cell) for side, *cell in zip(sides, line, widths, strict=True))
             for line in lines
         ]
-        return "\n".join(told + self._notes())
+        return "\n".join(rows + self._notes())
 
     __repr__ = __str__
 

@@ -139,7 +139,7 @@ class UnknownPeople(Face):
 
     def sentences(self, hidden: Collection[tuple[str, str]] = ()) -> list[str]:
         """Return the share, and what selection rates may be; not of (feature, group) hidden."""
-        told = [
+        lines = [
             f"the group of {self.share:.1%} of the people is unknown: they count in no group, and "
             "intervals leave out what that may hide."
         ]
@@ -152,12 +152,12 @@ class UnknownPeople(Face):
                 if rate != SELECTION.column:
                     continue
                 (low, high), (least, most) = row.worst[column], row.within_odds[column]
-                told.append(
+                lines.append(
                     f"{'selected' if decision is None else decision} of {name}{within}: {low:.1%} "
                     f"to {high:.1%} whatever their groups are, {least:.1%} to {most:.1%} if hiding "
                     f"depends on the decision by an odds ratio of at most {self.odds:g}."
                 )
-        return told
+        return lines
 
 
 def share_unknown(cells: CellTable) -> float:

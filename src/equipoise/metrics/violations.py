@@ -22,7 +22,7 @@ from equipoise.metrics.intervals import (
     joint_limits,
     normal_quantile,
 )
-from equipoise.metrics.measured import Measured
+from equipoise.metrics.measurement import Measured
 from equipoise.metrics.unknown import share_unknown
 
 

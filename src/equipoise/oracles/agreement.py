@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from equipoise.cells.codes import Counts, add_up, blocks, number_combinations
 from equipoise.cells.table import Array
 from equipoise.exceptions import DeploymentError
-from equipoise.game.switched import pairs
+from equipoise.game.switches import pairs
 from equipoise.oracles.decisions import TransformedClassifier, decisions, learner_of
 
 #: Patterns of decisions that become floating-point numbers at a time.
@@ -56,7 +56,7 @@ class Agreement(NamedTuple):
         The weight of the rows that not all of them decide alike.
     switches : array of shape (P, V (V - 1), C), or None
         How many rows each classifier moves from one decision of the reference to another, see
-        `equipoise.game.switched.pairs`; of two decisions: how many it selects and the reference
+        `equipoise.game.switches.pairs`; of two decisions: how many it selects and the reference
         does not, and the reverse. None without a reference.
     """
 

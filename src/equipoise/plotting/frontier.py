@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.frontier_point import FrontierPoint
-from equipoise.estimators.regression_frontier import RegressionFrontier
+from equipoise.estimators.regression.frontier import RegressionFrontier
 from equipoise.plotting.figures import colours, drawn_on
 
 _MARKERS = "sD^vPX*"

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from equipoise.constraints.groups import group_name
 from equipoise.constraints.rates import rate_and_decision
 from equipoise.faces import heading
-from equipoise.game.switched import number
+from equipoise.game.switches import number
 from equipoise.metrics import GroupTable, group_table
 from equipoise.metrics.rates import RATE_OF
 from equipoise.plotting.figures import PALETTE, colours, drawn_on
@@ -230,8 +230,8 @@ class SwitchedDisplay:
         for name, (colour, sign) in sides.items():
             count = np.array([getattr(row, name) for row in self.rows], dtype=float)
             bars = ax.barh(place, sign * 100 * count / people, color=PALETTE[colour], label=name)
-            told = [number(people) if people >= 0.05 else "" for people in count]
-            ax.bar_label(bars, told, padding=3)
+            lines = [number(people) if people >= 0.05 else "" for people in count]
+            ax.bar_label(bars, lines, padding=3)
             self.bars_.append(bars)
         names = [f"{group_name(row.group)}, label {row.label}" for row in self.rows]
         counts = [f"{row.people:,.0f}" for row in self.rows]

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from equipoise.estimators.monitor import Monitor
+from equipoise.estimators.guarantees.monitor import Monitor
 from equipoise.plotting.figures import PALETTE, drawn_on
 
 

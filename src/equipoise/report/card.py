@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from equipoise.atomic_files import new_file
-from equipoise.game.switched import number
+from equipoise.game.switches import number
 from equipoise.metrics.headline import RULE
 from equipoise.report.contents import (
     RATES,
@@ -23,7 +23,7 @@ from equipoise.report.contents import (
 from equipoise.report.groups import largest_groups
 from equipoise.report.rate_names import RATE_NAMES, rate_meaning, rate_name, rates_of
 from equipoise.report.regression import RegressionContents, regression_card
-from equipoise.report.switched import MovedGroup, moved_groups, switched_groups
+from equipoise.report.switches import MovedGroup, moved_groups, switched_groups
 from equipoise.report.templates import markdown_template
 from equipoise.report.text import (
     NOT_PROMISED,
@@ -178,8 +178,8 @@ def _data_facts(contents: ReportContents) -> list[str]:
 
 def _labels(data: DataContents) -> str:
     if data.decisions:
-        told = [(name, SUPPRESSED if x is None else f"{x:.1%}") for name, x in data.label_shares]
-        shares = ", ".join(f"{name} ({share})" for name, share in told)
+        lines = [(name, SUPPRESSED if x is None else f"{x:.1%}") for name, x in data.label_shares]
+        shares = ", ".join(f"{name} ({share})" for name, share in lines)
         return f"{len(data.decisions)} values, with their shares of the people: {shares}."
     return (
         f"favourable: {data.labels[1]}, otherwise {data.labels[0]}. {data.base_rate:.1%} have the "
@@ -189,14 +189,14 @@ def _labels(data: DataContents) -> str:
 
 def _results(point: PointContents, decisions: Sequence[str]) -> list[CardSection]:
     """Return the measurements on each of the data, and the groups on those that count most."""
-    told = f"Error {decimal(point.error)} on the data of the fit"
+    text = f"Error {decimal(point.error)} on the data of the fit"
     lower = point.certificate.get("lower")
     if lower is not None:
         scope = point.certificate.get("scope", "")
-        told += f"; lower value {decimal(lower)}, {scope} ({point.proof})"
+        text += f"; lower value {decimal(lower)}, {scope} ({point.proof})"
     if (by_lot := point.certificate.get("by_lot")) is not None:
         most = "" if point.certificate.get("by_lot_exact") else "at most "
-        told += f". Decided by lot: {most}{by_lot:.2%} of the people measured"
+        text += f". Decided by lot: {most}{by_lot:.2%} of the people measured"
     header = ["data", "people", "error", "excess over the bound", "of", "bound"]
     rows = [
         [
@@ -209,8 +209,8 @@ def _results(point: PointContents, decisions: Sequence[str]) -> list[CardSection
         ]
         for entry in point.measured
     ]
-    told += f". Excess: of the inequality with {RULE}"
-    sections = [CardSection("Results", [f"{told}."], header=header, rows=rows)]
+    text += f". Excess: of the inequality with {RULE}"
+    sections = [CardSection("Results", [f"{text}."], header=header, rows=rows)]
     for data in point.group_data[:1]:
         groups = largest_groups(point.groups[data], _MOST_GROUPS)
         if not decisions:
@@ -241,7 +241,7 @@ def _switched(point: PointContents, favourable: str) -> list[CardSection]:
     """Return who is decided on differently, on the data that count most."""
     if point.main_data not in point.switched:
         return []
-    told = "Compared with the unconstrained model; of a randomized model, expected numbers."
+    text = "Compared with the unconstrained model; of a randomized model, expected numbers."
     title = f"Who is decided on differently, {point.main_data} data"
     if moved := moved_groups(point.switched[point.main_data]):
         header = ["group", "people", "before", "after", "moved"]
@@ -250,7 +250,7 @@ def _switched(point: PointContents, favourable: str) -> list[CardSection]:
             for group in largest_groups(moved, _MOST_GROUPS)
             for some in _moves(group)
         ]
-        return [CardSection(title, [told], header=header, rows=rows)]
+        return [CardSection(title, [text], header=header, rows=rows)]
     groups = switched_groups(point.switched[point.main_data])
     labelled = any(group.gained_qualified is not None for group in groups)
     counts = ["gained", "gained_qualified", "lost", "lost_qualified"]
@@ -267,7 +267,7 @@ def _switched(point: PointContents, favourable: str) -> list[CardSection]:
         for group in largest_groups(groups, _MOST_GROUPS)
     ]
     header = ["group", "people", *names[kept]]
-    return [CardSection(title, [told], header=header, rows=rows)]
+    return [CardSection(title, [text], header=header, rows=rows)]
 
 
 def _moves(group: MovedGroup) -> list[list[str]]:

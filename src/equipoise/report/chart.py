@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from equipoise.report.contents import GroupContents, PointContents, ReportContents
-from equipoise.report.measured import MeasuredContents, Range
+from equipoise.report.measurement import MeasuredContents, Range
 from equipoise.report.text import bound, decimal, whose
 
 #: Data -> class of its marks, which says colour and shape; in the order of drawing.

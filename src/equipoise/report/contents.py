@@ -15,7 +15,7 @@ from equipoise.game.evidence import Status
 from equipoise.metrics.predictive import PREDICTIVE
 from equipoise.metrics.small_groups import SUPPRESS_BELOW
 from equipoise.metrics.unknown import Bounds
-from equipoise.report.measured import MeasuredContents, Range
+from equipoise.report.measurement import MeasuredContents, Range
 from equipoise.report.plain_data import in_order, made
 
 #: The rates that are shown for every group; the first is of labels, the others of decisions.
@@ -216,12 +216,12 @@ class DataContents:
     def without_few(self, tables: Iterable[Sequence[GroupContents]]) -> DataContents:
         """Return the data without the shares of labels that tables of groups suppress overall."""
         overall = [row for table in tables for row in table if not row.feature]
-        told = [
+        lines = [
             all(label in known for known in map(_known_labels, overall)) for label in self.decisions
         ]
-        if all(told):
+        if all(lines):
             return self
-        pairs = zip(self.label_shares, told, strict=True)
+        pairs = zip(self.label_shares, lines, strict=True)
         return replace(self, base_rate=[share if shown else None for (_, share), shown in pairs])
 
     @property

@@ -22,9 +22,9 @@ from equipoise.estimators.reductions import FairClassifier
 from equipoise.estimators.results import remarks_of
 from equipoise.game.certificate import Certificate
 from equipoise.game.lagrangian import TOLERANCE
-from equipoise.game.switched import Switched
+from equipoise.game.switches import Switched
 from equipoise.metrics.headline import first_row
-from equipoise.metrics.measured import Measured
+from equipoise.metrics.measurement import Measured
 from equipoise.metrics.small_groups import SUPPRESS_BELOW
 from equipoise.metrics.summaries import FEW
 from equipoise.metrics.violations import largest, measure
@@ -39,7 +39,7 @@ from equipoise.report.groups import (
     with_predictive,
     without_labels,
 )
-from equipoise.report.measured import MeasuredContents, RowContents
+from equipoise.report.measurement import MeasuredContents, RowContents
 from equipoise.report.suppression import RowFacts
 from equipoise.rows.fingerprint import Overlap
 from equipoise.rows.people import People
@@ -186,7 +186,7 @@ class _View:
         """Return a classifier with what its certificate says, and what is known from the fit."""
         facts = self.facts(self.cells)
         rows = {row for row in certificate.rows if str(row) in facts.names}
-        told = remarks_of(certificate, self.cells)
+        remarks = remarks_of(certificate, self.cells)
         return PointContents(
             error=float(certificate.error),
             disparity=None,
@@ -205,7 +205,7 @@ class _View:
             measured=[measured_contents(entry, facts) for entry in known],
             groups={},
             switched=self._switched({self.fit: certificate.switched}),
-            remarks=[text for _, text in told],
+            remarks=[text for _, text in remarks],
             **others,
         )
 
@@ -248,26 +248,26 @@ class _View:
         groups = {data: group_contents(table, self.least) for data, table in tables.items()}
         for data in self.unlabelled:
             groups[data] = [without_labels(group) for group in groups[data]]
-        told = [*point.remarks, *dict.fromkeys(text for text in absent if text)]
+        lines = [*point.remarks, *dict.fromkeys(text for text in absent if text)]
         if found:
             last = list(found)[-1]
-            told += unknown_remarks(tables[last].unknown, groups[last])
+            lines += unknown_remarks(tables[last].unknown, groups[last])
         return replace(
             point,
             measured=[*point.measured, *measured],
             groups=groups,
             switched=point.switched
             | self._switched({data: some.switched for data, some in found.items()}),
-            remarks=told,
+            remarks=lines,
         )
 
 
 def _certificate(certificate: Certificate, hidden: Collection[Row], least: int) -> dict[str, Any]:
     """Return a certificate as plain data, without lines about suppressed inequalities."""
-    told = certificate.to_dict()
+    contents = certificate.to_dict()
     names = [str(row) for row in hidden]
     names += [f"; {group_name(row.group)} limits" for row in hidden if row.group is not None]
-    lines = told["text"].splitlines()
+    lines = contents["text"].splitlines()
     shown = [line for line in lines if not any(name in line for name in names)]
     if len(shown) < len(lines):
         shown.append(
@@ -275,7 +275,7 @@ def _certificate(certificate: Certificate, hidden: Collection[Row], least: int) 
             "would tell of them, are left out"
         )
     kept = [str(row) for row in certificate.conflict if row not in hidden]
-    return {**told, "text": "\n".join(shown), "conflict": kept}
+    return {**contents, "text": "\n".join(shown), "conflict": kept}
 
 
 def measured_contents(

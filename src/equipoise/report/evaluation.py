@@ -13,12 +13,12 @@ from sklearn.utils.validation import _num_samples
 from equipoise.cells.codes import add_up
 from equipoise.cells.table import Array
 from equipoise.engines import engine_for
+from equipoise.estimators.decisions.switches import switched_of
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.estimators.reductions import FairClassifier
-from equipoise.estimators.switched import switched_of
 from equipoise.game.mixture import Mixture
-from equipoise.game.switched import Switched, pairs
+from equipoise.game.switches import Switched, pairs
 from equipoise.metrics.audit import Audit, Tally
 from equipoise.metrics.decisions import Decisions
 from equipoise.oracles.decisions import decisions

@@ -12,7 +12,7 @@ import numpy as np
 from equipoise.cells.table import Array, Mask
 from equipoise.constraints.groups import group_name
 from equipoise.constraints.rates import SELECTION, of_decision, rate_and_decision
-from equipoise.game.switched import Switched, SwitchedRow
+from equipoise.game.switches import Switched, SwitchedRow
 from equipoise.metrics import GroupTable
 from equipoise.metrics.audit import Audit, group_rows
 from equipoise.metrics.by_group import decision_table
@@ -29,8 +29,8 @@ from equipoise.report.contents import (
     MovedContents,
     SwitchedContents,
 )
-from equipoise.report.measured import Range
-from equipoise.report.switched import MovedGroup, SwitchedGroup
+from equipoise.report.measurement import Range
+from equipoise.report.switches import MovedGroup, SwitchedGroup
 
 _ENDS = ("", "_low", "_high")
 #: Sentences about people whose group is unknown.
@@ -141,8 +141,8 @@ def group_contents(table: GroupTable, suppress_below: int = SUPPRESS_BELOW) -> l
     hidden, few = small_groups(table, suppress_below), _of_few(table, suppress_below)
     unknown = () if table.unknown is None else table.unknown.groups
     # Whoever's group is unknown may have any label, so that few of it in one group count for all.
-    told = {rate for rate, where in few.items() if where.any()}
-    bounds = {(group.feature, group.group): _bounds(group, told) for group in unknown}
+    hidden_rates = {rate for rate, where in few.items() if where.any()}
+    bounds = {(group.feature, group.group): _bounds(group, hidden_rates) for group in unknown}
     return [
         GroupContents(
             feature=feature,
@@ -173,10 +173,10 @@ def _bounds(group: UnknownGroup, few: Collection[str]) -> dict[str, Any]:
 def unknown_remarks(people: UnknownPeople | None, shown: Sequence[GroupContents]) -> list[str]:
     """Return sentences about people whose group is unknown; none of groups that are suppressed."""
     hidden = {(group.feature, group.group) for group in shown if group.count is None}
-    told = [] if people is None else people.sentences(hidden)
-    if len(told) > _MOST_SENTENCES:
-        told[_MOST_SENTENCES:] = [f"so for {len(told) - _MOST_SENTENCES} groups more."]
-    return told
+    remarks = [] if people is None else people.sentences(hidden)
+    if len(remarks) > _MOST_SENTENCES:
+        remarks[_MOST_SENTENCES:] = [f"so for {len(remarks) - _MOST_SENTENCES} groups more."]
+    return remarks
 
 
 def small_group_remarks(groups: Sequence[GroupContents], suppress_below: int) -> list[str]:
@@ -188,19 +188,19 @@ def small_group_remarks(groups: Sequence[GroupContents], suppress_below: int) ->
     """
     shown = [(row.feature, row.group, row.count) for row in groups if row.count is not None]
     features, names, counts = zip(*shown, strict=True) if shown else ((), (), ())
-    told = few_people(features, names, np.array(counts))
+    remarks = few_people(features, names, np.array(counts))
     if any(row.hides_a_label for row in groups):
-        told.append(
+        remarks.append(
             f"Rates are suppressed where fewer than {suppress_below} people of a group have the "
             "label or get the decision, and where these could be told from the others."
         )
     if len(shown) == len(groups):
-        return told
+        return remarks
     hidden = (
         f"Groups of fewer than {suppress_below} people are suppressed, and where these could be "
         "told from the others, the next smallest too."
     )
-    return [hidden, *told]
+    return [hidden, *remarks]
 
 
 def moved_contents(switched: Switched, suppress_below: int) -> list[MovedContents]:

@@ -17,9 +17,9 @@ from equipoise.report.card import card_sections, model_card
 from equipoise.report.chart import Axis, Chart, rate_axis
 from equipoise.report.contents import RATES, GroupContents, PointContents, ReportContents
 from equipoise.report.groups import largest_groups
-from equipoise.report.measured import MeasuredContents, RowContents
+from equipoise.report.measurement import MeasuredContents, RowContents
 from equipoise.report.regression import RegressionContents, render_regression
-from equipoise.report.switched import MovedGroup, SwitchedGroup, moved_groups, switched_groups
+from equipoise.report.switches import MovedGroup, SwitchedGroup, moved_groups, switched_groups
 from equipoise.report.templates import asset, page_template
 from equipoise.report.text import group_name
 

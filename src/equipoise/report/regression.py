@@ -13,10 +13,10 @@ from typing import Any, Self
 import numpy as np
 
 from equipoise.estimators.base import absent_groups, overlap_of
-from equipoise.estimators.regression_base import remarks_on_numbers
-from equipoise.estimators.regression_frontier import RegressionFrontier
-from equipoise.estimators.regression_problem import read_rows
-from equipoise.estimators.regressor import FairRegressor
+from equipoise.estimators.regression.base import remarks_on_numbers
+from equipoise.estimators.regression.frontier import RegressionFrontier
+from equipoise.estimators.regression.problem import read_rows
+from equipoise.estimators.regression.regressor import FairRegressor
 from equipoise.files.manifest import date_made, versions
 from equipoise.metrics.small_groups import SUPPRESS_BELOW, small_cells
 from equipoise.oracles.regression import ConstantRegressor
@@ -148,26 +148,26 @@ class RegressionContents:
         everybody, *rest = point.groups[data]
         shown = [group for group in rest if group.loss is not None]
         name = "" if point.eps is None else f"For the bound {number(point.eps)}: "
-        told = [f"{name}loss {number(everybody.loss)} of {self.rows[data]:,} people, {data} data."]
+        lines = [f"{name}loss {number(everybody.loss)} of {self.rows[data]:,} people, {data} data."]
         if point.free_loss is not None:
-            told.append(
+            lines.append(
                 f"Without the constraint the loss is {number(point.free_loss)} on the people of "
                 f"the fit, where the model has {number(point.loss)}."
             )
         if shown:
             high, low = (pick(shown, key=lambda group: group.loss or 0.0) for pick in (max, min))
-            told.append(
+            lines.append(
                 f"The mean loss is largest for {high.group} ({number(high.loss)}, "
                 f"{high.people:,} people), least for {low.group} ({number(low.loss)}, "
                 f"{low.people:,} people)."
             )
             far = max(shown, key=lambda group: group.difference or 0.0)
-            told.append(
+            lines.append(
                 "The share of predictions at or above some threshold differs most from everybody's "
                 f"for {far.group}: by {number(far.difference)}, of {far.people:,} "
                 "people. Chance is not counted in."
             )
-        return [" ".join(told)]
+        return [" ".join(lines)]
 
     @property
     def chart(self) -> LossChart | None:
@@ -266,8 +266,8 @@ def _point(model: FairRegressor, people: Mapping[str, People], least: int) -> Re
     hides = certificate.suppressed or bool(small_cells(model.cells_, least).any())
     text = str(certificate)
     if hides:  # lines about single groups may be about small ones
-        told = ("loosening", "binding", "In conflict")
-        text = "\n".join(line for line in text.splitlines() if not line.startswith(told))
+        kept = ("loosening", "binding", "In conflict")
+        text = "\n".join(line for line in text.splitlines() if not line.startswith(kept))
     largest = float(certificate.gamma.max()) if len(certificate.gamma) and not hides else None
     mixed, evidence = model.regressor_, certificate.evidence
     game = None if evidence is None else evidence.lagrangian

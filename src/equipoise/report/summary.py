@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.reductions import FairClassifier
-from equipoise.estimators.regression_frontier import RegressionFrontier
-from equipoise.estimators.regressor import FairRegressor
+from equipoise.estimators.regression.frontier import RegressionFrontier
+from equipoise.estimators.regression.regressor import FairRegressor
 from equipoise.files.manifest import date_made, versions
 from equipoise.metrics.small_groups import SUPPRESS_BELOW
 from equipoise.report.contents import ColumnContents, DataContents, PointContents, ReportContents

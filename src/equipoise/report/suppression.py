@@ -65,5 +65,5 @@ class RowFacts(NamedTuple):
             for row in moments.rows
         ]
         hidden = np.array(named, dtype=bool) | (people < least)
-        told = {str(row) for row, hide in zip(moments.rows, hidden, strict=True) if hide}
-        return cls(people, hidden, told)
+        names = {str(row) for row, hide in zip(moments.rows, hidden, strict=True) if hide}
+        return cls(people, hidden, names)

@@ -18,8 +18,8 @@ from equipoise.report.contents import (
     ReportContents,
 )
 from equipoise.report.groups import small_group_remarks
-from equipoise.report.measured import MeasuredContents, Range, RowContents
-from equipoise.report.switched import (
+from equipoise.report.measurement import MeasuredContents, Range, RowContents
+from equipoise.report.switches import (
     MovedGroup,
     SwitchedGroup,
     moved_groups,
@@ -172,17 +172,17 @@ def findings(contents: ReportContents) -> list[str]:
 def _between(audit: AuditContents, name: str) -> str:
     """Return between whom a disparity is, and the one of the largest estimate if it is another."""
     groups, other = audit.between.get(name, ""), audit.by_estimate.get(name, "")
-    told = f", between {groups}" if groups else ""
-    return told + (f"; by the estimate alone {other}" if other else "")
+    between = f", between {groups}" if groups else ""
+    return between + (f"; by the estimate alone {other}" if other else "")
 
 
 def _small_groups(contents: ReportContents) -> list[str]:
     point, audit = contents.nearest(), contents.audit
     groups = audit.groups if audit else point.groups.get(point.main_data, []) if point else []
-    told = small_group_remarks(groups, contents.suppress_below)
+    remarks = small_group_remarks(groups, contents.suppress_below)
     if point is not None and any(row.count is None for row in groups):
-        told[0] += " Largest differences are over the inequalities shown."
-    return told
+        remarks[0] += " Largest differences are over the inequalities shown."
+    return remarks
 
 
 def _unmet(contents: ReportContents, status: Status) -> str:
@@ -210,7 +210,7 @@ def _finding(point: PointContents) -> str:
     if measured is None:
         return f"{name}: error {decimal(point.error)}."
     text = f"{name}: error {with_interval(measured.error)}"
-    text += "".join(f", {told}" for told in [largest(measured)] if told) + "."
+    text += "".join(f", {remark}" for remark in [largest(measured)] if remark) + "."
     if point.eps is not None:
         text += f" The bound is {bound_verdict(measured)}."
     return text + _most_and_least(point.groups.get(point.main_data, []))
@@ -230,12 +230,12 @@ alone +0.1000 [-0.2000, +0.4000] (few, 13 people)
     if measured.headline is None:
         return ""
     what, sign = ("excess over a bound", "+") if measured.bound is None else ("difference", "")
-    told = [
+    lines = [
         f"{with_interval(measured.difference_of(row) or row.excess, sign=sign)} ({of(row)})"
         for row in (measured.headline, measured.estimated)
         if row is not None
     ]
-    return f"largest {what} {', by the estimate alone '.join(told)}"
+    return f"largest {what} {', by the estimate alone '.join(lines)}"
 
 
 def of(row: RowContents) -> str:
@@ -250,10 +250,10 @@ def of(row: RowContents) -> str:
 def _switched(point: PointContents, favourable: str) -> list[str]:
     """Return who gains and who loses by a point, if that is known."""
     rows = point.switched.get(point.main_data, [])
-    told = switched_sentence(switched_groups(rows), favourable) or moved_sentence(
+    sentence = switched_sentence(switched_groups(rows), favourable) or moved_sentence(
         moved_groups(rows)
     )
-    return [f"{point_title(point)}: {told}"] if told else []
+    return [f"{point_title(point)}: {sentence}"] if sentence else []
 
 
 def _most_and_least(groups: Sequence[GroupContents], column: str = "selection_rate") -> str:
@@ -285,7 +285,7 @@ def _most_and_least(groups: Sequence[GroupContents], column: str = "selection_ra
 
     low, high = limits("low"), limits("high")
     most, least = rated[low.index(max(low))], rated[high.index(min(high))]
-    told = [
+    lines = [
         f"{group.group} ({with_interval(rate, share=True)} of {group.count:,})"
         for rate, group in (most, least)
     ]
@@ -293,26 +293,26 @@ def _most_and_least(groups: Sequence[GroupContents], column: str = "selection_ra
     does = "is selected" if decision is None else f"gets {decision}"
     if most is least:  # its interval lies within all others
         return f" Intervals do not tell which group {does} most often."
-    return f" By the limits of intervals, {told[0]} {does} most often, {told[1]} least often."
+    return f" By the limits of intervals, {lines[0]} {does} most often, {lines[1]} least often."
 
 
 def _by_decision(point: PointContents, decisions: Sequence[str]) -> list[str]:
     """Return for the first decisions of more than two who gets them most and least often."""
     groups, found = point.groups.get(point.main_data, []), []
     for decision in decisions[:_MOST_DECISIONS]:
-        if told := _most_and_least(groups, of_decision("selection_rate", decision)):
-            found.append(f"{point_title(point)}:{told}")
+        if sentence := _most_and_least(groups, of_decision("selection_rate", decision)):
+            found.append(f"{point_title(point)}:{sentence}")
     return found
 
 
 def bound_verdict(measured: MeasuredContents) -> str:
     """Return whether the bounds were met, also in groups that are not shown."""
-    told = verdict(measured.excess)
+    words = verdict(measured.excess)
     if measured.hidden_certain:
         return f"exceeded, in {measured.hidden_certain} suppressed inequalities beyond chance"
     if measured.hidden_exceeded:
-        told += f", and exceeded in {measured.hidden_exceeded} suppressed inequalities"
-    return told
+        words += f", and exceeded in {measured.hidden_exceeded} suppressed inequalities"
+    return words
 
 
 def whose(measured: MeasuredContents) -> str:

@@ -125,7 +125,7 @@ def bin_names(edges: Sequence[float]) -> list[str]:
     """
     if not len(edges):
         return ["all"]
-    told = ([f"{edge:.{digits}g}" for edge in edges] for digits in range(6, 18))
-    words = next(words for words in told if len(set(words)) == len(edges))
+    candidates = ([f"{edge:.{digits}g}" for edge in edges] for digits in range(6, 18))
+    words = next(words for words in candidates if len(set(words)) == len(edges))
     inner = [f"{low} to under {high}" for low, high in pairwise(words)]
     return [f"under {words[0]}", *inner, f"{words[-1]} and over"]

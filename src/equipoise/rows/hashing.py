@@ -94,8 +94,8 @@ def salt_of(cells: CellTable, classes: NDArray) -> int:
         map(str, zip(*(np.asarray(column).tolist() for column in columns), strict=True))
     )
     weights = sorted(f"{mass:.9g}" for mass in cells.mass)  # sums may differ by their order
-    told = ([str(label) for label in classes.tolist()], [name for name, _ in named])
-    return _digest(str((told, people, weights))) >> 32
+    names = ([str(label) for label in classes.tolist()], [name for name, _ in named])
+    return _digest(str((names, people, weights))) >> 32
 
 
 def hash_uniform(rows: Any, salt: int = 0) -> Array:

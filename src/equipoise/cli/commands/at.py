@@ -34,7 +34,7 @@ def at(
     )
     from equipoise.cli.result_tables import note_small_switched, show_classifier
     from equipoise.estimators.frontier import Frontier
-    from equipoise.estimators.regression_frontier import RegressionFrontier
+    from equipoise.estimators.regression.frontier import RegressionFrontier
     from equipoise.report.evaluate import model_points
 
     terminal = Terminal.current()

@@ -12,7 +12,7 @@ from equipoise.cli.terminal import Terminal
 if TYPE_CHECKING:
     from equipoise.cli.model_files import ModelFile
     from equipoise.cli.tables.people import Examples, Reader
-    from equipoise.report.measured import MeasuredContents
+    from equipoise.report.measurement import MeasuredContents
 
 
 def certify(

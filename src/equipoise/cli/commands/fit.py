@@ -73,9 +73,9 @@ def fit(
         write_model(model, output, metadata, force=force, suppress_below=few, terminal=terminal)
     else:
         terminal.say("No model file is written: not proven is not a model (see --fallback).")
-    told = {"file": str(output) if written else None, "constraint": repr(model.constraint_)}
+    summary = {"file": str(output) if written else None, "constraint": repr(model.constraint_)}
     terminal.emit(
-        {**told, "data": contents.data, "unconstrained": contents.unconstrained, **vars(point)}
+        {**summary, "data": contents.data, "unconstrained": contents.unconstrained, **vars(point)}
     )
     prepared.end(terminal)
     if not proven:

@@ -64,7 +64,7 @@ def select(
     from equipoise.cli.model_files import check_outputs, note_unknown, open_classifier
     from equipoise.cli.tables.encoding import count_unknown
     from equipoise.cli.tables.files import TableWriter, naming
-    from equipoise.estimators.selection import read_decision
+    from equipoise.estimators.decisions.selection import read_decision
 
     terminal = Terminal.current()
     if sensitive and without_groups:

@@ -67,13 +67,13 @@ def words_for(field: Any) -> str:
         kind = kind_of_type(field.type, field.name)
     except ValueError:  # of no use as a feature, which is no harm where it is none
         return str(field.type)
-    told = (field.metadata or {}).get(_READ, b"").decode()
+    text = (field.metadata or {}).get(_READ, b"").decode()
     if pa.types.is_boolean(field.type):
-        told = "true and false, as 1 and 0"
+        text = "true and false, as 1 and 0"
     if is_temporal(field.type):
         is_time = pa.types.is_time(field.type)
         return "time, as hours" if is_time else "date, as days since 1970"
-    return f"{kind or 'no values'}{told and ', ' + told}"
+    return f"{kind or 'no values'}{text and ', ' + text}"
 
 
 def read_as(name: str, words: str) -> Any:

@@ -8,7 +8,7 @@ from importlib.resources import files
 from inspect import getmembers, isfunction
 from typing import TYPE_CHECKING, Any
 
-from equipoise.game.switched import number
+from equipoise.game.switches import number
 from equipoise.metrics.headline import RULE
 from equipoise.report import chart, rate_names, text
 from equipoise.report.contents import PREDICTIVE_RATES, RATES

@@ -17,7 +17,7 @@ from equipoise.constraints.regression import ThresholdParity
 from equipoise.engines import engine_for
 from equipoise.engines.memory import DiskEngine, MemoryEngine
 from equipoise.estimators.base import read_nu
-from equipoise.estimators.regression_units import scaled
+from equipoise.estimators.regression.units import scaled
 from equipoise.game.bound_path import one_after_another
 from equipoise.game.column_generation import Queries, column_generation, many_bounds
 from equipoise.game.feasibility import irreducible

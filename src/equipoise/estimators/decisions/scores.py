@@ -15,10 +15,10 @@ from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.rates import ERROR
 from equipoise.engines import engine_for
 from equipoise.estimators.base import Problem, Reduction
-from equipoise.estimators.explanation import Explanation, explain
-from equipoise.estimators.selection import Selection, read_decision, select
-from equipoise.estimators.switched import switched_of
-from equipoise.game.switched import Switched
+from equipoise.estimators.decisions.explanation import Explanation, explain
+from equipoise.estimators.decisions.selection import Selection, read_decision, select
+from equipoise.estimators.decisions.switches import switched_of
+from equipoise.game.switches import Switched
 from equipoise.guarantees.proof import check_proven
 from equipoise.oracles.decisions import decisions
 from equipoise.oracles.plugin import PluginClassifier

@@ -5,7 +5,7 @@ import pytest
 
 from equipoise.cells.table import CellTable
 from equipoise.constraints import BoundedGroupError, DemographicParity, EqualizedOdds
-from equipoise.guarantees.needed import people_needed
+from equipoise.guarantees.people_needed import people_needed
 from equipoise.guarantees.tested_rows import TestedRows
 
 

@@ -8,7 +8,7 @@ from people import make_people
 from sklearn.linear_model import LogisticRegression
 
 from equipoise import DemographicParity, EqualizedOdds, FourFifthsRule, Frontier
-from equipoise.estimators.proofs import _PROVEN
+from equipoise.estimators.guarantees.proofs import _PROVEN
 from equipoise.exceptions import (
     NotProvenError,
     NotProvenWarning,

@@ -84,11 +84,11 @@ from b to c.'
     if not everybody.moves:
         return "nobody is decided on differently than by the unconstrained model."
     largest = sorted(everybody.moves, key=lambda move: -move[2])
-    told = [f"{_about(number)} from {before} to {after}" for before, after, number in largest[:4]]
+    lines = [f"{_about(number)} from {before} to {after}" for before, after, number in largest[:4]]
     more = "; the rest otherwise" if len(largest) > 4 else ""
     return (
         f"{_about(everybody.total)} of {everybody.count:,} people are decided on differently than "
-        f"by the unconstrained model: {', '.join(told)}{more}."
+        f"by the unconstrained model: {', '.join(lines)}{more}."
     )
 
 
@@ -148,14 +148,14 @@ def _most_and_least(groups: Sequence[SwitchedGroup]) -> str:
     compared = [group for group in groups if group.feature == groups[-1].feature and group.count]
     if len(compared) < 2:
         return ""
-    told = [
+    lines = [
         f"{group.group} ({_about(group.gained)} gain, {_about(group.lost)} lose, of "
         f"{group.count:,})"
         for group in (pick(compared, key=lambda group: group.balance) for pick in (max, min))
     ]
     return (
-        f" Gains less losses, as a share of the group, are largest for {told[0]}, least for "
-        f"{told[1]}."
+        f" Gains less losses, as a share of the group, are largest for {lines[0]}, least for "
+        f"{lines[1]}."
     )
 
 

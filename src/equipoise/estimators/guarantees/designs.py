@@ -11,19 +11,19 @@ import numpy as np
 
 from equipoise.engines.base import Engine, engine_for
 from equipoise.estimators.base import Problem, fingerprint_of, read_limits
-from equipoise.estimators.one_rule import with_one_rule
+from equipoise.estimators.decisions.one_rule import with_one_rule
+from equipoise.estimators.decisions.scores import unconstrained_of
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
 from equipoise.estimators.results import result_of
-from equipoise.estimators.scores import unconstrained_of
 from equipoise.exceptions import LotteryWarning
 from equipoise.game.certificate import Certificate
 from equipoise.game.column_generation import Queries
 from equipoise.game.evidence import Scope
 from equipoise.game.mixture import Mixture, best_mixture
 from equipoise.game.rounds import Outcome, Pool, Round
-from equipoise.game.switched import Switched
-from equipoise.guarantees.needed import read_probability
+from equipoise.game.switches import Switched
 from equipoise.guarantees.path import Path
+from equipoise.guarantees.people_needed import read_probability
 from equipoise.guarantees.proof import Decided, Proof, Walk, walk
 from equipoise.guarantees.tested_rows import TestedRows
 from equipoise.metrics.audit import Tally
@@ -37,7 +37,7 @@ from equipoise.rows.tables import take_rows
 if TYPE_CHECKING:
     from equipoise.estimators.reductions import FairClassifier
 
-from equipoise.estimators.proofs import (
+from equipoise.estimators.guarantees.proofs import (
     as_written,
     note_people,
     people_for_proof,

@@ -19,7 +19,7 @@ from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.fairlearn_words import SaysNewWords
 from equipoise.constraints.regression import ThresholdParity, for_numbers
-from equipoise.estimators.regression_problem import (
+from equipoise.estimators.regression.problem import (
     RegressionProblem,
     Told,
     check_local,
@@ -73,8 +73,8 @@ class RegressionReduction(SaysNewWords, MetaEstimatorMixin, BaseEstimator):
         check_local(people.X)
         groups, y = read_rows(people)
         check_features(self, people.X, reset=True)
-        told = Told(people.X, groups, y, loss)
-        return told.problem(
+        given = Told(people.X, groups, y, loss)
+        return given.problem(
             constraint, self.estimator, learner, self.thresholds, cv=self.cv, nu=self.nu
         )
 
@@ -132,8 +132,8 @@ def remarks_on_numbers(
     """Return remarks on what is easily overlooked: one number for all, bounds that ask nothing."""
     found: list[Remark] = []
     if constant:
-        told = "it predicts the same number for everybody: nobody is told from anybody else."
-        found.append((ConstantDecisionWarning, told))
+        text = "it predicts the same number for everybody: nobody is told from anybody else."
+        found.append((ConstantDecisionWarning, text))
     return found + remarks_on_bounds(lagrangian, cells, "predictions")
 
 

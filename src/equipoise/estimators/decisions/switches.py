@@ -8,7 +8,7 @@ import numpy as np
 from sklearn import config_context
 
 from equipoise.engines.base import Engine
-from equipoise.game.switched import Switched
+from equipoise.game.switches import Switched
 
 
 def switched_of(engine: Engine, mixture: Any, unconstrained: Any) -> Switched | None:

@@ -25,8 +25,8 @@ from equipoise.exceptions import (
 from equipoise.game.column_generation import over_pool
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.rounds import Pool, Round
-from equipoise.guarantees.needed import Needed, needed_for, read_probability
 from equipoise.guarantees.path import Path
+from equipoise.guarantees.people_needed import Needed, needed_for, read_probability
 from equipoise.guarantees.proof import Decided, Proof, Walk, walk
 from equipoise.guarantees.tested_rows import TestedRows
 from equipoise.oracles.trainers import is_constant
@@ -276,7 +276,7 @@ def note_people(
     except TypeError:  # rows that cannot be hashed
         return "", False
     ledgers = [_PROVEN] if kept is None else [_PROVEN, kept.setdefault("proofs_", {})]
-    before = [told for ledger in ledgers for told in ledger.get(digest, []) if told != statement]
+    before = [other for ledger in ledgers for other in ledger.get(digest, []) if other != statement]
     for ledger in ledgers:
         if statement not in ledger.setdefault(digest, []):
             ledger[digest].append(statement)

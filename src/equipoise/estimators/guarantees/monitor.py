@@ -15,14 +15,14 @@ from equipoise.cells.rows import Cells
 from equipoise.cells.table import Array
 from equipoise.engines import engine_for
 from equipoise.estimators.base import overlap_of
-from equipoise.estimators.day import batch_digest, label_numbers, read_like
-from equipoise.estimators.monitor_state import read_state, write_state
-from equipoise.estimators.scores import ScoredReduction
-from equipoise.estimators.strata import RowStrata
+from equipoise.estimators.decisions.scores import ScoredReduction
+from equipoise.estimators.guarantees.day import batch_digest, label_numbers, read_like
+from equipoise.estimators.guarantees.monitor_state import read_state, write_state
+from equipoise.estimators.guarantees.strata import RowStrata
 from equipoise.exceptions import MonitorStateError, RepeatedBatchWarning, SeenPeopleWarning
 from equipoise.faces import Columns, Face, Records, columns_of, paragraph, table
 from equipoise.guarantees.e_process import EProcess
-from equipoise.guarantees.needed import read_probability
+from equipoise.guarantees.people_needed import read_probability
 from equipoise.rows.people import People
 from equipoise.rows.validation import read_target, to_array
 

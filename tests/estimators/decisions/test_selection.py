@@ -13,7 +13,12 @@ from people import make_people
 from sklearn.linear_model import LogisticRegression
 
 from equipoise import DemographicParity, FairClassifier, Frontier, GridSearch, Probabilities
-from equipoise.estimators.selection import proportional, select_by, select_by_rank, systematic
+from equipoise.estimators.decisions.selection import (
+    proportional,
+    select_by,
+    select_by_rank,
+    systematic,
+)
 
 X, Y, A = make_people(600, seed=3)
 

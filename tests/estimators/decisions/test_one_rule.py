@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import equipoise
 from equipoise import DemographicParity, EqualizedOdds, FairClassifier, Frontier, Monitor
-from equipoise.estimators import one_rule
+from equipoise.estimators.decisions import one_rule
 from equipoise.exceptions import LotteryWarning
 from equipoise.oracles.specs import BestOf, Plugin, Refit
 

@@ -20,21 +20,21 @@ from equipoise.estimators.frontier_point import (
     read_bounds,
     warn_of_points,
 )
-from equipoise.estimators.randomized_regressor import RandomizedRegressor
-from equipoise.estimators.regression_base import (
+from equipoise.estimators.regression.base import (
     RegressionReduction,
     is_constant,
     remarks_on_numbers,
 )
-from equipoise.estimators.regression_problem import RegressionProblem
-from equipoise.estimators.regression_units import certified, in_units, pool_in_units, scaled
-from equipoise.estimators.regressor import (
+from equipoise.estimators.regression.problem import RegressionProblem
+from equipoise.estimators.regression.randomized import RandomizedRegressor
+from equipoise.estimators.regression.regressor import (
     FairRegressor,
     Found,
     drawn_by,
     exact_differences,
     verify,
 )
+from equipoise.estimators.regression.units import certified, in_units, pool_in_units, scaled
 from equipoise.estimators.results import as_settled, warn_of
 from equipoise.faces import Records
 from equipoise.game.certificate import Certificate
@@ -196,9 +196,9 @@ class RegressionFrontier(RegressionReduction):
         found, constraint = [], self._constraint_of(self.points_[-1].eps)
         for point in (*self.points_, self.unconstrained_):
             people = People(self._rows(X), y, **groups)
-            told = self._fitted(point, constraint, np.nan)._measure(people)
-            largest, nan = told.largest, np.nan
-            found.append(replace(point, error=told.loss, disparity=largest, lower=nan, gap=nan))
+            measured = self._fitted(point, constraint, np.nan)._measure(people)
+            largest, nan = measured.largest, np.nan
+            found.append(replace(point, error=measured.loss, disparity=largest, lower=nan, gap=nan))
         return Records(found)
 
     def _read_bounds(self) -> Any:

@@ -48,7 +48,7 @@ def in_units(
     mixture = found.mixture
     loosening = np.broadcast_to(np.asarray(found.loosening) * rows, lagrangian.c.shape)
     worst = found.worst_rate
-    told = Round.of_mixture(
+    rescaled = Round.of_mixture(
         game.relaxed(loosening),
         known,
         replace(mixture, multipliers=mixture.multipliers * factor, slacks=mixture.slacks * rows),
@@ -62,17 +62,17 @@ def in_units(
         loosening=loosening,
         worst_rate=None if worst is None else (worst[0] * rows, worst[1] * rows),
     )
-    return replace(told, n_calls=found.n_calls), game
+    return replace(rescaled, n_calls=found.n_calls), game
 
 
 def certified(
     found: Round, game: Lagrangian, s: Array, cells: ThresholdTable, nu: float, out_of_fold: bool
 ) -> Certificate:
     """Return the certificate of a round in units of the loss, over shares ``s`` of the pool."""
-    told = Certificate.of_round(
+    certificate = Certificate.of_round(
         found, game, s, nu=nu, scope=Scope.ORACLE, cells=cells, out_of_fold=out_of_fold
     )
-    return replace(told, constant=None, measure="loss")
+    return replace(certificate, constant=None, measure="loss")
 
 
 def worst_at_any_threshold(

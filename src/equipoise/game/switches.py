@@ -204,7 +204,7 @@ class Switched(Face):
         if not self.is_binary:
             return list(self._moved_lines())
         header = ("group", "label", "people", "gained", "lost")
-        told = [
+        lines = [
             (
                 group_name(row.group),
                 str(row.label),
@@ -212,7 +212,7 @@ class Switched(Face):
             )
             for row in self.rows
         ]
-        return [header, *told]
+        return [header, *lines]
 
     def __str__(self) -> str:
         lines = self._lines()

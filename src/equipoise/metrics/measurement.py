@@ -11,7 +11,7 @@ import numpy as np
 from equipoise.constraints.moments import Row
 from equipoise.faces import Columns, Face, columns_of, folded, paragraph, table
 from equipoise.game.lagrangian import TOLERANCE, is_met
-from equipoise.game.switched import Switched
+from equipoise.game.switches import Switched
 from equipoise.metrics.headline import RULE, Headline
 from equipoise.metrics.intervals import Interval
 from equipoise.rows.fingerprint import Overlap
@@ -91,8 +91,8 @@ class Measured(Face):
             return f"{self.data}: no upper limit is above its bound."
         if self.excess.estimate <= self._headlined.estimate + TOLERANCE:  # the same, or as large
             return ""
-        told = next(_shown(excess, "+") for row, excess in self.rows if row == self.worst)
-        return f"{self.data}: the largest estimate is {told}, of {self.worst}."
+        estimate = next(_shown(excess, "+") for row, excess in self.rows if row == self.worst)
+        return f"{self.data}: the largest estimate is {estimate}, of {self.worst}."
 
     @property
     def _headlined(self) -> Interval:
@@ -171,8 +171,8 @@ class ViolationReport(Face):
             line += [_shown(entry.error), _shown(entry._headlined, "" if traced else "+")]
             lines.append([*line, str(entry.headline or "")])
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        told = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
-        return "\n".join(told + self._notes())
+        rows = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
+        return "\n".join(rows + self._notes())
 
     def _columns(self) -> Columns:
         return columns_of(self.measured)

@@ -15,7 +15,7 @@ from equipoise.constraints import (
     UtilityParity,
     rate,
 )
-from equipoise.estimators.strata import RowStrata
+from equipoise.estimators.guarantees.strata import RowStrata
 from equipoise.exceptions import AbsentGroupWarning
 from equipoise.metrics.audit import Tally
 

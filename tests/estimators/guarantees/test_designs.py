@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from equipoise import BoundedGroupError, DemographicParity, FairClassifier, MinimaxGroupError
 from equipoise.constraints import TreatmentEquality
-from equipoise.estimators.proofs import _PROVEN
+from equipoise.estimators.guarantees.proofs import _PROVEN
 from equipoise.exceptions import (
     ConstantDecisionWarning,
     LotteryWarning,

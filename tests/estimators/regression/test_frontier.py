@@ -20,7 +20,7 @@ from equipoise import (
     FrontierDisplay,
     MinimaxGroupLoss,
 )
-from equipoise.estimators.regression_frontier import RegressionFrontier
+from equipoise.estimators.regression.frontier import RegressionFrontier
 from equipoise.exceptions import InfeasibleWarning
 from equipoise.files.onnx import export_onnx
 from equipoise.game import bound_path

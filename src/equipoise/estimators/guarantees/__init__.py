@@ -1,0 +1,1 @@
+"""Proofs about people who were not learned from, and the monitor of a deployed model."""

@@ -1,0 +1,1 @@
+"""Regression: predictions that are numbers."""
