@@ -204,11 +204,11 @@ def test_a_report_tells_who_is_decided_on_differently(model):
     report = model.report(X[:300], Y[:300], sensitive_features=A[:300])
     before = model.unconstrained_.predict(X[:300]) == 1
     chance = model.predict_pmf(X[:300])[:, 1]
-    total = report.switches["test"].total()
+    total = report.switched["test"].total()
     assert total.people == 300
     assert total.gained == pytest.approx((chance * ~before).sum())
     assert total.lost == pytest.approx(((1 - chance) * before).sum())
-    assert report.switches["training"] is model.certificate_.switched
+    assert report.switched["training"] is model.certificate_.switched
     told = [line for line in str(report).splitlines() if "the favourable decision" in line]
     assert [line.split(":")[0] for line in told] == ["training", "test"]
     shown = Tables(report._repr_html_())

@@ -30,8 +30,8 @@ from equipoise.cli.tables.people import Reader
 from equipoise.cli.terminal import Terminal, Tick, command_line
 from equipoise.cli.training import TrainingData, constraint_of, read_training_data
 from equipoise.estimators.regression.frontier import RegressionFrontier
+from equipoise.estimators.regression.intervals import Level
 from equipoise.estimators.regression.regressor import FairRegressor, Measured
-from equipoise.estimators.regression_intervals import Level
 from equipoise.report.regression import (
     RegressionContents,
     RegressionPoint,

@@ -292,7 +292,7 @@ def _point(model: FairRegressor, people: Mapping[str, People], least: int) -> Re
 def _absent(model: FairRegressor, people: People) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return absent_groups(model.cells_, model._cells_of(people))
+        return absent_groups(model.cells_, read_rows(people.by(model.cells_.rules))[0])
 
 
 def _groups(model: FairRegressor, people: People, least: int) -> list[LossesOfGroup]:

@@ -65,5 +65,5 @@ class RowFacts(NamedTuple):
             for row in moments.rows
         ]
         hidden = np.array(named, dtype=bool) | (people < least)
-        names = {str(row) for row, hide in zip(moments.rows, hidden, strict=True) if hide}
-        return cls(people, hidden, names)
+        hidden_names = {str(row) for row, hide in zip(moments.rows, hidden, strict=True) if hide}
+        return cls(people, hidden, hidden_names)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from equipoise.cli import options as opt
 from equipoise.cli.terminal import Terminal, command_line
@@ -68,18 +68,19 @@ def audit(
     if page is not None:
         contents = _page_contents(table, data, found, results)
         write_page(contents, page, force=results.force, terminal=terminal)
-    terminal.emit(
-        {
-            "page": None if page is None else str(page),
-            "rows": len(people.y),
-            "data": data,
-            "decisions": found.decisions,
-            "groups": found.groups,
-            "disparities": {name: value for name, value, _ in found.disparities},
-            "between": found.between,
-            "by_estimate": found.by_estimate,
-        }
-    )
+    written = None if page is None else str(page)
+    terminal.emit({"page": written, "rows": len(people.y), "data": data, **_summary(found)})
+
+
+def _summary(found: AuditContents) -> dict[str, Any]:
+    """Return what was found, for `--json`."""
+    return {
+        "decisions": found.decisions,
+        "groups": found.groups,
+        "disparities": {name: value for name, value, _ in found.disparities},
+        "between": found.between,
+        "by_estimate": found.by_estimate,
+    }
 
 
 def _page_contents(

@@ -47,10 +47,9 @@ def certify(
     opened = open_classifier(model, eps, trust, min_size, numbers=True)
     if opened.columns.numeric:
         from equipoise.cli.regression import certify_numbers
-        from equipoise.estimators.regression_intervals import Level
+        from equipoise.estimators.regression.intervals import Level
 
-        reader = Reader(terminal.note, format.dialect())
-        sure = Level(level, min_people)
+        reader, sure = Reader(terminal.note, format.dialect()), Level(level, min_people)
         certify_numbers(opened, data, reader, drop_missing, suppress_below, sure)
         return
     reader = Reader(terminal.note, format.dialect()).for_constraint(opened.model.constraint_)
@@ -78,14 +77,13 @@ def certify(
     terminal.say(_outcome(certain, compared, len(rows) + measured.hidden, level))
     found = {"exceeded": bool(certain), "exceeded_rows": exceeded, "compared": bool(compared)}
     how = {"constraint": repr(opened.model.constraint_), "level": level}
-    terminal.emit({**found, **how, "labels": people.y is not None, **_told(point, measured, rows)})
-    if certain:
-        raise exits.Ended(exits.EXCEEDED)
-    if not compared:
-        raise exits.Ended(exits.NOTHING_COMPARED)
+    labels = {"labels": people.y is not None}
+    terminal.emit({**found, **how, **labels, **_summary(point, measured, rows)})
+    if certain or not compared:
+        raise exits.Ended(exits.EXCEEDED if certain else exits.NOTHING_COMPARED)
 
 
-def _told(point: Any, measured: MeasuredContents, rows: list[dict[str, Any]]) -> dict[str, Any]:
+def _summary(point: Any, measured: MeasuredContents, rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Return what was measured, for `--json`."""
     return {
         "learned_from": measured.overlap and measured.overlap._asdict(),

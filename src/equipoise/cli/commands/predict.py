@@ -77,18 +77,18 @@ def predict(
     note_unknown(unknown, rows)
     if not rows:
         terminal.note(f"{data} has no rows; nothing was decided.")
-    if opened.columns.numeric:
-        if output is not None:
-            terminal.say(f"Written: {output} ({rows:,} predictions)")
-        terminal.emit({"output": str(output), "rows": rows})
-        return
+    what, count = ("predictions", {}) if opened.columns.numeric else _decided(selected, rows)
     if output is not None:
-        shown = labels if len(labels) > 2 else labels[1:]
-        each = [f", {selected[label] / rows:.1%} of them {label!r}" for label in shown if rows]
-        share = "".join(each)
-        terminal.say(f"Written: {output} ({rows:,} decisions{share})")
-    count = selected if len(labels) > 2 else selected[labels[1]]
-    terminal.emit({"output": str(output), "rows": rows, "selected": count})
+        terminal.say(f"Written: {output} ({rows:,} {what})")
+    terminal.emit({"output": str(output), "rows": rows, **count})
+
+
+def _decided(selected: dict[str, int], rows: int) -> tuple[str, dict[str, Any]]:
+    """Return how many people got which decision, in words and for `--json`."""
+    shown = list(selected) if len(selected) > 2 else list(selected)[1:]
+    each = [f", {selected[label] / rows:.1%} of them {label!r}" for label in shown if rows]
+    count = selected if len(selected) > 2 else selected[shown[0]]
+    return f"decisions{''.join(each)}", {"selected": count}
 
 
 def decide(

@@ -18,6 +18,7 @@ from equipoise.constraints.regression import ThresholdParity
 from equipoise.estimators.base import fingerprint_of, overlap_of, read_limits, warn_of_absent
 from equipoise.estimators.regression.base import RegressionReduction, warn
 from equipoise.estimators.regression.groups import GroupNumbers, numbers_by_group
+from equipoise.estimators.regression.intervals import Level, loss_limits, parity_limits
 from equipoise.estimators.regression.problem import RegressionProblem, game_of, read_rows
 from equipoise.estimators.regression.randomized import RandomizedRegressor
 from equipoise.estimators.regression.units import (
@@ -26,7 +27,6 @@ from equipoise.estimators.regression.units import (
     pool_in_units,
     worst_at_any_threshold,
 )
-from equipoise.estimators.regression_intervals import Level, loss_limits, parity_limits
 from equipoise.estimators.results import as_settled, remarks_on_bounds, warn_of
 from equipoise.faces import Records, columns_of, table
 from equipoise.game.certificate import Certificate
