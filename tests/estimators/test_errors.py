@@ -95,7 +95,7 @@ BAD_DATA = {
         {"y": np.arange(N)},
         ["60 classes (0, 1, 2, 3, ...)", "at most 50"],
     ),
-    "real numbers": ({"y": np.linspace(0, 1, N)}, ["continuous"]),
+    "real numbers": ({"y": np.linspace(0, 1, N)}, ["continuous", "FairRegressor"]),
     "negative weight": (
         {"sample_weight": np.where(np.arange(N) == 7, -2.0, 1.0)},
         ["negative", "-2.0", "numbers >= 0"],

@@ -13,7 +13,7 @@ from typing import Any
 import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from equipoise.cells.codes import factorize
@@ -53,7 +53,7 @@ def read_labels(y: Any, n: int, fitted: NDArray | None = None) -> tuple[NDArray[
     if len(classes) > MOST_LABELS:
         raise ValueError(
             f"y has {len(classes)} classes ({_first(classes)}); expected at most {MOST_LABELS}. "
-            "Put values into bins, or make the decision binary."
+            "Put values into bins, make the decision binary, or predict numbers with FairRegressor."
         )
     if len(set(map(str, classes.tolist()))) < len(classes):
         raise ValueError(
@@ -85,8 +85,9 @@ def read_target(y: Any, n: int) -> NDArray:
     y = column_or_1d(to_array(y, "y"), warn=True)
     check_length(len(y), n, "y")
     _check_missing(y, "y", "Drop these rows.")
-    if y.dtype.kind in "fc":
-        check_classification_targets(y)
+    if y.dtype.kind in "fc" and (kind := type_of_target(y)) not in ("binary", "multiclass"):
+        more = "Make the decision binary, for example y > 10, or predict numbers: FairRegressor."
+        raise ValueError(f"Unknown label type: {kind}; expected classes as y. {more}")
     return y
 
 
