@@ -83,6 +83,8 @@ def test_ordered_categories_keep_their_order(run, data):
     options = ("--label", "hired", "--sensitive", "level", "--eps", 0.3)
     ran = run("fit", "people.parquet", *options, "--json")
     assert names(ran.json["groups"]["test"]) == levels
+    compared = " ".join(row["text"] for row in ran.json["measured"][0]["rows"])
+    assert sorted(levels, key=compared.index) == levels
     both = ("--label", "hired", "--sensitive", "level", "--sensitive", "sex")
     ran = run("audit", "people.parquet", *both, "--json")
     assert names(ran.json["groups"])[:3] == levels
