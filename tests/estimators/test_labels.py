@@ -27,7 +27,12 @@ from equipoise import (
 from equipoise.cells import Cells
 from equipoise.constraints import UtilityParity
 from equipoise.estimators.guarantees.strata import RowStrata
-from equipoise.exceptions import RareLabelWarning, RepeatedBatchWarning, SmallGroupWarning
+from equipoise.exceptions import (
+    InfeasibleWarning,
+    RareLabelWarning,
+    RepeatedBatchWarning,
+    SmallGroupWarning,
+)
 from equipoise.game import PersonCosts
 from equipoise.guarantees.e_process import EProcess
 from equipoise.metrics.audit import Tally
@@ -325,3 +330,48 @@ def test_xgboost_on_copies_where_a_label_is_not_in_use(unused, tmp_path):
     equipoise.save(model, tmp_path / "m.equipoise")
     again = equipoise.load(tmp_path / "m.equipoise")
     np.testing.assert_array_equal(again.predict_pmf(X[:200]), pmf)
+
+
+def test_floors_that_contradict_each_other_are_named():
+    floors = [rate("selected", decision=name) >= 0.6 for name in ("low", "top")]
+    model = FairClassifier(LogisticRegression(), floors[0] & floors[1])
+    with pytest.warns(InfeasibleWarning):
+        model.fit(X, Y, sensitive_features=A)
+    assert len(model.certificate_.conflict) == 2
+    for row, name in zip(model.certificate_.conflict, ("low", "top"), strict=True):
+        assert name in str(row)
+    assert model.certificate_.least_slack == pytest.approx(0.1)
+    shares = model.predict_pmf(X).mean(axis=0)
+    assert shares[0] == pytest.approx(0.5)
+    assert shares[2] == pytest.approx(0.5)
+
+
+class CountingLearner(LogisticRegression):
+    fits = 0
+
+    def fit(self, X, y, sample_weight=None):
+        CountingLearner.fits += 1
+        return super().fit(X, y, sample_weight)
+
+
+def test_a_checkpoint_answers_instead_of_the_learner(tmp_path):
+    found = []
+    for _ in range(2):
+        CountingLearner.fits = 0
+        model = FairClassifier(CountingLearner(), DemographicParity(0.05), checkpoint=tmp_path)
+        pmf = model.fit(X, Y, sensitive_features=A).predict_pmf(X)
+        found.append((CountingLearner.fits, pmf))
+    (first, before), (again, after) = found
+    assert first > again == 0
+    np.testing.assert_array_equal(before, after)
+
+
+def test_groups_of_two_attributes_are_within_the_bound():
+    B = np.where(X[:, 0] > 0, "p", "q")
+    features = {"one": A, "other": B}
+    model = FairClassifier(LogisticRegression(), DemographicParity(0.05))
+    pmf = model.fit(X, Y, sensitive_features=features).predict_pmf(X)
+    for a in np.unique(A):
+        for b in np.unique(B):
+            rates = pmf[(a == A) & (b == B)].mean(axis=0)
+            assert np.abs(rates - pmf.mean(axis=0)).max() <= 0.05 + 1e-7
