@@ -13,8 +13,8 @@ OLDEST_READY := $(OLDEST)/.test-installed
 
 # The numerical libraries' own threads would fight over the cores with pytest's workers: three for two cores, since
 # tests wait for clusters and other processes.
-PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 3 --dist loadgroup
-PYTEST_OLDEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n 2 --dist loadgroup
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 3
+PYTEST_OLDEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n 2
 
 # Without compiling: most of what is installed is never imported, the rest is compiled when it is.
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
@@ -58,8 +58,8 @@ tests: $(TEST_READY)
 	$(PYTEST)
 
 # The rooms whose code meets other libraries; the mathematics and the pages are the same with any version.
-OLDEST_TESTS := tests/baselines tests/estimators tests/files tests/oracles tests/rows \
-	tests/cli/test_audit.py tests/cli/test_fit.py tests/cli/test_predict.py tests/report/test_page.py
+OLDEST_TESTS := tests/estimators/test_estimator_checks.py tests/estimators/test_reductions.py tests/files \
+	tests/oracles/trainers tests/rows tests/cli/test_fit.py tests/cli/test_predict.py tests/report/test_page.py
 
 oldest: $(OLDEST_READY)
 	$(PYTEST_OLDEST) -m 'not simulation and not processes' $(OLDEST_TESTS)

@@ -17,18 +17,6 @@ settings.register_profile(
 )
 settings.load_profile("steady")
 
-#: Fixtures that take seconds. Tests that share one run in one process, so that it is made once.
-COSTLY = ("client", "restarting", "browser", "outputs", "quick")
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config, items):
-    """Group the tests that share a costly fixture, where several processes run the tests."""
-    if config.pluginmanager.hasplugin("xdist"):
-        for item in items:
-            for name in set(COSTLY).intersection(getattr(item, "fixturenames", ())):
-                item.add_marker(pytest.mark.xdist_group(name))
-
 
 @pytest.fixture(scope="session")
 def client():

@@ -45,7 +45,7 @@ def test_results_are_tables(outputs):
 
 def test_a_fit_shows_its_progress(outputs):
     told = shown(outputs, "verbose=True", "text/html")[0]
-    assert "fits" in told
+    assert "calls" in told
     assert "gap" in told
     assert "<progress" not in told  # it has come to its end
 

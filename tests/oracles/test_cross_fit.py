@@ -221,7 +221,7 @@ def test_cells_smaller_than_the_number_of_folds_do_no_harm():
     [
         (1, "cv is 1"),
         (True, "cv is True"),
-        (401, "there are 400 examples"),
+        (401, "there are 400 people"),
         (ShuffleSplit(2, test_size=0.6, random_state=0), "expected each exactly once"),
         ([(np.arange(200), np.arange(200, 400))], "200 of 400 people out never"),
     ],

@@ -33,6 +33,7 @@ class Predictive(NamedTuple):
     def weights(self, mass: Array, selected: Array) -> Array:
         """Return the weight of those who get the decision, given that of all and of the selected.
 
+        >>> import numpy as np
         >>> PRECISION.weights(np.array([3.0]), np.array([1.0])).tolist()
         [1.0]
         """

@@ -58,6 +58,7 @@ class PluginOracle:
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
+    >>> from equipoise.cells import Cells
     >>> rng = np.random.default_rng(0)
     >>> A = rng.integers(0, 2, 500)
     >>> X = rng.normal(size=(500, 2)) + A[:, None]
