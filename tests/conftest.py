@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hypothesis  # noqa: F401  its plugin would import it at the end, beside running threads
 import pytest
 import sklearn
 from hypothesis import HealthCheck, settings
@@ -16,20 +15,6 @@ settings.register_profile(
     "steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("steady")
-
-
-@pytest.fixture(scope="session")
-def client():
-    """Return the client of a Dask cluster of two processes."""
-    distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
-    pytest.importorskip("dask.dataframe", reason="needs equipoise[dask]")
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0"
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        yield client
 
 
 @pytest.fixture(scope="session")

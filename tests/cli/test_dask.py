@@ -20,6 +20,19 @@ FIT = ("--label", "hired", "--sensitive", "sex")
 NEEDS = "needs equipoise[dask]"
 
 
+@pytest.fixture(scope="module")
+def client():
+    distributed = pytest.importorskip("distributed", reason=NEEDS)
+    pytest.importorskip("dask.dataframe", reason=NEEDS)
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0"
+        ) as workers,
+        distributed.Client(workers) as client,
+    ):
+        yield client
+
+
 @pytest.fixture
 def address(client):
     return client.scheduler.address

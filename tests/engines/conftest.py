@@ -1,8 +1,21 @@
 from __future__ import annotations
 
+import hypothesis  # noqa: F401  its plugin would import it at the end, beside running threads
 import numpy as np
 import pytest
 from clusters import N
+
+
+@pytest.fixture(scope="module")
+def client():
+    distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 
 import pytest
@@ -23,29 +23,16 @@ pytest.importorskip("distributed", reason="dask.distributed is not installed")
 from distributed import Client, LocalCluster  # noqa: E402
 
 
-@contextmanager
-def opened():
+@pytest.fixture
+def own_client():
+    """A cluster of one's own, to be broken."""
     cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
     client = Client(cluster)
     with client.as_current():
         yield client
-    for each in (client, cluster):
+    for opened in (client, cluster):
         with suppress(Exception):  # Dask may stumble over workers that were killed
-            each.close()
-
-
-@pytest.fixture(scope="module")
-def restarting():
-    """A cluster whose workers may be killed: others take their places."""
-    with opened() as client:
-        yield client
-
-
-@pytest.fixture
-def own_client():
-    """A cluster of one's own, to be broken."""
-    with opened() as client:
-        yield client
+            opened.close()
 
 
 def pids(client):
@@ -53,15 +40,14 @@ def pids(client):
 
 
 @pytest.mark.parametrize("learner", [logistic, trees])
-def test_a_killed_worker_changes_nothing(restarting, people, learner):
+def test_a_killed_worker_changes_nothing(own_client, people, learner):
     X, y, A = people
-    restarting.wait_for_workers(2)
     expected = Frontier(learner(), EqualizedOdds(), bounds=BOUNDS).fit(X, y, sensitive_features=A)
     killed = []
 
     def kill(plays):
         if len(killed) < 1:
-            killed.append(pids(restarting)[0])
+            killed.append(pids(own_client)[0])
             os.kill(killed[0], signal.SIGKILL)
 
     dX, dy, dA = split(X, y, A)
@@ -74,14 +60,13 @@ def test_a_killed_worker_changes_nothing(restarting, people, learner):
     assert frontier.n_calls_ == expected.n_calls_
 
 
-def test_a_result_that_died_with_its_worker_is_not_waited_for(restarting):
-    restarting.wait_for_workers(2)
-    address, pid = next(iter(restarting.run(os.getpid).items()))
-    task = restarting.submit(_sum, 1000, workers=[address], allow_other_workers=False)
-    retry.gather(restarting, [task], 600.0, pinned=[address])
+def test_a_result_that_died_with_its_worker_is_not_waited_for(own_client):
+    address, pid = next(iter(own_client.run(os.getpid).items()))
+    task = own_client.submit(_sum, 1000, workers=[address], allow_other_workers=False)
+    retry.gather(own_client, [task], 600.0, pinned=[address])
     os.kill(pid, signal.SIGKILL)
     with pytest.raises(retry.WorkerLost, match=address):
-        retry.gather(restarting, [task], 600.0, pinned=[address])
+        retry.gather(own_client, [task], 600.0, pinned=[address])
 
 
 def _sum(n):
