@@ -104,6 +104,12 @@ class Cells(CellTable):
             )
         return add_up_decisions(self.code, (C, V), h, self.weight) / self.total_weight
 
+    def sums(self, answers: Sequence[NDArray]) -> Array:
+        """Return s(h) of several classifiers, (P, C (V - 1)), from their decisions."""
+        shape = self.n_cells, self.n_decisions
+        each = [add_up_decisions(self.code, shape, h, self.weight) for h in answers]
+        return np.array(each) / self.total_weight
+
     def count_rows(self, key: NDArray[np.integer], size: int) -> Counts:
         """Return how many rows of each key are in each cell, (size, C), whatever they weigh."""
         return count_pairs(key, self.code, (size, self.n_cells))

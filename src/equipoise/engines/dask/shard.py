@@ -166,6 +166,10 @@ class Shard:
         shape = self.n_cells, self.n_decisions
         return add_up_decisions(self.code, shape, selected, self.weight)
 
+    def sums(self, answers: Sequence[NDArray]) -> Array:
+        """Return the weight that each of several classifiers selects, from their decisions."""
+        return np.array([self.sum(h) for h in answers])
+
     def count_rows(self, key: NDArray[np.integer], size: int) -> Counts:
         """Return how many rows of each key are in each cell, (size, C), whatever they weigh."""
         return count_pairs(key, self.code, (size, self.n_cells))
