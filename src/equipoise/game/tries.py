@@ -74,11 +74,6 @@ class Tries:
         self._answers.append((lam, h))
         self._origin.setdefault(h, lam)
 
-    @property
-    def going_on(self) -> bool:
-        """Whether the last queries were tries: gaps that they open are closed after all of them."""
-        return bool(self._tried)
-
     def next(
         self, bounds: Sequence[Bound], batch: int, pool: Pool, error: Array, gamma: Array
     ) -> list[Query]:

@@ -19,8 +19,9 @@ from equipoise.engines.memory import DiskEngine, MemoryEngine
 from equipoise.estimators.base import read_nu
 from equipoise.estimators.regression.units import scaled
 from equipoise.game.bound_path import one_after_another
-from equipoise.game.column_generation import Queries, column_generation, many_bounds
+from equipoise.game.column_generation import column_generation, many_bounds
 from equipoise.game.feasibility import irreducible
+from equipoise.game.known import Queries
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.rounds import Pool, Round
 from equipoise.oracles.regression import (
