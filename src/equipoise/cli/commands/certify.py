@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from equipoise.cli import exits
+from equipoise.cli import exits, terminal
 from equipoise.cli import options as opt
-from equipoise.cli.terminal import Terminal
 
 if TYPE_CHECKING:
     from equipoise.cli.model_files import ModelFile
@@ -43,7 +42,6 @@ def certify(
     from equipoise.cli.tables.people import Reader
     from equipoise.report.evaluate import model_points
 
-    terminal = Terminal.current()
     opened = open_classifier(model, eps, trust, min_size, numbers=True)
     if opened.columns.numeric:
         from equipoise.cli.regression import certify_numbers
@@ -70,7 +68,7 @@ def certify(
         for row in measured.rows
     ]
     terminal.say(f"{spelled(opened.model.constraint_)} on {data.name}")
-    _show(terminal, point, measured, rows, opened.columns.labels, level, suppress_below)
+    _show(point, measured, rows, opened.columns.labels, level, suppress_below)
     exceeded = [row["text"] for row in rows if row["verdict"] == EXCEEDED]
     compared = sum(row["verdict"] != UNKNOWN for row in rows)
     certain = len(exceeded) + measured.hidden_certain
@@ -95,7 +93,6 @@ def _summary(point: Any, measured: MeasuredContents, rows: list[dict[str, Any]])
 
 
 def _show(
-    terminal: Terminal,
     point: Any,
     measured: MeasuredContents,
     rows: list[dict[str, Any]],
@@ -115,18 +112,18 @@ def _show(
     from equipoise.report.text import whose
 
     who = f"{measured.people:,} {whose(measured)}"
-    say_who(terminal, who, point.remarks, measured.overlap)
-    show_rows(terminal, rows, measured.people, level)
-    say_labels(terminal, labels, [row["text"] for row in rows])
+    say_who(who, point.remarks, measured.overlap)
+    show_rows(rows, measured.people, level)
+    say_labels(labels, [row["text"] for row in rows])
     if measured.hidden:
         terminal.say(
             f"{measured.hidden} inequalities about small groups, or that would tell of them, are "
             f"suppressed; exceeded among them: {measured.hidden_exceeded}, beyond chance: "
             f"{measured.hidden_certain}.\n"
         )
-    show_groups(terminal, point)
-    note_small(terminal, point.groups["test"], suppress_below)
-    show_switched(terminal, point, labels[1])
+    show_groups(point)
+    note_small(point.groups["test"], suppress_below)
+    show_switched(point, labels[1])
 
 
 def _read(opened: ModelFile, data: Path, reader: Reader, drop_missing: bool) -> Examples:

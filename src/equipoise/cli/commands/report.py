@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from equipoise.cli import options as opt
-from equipoise.cli.terminal import Terminal, command_line
+from equipoise.cli import terminal
+from equipoise.cli.terminal import command_line
 
 if TYPE_CHECKING:
     from equipoise.cli.model_files import ModelFile
@@ -49,7 +50,6 @@ def report(
     from equipoise.cli.tables.people import Reader
     from equipoise.report.card import write_model_card
 
-    terminal = Terminal.current()
     output = file.with_suffix(".html") if output is None else output
     check_outputs(output, card, force=results.force, reads=[file, data])
     if min_size is not None and data is None:
@@ -71,7 +71,7 @@ def report(
         contents = report_numbers(opened, people, results.suppress_below)
     else:
         contents = make_contents(opened, people, data, results)
-    write_page(contents, output, force=results.force, terminal=terminal)
+    write_page(contents, output, force=results.force)
     if card is not None:
         write_model_card(card, contents, overwrite=results.force)
         terminal.say(f"Written: {card}")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from equipoise.cli import options as opt
-from equipoise.cli.terminal import Terminal
+from equipoise.cli import terminal
 
 if TYPE_CHECKING:
     from equipoise.cli.model_files import ModelFile
@@ -66,7 +66,6 @@ def select(
     from equipoise.cli.tables.files import TableWriter, naming
     from equipoise.estimators.decisions.selection import read_decision
 
-    terminal = Terminal.current()
     if sensitive and without_groups:
         raise ValueError("--sensitive names groups and --without-groups asks for none; drop one.")
     check_outputs(output, force=how.force, reads=[model, data])
@@ -127,7 +126,7 @@ def _read(
     _check_groups(known, groups, data)
     check_columns(known, wanted, data)
     given: dict[str, Any] = {"missing": columns.missing, "dialect": dialect}
-    with Terminal.current().progress("Reading") as tick:
+    with terminal.progress("Reading") as tick:
         pieces = list(read_batches(data, wanted, progress=tick, **given))
     if not sum(piece.num_rows for piece in pieces):
         raise ValueError(f"{data} has no rows; expected the people to select from.")
