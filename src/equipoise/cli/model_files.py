@@ -16,7 +16,7 @@ from equipoise.atomic_files import check_free, new_file
 from equipoise.cli import options as opt
 from equipoise.cli import terminal
 from equipoise.cli.spelling import spelled
-from equipoise.cli.tables.encoding import FEWEST_PEOPLE
+from equipoise.cli.tables.encoding import FEWEST_PEOPLE, count_unknown
 from equipoise.cli.tables.files import is_table
 from equipoise.cli.tables.request import Columns
 from equipoise.cli.terminal import command_line
@@ -39,6 +39,23 @@ class ModelFile:
     model: Any
     columns: Columns
     metadata: dict[str, Any]
+
+    @property
+    def seed(self) -> int | None:
+        """The seed of the command that made the file."""
+        return self.metadata.get("made", {}).get("seed")
+
+    def count_unknown(self, table: Any) -> Counter:
+        """Return how many people have a category that the model does not know, by column."""
+        return count_unknown(self.model.estimator, table)
+
+    def note_unknown(self, table: Any) -> None:
+        """Note how many people of a table have categories that the model does not know."""
+        note_unknown(self.count_unknown(table), table.num_rows)
+
+    def compared_from(self, min_size: int | None) -> ModelFile:
+        """Return the file with a model that is measured without groups of fewer people."""
+        return replace(self, model=with_min_size(self.model, min_size))
 
 
 def open_file(path: Path, trust: Sequence[str] | None) -> ModelFile:
@@ -82,13 +99,12 @@ def open_classifier(
                 f"{path} is a frontier, which has a classifier for every bound; say which one with "
                 "--eps."
             )
-        opened = replace(opened, model=opened.model.at(eps))
-        return replace(opened, model=with_min_size(opened.model, min_size))
+        return replace(opened, model=opened.model.at(eps)).compared_from(min_size)
     if not isinstance(opened.model, (FairClassifier, FairRegressor)):
         raise ValueError(f"{path} holds a {type(opened.model).__name__}; expected a classifier.")
     if eps is not None:
         raise ValueError(f"{path} is a classifier for one bound; --eps is for frontiers.")
-    return replace(opened, model=with_min_size(opened.model, min_size))
+    return opened.compared_from(min_size)
 
 
 def note_unknown(found: Counter, people: int) -> None:

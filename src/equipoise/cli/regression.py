@@ -161,7 +161,7 @@ def at_numbers(opened: ModelFile, eps: float, output: Path, results: opt.Results
     note_untraced(opened.model, eps, model.certificate_)
     show_points(contents)
     metadata = {**opened.metadata, "report": contents.to_dict()}
-    metadata["made"] = made(opened.metadata.get("made", {}).get("seed"))
+    metadata["made"] = made(opened.seed)
     write_model(model, output, metadata, results)
     terminal.emit({"file": str(output), **contents.to_dict()})
 

@@ -371,9 +371,7 @@ def read_training_data(
         test=people.take(held_out) if len(held_out) else None,
         columns=columns,
         encoder=make_encoder(columns.features, train.X),
-        base_rate=np.nan
-        if columns.numeric
-        else base_rate(people.y, factorize(people.y)[1], people.sample_weight),
+        base_rate=rate,
         read=describe(table, request.roles, columns.features),
         format=reader.format,
         held_out=[table.take(held_out)],

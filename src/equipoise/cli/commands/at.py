@@ -64,6 +64,6 @@ def at(
     metadata = {k: v for k, v in opened.metadata.items() if k != "report"}
     if "report" in opened.metadata:
         metadata["data"] = opened.metadata["report"]["data"]
-    metadata["made"] = made(opened.metadata.get("made", {}).get("seed"))
+    metadata["made"] = made(opened.seed)
     write_model(model, output, metadata, results)
     terminal.emit({"file": str(output), "constraint": repr(model.constraint_), **vars(point)})

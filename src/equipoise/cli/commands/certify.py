@@ -35,10 +35,9 @@ def certify(
     The exit code is 1 where a bound is exceeded beyond its confidence interval, 4 where nothing was
     compared, and 0 otherwise, so that a pipeline can stop.
     """
-    from equipoise.cli.model_files import note_unknown, open_classifier
+    from equipoise.cli.model_files import open_classifier
     from equipoise.cli.result_tables import EXCEEDED, UNKNOWN, verdict
     from equipoise.cli.spelling import spelled
-    from equipoise.cli.tables.encoding import count_unknown
     from equipoise.cli.tables.people import Reader
     from equipoise.report.evaluate import model_points
 
@@ -52,7 +51,7 @@ def certify(
         return
     reader = Reader(terminal.note, format.dialect()).for_constraint(opened.model.constraint_)
     people = _read(opened, data, reader, drop_missing)
-    note_unknown(count_unknown(opened.model.estimator, people.X), len(people))
+    opened.note_unknown(people.X)
     point, _ = model_points(
         opened.model,
         {"test": people},

@@ -42,15 +42,14 @@ def monitor(
     It may be run every day: the chance of a false alarm is bounded over all days together. The
     exit code is 5 from the alarm on. Labels are needed where the constraint is about them.
     """
-    from equipoise.cli.model_files import note_unknown, open_classifier
-    from equipoise.cli.tables.encoding import count_unknown
+    from equipoise.cli.model_files import open_classifier
     from equipoise.cli.tables.people import Reader
 
     opened = open_classifier(model, eps, trust, min_size)
     watch = _open(opened.model, state, delta, detect)
     reader, columns = Reader(terminal.note, format.dialect()), replace(opened.columns, weight=None)
     people = reader.known(data, columns, drop_missing=drop_missing, labelled=watch.needs_labels)
-    note_unknown(count_unknown(opened.model.estimator, people.X), len(people))
+    opened.note_unknown(people.X)
     if opened.columns.weight is not None:
         terminal.note(f"weights in {opened.columns.weight!r} are not used: everybody counts once.")
     _count(watch, people, data, again=again)

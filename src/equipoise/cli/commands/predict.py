@@ -42,7 +42,6 @@ def predict(
     import numpy as np
 
     from equipoise.cli.model_files import check_outputs, note_unknown, open_classifier
-    from equipoise.cli.tables.encoding import count_unknown
     from equipoise.cli.tables.files import TableWriter, column_names, naming, read_batches
     from equipoise.cli.tables.request import check_columns
 
@@ -68,7 +67,7 @@ def predict(
         for batch in read_batches(data, wanted, progress=tick, **given):
             decided = decide(opened, batch, id_column, first_row=rows)
             writer.write(decided)
-            unknown += count_unknown(opened.model.estimator, batch)
+            unknown += opened.count_unknown(batch)
             rows += batch.num_rows
             if not opened.columns.numeric:
                 for label in labels:

@@ -61,8 +61,7 @@ def select(
     import numpy as np
 
     from equipoise.cli.commands.predict import keys_of
-    from equipoise.cli.model_files import check_outputs, note_unknown, open_classifier
-    from equipoise.cli.tables.encoding import count_unknown
+    from equipoise.cli.model_files import check_outputs, open_classifier
     from equipoise.cli.tables.files import TableWriter, naming
     from equipoise.estimators.decisions.selection import read_decision
 
@@ -73,7 +72,7 @@ def select(
     groups = [] if without_groups else list(sensitive or opened.columns.sensitive)
     with naming(data):
         table = _read(opened, data, groups, id_column, how)
-    note_unknown(count_unknown(opened.model.estimator, table), table.num_rows)
+    opened.note_unknown(table)
     key = None if id_column is None else keys_of(table.column(id_column), id_column, 0)
     number = read_decision(decision, np.array(opened.columns.labels, dtype=object))
     found = opened.model.select(
