@@ -46,7 +46,6 @@ _OF_LABELS = {
     "false_positive_cost": None,
     "false_negative_cost": None,
     "dask": None,
-    "checkpoint": None,
 }
 
 
@@ -123,6 +122,7 @@ def _parameters(training: opt.Training) -> dict[str, Any]:
         "thresholds": training.thresholds,
         "oracle": None if training.oracle == "refit" else training.oracle,
         "cv": 5 if training.cv is None else training.cv,
+        "checkpoint": training.checkpoint,
     }
 
 
