@@ -37,7 +37,6 @@ _OF_LABELS = {
     "false_negative_cost": None,
     "dask": None,
     "decisions": None,
-    "checkpoint": None,
 }
 
 
@@ -55,6 +54,7 @@ class NumberTraining(Training):
             "thresholds": options.thresholds,
             "oracle": None if options.oracle == "refit" else options.oracle,
             "cv": 5 if options.cv is None else options.cv,
+            "checkpoint": options.checkpoint,
         }
 
     def kind(self, *, traces: bool) -> Callable[..., Any]:

@@ -12,7 +12,6 @@ import numpy as np
 from equipoise.estimators.base import absent_groups, overlap_of
 from equipoise.estimators.regression.base import remarks_on_numbers
 from equipoise.estimators.regression.frontier import RegressionFrontier
-from equipoise.estimators.regression.problem import read_rows
 from equipoise.estimators.regression.regressor import FairRegressor
 from equipoise.files.manifest import date_made, versions
 from equipoise.metrics.small_groups import SUPPRESS_BELOW, small_cells
@@ -266,7 +265,7 @@ def _point(model: FairRegressor, people: Mapping[str, People], least: int) -> Re
 def _absent(model: FairRegressor, people: People) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return absent_groups(model.cells_, read_rows(people.by(model.cells_.rules))[0])
+        return absent_groups(model.cells_, people.by(model.cells_.rules).read_numbers()[0])
 
 
 def _groups(model: FairRegressor, people: People, least: int) -> list[LossesOfGroup]:
@@ -276,7 +275,7 @@ def _groups(model: FairRegressor, people: People, least: int) -> list[LossesOfGr
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # `measure` warns of absent groups
-        cells, _ = read_rows(people.by(model.cells_.rules))
+        cells, _ = people.by(model.cells_.rules).read_numbers()
         found = model.by_group(
             people.X,
             people.y,
