@@ -99,7 +99,9 @@ def agreement(
     if before == P and reference is not None:
         asked.append(reference)
     answers, at_once = decisions(asked, X, V), max(int(_BITS / np.log2(V)), 1)
-    shares, pattern, decided = list[Array](), None, np.zeros((1, 0), dtype=np.intp)
+    shares = list[Array]()
+    pattern: NDArray[np.integer] | None = None
+    decided: NDArray[np.integer] = np.zeros((1, 0), dtype=np.intp)
     small = bool if V == 2 else np.uint8
     while some := [h.astype(small, copy=False) for h in islice(answers, at_once)]:
         shares.extend(rows.sums(some[: P - len(shares)]))
