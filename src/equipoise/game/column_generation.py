@@ -291,10 +291,10 @@ class _Bound:
         if len(duals.lams):
             lower, lam = duals.lower(game.c)
         error, violation = float(game.error(mixed)), float(game.violation(mixed))
-        self.upper = game.penalised(error, violation)
+        self.upper, upper = (each.penalised(error, violation) for each in (game, self.game))
         self.gap = self.upper - lower
         self._proof = {"s": mixed, "error": error, "violation": violation}
-        self._proof |= {"lower": lower, "multipliers": lam}
+        self._proof |= {"lower": lower, "upper": upper, "multipliers": lam}
         # The program's own multipliers prove its value, but for rounding: what is left of the gap
         # after they were asked is what the linear program can promise, and no query closes it.
         self._is_precise = self.gap > nu * self.tolerated and any(
@@ -302,7 +302,6 @@ class _Bound:
         )
         if self.stage == "feasibility":
             return self._ends_feasibility(lower, nu, is_unmet)
-        self._proof["upper"] = self.game.penalised(error, violation)
         most = float((known.gamma[self.unconstrained] - self.game.c).max(initial=0.0))
         self._alone = self.game.penalised(float(known.error[self.unconstrained]), most)
         is_open = self.gap > nu and not self._is_precise
