@@ -267,8 +267,9 @@ class FairRegressor(RegressorMixin, RegressionReduction):
         All are expected over the draw; differences are the largest at any threshold. Groups that
         nobody here belongs to are not measured, with a warning. Where no bound is left to look at,
         that is a warning too. With ``level``, such as 0.95, there is an interval of the largest
-        value, for people like these and as many of each group, by normal approximation; of groups
-        of fewer than ``min_people`` nothing is taken as known.
+        value, for people like these and as many of each group: of differences by normal
+        approximation, of losses by the bootstrap-t. Of groups of fewer than ``min_people`` nothing
+        is taken as known.
         """
         asked = None if level is None else Level(level, min_people)
         people = People(self._rows(X), y, sensitive_features, control_features, sample_weight)
