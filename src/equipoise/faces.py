@@ -162,7 +162,7 @@ def text_lines(lines: Sequence[Sequence[str]], left: Collection[str]) -> list[st
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     sides = [str.ljust if name in left else str.rjust for name in lines[0]]
     return [
-        "  ".join(side(*cell) for side, *cell in zip(sides, line, widths, strict=True)).rstrip()
+        "  ".join(side(text, n) for side, text, n in zip(sides, line, widths, strict=True)).rstrip()
         for line in lines
     ]
 
