@@ -224,7 +224,8 @@ def say_who(terminal: Terminal, who: str, remarks: Sequence[str], overlap: Overl
     for text in map(in_options, remarks):
         if text not in terminal.notes:
             terminal.note(text)
-    if overlap is None or (overlap.estimate and not overlap.set_apart):
+    seen = overlap is not None and (overlap.estimate or overlap.relabelled)
+    if overlap is None or (seen and not overlap.set_apart):
         terminal.note(
             "what holds for people learned from says little about others. Certify on people held "
             "out: fit and frontier write them with --held-out FILE."

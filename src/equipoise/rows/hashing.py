@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from hashlib import blake2b
+from itertools import combinations
 from numbers import Real
 from struct import pack
 from typing import Any
@@ -28,6 +29,7 @@ Read = Callable[[Any], Any]
 
 _MISSING = int(np.array(np.nan).view(np.uint64))
 ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio, the increment of splitmix64
+_INVERSE = np.uint64(pow(int(ODD), -1, 1 << 64))
 #: Rows that are hashed at a time.
 _PART = 1 << 16
 _KEY_HELP = "Pass predict(X, key=...) with whatever identifies the person, such as a number."
@@ -172,6 +174,25 @@ def with_salt(hashes: Bits, salt: Any) -> Bits:
     mixed ^= mixed >> np.uint64(32)
     mixed *= ODD
     return mixed
+
+
+def with_other_labels(hashes: Bits, n_labels: int) -> Iterator[Bits]:
+    """Yield what `hash_people` returns for the same rows with other labels, of ``n_labels``.
+
+    Salting can be undone, so that neither rows nor labels are needed: for each two labels, rows
+    that have one of them get the hash of the other. Hashes of the rest are those of nobody.
+
+    >>> X, y = np.arange(3.0)[:, None], np.array([0, 1, 1])
+    >>> (other,) = with_other_labels(hash_people(X, y, 1), 2)
+    >>> (other == hash_people(X, 1 - y, 1)).tolist()
+    [True, True, True]
+    """
+    plain = hashes * _INVERSE
+    plain ^= plain >> np.uint64(32)
+    plain *= _INVERSE
+    for one, other in combinations(range(n_labels), 2):
+        both = np.array([one, other], dtype=np.uint64) * ODD
+        yield with_salt(plain ^ both[0] ^ both[1], 0)
 
 
 def _single(value: Any) -> Any:
