@@ -6,7 +6,14 @@ import narwhals.stable.v1 as nw
 import numpy as np
 import pytest
 
-from equipoise.cells.codes import add_up, count_pairs, count_selected, factorize, look_up
+from equipoise.cells.codes import (
+    CodeBits,
+    add_up,
+    count_pairs,
+    count_selected,
+    factorize,
+    look_up,
+)
 from equipoise.cells.rows import Cells
 from equipoise.rows.validation import _column_to_numpy
 
@@ -71,6 +78,9 @@ def test_codes_read_in_pairs_give_the_same(n, size):
     selected, table = rng.random(n) < 0.3, rng.normal(size=size)
     expected = np.bincount(code[selected], minlength=size)
     np.testing.assert_array_equal(count_selected(code, size, selected), expected)
+    if CodeBits.suits(size):
+        bits = pickle.loads(pickle.dumps(CodeBits(code, size)))
+        np.testing.assert_array_equal(bits.count(selected), expected)
     np.testing.assert_array_equal(add_up(code, size), np.bincount(code, minlength=size))
     np.testing.assert_array_equal(look_up(code, table), table[code])
     whole = rng.integers(-(2**62), 2**62, size)

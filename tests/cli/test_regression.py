@@ -28,8 +28,9 @@ def people(tmp_path_factory):
 
 def test_fit_predict_report_and_certify(run, people, tmp_path):
     given = ("--eps", "0.2", "--thresholds", "5", "--held-out", "held.csv")
-    fitted = run("fit", people, *COLUMNS, *given, "--json")
+    fitted = run("fit", people, *COLUMNS, *given, "--checkpoint", "kept", "--json")
     assert fitted.code == 0, fitted.err
+    assert len(list((tmp_path / "kept").glob("answer-*"))) == 6  # five folds and all rows
     (point,) = fitted.json["points"]
     assert point["status"] == "met"
     assert point["loss"] < fitted.json["constant_loss"]

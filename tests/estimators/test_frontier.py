@@ -6,11 +6,11 @@ import pickle
 import signal
 import subprocess
 import sys
-import textwrap
 import warnings
 from itertools import pairwise
 from pathlib import Path
 
+import doomed
 import numpy as np
 import pytest
 from finite_problems import FiniteProblem, least_error
@@ -274,50 +274,19 @@ def test_checkpoints_resume_and_refuse_other_data(people, traced, tmp_path):
 
 @pytest.mark.processes
 def test_a_killed_fit_loses_only_the_fit_that_was_running(tmp_path):
-    script = textwrap.dedent(
-        """
-        import os, signal, sys
-        sys.path.insert(0, sys.argv[3])
-        from people import make_people
-        from sklearn.tree import DecisionTreeClassifier
-        from equipoise import DemographicParity, Frontier
-
-        left = int(sys.argv[2])
-
-        class Doomed(DecisionTreeClassifier):
-            def fit(self, X, y, sample_weight=None):
-                global left
-                left -= 1
-                if left == 0:
-                    os.kill(os.getpid(), signal.SIGKILL)
-                return super().fit(X, y, sample_weight)
-
-        p = make_people(800)
-        f = Frontier(Doomed(max_depth=4, random_state=0), DemographicParity(),
-                     bounds=[0.005, 0.02, 0.1], checkpoint=sys.argv[1])
-        f.fit(p.X, p.y, sensitive_features=p.A)
-        print([round(q.error, 12) for q in f.points_])
-        """
-    )
-    here = str(Path(__file__).parents[1])
-
-    def run(folder, fits):
-        """Fit, and kill the process in the middle of this fit of the learner; 0: let it end."""
-        command = [sys.executable, "-c", script, str(folder), str(fits), here]
-        done = subprocess.run(command, capture_output=True, text=True)
-        return done, len(list(folder.glob("answer-*.joblib")))
-
-    undisturbed, all_answers = run(tmp_path / "whole", 0)
-    assert undisturbed.returncode == 0, undisturbed.stderr
-    answers = 0
-    for fits in (2, 1, 2):
-        killed, found = run(tmp_path / "killed", fits)
+    tests = Path(doomed.__file__).parent
+    undisturbed, answers = doomed.errors(tmp_path / "whole"), 0
+    all_answers = len(list((tmp_path / "whole").glob("answer-*.joblib")))
+    folder = tmp_path / "killed"
+    for fits in (2, 1):
+        code = f"import doomed; doomed.errors({str(folder)!r}, {fits})"
+        killed = subprocess.run([sys.executable, "-c", code], cwd=tests)
         assert killed.returncode == -signal.SIGKILL
+        found = len(list(folder.glob("answer-*.joblib")))
         assert found == answers + fits - 1 < all_answers
         answers = found
-    ended, answers = run(tmp_path / "killed", 0)
-    assert ended.stdout == undisturbed.stdout
-    assert answers == all_answers
+    assert doomed.errors(folder) == undisturbed
+    assert len(list(folder.glob("answer-*.joblib"))) == all_answers
 
 
 def test_deep_trees_are_mixed_too(people):

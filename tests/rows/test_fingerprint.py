@@ -1,9 +1,11 @@
 """The fingerprint of people: counts against sets of raw rows."""
 
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
+from scipy.stats import chisquare
 
 from equipoise.rows.fingerprint import (
     SKETCH_SIZE,
@@ -163,3 +165,16 @@ def test_the_sketch_has_the_least_hashes_however_often_rows_repeat(distinct):
     assert sketch.tolist() == one_by_one[:SKETCH_SIZE]
     in_parts = Fingerprint.of(LocalHashes(np.array_split(repeated, 7)), salt=7)
     assert in_parts.sketch.tolist() == one_by_one[:SKETCH_SIZE]
+
+
+@pytest.mark.parametrize(
+    ("values", "columns"),
+    [(range(10), 4), ((0, 1), 14), (np.arange(10) / 100, 4)],
+    ids=["digits", "yes and no", "hundredths"],
+)
+def test_rows_of_few_values_have_hashes_of_their_own_that_look_random(values, columns):
+    X = np.array(list(product(values, repeat=columns)), dtype=float)
+    hashes = hash_people(X, np.zeros(len(X), dtype=int), 1)
+    assert len(np.unique(hashes)) == len(X)
+    for bits in (hashes >> np.uint64(58), hashes & np.uint64(63)):
+        assert chisquare(np.bincount(bits.astype(int), minlength=64)).pvalue > 1e-4

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from equipoise.cells.codes import (
+    CodeBits,
     Counts,
     add_up,
     add_up_decisions,
@@ -102,6 +103,8 @@ class Cells(CellTable):
                 f"got predictions of shape {h.shape} for {len(self.code)} examples; expected one "
                 "for each example."
             )
+        if self.weight is None and h.dtype == bool and CodeBits.suits(C):
+            return self._bits.count(h) / self.total_weight
         return add_up_decisions(self.code, (C, V), h, self.weight) / self.total_weight
 
     def count_rows(self, key: NDArray[np.integer], size: int) -> Counts:
@@ -126,6 +129,10 @@ class Cells(CellTable):
     def signed_costs(self, costs: Array) -> Array:
         """Return the cost of predicting 1 rather than 0 for each row: the adjoint of `sum`."""
         return self.spread(costs) * self.row_weights()
+
+    @cached_property
+    def _bits(self) -> CodeBits:
+        return CodeBits(self.code, self.n_cells)
 
     @cached_property
     def _labels(self) -> LabelCache:

@@ -224,7 +224,7 @@ class Training:
     checkpoint: Annotated[
         Path | None,
         option(
-            "A folder where trained classifiers are kept: the same command, run again "
+            "A folder where trained models are kept: the same command, run again "
             "after it was stopped, goes on from there. Reading it runs code: name only folders "
             "that nobody else can write to."
         ),

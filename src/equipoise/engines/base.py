@@ -8,8 +8,10 @@ from typing import Any, ClassVar, Protocol, Self
 from numpy.typing import NDArray
 
 from equipoise.cells.table import Array, CellTable
+from equipoise.cells.threshold_table import LossFunction
 from equipoise.engines.dask.engine import DaskEngine
 from equipoise.engines.memory import DiskEngine, MemoryEngine
+from equipoise.engines.numbers import NumberRows
 from equipoise.game.rounds import Oracle
 from equipoise.metrics.audit import Tally
 from equipoise.oracles.agreement import Agreement
@@ -47,6 +49,16 @@ class Engine(Protocol):
         ``estimator`` is the learner to be trained on the rows, so that they are kept in the form
         it takes, or a list of fitted classifiers.
         """
+
+    @staticmethod
+    def numbers(
+        people: People, loss: LossFunction, estimator: Any = None, at_thresholds: bool = False
+    ) -> NumberRows:
+        """Check and read what was passed to the fit of a regressor, whose target has numbers.
+
+        ``at_thresholds``: predictions will be compared at thresholds, not losses alone.
+        """
+        ...
 
     @staticmethod
     def example(X: Any) -> Any:

@@ -13,6 +13,8 @@ from scipy.sparse import issparse
 
 from equipoise.cells.layered import AnyCells
 from equipoise.cells.table import Array
+from equipoise.cells.threshold_table import LossFunction
+from equipoise.engines.numbers import DiskNumbers, LocalNumbers, NumberRows
 from equipoise.game.rounds import Oracle
 from equipoise.metrics.audit import Tally
 from equipoise.oracles.agreement import Agreement, agreement
@@ -45,6 +47,13 @@ class MemoryEngine:
     ) -> Self:
         """Check the arguments of fit; rows stay as they are."""
         return cls(people.X, *people.read(constraint_weights=constraint_weights))
+
+    @staticmethod
+    def numbers(
+        people: People, loss: LossFunction, estimator: Any = None, at_thresholds: bool = False
+    ) -> NumberRows:
+        """Return the rows of people with a number each, checked."""
+        return LocalNumbers.open(people, loss)
 
     @staticmethod
     def example(X: Any) -> Any:
@@ -151,6 +160,13 @@ class DiskEngine(MemoryEngine):
     decides on batches is `equipoise.oracles.decisions.decisions`.
     """
 
+    @staticmethod
+    def numbers(
+        people: People, loss: LossFunction, estimator: Any = None, at_thresholds: bool = False
+    ) -> NumberRows:
+        """Return the rows of people with a number each, checked."""
+        return DiskNumbers.open(people, loss)
+
     def refit(self, learner: Any, threshold: str = "learner", cv: Any = None) -> Oracle:
         """Return the oracle that trains the learner for every query."""
         if cv is not None:
@@ -165,6 +181,6 @@ class DiskEngine(MemoryEngine):
 def _refuse(what: str) -> NoReturn:
     raise TypeError(
         f"{what} takes single rows, but X is rows on disk, which are read in batches and never as "
-        "a whole. They go with an XGBClassifier, oracle='refit' and no cv; for anything else load "
-        "the table into memory."
+        "a whole. They go with an XGBClassifier or XGBRegressor, oracle='refit' and no cv; for "
+        "anything else load the table into memory."
     )

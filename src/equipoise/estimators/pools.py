@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from hashlib import blake2b, sha256
 from pathlib import Path
@@ -14,15 +14,18 @@ from tempfile import mkdtemp
 from typing import Any
 
 import joblib
+import numpy as np
 from joblib import Parallel, delayed
 from sklearn.pipeline import Pipeline
 
 from equipoise.atomic_files import new_file
 from equipoise.cells.table import Array
 from equipoise.engines.base import Engine
+from equipoise.engines.numbers import NumberRows
 from equipoise.estimators.identity import Identity
 from equipoise.exceptions import CheckpointWarning, EngineError
 from equipoise.game.rounds import Oracle, Pool, Respond, Response, key_of
+from equipoise.oracles.regression import Keep
 
 
 def open_pool(
@@ -42,6 +45,19 @@ def open_pool(
         return Pool(train), nullcontext()
     kept = Checkpoint(checkpoint, identity_of(engine, *how))
     return Pool(kept.responder(train)), kept
+
+
+def open_fits(
+    rows: NumberRows, how: tuple[Any, Any], checkpoint: str | Path | None
+) -> tuple[Respond | None, Keep, AbstractContextManager]:
+    """Return how queries are put to an oracle, how named fits are made, and the context for both.
+
+    The parameters are those of `open_pool`.
+    """
+    if checkpoint is None and not rows.keeps_answers:
+        return None, lambda name, train: train(), nullcontext()
+    kept = Checkpoint(checkpoint, identity_of(rows, *how))
+    return kept.responder(), kept.keep, kept
 
 
 def in_parallel(n_jobs: int) -> Respond:
@@ -133,6 +149,12 @@ class Checkpoint:
 
         return respond
 
+    def keep(self, name: str, train: Callable[[], Any]) -> Any:
+        """Return what a fit of this name makes: from the folder, or made now and kept."""
+        if not self._knows(key := name.encode()):
+            self._write(key, Response(train(), np.zeros(0)))
+        return self._answers[key].classifier
+
     def _path(self, key: bytes) -> Path:
         return self.folder / f"answer-{blake2b(key, digest_size=16).hexdigest()}.joblib"
 
@@ -212,7 +234,7 @@ class Checkpoint:
             rmtree(self.folder, ignore_errors=True)
 
 
-def identity_of(engine: Engine, learner: Any, oracle: Any) -> dict[str, Any]:
+def identity_of(engine: Engine | NumberRows, learner: Any, oracle: Any) -> dict[str, Any]:
     """Return digests of all that an answer depends on besides the costs, and library versions."""
     data = blake2b(digest_size=16)
     for part in engine.identity():

@@ -8,8 +8,9 @@ there are intervals, looked at block by block of the people.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,18 +18,16 @@ from sklearn.utils.validation import _num_samples
 
 from equipoise.cells.rows import Cells
 from equipoise.cells.table import Array
-from equipoise.cells.threshold_table import LossFunction, ThresholdCells
+from equipoise.cells.threshold_table import LossFunction, ThresholdCells, ThresholdTable
 from equipoise.game.rounds import Response
 from equipoise.oracles.agreement import check_numbers, check_probabilities
 from equipoise.oracles.cell_probabilities import ClassProbabilities, Rows
 from equipoise.oracles.cross_fit import make_folds
-from equipoise.oracles.trainers.regression import (
-    choose_regression_trainer,
-    fitted_regressor,
-    numbers,
-)
+from equipoise.oracles.trainers.regression import RegressionTrainer, fitted_regressor, numbers
 from equipoise.rows.tables import take_rows
 
+#: From a name, and what trains a model, to that model, trained now or kept from before.
+Keep = Callable[[str, Callable[[], Any]], Any]
 #: The least price of a unit of loss: of equally cheap predictions the one of least loss is taken.
 _NO_PRICE = 1e-12
 #: Points at which an expected loss is tabulated, and residuals that it is the mean over.
@@ -66,7 +65,7 @@ def cheapest(
     return found
 
 
-def steps_of(costs: Array, cells: ThresholdCells) -> tuple[Array, Array]:
+def steps_of(costs: Array, cells: ThresholdTable) -> tuple[Array, Array]:
     """Return the price of a unit of loss (C,), and the cost of each interval (C, N + 1)."""
     table = cells.by_column(costs)
     price = np.maximum(table[:, 0], _NO_PRICE) / cells.scale
@@ -171,6 +170,8 @@ class PluginGuesses:
     target : array of shape (n,)
     loss : callable
     cv : int, splitter or iterable of (train, test)
+    keep : callable
+        Trains what has a name, unless that is kept from before.
     """
 
     def __init__(
@@ -182,16 +183,17 @@ class PluginGuesses:
         target: Array,
         loss: LossFunction,
         cv: Any,
+        keep: Keep,
     ) -> None:
         self.estimator, self.group_estimator = estimator, group_estimator
         self.X, self.cells, self.target = X, cells, target
         n = cells.n_examples
         centre, self.probabilities = np.empty(n), np.empty((n, cells.n_cells))
         folds, models = make_folds(cells, cv), []
-        for train, test in folds:
-            models.append(self._learned(train))
+        for number, (train, test) in enumerate(folds):
+            models.append(keep(f"fold {number}", partial(self._learned, train)))
             centre[test], self.probabilities[test] = models[-1](take_rows(X, test), len(test))
-        deployed = self._learned(np.arange(n))
+        deployed = keep("all", partial(self._learned, np.arange(n)))
         for guess, (_, test) in zip(models, folds, strict=True):  # after all of the training
             again = guess(take_rows(X, test), len(test))
             check_numbers(centre[test], again[0], estimator)
@@ -217,26 +219,58 @@ class PluginGuesses:
         )
 
 
-class PluginRegressionOracle:
+class _LocalOracle:
+    """What oracles have in common whose rows, or predictions for them, are in this process."""
+
+    X: Any
+    cells: ThresholdCells
+
+    def predicted(self, model: Any) -> Array:
+        """Return the predictions that are measured, of an answer or a constant."""
+        raise NotImplementedError
+
+    def rows_at_thresholds(self) -> ThresholdCells:
+        """Return the rows of these predictions."""
+        return self.cells
+
+    def shares(self, model: Any) -> Array:
+        """Return s(f) of an answer, or of a constant."""
+        return self.cells.sum(self.predicted(model))
+
+    def is_constant(self, models: Iterable[Any]) -> bool:
+        """Whether these models predict one number for all people learned from."""
+        first: float | None = None
+        for model in models:
+            each = numbers(model, self.X, len(self.cells.target))
+            first = each[0] if first is None else first
+            if (each != first).any():
+                return False
+        return True
+
+    def start_from(self, classifier: Any) -> None:
+        """Do nothing: every answer is made from the start."""
+
+
+class PluginRegressionOracle(_LocalOracle):
     """Best responses from what was learned once, at no fit each."""
 
     exact, out_of_fold = False, True
 
     def __init__(self, guesses: PluginGuesses, cells: ThresholdCells) -> None:
-        self.guesses, self.cells = guesses, cells
+        self.guesses, self.X, self.cells = guesses, guesses.X, cells
 
     def best_response(self, costs: Array) -> Response:
         """Give everybody the prediction that costs least in expectation."""
         price, steps = steps_of(costs, self.cells)
         guesses, z = self.guesses, self.cells.thresholds
         rule = PluginRegressor(guesses.deployed, price, steps, z, guesses.expected)
-        return Response(rule, self.cells.sum(self.predicted(rule)))
+        return Response(rule, self.shares(rule))
 
-    def predicted(self, rule: Any) -> Array:
-        """Return the predictions of an answer, or a constant, for the people learned from."""
-        if isinstance(rule, ConstantRegressor):
-            return np.full(len(self.cells.target), rule.value)
-        return rule.at(self.guesses.centre, self.guesses.probabilities)
+    def predicted(self, model: Any) -> Array:
+        """Return the predictions out of fold."""
+        if isinstance(model, ConstantRegressor):
+            return np.full(len(self.cells.target), model.value)
+        return model.at(self.guesses.centre, self.guesses.probabilities)
 
     def verify(self, members: Sequence[Any], s: Array) -> None:
         """Raise unless the model to deploy predicts the same when it is asked twice."""
@@ -245,11 +279,8 @@ class PluginRegressionOracle:
         check_numbers(centre, again, self.guesses.estimator)
         check_probabilities(chances, others, self.guesses.group_estimator)
 
-    def start_from(self, classifier: Any) -> None:
-        """Do nothing: nothing is trained after the guesses."""
 
-
-class RefitRegressionOracle:
+class RefitRegressionOracle(_LocalOracle):
     """Best responses by training the learner anew, with prices as weights.
 
     Where costs have steps, each person's target is replaced by the prediction that would be
@@ -258,9 +289,9 @@ class RefitRegressionOracle:
 
     exact, out_of_fold = False, False
 
-    def __init__(self, estimator: Any, X: Any, cells: ThresholdCells) -> None:
-        self.cells, self.X = cells, X
-        self._trainer = choose_regression_trainer(estimator, X)
+    def __init__(self, trainer: RegressionTrainer, cells: ThresholdCells) -> None:
+        self.cells, self.X = cells, trainer.X
+        self._trainer = trainer
 
     def best_response(self, costs: Array) -> Response:
         """Train for these costs."""
@@ -275,23 +306,17 @@ class RefitRegressionOracle:
         is_even = cells.weight is None and np.ptp(price) == 0
         weight = by_row * (1.0 if cells.weight is None else cells.weight)
         model = self._trainer.fit(target, None if is_even else weight)
-        return Response(model, cells.sum(self.predicted(model)))
+        return Response(model, self.shares(model))
 
     def predicted(self, model: Any) -> Array:
-        """Return the predictions of an answer, or a constant, for the people learned from."""
-        n = len(self.cells.target)
-        if isinstance(model, ConstantRegressor):
-            return np.full(n, model.value)
-        return numbers(model, self.X, n)
+        """Return the predictions for the people learned from."""
+        return numbers(model, self.X, len(self.cells.target))
 
     def verify(self, members: Sequence[Any], s: Array) -> None:
         """Raise unless members lose and predict, asked once more, what was recorded of them."""
         trained = [at for at, each in enumerate(members) if not isinstance(each, ConstantRegressor)]
         for at in trained:
-            check_numbers(s[at], self.cells.sum(self.predicted(members[at])), members[at])
-
-    def start_from(self, classifier: Any) -> None:
-        """Do nothing: every answer is trained from the start."""
+            check_numbers(s[at], self.shares(members[at]), members[at])
 
 
 def best_constant(target: Array, weight: Array, loss: LossFunction) -> float:

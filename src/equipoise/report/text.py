@@ -52,6 +52,15 @@ def decimal(value: float | None, sign: str = "") -> str:
     return UNKNOWN if value is None else f"{round(value, 4) + 0.0:{sign}.4f}"
 
 
+def number(value: float | None) -> str:
+    """Return a number in five digits; a dash where it is not known or not shown.
+
+    >>> number(0.0123456), number(None)
+    ('0.012346', '-')
+    """
+    return "-" if value is None else f"{value:.5g}"
+
+
 def percent(value: float | None) -> str:
     """Return a share in percent.
 

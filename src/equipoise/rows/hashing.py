@@ -26,12 +26,16 @@ from equipoise.rows.validation import is_missing, to_array
 Bits = NDArray[np.uint64]
 #: Takes a column of numbers or times, or one value of another kind; returns what is to be hashed.
 Read = Callable[[Any], Any]
+#: Takes bits of values and the number of their column, or one for each; returns bits to be added.
+Place = Callable[[Bits, NDArray], Bits]
 
 _MISSING = int(np.array(np.nan).view(np.uint64))
 ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio, the increment of splitmix64
 _INVERSE = np.uint64(pow(int(ODD), -1, 1 << 64))
-#: Rows that are hashed at a time.
-_PART = 1 << 16
+#: By which the upper bits of a number, its sign and exponent and seven bits more, come down.
+_FOLD = np.uint64(45)
+#: Rows that are hashed at a time: 120 kB for each step, see `equipoise.cells.codes.blocks`.
+_PART = 15_000
 _KEY_HELP = "Pass predict(X, key=...) with whatever identifies the person, such as a number."
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,307}")
 
@@ -118,9 +122,12 @@ def hash_uniform(rows: Any, salt: int = 0) -> Array:
 
 def hash_bits(rows: Any, salt: int = 0, read: Read = lambda values: values) -> Bits:
     """Hash each row to 64 bits; see `hash_uniform`."""
-    if isinstance(rows, Batched):
-        return np.concatenate([_hashed(batch, salt, read) for batch in rows.batches()])
-    return _hashed(rows, salt, read)
+    hashes = _added_up(rows, read, _place)
+    with np.errstate(over="ignore"):
+        position = _mix_position(np.array(_value_bits(salt), dtype=np.uint64))
+    for part in parts_of(hashes):
+        part[:] = _mix(part + position)
+    return hashes
 
 
 def as_uniform(bits: Bits) -> Array:
@@ -128,23 +135,23 @@ def as_uniform(bits: Bits) -> Array:
     return np.ldexp((bits >> np.uint64(11)).astype(float), -53)
 
 
-def _hashed(rows: Any, salt: int, read: Read) -> Bits:
+def _added_up(rows: Any, read: Read, place: Place) -> Bits:
+    """Return the sum of the bits of the values of each row, scrambled by ``place``."""
+    if isinstance(rows, Batched):
+        return np.concatenate([_added_up(batch, read, place) for batch in rows.batches()])
     total = np.zeros(_num_samples(rows), dtype=np.uint64)
     with np.errstate(over="ignore"):
         if issparse(rows):
             entries = rows.tocoo(copy=True)
             entries.sum_duplicates()
-            np.add.at(total, entries.row, _place(_bits(entries.data, read), entries.col))
-        else:
-            for number, column in enumerate(_columns(rows)):
-                # Texts are met once each.
-                split = parts_of if column.dtype.kind in "biuf" else lambda values: [values]
-                for sums, values in zip(split(total), split(column), strict=True):
-                    sums += _place(_bits(values, read), np.array(number))
-        position = _mix_position(np.array(_value_bits(salt), dtype=np.uint64))
-        for sums in parts_of(total):
-            sums[:] = _mix(sums + position)
-        return total
+            np.add.at(total, entries.row, place(_bits(entries.data, read), entries.col))
+            return total
+        for number, column in enumerate(_columns(rows)):
+            # Texts are met once each.
+            split = parts_of if column.dtype.kind in "biuf" else lambda values: [values]
+            for sums, values in zip(split(total), split(column), strict=True):
+                sums += place(_bits(values, read), np.array(number))
+    return total
 
 
 def parts_of(values: NDArray) -> list[NDArray]:
@@ -158,12 +165,14 @@ def hash_people(X: Any, y: Any, *others: Any) -> Bits:
     Without others the labels are numbers, and count by their values.
     """
     y = (y if type(y) is np.ndarray else to_array(y, "y")).reshape(-1)
-    hashes, label = hash_bits(X), y if others else hash_bits(y)
+    hashes = _added_up(X, lambda values: values, _place_lightly)
+    label = y if others else hash_bits(y)
     for some, labels in zip(parts_of(hashes), parts_of(label), strict=True):
-        number = np.zeros(len(labels), dtype=np.uint64) if others else labels
+        if not others:
+            some ^= labels
         for at, other in enumerate(others, 1):
-            number += (labels == other).astype(np.uint64) * np.uint64(at)
-        some[:] = with_salt(some, number)
+            some ^= np.multiply(labels == other, _position(at), dtype=np.uint64)
+        some[:] = _mix(some)
     return hashes
 
 
@@ -269,7 +278,8 @@ def _number_bits(values: NDArray) -> Bits:
     number = np.add(values, 0.0, dtype=np.float64)  # -0.0 becomes 0.0
     bits = number.view(np.uint64)
     if values.dtype.kind == "f":
-        bits[np.isnan(number)] = _MISSING
+        if (gone := np.isnan(number)).any():
+            bits[gone] = _MISSING
     elif values.dtype.itemsize == 8:
         far = np.flatnonzero(np.abs(number) >= 2.0**53)
         if len(far):  # integers that no float equals stand for themselves
@@ -334,8 +344,24 @@ def _place(bits: Bits, column: NDArray) -> Bits:
     return placed
 
 
+def _place_lightly(bits: Bits, column: NDArray) -> Bits:
+    """Scramble the bits of a value with the number of its column; zero leaves no trace.
+
+    Half the work of `_place`: sums of these are to be mixed once more, which draws' are, too, but
+    whose values are in many saved models and pages.
+    """
+    bits ^= bits >> _FOLD  # what small numbers tell is in the upper bits alone
+    bits *= _mix_position(column) | np.uint64(1)
+    return bits
+
+
 def _mix_position(number: NDArray) -> Bits:
     return _mix(number.astype(np.uint64) + ODD)
+
+
+def _position(number: int) -> np.uint64:
+    """Return bits that stand for a small number, and look random."""
+    return np.uint64(number * int(ODD) % 2**64)
 
 
 def _mix(x: Bits) -> Bits:

@@ -23,8 +23,6 @@ def read_numbers(y: Any, n: int) -> Array:
     """
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
-    if n < 2:
-        raise ValueError(f"Found array with {n} sample(s) while a minimum of 2 is required.")
     values = column_or_1d(to_array(y, "y"), warn=True)
     check_length(len(values), n, "y")
     if (gone := missing_in(values, "y")).any():

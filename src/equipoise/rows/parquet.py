@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 class ParquetRows:
     """The features of people in Parquet files, to be passed as X where they do not fit in memory.
 
-    For an ``XGBClassifier`` (XGBoost 3 or newer), which trains from batches. What is kept in memory
-    is a batch, and the few bytes a row that labels, weights and scores take. Labels, sensitive
-    features and sample weights are columns in memory; `column` reads them from the same files.
+    For an ``XGBClassifier`` or ``XGBRegressor`` (XGBoost 3 or newer), which train from batches.
+    What is kept in memory is a batch, and the few bytes a row that labels, weights and scores take.
+    Labels, sensitive features and sample weights are columns in memory; `column` reads them from
+    the same files.
 
     Parameters
     ----------
@@ -128,8 +129,8 @@ class ParquetRows:
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise TypeError(
             "X is rows on disk (ParquetRows), which are read in batches and never as a whole. They "
-            "go with an XGBClassifier, oracle='refit' and no cv; for anything else load the table "
-            "into memory."
+            "go with an XGBClassifier or XGBRegressor, oracle='refit' and no cv; for anything else "
+            "load the table into memory."
         )
 
     def _check(self, file: Path) -> int:

@@ -15,6 +15,7 @@ from equipoise.cells.table import Array
 from equipoise.cells.values import GroupRules, Missing
 from equipoise.rows.floats import as_floats
 from equipoise.rows.groups import read_groups
+from equipoise.rows.numbers import read_numbers
 from equipoise.rows.probabilities import Probabilities, split_probabilities
 from equipoise.rows.validation import (
     check_index,
@@ -122,6 +123,32 @@ class People:
                 "themselves, which this needs, and no utilities."
             )
         return rows, classes
+
+    def read_numbers(self) -> tuple[Cells, Array]:
+        """Check everything; return the cells, which are groups and strata, and numbers y."""
+        n = _num_samples(self.X)
+        self.check()
+        if n < 2:
+            raise ValueError(f"Found array with {n} sample(s) while a minimum of 2 is required.")
+        y = read_numbers(self.y, n)
+        self.check_known("regressors")
+        self._check_index()
+        sensitive, rules = read_groups(self.sensitive_features, n, self.missing, self.bins)
+        control = {}
+        if self.control_features is not None:
+            control = read_columns(self.control_features, n, "control_features", "stratum")
+        weight = read_weights(self.sample_weight, n)
+        cells = Cells.from_columns(np.zeros(n, dtype=np.int8), sensitive, control, weight)
+        return cells.as_kind(Cells, rules=rules), y
+
+    def check_known(self, who: str) -> None:
+        """Raise if groups are but guessed, which ``who`` cannot learn from."""
+        given = self.sensitive_features
+        uncertain = given.values() if isinstance(given, dict) else [given]
+        if any(isinstance(each, Probabilities) for each in uncertain):
+            raise TypeError(
+                f"sensitive_features are Probabilities; {who} need the groups themselves."
+            )
 
     def check(self) -> None:
         """Raise if there are no labels or no sensitive features."""

@@ -166,7 +166,7 @@ def test_the_kind_follows_from_the_learner():
     assert list(signature(Frontier).parameters)[:2] == ["estimator", "constraint"]  # as in help
 
 
-@pytest.mark.parametrize("name", ["checkpoint", "n_jobs", "objective"])
+@pytest.mark.parametrize("name", ["n_jobs", "objective"])
 def test_parameters_about_labels_are_refused_by_name(name):
     with pytest.raises(TypeError, match=f"a regressor, whose frontier does not take {name}."):
         Frontier(LinearRegression(), DemographicParity(), **{name: 2})

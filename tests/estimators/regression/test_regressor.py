@@ -18,7 +18,6 @@ from equipoise import (
     FairRegressor,
     Frontier,
     MinimaxGroupLoss,
-    ParquetRows,
 )
 from equipoise.exceptions import AbsentGroupWarning, DeploymentError, InfeasibleWarning
 from equipoise.game.evidence import Status
@@ -313,16 +312,3 @@ def test_regressors_of_other_targets_do_not_share_their_luck(people):
 
     assert salt(y) == salt(y, slice(None, None, -1)) == salt(y, eps=0.3)
     assert len({salt(y), salt(y**2), salt(-y)}) == 3
-
-
-def test_rows_that_are_elsewhere_are_refused_by_name(people, tmp_path):
-    X, y, A = people
-    parquet = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow")
-    table = pytest.importorskip("pyarrow", reason="needs pyarrow").table({"x": X[:, 0]})
-    parquet.write_table(table, tmp_path / "rows.parquet")
-    model = FairRegressor(LinearRegression(), DemographicParity(0.1))
-    with pytest.raises(TypeError, match="on disk; regressors are fitted to rows in memory only"):
-        model.fit(ParquetRows(tmp_path / "rows.parquet", features=["x"]), y, sensitive_features=A)
-    array = pytest.importorskip("dask.array", reason="needs Dask").from_array(X)
-    with pytest.raises(TypeError, match="a Dask collection; regressors are fitted to rows in mem"):
-        model.fit(array, y, sensitive_features=A)

@@ -181,3 +181,15 @@ def computed(
     called = dask.delayed(function, pure=True)
     parts = split(X, *others, names=("X", *names))
     return list(dask.compute(*(called(*part) for part in parts)))
+
+
+def check_number_columns(example: Any) -> None:
+    """Raise if features are not numbers, before any work."""
+    dtypes = getattr(example, "dtypes", None)
+    kinds = {"X": example.dtype} if dtypes is None else dict(dtypes)
+    for name, dtype in kinds.items():
+        if getattr(dtype, "kind", "O") not in "fiub":
+            raise ValueError(
+                f"column {name!r} of X is of type {dtype}; expected numbers or booleans. Encode "
+                "it with Dask first, for example with dask.dataframe.get_dummies."
+            )

@@ -12,7 +12,17 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
 from equipoise.cells.table import Array, CellTable
-from equipoise.engines.dask.collections import NAMES, computed, example_of, halves, lazily, split
+from equipoise.cells.threshold_table import LossFunction
+from equipoise.engines.dask.collections import (
+    NAMES,
+    check_number_columns,
+    computed,
+    example_of,
+    halves,
+    lazily,
+    split,
+)
+from equipoise.engines.dask.numbers import DaskNumbers
 from equipoise.engines.dask.oracles import ShardOracle, ShardPluginOracle, TransformedOracle
 from equipoise.engines.dask.shard import (
     compared_by,
@@ -70,8 +80,15 @@ class DaskEngine:
             transformer, dtype = estimator[:-1], trainer_kind(estimator[-1]).dtype
         elif estimator is not None and not isinstance(estimator, (list, tuple)):
             dtype = trainer_kind(estimator).dtype
-            _check_numbers(example_of(people.X))
+            check_number_columns(example_of(people.X))
         return cls(people, transformer, dtype=dtype, constraint_weights=constraint_weights)
+
+    @staticmethod
+    def numbers(
+        people: People, loss: LossFunction, estimator: Any = None, at_thresholds: bool = False
+    ) -> DaskNumbers:
+        """Check the arguments of fit, and read rows into the memory of the workers."""
+        return DaskNumbers(people, loss, estimator, at_thresholds)
 
     @staticmethod
     def example(X: Any) -> Any:
@@ -246,15 +263,3 @@ def _read_folds(cv: Any) -> int:
             f"cv is {cv!r}; with Dask collections expected a number of folds, or None."
         )
     return read_integer(cv, "cv", least=2)
-
-
-def _check_numbers(example: Any) -> None:
-    """Raise if features are not numbers, before any work."""
-    dtypes = getattr(example, "dtypes", None)
-    kinds = {"X": example.dtype} if dtypes is None else dict(dtypes)
-    for name, dtype in kinds.items():
-        if getattr(dtype, "kind", "O") not in "fiub":
-            raise ValueError(
-                f"column {name!r} of X is of type {dtype}; expected numbers or booleans. Encode "
-                "it with Dask first, for example with dask.dataframe.get_dummies."
-            )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -29,6 +29,7 @@ from equipoise.oracles.decisions import decisions
 from equipoise.rows.bins import as_numbers, in_bins
 from equipoise.rows.floats import as_floats
 from equipoise.rows.hashing import hash_uniform
+from equipoise.rows.numbers import read_numbers
 from equipoise.rows.people import read_utilities
 from equipoise.rows.validation import check_size, read_columns, read_target, to_array
 
@@ -78,6 +79,7 @@ class ReadRows:
     cells: Cells
     weight: Array | None
     utilities: Any  #: As they were passed: how many columns they need is known in the end.
+    target: Array  #: The number of each row, for a regressor; else none.
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +108,7 @@ class Shard:
     factors: tuple[Array, ...] = ()
     layer_sums: LayerSums | None = None
     n_decisions: int = 2
+    target: Array = field(default_factory=lambda: np.zeros(0))  #: As of `ReadRows`.
 
     def __len__(self) -> int:
         return len(self.code)
@@ -205,13 +208,22 @@ def read_partition(
     control: Any,
     weight: Any,
     utilities: Any,
+    numbers: bool = False,
 ) -> ReadRows:
-    """Check one partition, and sort its rows into combinations of its own."""
+    """Check one partition, and sort its rows into combinations of its own.
+
+    With ``numbers`` the target is a number, and all rows have one label.
+    """
+    target = np.zeros(0)
     try:
         n = len(X) if not issparse(X) else X.shape[0]
         _check_index(X, y=y, sensitive_features=sensitive, control_features=control)
         _check_index(X, sample_weight=weight, utilities=utilities)
-        y = read_target(y, n) if n else to_array(y, "y")
+        if numbers:
+            target = read_numbers(y, n) if n else target
+            y = np.zeros(n, np.int8)
+        else:
+            y = read_target(y, n) if n else to_array(y, "y")
         groups, strata = groups_in(sensitive, n, rules), {}
         if control is not None:
             with warnings.catch_warnings():
@@ -222,7 +234,7 @@ def read_partition(
         raise ValueError(f"partition {number}: {error}") from None
     # The label is one more column here: its two values are known once all partitions are read.
     cells = Cells.from_columns(np.zeros(n, np.int8), {_LABEL: y, **groups}, strata, weight)
-    return ReadRows(number, X, cells, weight, utilities)
+    return ReadRows(number, X, cells, weight, utilities, target)
 
 
 _LABEL = "\0label"
@@ -257,7 +269,8 @@ def encode(
     code = look_up(rows.cells.code, table) if len(table) else np.zeros(0, np.uint8)
     X = rows.X if dtype is None else np.ascontiguousarray(np.asarray(rows.X), dtype=dtype)
     if by_head is None and rows.utilities is None:
-        return Shard(X, code, rows.weight, start, n_cells, n_decisions=n_decisions)
+        known = rows.weight, start, n_cells
+        return Shard(X, code, *known, n_decisions=n_decisions, target=rows.target)
     given = {}
     if rows.utilities is not None:
         try:
@@ -295,7 +308,7 @@ def cost_sums(shard: Shard, costs: Array) -> Array:
 def digest_of(shard: Shard) -> bytes:
     """Return a digest of all that is in it."""
     digest = blake2b(digest_size=16)
-    parts = [shard.code, shard.weight, *shard.factors]
+    parts = [shard.code, shard.weight, *shard.factors, shard.target]
     if len(shard):
         parts.append(hash_uniform(shard.X.tocsr() if issparse(shard.X) else shard.X))
     for array in parts:

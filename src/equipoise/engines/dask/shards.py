@@ -39,7 +39,12 @@ class Shards:
     """
 
     def __init__(
-        self, people: People, *, dtype: Any = None, constraint_weights: bool = True
+        self,
+        people: People,
+        *,
+        dtype: Any = None,
+        constraint_weights: bool = True,
+        numbers: bool = False,
     ) -> None:
         self.client = current_client()
         self.cells: CellTable
@@ -48,20 +53,26 @@ class Shards:
         parts = split(people.X, people.y, *groups, people.sample_weight, people.utilities)
         by_head = not constraint_weights and people.sample_weight is not None
         rules = _rules_of(self.client, people, parts)
-        self._read(parts, rules, dtype, by_head)
+        self._read(parts, rules, dtype, by_head, numbers)
         if by_head or people.utilities is not None:
             sums = LayerSums.of_parts(self.map(layer_sums_of), self.cells.total_weight)
             self.cells = self.cells.as_kind(LayeredTable, **sums._asdict())
 
     def _read(
-        self, partitions: list[tuple[Any, ...]], rules: GroupRules, dtype: Any, by_head: bool
+        self,
+        partitions: list[tuple[Any, ...]],
+        rules: GroupRules,
+        dtype: Any,
+        by_head: bool,
+        numbers: bool,
     ) -> None:
         from dask import delayed
 
         client, called = self.client, delayed(read_partition, pure=False)
-        rows = client.persist([called(i, rules, *part) for i, part in enumerate(partitions)])
+        each = enumerate(partitions)
+        rows = client.persist([called(i, rules, *part, numbers=numbers) for i, part in each])
         tables = _computed(client, "reading the data", combinations_of, [(part,) for part in rows])
-        cells, self.classes, codes = _merge(tables)
+        cells, self.classes, codes = _merge(tables, numbers)
         self.cells = cells.as_kind(CellTable, rules=rules)
         self.sizes = [int(table.count.sum()) for table in tables]
         mean = self.cells.total_weight / len(self) if by_head else None
@@ -151,10 +162,17 @@ def _rules_of(client: Any, people: People, parts: list[tuple[Any, ...]]) -> Grou
     return GroupRules(people.missing, bins)
 
 
-def _merge(tables: Sequence[Combinations]) -> tuple[CellTable, NDArray, list[NDArray]]:
-    """Number the cells of all partitions; return them, the classes and the codes of each part."""
+def _merge(
+    tables: Sequence[Combinations], numbers: bool
+) -> tuple[CellTable, NDArray, list[NDArray]]:
+    """Number the cells of all partitions; return them, the classes and the codes of each part.
+
+    Where the target has ``numbers`` there are no classes.
+    """
     y = np.concatenate([np.asarray(table.y, dtype=object) for table in tables])
-    labels, classes = read_labels(_plain(y), len(y))
+    labels, classes = np.zeros(len(y), np.int8), np.array([])
+    if not numbers:
+        labels, classes = read_labels(_plain(y), len(y))
     names = [(list(table.sensitive), list(table.control)) for table in tables]
     if any(name != names[0] for name in names):
         raise ValueError(
@@ -170,13 +188,15 @@ def _merge(tables: Sequence[Combinations]) -> tuple[CellTable, NDArray, list[NDA
         {name: _joined(name, [t.sensitive for t in tables]) for name in names[0][0]},
         {name: _joined(name, [t.control for t in tables]) for name in names[0][1]},
         *(count, weight, square),
-        decisions=(0, 1) if len(classes) == 2 else tuple(classes.tolist()),
+        decisions=tuple(classes.tolist()) if len(classes) > 2 else (0, 1),
     )
     for name in cells.sensitive:
         if not cells.groups(name):
             raise ValueError(
                 f"sensitive_features {name!r} is missing for everybody: there are no groups."
             )
+    if not cells.total_weight > 0 and numbers:
+        raise ValueError("sample_weight is zero everywhere; give some people a weight.")
     each = np.bincount(cells.label, weights=cells.mass, minlength=len(classes))
     if not cells.total_weight > 0 or not each.all():
         which, all_of = ("two", "both") if len(classes) == 2 else (str(len(classes)), "all")

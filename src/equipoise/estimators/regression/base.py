@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,10 @@ from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.fairlearn_words import SaysNewWords
 from equipoise.constraints.regression import ThresholdParity, for_numbers
-from equipoise.estimators.regression.problem import (
-    RegressionProblem,
-    Told,
-    check_local,
-    read_rows,
-)
+from equipoise.engines import engine_for
+from equipoise.estimators.base import read_nu
+from equipoise.estimators.pools import open_fits
+from equipoise.estimators.regression.problem import RegressionProblem, game_of
 from equipoise.estimators.results import (
     Remark,
     remarks_on_bounds,
@@ -35,9 +34,10 @@ from equipoise.estimators.results import (
 from equipoise.exceptions import ConstantDecisionWarning
 from equipoise.game.certificate import Certificate
 from equipoise.game.lagrangian import Lagrangian
-from equipoise.game.rounds import Outcome, Reason, Round
+from equipoise.game.rounds import Outcome, Pool, Reason, Round
 from equipoise.oracles.learners import check_probabilistic
-from equipoise.oracles.trainers.regression import numbers, weight_name
+from equipoise.oracles.regression import ConstantRegressor
+from equipoise.oracles.trainers.regression import weight_name
 from equipoise.rows.numbers import read_loss, read_thresholds
 from equipoise.rows.people import People
 from equipoise.rows.validation import check_features, read_positive
@@ -58,6 +58,7 @@ class RegressionReduction(SaysNewWords, MetaEstimatorMixin, BaseEstimator):
     nu: float | None = None
     max_iter: int = 500
     random_state: int | None = None
+    checkpoint: str | Path | None = None
     callback: Callable[[Any], object] | None = None
     verbose: bool | str = False
 
@@ -70,13 +71,28 @@ class RegressionReduction(SaysNewWords, MetaEstimatorMixin, BaseEstimator):
         if self.nu is not None:
             read_positive(self.nu, "nu")
         learner = self._group_learner() if kind == "plugin" else None
-        check_local(people.X)
-        groups, y = read_rows(people)
-        check_features(self, people.X, reset=True)
-        given = Told(people.X, groups, y, loss)
-        return given.problem(
-            constraint, self.estimator, learner, self.thresholds, cv=self.cv, nu=self.nu
+        engine = engine_for(people.X)
+        is_parity = isinstance(constraint, ThresholdParity)
+        rows = engine.numbers(people, loss, self.estimator, is_parity)
+        check_features(self, engine.example(people.X), reset=True)
+        constant, lost = rows.best_constant()
+        scale = lost or 1.0
+        wanted = read_thresholds(self.thresholds) if is_parity else None
+        # What the fits of an answer depend on; the plug-in oracle learns nothing after the guesses.
+        spec = [kind, learner, self.cv] if learner else [kind, self.loss, wanted]
+        respond, keep, opened = open_fits(rows, (self.estimator, spec), self.checkpoint)
+        oracle = (
+            rows.refit(self.estimator, wanted, scale, keep)
+            if learner is None
+            else rows.plugin(self.estimator, learner, self.cv, wanted, scale, keep)
         )
+        pool = Pool(respond if learner is None else None)
+        pool.add(ConstantRegressor(constant), oracle.shares(ConstantRegressor(constant)))
+        game = game_of(constraint, oracle.cells)
+        pool.keep(game.costs(np.zeros(game.n_constraints)))
+        gap = read_nu(self.nu, rows.groups.n_effective) / (1.0 if self.nu is None else scale)
+        known = rows, oracle.cells, constraint, game, oracle, pool, opened
+        return RegressionProblem(*known, gap, constant, lost)
 
     def _oracle_kind(self) -> str:
         is_parity = isinstance(for_numbers(self.constraint), ThresholdParity)
@@ -101,8 +117,7 @@ class RegressionReduction(SaysNewWords, MetaEstimatorMixin, BaseEstimator):
 
     def _rows(self, X: Any) -> Any:
         check_is_fitted(self)
-        check_local(X)
-        check_features(self, X, reset=False)
+        check_features(self, engine_for(X).example(X), reset=False)
         if isinstance(X, np.ndarray) and not get_tags(self).input_tags.allow_nan:
             assert_all_finite(X, input_name="X")  # a constant would not ask the learner
         return X
@@ -119,7 +134,8 @@ class RegressionReduction(SaysNewWords, MetaEstimatorMixin, BaseEstimator):
 
 def warn(problem: RegressionProblem, outcome: Outcome[Round], certificate: Certificate) -> None:
     """Warn of remarks, of a fit that ended early, and of impossible bounds."""
-    constant = is_constant(problem, outcome.last.mixture.indices)
+    members = outcome.last.mixture.members(problem.pool.classifiers)
+    constant = problem.oracle.is_constant(members)
     warn_of(remarks_on_numbers(problem.lagrangian, problem.cells, constant))
     warn_of_stop(outcome, certificate)
     if outcome.reason is Reason.FINISHED:
@@ -135,14 +151,3 @@ def remarks_on_numbers(
         text = "it predicts the same number for everybody: nobody is told from anybody else."
         found.append((ConstantDecisionWarning, text))
     return found + remarks_on_bounds(lagrangian, cells, "predictions")
-
-
-def is_constant(problem: RegressionProblem, members: Iterable[int]) -> bool:
-    """Whether these members of the pool predict one number for all people learned from."""
-    first: float | None = None
-    for h in members:
-        each = numbers(problem.pool.classifiers[h], problem.X, len(problem.cells.target))
-        first = each[0] if first is None else first
-        if (each != first).any():
-            return False
-    return True

@@ -20,11 +20,7 @@ from equipoise.estimators.frontier_point import (
     read_bounds,
     warn_of_points,
 )
-from equipoise.estimators.regression.base import (
-    RegressionReduction,
-    is_constant,
-    remarks_on_numbers,
-)
+from equipoise.estimators.regression.base import RegressionReduction, remarks_on_numbers
 from equipoise.estimators.regression.problem import RegressionProblem
 from equipoise.estimators.regression.randomized import RandomizedRegressor
 from equipoise.estimators.regression.regressor import (
@@ -60,7 +56,7 @@ class RegressionFrontier(RegressionReduction):
         of `BoundedGroupLoss` the bounds of the loss, which must be given.
     max_iter : int, default=2000
         The most rounds to run.
-    callback, verbose
+    checkpoint, callback, verbose
         As for `Frontier`.
 
     Attributes
@@ -117,7 +113,8 @@ class RegressionFrontier(RegressionReduction):
         groups = sensitive_features, control_features
         people = People(X, y, *groups, sample_weight, missing=missing, bins=bins)
         problem, queries = self._state(people), Queries([], [])
-        outcome = run(problem.search_many(bounds, queries), limits, problem.nu)
+        with problem.opened:
+            outcome = run(problem.search_many(bounds, queries), limits, problem.nu)
         self._settled = outcome.reason is Reason.FINISHED
         verify(problem, range(len(problem.pool)))  # `at` may mix what no point mixes
         self.cells_, self.thresholds_ = problem.cells.table(), problem.cells.thresholds
@@ -136,7 +133,8 @@ class RegressionFrontier(RegressionReduction):
         self.people_ = fingerprint_of(people)
         used = sorted({int(h) for point in self.points_ for h in point.mixture.indices})
         tightest = problem.lagrangian.with_bound(bounds[0])  # if it asks nothing, none does
-        warn_of(remarks_on_numbers(tightest, problem.cells, is_constant(problem, used)))
+        constant = problem.oracle.is_constant(problem.pool.classifiers[h] for h in used)
+        warn_of(remarks_on_numbers(tightest, problem.cells, constant))
         warn_of_points(outcome, self.points_, self.nu_, self.n_calls_)
         return self
 

@@ -3,39 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-from sklearn.utils.validation import _num_samples
-
-from equipoise.cells.rows import Cells
 from equipoise.cells.table import Array, CellTable
-from equipoise.cells.threshold_table import LossFunction, ThresholdCells
+from equipoise.cells.threshold_table import ThresholdTable
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.regression import ThresholdParity
-from equipoise.engines import engine_for
-from equipoise.engines.memory import DiskEngine, MemoryEngine
-from equipoise.estimators.base import read_nu
+from equipoise.engines.numbers import NumberRows, RegressionOracle
 from equipoise.estimators.regression.units import scaled
 from equipoise.game.bound_path import one_after_another
 from equipoise.game.column_generation import Queries, column_generation, many_bounds
 from equipoise.game.feasibility import irreducible
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.rounds import Pool, Round
-from equipoise.oracles.regression import (
-    ConstantRegressor,
-    PluginGuesses,
-    PluginRegressionOracle,
-    RefitRegressionOracle,
-    best_constant,
-)
-from equipoise.oracles.trainers.regression import fitted_regressor, numbers
-from equipoise.rows.groups import read_groups
-from equipoise.rows.numbers import read_numbers, read_thresholds
-from equipoise.rows.people import People
-from equipoise.rows.probabilities import Probabilities
-from equipoise.rows.validation import check_index, read_columns, read_weights
 
 
 class MeanLoss:
@@ -53,26 +35,28 @@ class RegressionProblem:
 
     Attributes
     ----------
-    X : table of n rows
-    cells : ThresholdCells
+    rows : NumberRows
+    cells : ThresholdTable
+        Those of the oracle.
     constraint : Constraint
         As `for_numbers` returns it.
     lagrangian : Lagrangian
         With bounds in units of the loss; s(f) and ``nu`` are in units of ``cells.scale``.
-    oracle : oracle
+    oracle : RegressionOracle
     pool : Pool
-        Has the best constant from the start.
+        Has the best constant from the start; to be asked within ``opened``.
     nu : float
     constant, constant_loss : float
         The best constant, and its mean loss.
     """
 
-    X: Any
-    cells: ThresholdCells
+    rows: NumberRows
+    cells: ThresholdTable
     constraint: Constraint
     lagrangian: Lagrangian
-    oracle: PluginRegressionOracle | RefitRegressionOracle
+    oracle: RegressionOracle
     pool: Pool
+    opened: AbstractContextManager
     nu: float
     constant: float
     constant_loss: float
@@ -106,94 +90,8 @@ class RegressionProblem:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Told:
-    """The rows of a fit, read: features, groups, target, and the loss."""
-
-    X: Any
-    groups: Cells
-    y: Array
-    loss: LossFunction
-
-    def problem(
-        self, constraint: Constraint, estimator: Any, learner: Any, wanted: Any, *, cv: Any, nu: Any
-    ) -> RegressionProblem:
-        """Return the game; ``learner`` is that of the groups for plug-in, None for refit."""
-        groups, weight = self.groups, self.groups.row_weights()
-        constant = best_constant(self.y, weight, self.loss)
-        lost = float(weight @ self.loss(constant - self.y))
-        scale = lost or 1.0
-        gap = read_nu(nu, groups.n_effective) / (1.0 if nu is None else scale)
-        guesses = None
-        if learner is not None:
-            rows = self.X, groups, self.y, self.loss
-            guesses = PluginGuesses(estimator, learner, *rows, cv)
-        z = np.array([])
-        if isinstance(constraint, ThresholdParity):
-            z = self._thresholds(read_thresholds(wanted), estimator, guesses)
-        cells = groups.as_kind(
-            ThresholdCells, target=self.y, thresholds=z, loss=self.loss, scale=scale
-        )
-        oracle: PluginRegressionOracle | RefitRegressionOracle
-        if guesses is None:
-            oracle = RefitRegressionOracle(estimator, self.X, cells)
-        else:
-            oracle = PluginRegressionOracle(guesses, cells)
-        pool = Pool()
-        pool.add(ConstantRegressor(constant), cells.sum(np.full(len(self.y), constant)))
-        game = game_of(constraint, cells)
-        pool.keep(game.costs(np.zeros(game.n_constraints)))
-        return RegressionProblem(self.X, cells, constraint, game, oracle, pool, gap, constant, lost)
-
-    def _thresholds(
-        self, wanted: int | Array, estimator: Any, guesses: PluginGuesses | None
-    ) -> Array:
-        """Return the thresholds: those given, or quantiles of unconstrained predictions."""
-        if not isinstance(wanted, int):
-            return wanted
-        if guesses is not None:
-            centre = guesses.centre
-        else:
-            plain = fitted_regressor(estimator, self.X, self.y, self.groups.weight)
-            centre = numbers(plain, self.X, len(self.y))
-        return np.unique(np.quantile(centre, np.arange(1, wanted + 1) / (wanted + 1)))
-
-
 def game_of(
-    constraint: Constraint, cells: ThresholdCells, known: CellTable | None = None
+    constraint: Constraint, cells: ThresholdTable, known: CellTable | None = None
 ) -> Lagrangian:
     """Return the game of a constraint, for its mean loss."""
     return Lagrangian.from_moments(constraint.moments(cells, known), cells, MeanLoss())
-
-
-def check_local(X: Any) -> None:
-    """Raise unless rows are in memory."""
-    kind = engine_for(X)
-    if kind is not MemoryEngine:
-        where = "on disk" if kind is DiskEngine else "a Dask collection"
-        raise TypeError(
-            f"X is {type(X).__name__}, {where}; regressors are fitted to rows in memory only, an "
-            "array or a data frame. Load them, or a sample of them."
-        )
-
-
-def read_rows(people: People) -> tuple[Cells, Array]:
-    """Check the arguments; return the cells, which are groups and strata, and the target."""
-    n = _num_samples(people.X)
-    people.check()
-    y = read_numbers(people.y, n)
-    given = people.sensitive_features
-    uncertain = given.values() if isinstance(given, dict) else [given]
-    if any(isinstance(each, Probabilities) for each in uncertain):
-        raise TypeError(
-            "sensitive_features are Probabilities; regressors need the groups themselves."
-        )
-    names = ("sensitive_features", "control_features", "sample_weight")
-    check_index(X=people.X, y=people.y, **{name: getattr(people, name) for name in names})
-    sensitive, rules = read_groups(given, n, people.missing, people.bins)
-    control = {}
-    if people.control_features is not None:
-        control = read_columns(people.control_features, n, "control_features", "stratum")
-    weight = read_weights(people.sample_weight, n)
-    cells = Cells.from_columns(np.zeros(n, dtype=np.int8), sensitive, control, weight)
-    return cells.as_kind(Cells, rules=rules), y

@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import _num_samples
 
 from equipoise.cells.table import Array
+from equipoise.estimators.base import NUMBERS
 from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.oracles.regression import ConstantRegressor, PluginRegressor, numbers
-from equipoise.rows.tables import take_rows
+from equipoise.rows.tables import batches, take_rows
 
 
 class RandomizedRegressor:
@@ -38,6 +39,9 @@ class RandomizedRegressor:
     ([2.0, 2.0], [1.0, 3.0])
     """
 
+    #: Of labels; there are none.
+    classes_ = NUMBERS
+
     def __init__(self, members: Sequence[Any], weights: ArrayLike, random_state: int = 0) -> None:
         self._lottery = RandomizedClassifier(members, weights, random_state=random_state)
 
@@ -62,9 +66,12 @@ class RandomizedRegressor:
     def predict(self, X: Any, *, key: Any = None, random_state: Any = None) -> Array:
         """Predict for each row, following one member drawn; see `RandomizedClassifier.predict`."""
         drawn = self._lottery.draw(X, key=key, random_state=random_state)
-        found = np.zeros(len(drawn))
-        for number, predicted in enumerate(self._each(X)):
-            found = np.where(drawn == number, predicted, found)
+        found, start = np.zeros(len(drawn)), 0
+        for rows in batches(X):
+            some = slice(start, start + _num_samples(rows))
+            for number, predicted in enumerate(self._each(rows)):
+                found[some] = np.where(drawn[some] == number, predicted, found[some])
+            start = some.stop
         return found
 
     def predict_members(self, X: Any) -> Array:

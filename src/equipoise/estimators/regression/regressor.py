@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import fsum
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -15,11 +14,12 @@ from equipoise.cells.threshold_table import ThresholdCells, ThresholdTable
 from equipoise.cells.values import Missing
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.regression import ThresholdParity
+from equipoise.engines import engine_for
 from equipoise.estimators.base import fingerprint_of, overlap_of, read_limits, warn_of_absent
 from equipoise.estimators.regression.base import RegressionReduction, warn
 from equipoise.estimators.regression.groups import GroupNumbers, numbers_by_group
 from equipoise.estimators.regression.intervals import Level, loss_limits, parity_limits
-from equipoise.estimators.regression.problem import RegressionProblem, game_of, read_rows
+from equipoise.estimators.regression.problem import RegressionProblem, game_of
 from equipoise.estimators.regression.randomized import RandomizedRegressor
 from equipoise.estimators.regression.units import (
     certified,
@@ -127,7 +127,7 @@ class FairRegressor(RegressorMixin, RegressionReduction):
         The most rounds.
     random_state : int, optional
         The salt of the draws.
-    callback, verbose
+    checkpoint, callback, verbose
         As for `FairClassifier`.
 
     Attributes
@@ -181,7 +181,8 @@ class FairRegressor(RegressorMixin, RegressionReduction):
         Parameters
         ----------
         X : table of n rows
-            In memory; handed to the learner as it comes.
+            In memory, handed to the learner as it comes; `ParquetRows` for an ``XGBRegressor``; for
+            the losses of groups also a Dask collection.
         y : array-like of n numbers
         sensitive_features, control_features, sample_weight, missing, bins
             As for `FairClassifier.fit`; groups must be known, or missing.
@@ -190,7 +191,8 @@ class FairRegressor(RegressorMixin, RegressionReduction):
             X, y, sensitive_features, control_features, sample_weight, missing=missing, bins=bins
         )
         problem, (limits, salt) = self._state(people), read_limits(self)
-        outcome = run(problem.search(), limits, problem.nu)
+        with problem.opened:
+            outcome = run(problem.search(), limits, problem.nu)
         last = as_settled(outcome.last, outcome.reason)
         known = pool_in_units(problem.pool, problem.cells)
         found, game = in_units(last, problem.lagrangian, known, problem.cells)
@@ -236,18 +238,18 @@ class FairRegressor(RegressorMixin, RegressionReduction):
 
         See `RandomizedClassifier.predict` for ``key`` and ``random_state``.
         """
-        X = self._rows(X)
-        return self.regressor_.predict(X, key=key, random_state=random_state)
+        X, given = self._rows(X), {"key": key, "random_state": random_state}
+        return engine_for(X).predict(self.regressor_, X, **given)
 
     def predict_mean(self, X: Any) -> Array:
         """Return the mean over the draw; see `RandomizedRegressor.predict_mean`."""
         X = self._rows(X)
-        return self.regressor_.predict_mean(X)
+        return engine_for(X).answer(self.regressor_.predict_mean, X)
 
     def predict_members(self, X: Any) -> Array:
         """Return the predictions of all members, (n, members), to ``regressor_.weights``."""
-        X = self._rows(X)
-        return self.regressor_.predict_members(X)
+        X, number = self._rows(X), len(self.regressor_.members)
+        return engine_for(X).answer(self.regressor_.predict_members, X, columns=number)
 
     def measure(
         self,
@@ -265,8 +267,9 @@ class FairRegressor(RegressorMixin, RegressionReduction):
         All are expected over the draw; differences are the largest at any threshold. Groups that
         nobody here belongs to are not measured, with a warning. Where no bound is left to look at,
         that is a warning too. With ``level``, such as 0.95, there is an interval of the largest
-        value, for people like these and as many of each group, by normal approximation; of groups
-        of fewer than ``min_people`` nothing is taken as known.
+        value, for people like these and as many of each group: of differences by normal
+        approximation, of losses by the bootstrap-t. Of groups of fewer than ``min_people`` nothing
+        is taken as known.
         """
         asked = None if level is None else Level(level, min_people)
         people = People(self._rows(X), y, sensitive_features, control_features, sample_weight)
@@ -277,7 +280,7 @@ class FairRegressor(RegressorMixin, RegressionReduction):
         cells = self._cells_of(people)
         warn_of_absent(self.cells_, cells)
         game = game_of(self.constraint_, cells, self.cells_)
-        each, weights = list(self.regressor_.predict_members(people.X).T), self.regressor_.weights
+        each, weights = list(self.predict_members(people.X).T), self.regressor_.weights
         lost = weights @ np.array([cells.loss(f - cells.target) for f in each])
         mean = float(cells.row_weights() @ lost)
         if not np.abs(np.asarray(game.gamma_slope)).max(initial=0.0) > TOLERANCE:
@@ -317,13 +320,17 @@ class FairRegressor(RegressorMixin, RegressionReduction):
         """
         X = self._rows(X)
         cells = self._cells_of(People(X, y, sensitive_features, control_features, sample_weight))
-        return numbers_by_group(
-            cells, list(self.regressor_.predict_members(X).T), self.regressor_.weights
-        )
+        return numbers_by_group(cells, list(self.predict_members(X).T), self.regressor_.weights)
 
     def _cells_of(self, people: People) -> ThresholdCells:
         """Return the cells of other people, without a game's scale."""
-        groups, target = read_rows(people.by(self.cells_.rules))
+        if not engine_for(people.X).is_local:
+            raise TypeError(
+                "X is a Dask collection; what a regressor does to people is measured where each of "
+                "them can be looked at. Compute the collections, or a sample of them, first: "
+                "dask.compute(X, y, groups)."
+            )
+        groups, target = people.by(self.cells_.rules).read_numbers()
         given = {"thresholds": self.thresholds_[:1], "loss": read_loss(self.loss), "scale": 1.0}
         return groups.as_kind(ThresholdCells, target=target, **given)
 
@@ -341,8 +348,7 @@ def drawn_by(salt: int | None, problem: RegressionProblem) -> int:
     """
     if salt is not None:
         return salt
-    target = problem.cells.target
-    return salt_of(problem.cells, np.array([fsum(target), fsum(np.square(target))]))
+    return salt_of(problem.rows.groups, problem.rows.target_sums())
 
 
 def exact_differences(
@@ -357,9 +363,9 @@ def exact_differences(
         return [(np.nan, certificate.violation) for certificate, _ in mixed]
     used = sorted({int(h) for _, mixture in mixed for h in mixture.indices})
     predicted = {h: problem.oracle.predicted(problem.pool.classifiers[h]) for h in used}
-    found = []
+    rows, found = problem.oracle.rows_at_thresholds(), []
     for certificate, mixture in mixed:
         game = problem.lagrangian.relaxed(certificate.bound - problem.lagrangian.c)
         each = [predicted[int(h)] for h in mixture.indices]
-        found.append(worst_at_any_threshold(game, problem.cells, each, mixture.weights))
+        found.append(worst_at_any_threshold(game, rows, each, mixture.weights))
     return found

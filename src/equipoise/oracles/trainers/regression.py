@@ -16,8 +16,14 @@ from equipoise.cells.table import Array
 from equipoise.oracles.decisions import Guard
 from equipoise.oracles.trainers.base import has_fixed_seed, is_binnable
 from equipoise.oracles.trainers.lightgbm_bins import KNOWN_EXTRAS, PROBE_ROWS
-from equipoise.oracles.trainers.xgboost_bins import has_known_settings, with_trees
-from equipoise.rows.tables import take_rows
+from equipoise.oracles.trainers.xgboost_bins import (
+    bins_in_memory,
+    bins_on_disk,
+    has_known_settings,
+    with_trees,
+)
+from equipoise.rows.parquet import ParquetRows
+from equipoise.rows.tables import batches, take_rows
 
 
 def weight_name(estimator: Any) -> str | None:
@@ -66,7 +72,8 @@ def fitted_regressor(estimator: Any, X: Any, target: Array, weight: Array | None
 
 def numbers(model: Any, X: Any, n: int) -> Array:
     """Return what a regressor predicts, checked."""
-    found = np.asarray(Guard()(model.predict, X), dtype=float)
+    parts = [np.asarray(Guard()(model.predict, rows), dtype=float) for rows in batches(X)]
+    found = np.concatenate(parts) if len(parts) > 1 else parts[0]
     if found.shape == (n, 1):
         found = found[:, 0]
     if found.shape != (n,) or not np.isfinite(found).all():
@@ -161,6 +168,8 @@ class XGBoostRegressionTrainer:
     XGBoost places its cuts by weight; here they are placed once, all rows weighing the same.
     """
 
+    _binned = staticmethod(bins_in_memory)
+
     def __init__(self, estimator: Any, X: Any) -> None:
         self.estimator, self.X = estimator, X
         self._bins: Any = None
@@ -168,12 +177,7 @@ class XGBoostRegressionTrainer:
     @staticmethod
     def suits(estimator: Any, X: Any) -> bool:
         """Whether the learner is an XGBRegressor of plain settings, on a table of numbers."""
-        return is_binnable(X) and has_known_settings(
-            estimator,
-            categories=True,
-            kind="XGBRegressor",
-            objectives=(None, "reg:squarederror", "reg:absoluteerror"),
-        )
+        return is_binnable(X) and is_plain_xgboost(estimator, categories=True)
 
     def fit(self, target: Array, weight: Array | None) -> Any:
         """Return the learner fitted on the bins."""
@@ -181,13 +185,7 @@ class XGBoostRegressionTrainer:
 
         e = self.estimator
         if self._bins is None:
-            self._bins = xgboost.QuantileDMatrix(
-                self.X,
-                missing=e.missing,
-                nthread=e.n_jobs,
-                max_bin=e.max_bin,
-                enable_categorical=bool(e.enable_categorical),
-            )
+            self._bins = self._binned(e, self.X)
         self._bins.set_label(target)
         weight = np.ones(len(target)) if weight is None else weight / weight.mean()
         self._bins.set_weight(weight)
@@ -195,7 +193,25 @@ class XGBoostRegressionTrainer:
         return with_trees(clone(e), xgboost.train(e.get_xgb_params(), self._bins, rounds))
 
 
+class XGBoostDiskRegressionTrainer(XGBoostRegressionTrainer):
+    """Bin the rows into a file once, batch by batch; then only swap target and weights."""
+
+    _binned = staticmethod(bins_on_disk)
+
+    @staticmethod
+    def suits(estimator: Any, X: Any) -> bool:
+        """Whether the rows are on disk and the learner is an XGBRegressor of plain settings."""
+        return isinstance(X, ParquetRows) and is_plain_xgboost(estimator, categories=False)
+
+
+def is_plain_xgboost(estimator: Any, categories: bool) -> bool:
+    """Whether a learner is an XGBRegressor of plain settings."""
+    objectives = (None, "reg:squarederror", "reg:absoluteerror")
+    return has_known_settings(estimator, categories, "XGBRegressor", objectives)
+
+
 RegressionTrainer = PlainRegressionTrainer | LightGBMRegressionTrainer | XGBoostRegressionTrainer
+_FAST = (LightGBMRegressionTrainer, XGBoostRegressionTrainer, XGBoostDiskRegressionTrainer)
 
 
 def choose_regression_trainer(estimator: Any, X: Any) -> RegressionTrainer:
@@ -205,8 +221,5 @@ def choose_regression_trainer(estimator: Any, X: Any) -> RegressionTrainer:
     >>> type(choose_regression_trainer(LinearRegression(), np.zeros((2, 1)))).__name__
     'PlainRegressionTrainer'
     """
-    if LightGBMRegressionTrainer.suits(estimator, X):
-        return LightGBMRegressionTrainer(estimator, X)
-    if XGBoostRegressionTrainer.suits(estimator, X):
-        return XGBoostRegressionTrainer(estimator, X)
-    return PlainRegressionTrainer(estimator, X)
+    kind = next((kind for kind in _FAST if kind.suits(estimator, X)), PlainRegressionTrainer)
+    return kind(estimator, X)

@@ -74,16 +74,40 @@ class XGBoostTrainer(_BinsTrainer):
         return is_binnable(X) and has_known_settings(estimator, categories=True)
 
     def _prepare(self, label: NDArray) -> Any:
-        import xgboost
+        return bins_in_memory(self.estimator, self.X)
 
-        e = self.estimator
-        return xgboost.QuantileDMatrix(
-            self.X,
-            missing=e.missing,
-            nthread=e.n_jobs,
-            max_bin=e.max_bin,
-            enable_categorical=bool(e.enable_categorical),
+
+def bins_in_memory(estimator: Any, X: Any) -> Any:
+    """Return the features of rows in memory in the learner's bins."""
+    import xgboost
+
+    return xgboost.QuantileDMatrix(
+        X,
+        missing=estimator.missing,
+        nthread=estimator.n_jobs,
+        max_bin=estimator.max_bin,
+        enable_categorical=bool(estimator.enable_categorical),
+    )
+
+
+def bins_on_disk(estimator: Any, X: Any) -> Any:
+    """Return the features of rows on disk in the learner's bins, which are in a file themselves."""
+    import xgboost
+
+    if not hasattr(xgboost, "ExtMemQuantileDMatrix"):
+        raise ImportError(
+            f"rows on disk need XGBoost 3 or newer; found {xgboost.__version__}. Run: "
+            "pip install 'equipoise[disk]'"
         )
+    folder = TemporaryDirectory(prefix="equipoise-bins-")
+    bins = xgboost.ExtMemQuantileDMatrix(
+        batch_iterator(X.batches, {}, cache_prefix=str(Path(folder.name) / "bins")),
+        missing=estimator.missing,
+        nthread=estimator.n_jobs,
+        max_bin=estimator.max_bin,
+    )
+    vars(bins)["folder"] = folder  # lives as long as the bins, and is removed after them
+    return bins
 
 
 def train_on_bins(
@@ -187,23 +211,7 @@ class XGBoostDiskTrainer(_BinsTrainer):
         return isinstance(X, ParquetRows) and has_known_settings(estimator)
 
     def _prepare(self, label: NDArray) -> Any:
-        import xgboost
-
-        if not hasattr(xgboost, "ExtMemQuantileDMatrix"):
-            raise ImportError(
-                f"rows on disk need XGBoost 3 or newer; found {xgboost.__version__}. Run: "
-                "pip install 'equipoise[disk]'"
-            )
-        folder = TemporaryDirectory(prefix="equipoise-bins-")
-        e = self.estimator
-        bins = xgboost.ExtMemQuantileDMatrix(
-            batch_iterator(self.X.batches, {}, cache_prefix=str(Path(folder.name) / "bins")),
-            missing=e.missing,
-            nthread=e.n_jobs,
-            max_bin=e.max_bin,
-        )
-        vars(bins)["folder"] = folder  # lives as long as the bins, and is removed after them
-        return bins
+        return bins_on_disk(self.estimator, self.X)
 
 
 def batch_iterator(

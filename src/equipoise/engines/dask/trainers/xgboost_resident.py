@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
@@ -56,6 +56,35 @@ class ResidentTrainer:
 
     suits = staticmethod(has_known_settings)
 
+    @staticmethod
+    def learn(
+        shards: list[Shard],
+        task: Task,
+        data: Any,
+        params: dict[str, Any],
+        rounds: int,
+        shared: bool,
+    ) -> tuple[Any, Array]:
+        """Train, with other workers where ``shared``; return trees and selected weight."""
+        if not task.is_soft:
+            rows = [shard.examples(task) for shard in shards]
+            data.set_label(np.concatenate([label for label, _ in rows]))
+            data.set_weight(np.concatenate([weight for _, weight in rows]))
+            booster = grown({"base_score": base_score(rows, shared)} | params, rounds, data)
+            selected = booster.predict(data) > 0.5
+        else:
+            from xgboost import collective
+
+            saved = np.concatenate([shard.saved(task) for shard in shards])
+            total = saved.sum(axis=0)
+            if shared:
+                total = collective.allreduce(total, collective.Op.SUM)
+            booster = soft_booster(params, rounds, data, saved, total)
+            selected = booster.predict(data).argmax(axis=1)
+        ends = np.cumsum([len(shard) for shard in shards])
+        parts = zip(shards, np.split(selected, ends[:-1]), strict=True)
+        return booster, np.sum([shard.sum(part) for shard, part in parts], axis=0)
+
     def start_from(self, classifier: Any) -> None:
         """Do nothing: trees start from nothing."""
 
@@ -82,6 +111,7 @@ class ResidentTrainer:
                 tuple(numbers),
                 self._bins,
                 task,
+                self.learn,
                 params | {"nthread": e.n_jobs},
                 e.get_num_boosting_rounds(),
                 meeting and meeting | {"dmlc_task_id": f"{rank:05d}"},
@@ -159,7 +189,8 @@ def train_here(
     shards: list[Shard],
     numbers: tuple[int, ...],
     bins: Bins,
-    task: Task,
+    task: Any,
+    learn: Callable[..., tuple[Any, Array]],
     params: dict[str, Any],
     rounds: int,
     meeting: dict[str, Any],
@@ -171,31 +202,24 @@ def train_here(
     params["nthread"] = params["nthread"] or get_worker().state.nthreads
     data = resident(shards, numbers, bins, params["nthread"])
     with together(meeting):
-        if not task.is_soft:
-            rows = [shard.examples(task) for shard in shards]
-            data.set_label(np.concatenate([label for label, _ in rows]))
-            data.set_weight(np.concatenate([weight for _, weight in rows]))
-            start = {"base_score": base_score(rows, bool(meeting))}
-            booster = xgboost.Booster(start | params, [data])
-            for turn in range(rounds):
-                booster.update(data, turn)
-            selected = booster.predict(data) > 0.5
-        else:
-            saved = np.concatenate([shard.saved(task) for shard in shards])
-            total = saved.sum(axis=0)
-            if meeting:
-                total = xgboost.collective.allreduce(total, xgboost.collective.Op.SUM)
-            booster = soft_booster(params, rounds, data, saved, total)
-            selected = booster.predict(data).argmax(axis=1)
+        booster, counted = learn(shards, task, data, params, rounds, bool(meeting))
         first = not meeting or xgboost.collective.get_rank() == 0
         trees = bytes(booster.save_raw("ubj")) if first else None
-    ends = np.cumsum([len(shard) for shard in shards])
-    parts = zip(shards, np.split(selected, ends[:-1]), strict=True)
-    return trees, np.sum([shard.sum(part) for shard, part in parts], axis=0)
+    return trees, counted
+
+
+def grown(params: dict[str, Any], rounds: int, data: Any) -> Any:
+    """Return the trees that XGBoost grows on some bins."""
+    import xgboost
+
+    booster = xgboost.Booster(params, [data])
+    for turn in range(rounds):
+        booster.update(data, turn)
+    return booster
 
 
 def base_score(rows: list[tuple[NDArray, Array]], shared: bool) -> float:
-    """Return the share of label 1 among all rows, by weight, as XGBoost estimates it.
+    """Return the mean label of all rows, by weight, from which XGBoost's trees start.
 
     Were it left to XGBoost, its last bit would depend on which worker has which rows.
     """
