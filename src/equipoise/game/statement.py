@@ -28,12 +28,11 @@ def facts_of(certificate: Certificate) -> list[tuple[str, str, str]]:
     calls, shown = _calls(certificate), _format(certificate)
     fine = "{:.6f}".format if certificate.measure == "error" else shown
     violation = 0.0 if is_met(certificate.violation) else certificate.violation
-    is_loosened = certificate.least_slack > 0 or certificate.sampling_slack > 0
-    loosened = " as loosened" if is_loosened else ""
+    loosened = max(certificate.least_slack, certificate.sampling_slack) > 0
     found = [
         ("bounds", certificate.verdict, _asks_nothing(certificate) or _beforehand(certificate)),
         (certificate.measure, shown(certificate.error), ""),
-        ("violation", shown(violation), f"largest excess over a bound{loosened}"),
+        ("violation", shown(violation), f"largest excess over a bound{' as loosened' * loosened}"),
         ("lower value", shown(certificate.lower), scope),
         ("upper value", shown(certificate.upper), ""),
         (
