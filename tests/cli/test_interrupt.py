@@ -7,7 +7,7 @@ import pytest
 from hiring import COLUMNS
 from rich.console import Console
 
-from equipoise.cli.terminal import Terminal
+from equipoise.cli import terminal
 from equipoise.files import read_manifest
 
 LEARNER = """
@@ -75,10 +75,10 @@ def test_the_bar_moves_before_anything_is_known(monkeypatch):
     monkeypatch.setattr(
         "rich.progress.BarColumn.render", lambda self, task: totals.append(task.total) or ""
     )
-    terminal = Terminal()
-    terminal.err = Console(file=StringIO(), force_terminal=True, width=120)
+    terminal.start(machine=False)
+    terminal.running().err = Console(file=StringIO(), force_terminal=True, width=120)
     with terminal.progress("Fitting") as tick:
         assert set(totals) == {None}  # rich draws a bar without a total as one that moves
         tick(0.5, "3 fits")
     assert totals[-1] == 1.0
-    assert "50 %" in terminal.err.file.getvalue()
+    assert "50 %" in terminal.running().err.file.getvalue()

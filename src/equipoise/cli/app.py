@@ -10,6 +10,7 @@ import typer
 from typer.core import TyperCommand
 
 import equipoise
+from equipoise.cli import terminal
 from equipoise.cli.commands.at import at
 from equipoise.cli.commands.audit import audit
 from equipoise.cli.commands.certify import certify
@@ -25,7 +26,6 @@ from equipoise.cli.commands.select import select
 from equipoise.cli.dask.cluster import with_address
 from equipoise.cli.exits import DONE, explain, warnings_as_notes
 from equipoise.cli.options import with_groups
-from equipoise.cli.terminal import Terminal
 
 app = typer.Typer(
     name="equipoise",
@@ -65,14 +65,14 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run_guarded(**given: Any) -> None:
-        terminal = Terminal.start(bool(given.get("machine")))
+        terminal.start(machine=bool(given.get("machine")))
         try:
-            with warnings_as_notes(terminal):
+            with warnings_as_notes():
                 command(**given)
         except typer.Exit:
             raise
         except (Exception, KeyboardInterrupt) as error:
-            raise typer.Exit(explain(error, terminal)) from None
+            raise typer.Exit(explain(error)) from None
 
     return run_guarded
 

@@ -13,8 +13,8 @@ from equipoise import metrics
 from equipoise.cells.codes import factorize
 from equipoise.cells.table import Array
 from equipoise.cli import options as opt
+from equipoise.cli import terminal
 from equipoise.cli.tables.columns import as_number, is_missing, kind_of, plain_values
-from equipoise.cli.terminal import Terminal
 from equipoise.constraints.groups import group_name
 from equipoise.constraints.rates import BASE, SELECTION, TPR, of_decision, rate_and_decision
 from equipoise.metrics import Interval
@@ -24,7 +24,6 @@ from equipoise.report.contents import AuditContents, GroupContents
 from equipoise.report.groups import (
     NOT_KNOWN,
     group_contents,
-    span,
     unknown_remarks,
     with_predictive,
 )
@@ -61,7 +60,7 @@ def audit_contents(
     if prediction is None:
         groups = [_labels_decided(group) for group in groups]
     for text in unknown_remarks(table.unknown, groups):
-        Terminal.current().note(text)
+        terminal.note(text)
     large = _in_large_groups(people, min_size)
     some = {name: values[large] for name, values in people.sensitive_features.items()}
     weight = None if people.sample_weight is None else people.sample_weight[large]
@@ -154,7 +153,7 @@ def _headline(pairs: Pairs, shown: Sequence[GroupContents]) -> dict[str, Any]:
 def _cut(value: Interval, ratio: bool) -> Range:
     """Return a difference that is not below zero, or a ratio that is not above one."""
     ends = [min(end, 1.0) if ratio else max(end, 0.0) for end in value]
-    return span(*ends)
+    return Range.of(*ends)
 
 
 def _between(pair: Pair, shown: Sequence[GroupContents]) -> str:

@@ -25,8 +25,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from equipoise.cli import terminal
 from equipoise.cli.spelling import in_options
-from equipoise.cli.terminal import Terminal, printable
+from equipoise.cli.terminal import printable
 
 DONE, EXCEEDED, NOT_DONE, UNFORESEEN, NOTHING_COMPARED, ALARM, NOT_PROVEN = range(7)
 INTERRUPTED = 130
@@ -42,7 +43,7 @@ class Ended(Exception):
         self.code = code
 
 
-def explain(error: BaseException, terminal: Terminal) -> int:
+def explain(error: BaseException) -> int:
     """Print an error as a sentence, also as JSON if asked for; return the exit code."""
     if isinstance(error, Ended):
         return error.code
@@ -82,7 +83,7 @@ def _sentence(error: BaseException) -> str:
 
 
 @contextmanager
-def warnings_as_notes(terminal: Terminal) -> Iterator[None]:
+def warnings_as_notes() -> Iterator[None]:
     """Print warnings of the library as notes, each once; those of others are not for users."""
     from sklearn.exceptions import ConvergenceWarning
 
@@ -91,11 +92,10 @@ def warnings_as_notes(terminal: Terminal) -> Iterator[None]:
     def show(message: Warning | str, category: type[Warning], *args: Any, **kwargs: Any) -> None:
         if issubclass(category, (EquipoiseWarning, ConvergenceWarning)):
             text = in_options(str(message))
-            if text not in terminal.notes:
-                # That nobody has a label tells the labels of the others, and how few people a group
-                # has is suppressed: not for files.
-                private = (EmptyCellWarning, SmallGroupWarning)
-                terminal.note(text, keep=not issubclass(category, private))
+            # That nobody has a label tells the labels of the others, and how few people a group has
+            # is suppressed: not for files.
+            private = (EmptyCellWarning, SmallGroupWarning)
+            terminal.note(text, keep=not issubclass(category, private))
 
     with warnings.catch_warnings():
         warnings.simplefilter("always", EquipoiseWarning)

@@ -13,11 +13,13 @@ from typing import Any
 from sklearn.base import clone
 
 from equipoise.atomic_files import check_free, new_file
+from equipoise.cli import options as opt
+from equipoise.cli import terminal
 from equipoise.cli.spelling import spelled
-from equipoise.cli.tables.encoding import FEWEST_PEOPLE
+from equipoise.cli.tables.encoding import FEWEST_PEOPLE, count_unknown
 from equipoise.cli.tables.files import is_table
 from equipoise.cli.tables.request import Columns
-from equipoise.cli.terminal import Terminal, command_line
+from equipoise.cli.terminal import command_line
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.reductions import FairClassifier
 from equipoise.estimators.regression.frontier import RegressionFrontier
@@ -38,6 +40,23 @@ class ModelFile:
     columns: Columns
     metadata: dict[str, Any]
 
+    @property
+    def seed(self) -> int | None:
+        """The seed of the command that made the file."""
+        return self.metadata.get("made", {}).get("seed")
+
+    def count_unknown(self, table: Any) -> Counter:
+        """Return how many people have a category that the model does not know, by column."""
+        return count_unknown(self.model.estimator, table)
+
+    def note_unknown(self, table: Any) -> None:
+        """Note how many people of a table have categories that the model does not know."""
+        note_unknown(self.count_unknown(table), table.num_rows)
+
+    def compared_from(self, min_size: int | None) -> ModelFile:
+        """Return the file with a model that is measured without groups of fewer people."""
+        return replace(self, model=with_min_size(self.model, min_size))
+
 
 def open_file(path: Path, trust: Sequence[str] | None) -> ModelFile:
     """Read a model file that a command has written."""
@@ -54,7 +73,7 @@ def open_file(path: Path, trust: Sequence[str] | None) -> ModelFile:
             "command line. Use it from Python: equipoise.load(...)."
         )
     if metadata.get("made", {}).get("unfinished"):
-        Terminal.current().note(
+        terminal.note(
             f"{path.name} is of a run that was interrupted: it holds what was found until then."
         )
     return ModelFile(
@@ -80,20 +99,19 @@ def open_classifier(
                 f"{path} is a frontier, which has a classifier for every bound; say which one with "
                 "--eps."
             )
-        opened = replace(opened, model=opened.model.at(eps))
-        return replace(opened, model=with_min_size(opened.model, min_size))
+        return replace(opened, model=opened.model.at(eps)).compared_from(min_size)
     if not isinstance(opened.model, (FairClassifier, FairRegressor)):
         raise ValueError(f"{path} holds a {type(opened.model).__name__}; expected a classifier.")
     if eps is not None:
         raise ValueError(f"{path} is a classifier for one bound; --eps is for frontiers.")
-    return replace(opened, model=with_min_size(opened.model, min_size))
+    return opened.compared_from(min_size)
 
 
 def note_unknown(found: Counter, people: int) -> None:
     """Note how many people have categories that a model does not know, by column."""
     if found:
         each = ", ".join(f"{name!r} ({count:,})" for name, count in sorted(found.items()))
-        Terminal.current().note(
+        terminal.note(
             f"of {people:,} people, some have a category that fewer than {FEWEST_PEOPLE} people "
             f"had in the fit, or nobody; it counts as a rare one, or as none. By column: {each}."
         )
@@ -112,7 +130,7 @@ def with_min_size(model: Any, min_size: int | None) -> Any:
     return changed
 
 
-def note_untraced(terminal: Terminal, frontier: Any, eps: float, certificate: Any) -> None:
+def note_untraced(frontier: Any, eps: float, certificate: Any) -> None:
     """Note a gap that is left since nobody searched at this bound."""
     traced = any(abs(point.eps - eps) <= 1e-5 * eps for point in frontier.points_)
     if not traced and not certificate.is_optimal():
@@ -123,17 +141,10 @@ def note_untraced(terminal: Terminal, frontier: Any, eps: float, certificate: An
         )
 
 
-def write_model(
-    model: Any,
-    path: Path,
-    metadata: dict[str, Any],
-    *,
-    force: bool,
-    suppress_below: int,
-    terminal: Terminal,
-) -> None:
+def write_model(model: Any, path: Path, metadata: dict[str, Any], results: opt.Results) -> None:
     """Write a model file and say so."""
-    save(model, path, overwrite=force, metadata=metadata, suppress_below=suppress_below)
+    few = results.suppress_below
+    save(model, path, overwrite=results.force, metadata=metadata, suppress_below=few)
     terminal.say(f"Written: {path} ({path.stat().st_size:,} bytes)")
     manifest = read_manifest(path)
     if manifest["suppressed"]:
@@ -183,9 +194,7 @@ def _left_by_interrupt(places: Sequence[Path]) -> set[str]:
     return set()
 
 
-def write_page(
-    contents: ReportContents | RegressionContents, path: Path, *, force: bool, terminal: Terminal
-) -> None:
+def write_page(contents: ReportContents | RegressionContents, path: Path, *, force: bool) -> None:
     """Write a report page and say so."""
     from equipoise.report import write_report
 

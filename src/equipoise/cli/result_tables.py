@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from equipoise.cli import terminal
 from equipoise.cli.spelling import in_options
-from equipoise.cli.terminal import Terminal
 from equipoise.constraints.rates import GROUP_RATES, rate_and_decision
 from equipoise.game.lagrangian import is_met
 from equipoise.game.switches import number
@@ -47,7 +47,6 @@ _MOST_COLUMNS = 60
 
 
 def show_columns(
-    terminal: Terminal,
     columns: Sequence[ColumnContents],
     labels: tuple[str, ...] | None,
     format_: str = "",
@@ -60,7 +59,7 @@ def show_columns(
     title = f"How the columns were read{format_ and ': '}{format_}"
     if len(columns) > _MOST_COLUMNS:
         rows.append([f"and {len(columns) - _MOST_COLUMNS} more", "", "", "", ""])
-    terminal.table(title, ["column", "used as", "read as", "values", "missing"], rows, note=True)
+    terminal.table(title, ["column", "used as", "read as", "values", "missing"], rows, as_note=True)
     if labels is None:  # a number
         return
     if len(labels) > 2:
@@ -78,7 +77,7 @@ def show_columns(
     )
 
 
-def show_frontier(terminal: Terminal, contents: ReportContents) -> None:
+def show_frontier(contents: ReportContents) -> None:
     """Print the trade-off, a line for each bound."""
     found = [entry.data for entry in contents.points[0].measured]
     header = ["bound", *(f"error {data}" for data in found), *(f"diff. {data}" for data in found)]
@@ -97,7 +96,7 @@ def show_frontier(terminal: Terminal, contents: ReportContents) -> None:
     name = contents.constraint.name if contents.constraint is not None else ""
     moved = ["differ"] if contents.data.decisions else ["gain", "lose"]
     terminal.table(f"Frontier: {name}", [*header, "price", *moved, "mixed"], rows)
-    _say_remarks(terminal, contents.points[0])
+    _say_remarks(contents.points[0])
     error = contents.objective or "share of wrong decisions"
     terminal.say(
         f"error: {error}. diff.: largest difference that the constraint looks at; with a "
@@ -118,32 +117,29 @@ def _everybody(point: PointContents) -> list[str]:
 
 
 def note_small(
-    terminal: Terminal,
     groups: Sequence[GroupContents],
     suppress_below: int,
     min_size: int | None = None,
 ) -> None:
     """Note groups that are suppressed, or too small to say anything about."""
     for text in small_group_remarks(groups, suppress_below):
-        if text not in terminal.notes:
-            terminal.note(text)
+        terminal.note(text)
     if any(row.count is None for row in groups):
         terminal.progress_line("To see all groups here: --suppress-below 0")
     fewest = min((row.count or 0 for row in groups if row.feature), default=FEW)
-    note_compared(terminal, fewest, min_size)
+    note_compared(fewest, min_size)
 
 
-def note_compared(terminal: Terminal, fewest: int, min_size: int | None) -> None:
+def note_compared(fewest: int, min_size: int | None) -> None:
     """Note that groups are compared which are too small to say anything about, if there are any."""
-    text = (
-        f"groups of fewer than {FEW} people are compared like all others, although their rates "
-        f"are mostly chance; --min-size {FEW} leaves them out of comparisons and bounds."
-    )
-    if min_size is not None and fewest < FEW and min_size < FEW and text not in terminal.notes:
-        terminal.note(text)
+    if min_size is not None and fewest < FEW and min_size < FEW:
+        terminal.note(
+            f"groups of fewer than {FEW} people are compared like all others, although their rates "
+            f"are mostly chance; --min-size {FEW} leaves them out of comparisons and bounds."
+        )
 
 
-def _note_exceeded(terminal: Terminal, point: PointContents) -> None:
+def _note_exceeded(point: PointContents) -> None:
     """Note that a bound is exceeded on others than those learned from, if chance is no reason."""
     entry = point.on("test")
     if entry is None:
@@ -164,7 +160,6 @@ def _note_exceeded(terminal: Terminal, point: PointContents) -> None:
 
 
 def show_classifier(
-    terminal: Terminal,
     point: PointContents,
     level: float,
     labels: tuple[str, ...],
@@ -172,7 +167,7 @@ def show_classifier(
 ) -> None:
     """Print the certificate, what was measured on each of the data, the groups, who switches."""
     terminal.say(point.certificate["text"])
-    say_labels(terminal, labels, [row.text for entry in point.measured for row in entry.rows])
+    say_labels(labels, [row.text for entry in point.measured for row in entry.rows])
     if objective is not None:
         terminal.say(f"error is what was minimised: {objective!r}")
     rows = [
@@ -188,19 +183,19 @@ def show_classifier(
     header = ["data", "people", "error", "excess over the bound", "of (people)"]
     terminal.table(f"Measured, [{level:.0%} intervals]", header, rows)
     terminal.say(f"excess: of the inequality with {RULE}.")
-    _say_remarks(terminal, point)
-    _note_exceeded(terminal, point)
-    show_groups(terminal, point)
-    show_switched(terminal, point, labels[1])
+    _say_remarks(point)
+    _note_exceeded(point)
+    show_groups(point)
+    show_switched(point, labels[1])
 
 
-def say_labels(terminal: Terminal, labels: tuple[str, ...], rows: Iterable[str]) -> None:
+def say_labels(labels: tuple[str, ...], rows: Iterable[str]) -> None:
     """Print which labels are meant by 0 and 1, where inequalities speak of them."""
     if len(labels) == 2 and labels != ("0", "1") and any(" given label " in row for row in rows):
         terminal.say(f"label 1 is {labels[1]!r}, the favourable one; label 0 is {labels[0]!r}.")
 
 
-def note_small_switched(terminal: Terminal, point: PointContents) -> None:
+def note_small_switched(point: PointContents) -> None:
     """Note groups that are too small to say anything about, where no rates of groups are known."""
     groups = switched_groups(point.switched.get(point.main_data, []))
     known = [row for row in groups if row.count is not None]
@@ -209,33 +204,32 @@ def note_small_switched(terminal: Terminal, point: PointContents) -> None:
         terminal.note(text)
 
 
-def _say_remarks(terminal: Terminal, point: PointContents) -> None:
+def _say_remarks(point: PointContents) -> None:
     """Print whose data the test data are, and what is easily overlooked."""
     if (entry := point.on("test")) is not None:
         terminal.say(f"test: {entry.people:,} {whose(entry)}.")
     for text in map(in_options, point.remarks):
-        if text not in terminal.notes:
-            terminal.note(text)
+        terminal.note(text)
 
 
-def say_who(terminal: Terminal, who: str, remarks: Sequence[str], overlap: Overlap | None) -> None:
+def say_who(who: str, remarks: Sequence[str], overlap: Overlap | None) -> None:
     """Print who was measured, and what is easily overlooked."""
     terminal.say(f"Measured on {who}.\n")
     for text in map(in_options, remarks):
-        if text not in terminal.notes:
-            terminal.note(text)
-    if overlap is None or (overlap.estimate and not overlap.set_apart):
+        terminal.note(text)
+    seen = overlap is not None and (overlap.estimate or overlap.relabelled)
+    if overlap is None or (seen and not overlap.set_apart):
         terminal.note(
             "what holds for people learned from says little about others. Certify on people held "
             "out: fit and frontier write them with --held-out FILE."
         )
 
 
-def show_groups(terminal: Terminal, point: PointContents) -> None:
+def show_groups(point: PointContents) -> None:
     """Print the rates of every group, on other people than those of the fit if there are any."""
     if point.groups:
         data = list(point.groups)[-1]
-        show_group_rows(terminal, f"Groups, {data} data", point.groups[data])
+        show_group_rows(f"Groups, {data} data", point.groups[data])
 
 
 def _decisions_of(groups: Sequence[GroupContents]) -> list[str]:
@@ -244,12 +238,12 @@ def _decisions_of(groups: Sequence[GroupContents]) -> list[str]:
     return list(dict.fromkeys(name for name in names if name is not None))
 
 
-def show_switched(terminal: Terminal, point: PointContents, favourable: str) -> None:
+def show_switched(point: PointContents, favourable: str) -> None:
     """Print who is decided on differently than by the unconstrained model, if that is known."""
     if point.main_data not in point.switched:
         return
     if moved := moved_groups(point.switched[point.main_data]):
-        return _show_moved(terminal, f"Switched decisions, {point.main_data} data", moved)
+        return _show_moved(f"Switched decisions, {point.main_data} data", moved)
     groups = switched_groups(point.switched[point.main_data])
     rows = [
         [
@@ -267,7 +261,7 @@ def show_switched(terminal: Terminal, point: PointContents, favourable: str) -> 
         terminal.say(f"{sentence[0].upper()}{sentence[1:]}")
 
 
-def _show_moved(terminal: Terminal, title: str, groups: Sequence[MovedGroup]) -> None:
+def _show_moved(title: str, groups: Sequence[MovedGroup]) -> None:
     """Print who moves from one of more than two decisions to another."""
     rows = []
     for group in groups:
@@ -292,7 +286,6 @@ def _counts(group: SwitchedGroup) -> list[str]:
 
 
 def show_group_rows(
-    terminal: Terminal,
     title: str,
     groups: Sequence[GroupContents],
     rates: Sequence[str] | None = None,
@@ -302,16 +295,14 @@ def show_group_rows(
         kept = list(_RATE_NAMES) if rates is None else rates
         for decision in decisions:
             of_one = rates_of(kept, decision)
-            _show_rates(terminal, f"{title}, decision {decision}", groups, of_one)
+            _show_rates(f"{title}, decision {decision}", groups, of_one)
         if "error_rate" in kept:
-            _show_rates(terminal, f"{title}, errors", groups, ["error_rate"])
+            _show_rates(f"{title}, errors", groups, ["error_rate"])
         return
-    _show_rates(terminal, title, groups, list(_RATE_NAMES) if rates is None else rates)
+    _show_rates(title, groups, list(_RATE_NAMES) if rates is None else rates)
 
 
-def _show_rates(
-    terminal: Terminal, title: str, groups: Sequence[GroupContents], rates: Sequence[str]
-) -> None:
+def _show_rates(title: str, groups: Sequence[GroupContents], rates: Sequence[str]) -> None:
     rows = [
         [
             row.group if not row.feature else f"{row.feature}: {row.group}",
@@ -323,7 +314,7 @@ def _show_rates(
     terminal.table(title, ["group", "people", *(rate_name(rate).lower() for rate in rates)], rows)
 
 
-def show_disparities(terminal: Terminal, found: AuditContents, level: float) -> None:
+def show_disparities(found: AuditContents, level: float) -> None:
     """Print the disparities of an audit, and between whom they are."""
     rows = [
         [words, _long(value), found.between.get(name, "")]
@@ -340,9 +331,7 @@ def show_disparities(terminal: Terminal, found: AuditContents, level: float) -> 
         )
 
 
-def show_rows(
-    terminal: Terminal, rows: Sequence[Mapping[str, Any]], people: int, level: float
-) -> None:
+def show_rows(rows: Sequence[Mapping[str, Any]], people: int, level: float) -> None:
     """Print every constraint and by how much it exceeds its bound, the worst first."""
     ordered = sorted(rows, key=lambda row: -(row["excess"].estimate or 0.0))
     title = f"Constraints on {people:,} people, [{level:.0%} intervals that hold at once]"

@@ -1,4 +1,4 @@
-"""What a command prints: tables and sentences for people, one JSON object for machines.
+"""What the command that runs prints: tables and sentences for people, or JSON for machines.
 
 Results go to the standard output, progress and notes to the standard error. Names of columns and
 groups come out of files; they are printed as text, never as markup or as codes of the terminal.
@@ -32,134 +32,132 @@ class Tick(Protocol):
         """Show the share and the words."""
 
 
-class Terminal:
-    """The two outputs of a command; for a machine, the standard output gets one JSON object."""
+class Running:
+    """The command that runs: what it prints to, and what it has said so far."""
 
     def __init__(self, *, machine: bool = False) -> None:
-        self.machine = machine
+        self.machine = machine  #: Whether the standard output gets one JSON object instead.
         self.notes: list[str] = []
         self.interrupted = False  #: Whether Ctrl-C came during `interruptible`.
         self.out, self.err = _console(sys.stdout), _console(sys.stderr)
 
-    @classmethod
-    def start(cls, machine: bool) -> Terminal:
-        """Make the terminal of a command that begins."""
-        terminal = cls(machine=machine)
-        _RUNNING.set(terminal)
-        return terminal
 
-    @classmethod
-    def current(cls) -> Terminal:
-        """Return the terminal of the command that runs."""
-        return _RUNNING.get()
-
-    def say(self, text: str = "") -> None:
-        """Print a line for people."""
-        if not self.machine:
-            self.out.print(printable(text, keep="\n"), soft_wrap=True)
-
-    def note(self, text: str, *, keep: bool = True) -> None:
-        """Print something that should be known, such as a warning; keep it for pages and JSON."""
-        if keep:
-            self.notes.append(text)
-        self.err.print(f"Note: {printable(text)}", soft_wrap=True)
-
-    def progress_line(self, text: str) -> None:
-        """Print a line about what is going on."""
-        self.err.print(printable(text), soft_wrap=True)
-
-    def table(
-        self,
-        title: str,
-        header: Sequence[str],
-        rows: Sequence[Sequence[Any]],
-        *,
-        note: bool = False,
-    ) -> None:
-        """Print a table for people, as a result or a note: words to the left, numbers right."""
-        if self.machine:
-            return
-        from rich import box
-        from rich.table import Table
-        from rich.text import Text
-
-        table = Table(box=box.SIMPLE_HEAD)
-        for number, name in enumerate(header):
-            numbers = all(str(row[number])[:1] in "+-0123456789" for row in rows)
-            table.add_column(
-                Text(printable(name)), justify="right" if numbers else "left", overflow="fold"
-            )
-        for row in rows:
-            table.add_row(*(Text(printable(str(entry))) for entry in row))
-        console = self.err if note else self.out
-        with console.capture() as capture:
-            console.print(table)
-        lines = (line.rstrip() for line in capture.get().splitlines())
-        shown = [printable(title), *(line for line in lines if line)]
-        print("\n".join(shown), file=console.file, end="\n\n")
-
-    def emit(self, result: dict[str, Any]) -> None:
-        """Print the result for machines."""
-        if self.machine:
-            text = json.dumps(to_json({**result, "notes": self.notes}), indent=1, allow_nan=False)
-            print(text, file=sys.stdout)
-
-    @contextmanager
-    def interruptible(self) -> Iterator[None]:
-        """Remember an interrupt from the keyboard, which a fit ends well after."""
-
-        def interrupt(number: int, frame: Any) -> None:
-            self.interrupted = True
-            raise KeyboardInterrupt
-
-        if threading.current_thread() is not threading.main_thread():  # signals are not ours
-            yield
-            return
-        before = signal.signal(signal.SIGINT, interrupt)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, before)
-
-    @contextmanager
-    def progress(self, what: str) -> Iterator[Tick]:
-        """Show how far something has got: a bar on a terminal, lines in a log."""
-        if self.err.is_terminal:
-            from rich.progress import (
-                BarColumn,
-                Progress,
-                TextColumn,
-                TimeElapsedColumn,
-                TimeRemainingColumn,
-            )
-
-            columns = (
-                *(TextColumn("{task.description}"), BarColumn()),
-                *(TextColumn("{task.percentage:>3.0f} %"), TimeElapsedColumn()),
-                *(TextColumn("left"), TimeRemainingColumn()),
-                TextColumn("{task.fields[words]}", markup=False),
-            )
-            with Progress(*columns, console=self.err, transient=True) as bar:
-                task = bar.add_task(what, total=None, words="")  # it moves until a share is known
-
-                def show(share: float, words: str = "") -> None:
-                    bar.update(task, total=1.0, completed=share, words=words)
-
-                yield show
-        else:
-            shown: set[tuple[int, str]] = set()
-
-            def tick(share: float, words: str = "") -> None:
-                if (now := (math.floor(share * 10), words)) not in shown:
-                    shown.clear()
-                    shown.add(now)  # a line for every tenth of the way, or where the words change
-                    self.progress_line(f"{what}: {share:.0%}{words and ', ' + words}")
-
-            yield tick
+#: The options of a command cannot carry it.
+_RUNNING: ContextVar[Running] = ContextVar("running")
+running = _RUNNING.get
 
 
-#: The terminal of the command that runs; the options of a command cannot carry it.
-_RUNNING: ContextVar[Terminal] = ContextVar("terminal")
+def start(*, machine: bool) -> None:
+    """Begin a command."""
+    _RUNNING.set(Running(machine=machine))
+
+
+def say(text: str = "") -> None:
+    """Print a line for people."""
+    if not running().machine:
+        running().out.print(printable(text, keep="\n"), soft_wrap=True)
+
+
+def note(text: str, *, keep: bool = True) -> None:
+    """Print what should be known, such as a warning, once; keep it for pages and JSON."""
+    if text in running().notes:
+        return
+    if keep:
+        running().notes.append(text)
+    progress_line(f"Note: {text}")
+
+
+def progress_line(text: str) -> None:
+    """Print a line about what is going on."""
+    running().err.print(printable(text), soft_wrap=True)
+
+
+def table(
+    title: str, header: Sequence[str], rows: Sequence[Sequence[Any]], *, as_note: bool = False
+) -> None:
+    """Print a table for people, as a result or a note: words to the left, numbers right."""
+    if running().machine:
+        return
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD)
+    for number, name in enumerate(header):
+        numbers = all(str(row[number])[:1] in "+-0123456789" for row in rows)
+        side: Any = "right" if numbers else "left"
+        table.add_column(Text(printable(name)), justify=side, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(printable(str(entry))) for entry in row))
+    console = running().err if as_note else running().out
+    with console.capture() as capture:
+        console.print(table)
+    lines = (line.rstrip() for line in capture.get().splitlines())
+    shown = [printable(title), *(line for line in lines if line)]
+    print("\n".join(shown), file=console.file, end="\n\n")
+
+
+def emit(result: dict[str, Any]) -> None:
+    """Print the result for machines."""
+    if running().machine:
+        found = to_json({**result, "notes": running().notes})
+        print(json.dumps(found, indent=1, allow_nan=False), file=sys.stdout)
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Remember an interrupt from the keyboard, which a fit ends well after."""
+
+    def interrupt(number: int, frame: Any) -> None:
+        running().interrupted = True
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():  # signals are not ours
+        yield
+        return
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Tick]:
+    """Show how far something has got: a bar on a terminal, lines in a log."""
+    if running().err.is_terminal:
+        from rich.progress import (
+            BarColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+            TimeRemainingColumn,
+        )
+
+        columns = (
+            *(TextColumn("{task.description}"), BarColumn()),
+            *(TextColumn("{task.percentage:>3.0f} %"), TimeElapsedColumn()),
+            *(TextColumn("left"), TimeRemainingColumn()),
+            TextColumn("{task.fields[words]}", markup=False),
+        )
+        with Progress(*columns, console=running().err, transient=True) as bar:
+            task = bar.add_task(what, total=None, words="")  # it moves until a share is known
+
+            def show(share: float, words: str = "") -> None:
+                bar.update(task, total=1.0, completed=share, words=words)
+
+            yield show
+    else:
+        shown: tuple[int, str] | None = None
+
+        def tick(share: float, words: str = "") -> None:
+            nonlocal shown
+            # A line for every tenth of the way, or where the words change.
+            before, shown = shown, (math.floor(share * 10), words)
+            if shown != before:
+                progress_line(f"{what}: {share:.0%}{words and ', ' + words}")
+
+        yield tick
 
 
 def command_line() -> str:

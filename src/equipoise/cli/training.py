@@ -8,14 +8,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from sklearn.pipeline import Pipeline
 
+from equipoise.cells.codes import factorize
 from equipoise.cli import options as opt
+from equipoise.cli import terminal
 from equipoise.cli.exits import INTERRUPTED, Ended
+from equipoise.cli.model_files import check_outputs, made, write_model, write_page
 from equipoise.cli.names import (
     find_constraint,
     find_learner,
@@ -23,19 +26,24 @@ from equipoise.cli.names import (
     find_oracle,
     with_decisions,
 )
-from equipoise.cli.result_tables import note_compared, show_columns
+from equipoise.cli.result_tables import (
+    note_compared,
+    note_small,
+    show_classifier,
+    show_columns,
+    show_frontier,
+)
 from equipoise.cli.tables.encoding import make_encoder
 from equipoise.cli.tables.files import TableWriter, naming
-from equipoise.cli.tables.people import Examples, Reader, base_rate, describe
+from equipoise.cli.tables.people import Examples, Reader, describe
 from equipoise.cli.tables.request import Columns, Request
-from equipoise.cli.terminal import Terminal, Tick, command_line
+from equipoise.cli.terminal import Tick, command_line
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.distribution import takes_numbers
 from equipoise.engines import engine_for
 from equipoise.estimators.base import NU_SCALE, NUMBERS
 from equipoise.exceptions import ManyGroupsWarning
-from equipoise.oracles.specs import OracleSpec
-from equipoise.report.contents import ColumnContents, DataContents, ReportContents
+from equipoise.report.contents import ColumnContents, DataContents, base_rate
 
 #: Learners, by their names on the command line, that are trained where the rows are.
 ON_CLUSTERS = ("logistic", "xgboost", "lightgbm")
@@ -49,32 +57,69 @@ class Training:
     options: opt.Training
     constraint: Constraint
     learner: Any
-    objective: Any
-    oracle: OracleSpec
+    parameters: dict[str, Any]  #: Of the model, besides learner and constraint.
+
+    numeric: ClassVar[bool] = False  #: Whether the label is a number.
+    #: What one point of a frontier is called, and a bound to pick it by.
+    pick: ClassVar[tuple[str, str]] = "classifier", "0.02"
 
     @classmethod
-    def from_options(
-        cls, table: opt.FeatureTable, options: opt.Training, eps: float | None = None
+    def of_options(
+        cls,
+        table: opt.FeatureTable,
+        options: opt.Training,
+        eps: float | None = None,
+        of_labels: Sequence[str] = (),
     ) -> Training:
-        """Find what is named on the command line; refuse what cannot be done, before any work."""
-        constraint = constraint_of(options, eps)
+        """Find what is named on the command line; refuse what cannot be done, before any work.
+
+        ``of_labels`` are options given that are for labels alone.
+        """
+        if options.is_regression() and not cls.numeric:
+            from equipoise.cli.regression import NumberTraining, check_options
+
+            check_options(table, options, of_labels)
+            return NumberTraining.of_options(table, options, eps)
+        constraint = find_constraint(
+            options.constraint,
+            eps=eps,
+            reference=options.reference,
+            min_size=options.min_size,
+            groups=options.groups,
+            decisions=options.decisions,
+        )
+        return cls(table, options, constraint, *cls.find(table, options))
+
+    @classmethod
+    def find(cls, table: opt.FeatureTable, options: opt.Training) -> tuple[Any, dict[str, Any]]:
+        """Return the learner, and the parameters of the model."""
         learner = find_learner(options.learner, options.seed)
         if options.dask is not None:
             _check_dask(options.dask, table, options, learner)
         costs = (options.false_positive_cost, options.false_negative_cost)
-        objective = find_objective(options.minimised, *costs)
-        oracle = find_oracle(options.oracle, options.cv)
-        return cls(table, options, constraint, learner, objective, oracle)
+        return learner, {
+            "objective": find_objective(options.minimised, *costs),
+            "oracle": find_oracle(options.oracle, options.cv),
+            "checkpoint": options.checkpoint,
+        }
+
+    def kind(self, *, traces: bool) -> Callable[..., Any]:
+        """Return the class of the model: of one bound, or of a frontier."""
+        from equipoise.estimators.frontier import Frontier
+        from equipoise.estimators.reductions import FairClassifier
+
+        return Frontier if traces else FairClassifier
 
     @contextmanager
-    def open_data(self, terminal: Terminal) -> Iterator[TrainingData]:
+    def open_data(self) -> Iterator[TrainingData]:
         """Read the people; a cluster stays open as long as the context does."""
         options = self.options
         given = (self.table.data, self.table.request(), options.test_size, options.seed)
         if options.dask is None:
             reader = Reader(terminal.note, self.table.dialect()).for_constraint(self.constraint)
+            reader.numeric = self.numeric
             data = read_training_data(*given, reader)
-            show_columns(terminal, data.read, data.columns.labels, reader.format)
+            show_columns(data.read, None if self.numeric else data.columns.labels, reader.format)
             yield data
             return
         from equipoise.cli.dask import cluster
@@ -91,11 +136,25 @@ class Training:
         """From which size on groups are compared, None where numbers make none."""
         return None if takes_numbers(self.constraint) else self.options.min_size
 
-    def fit(
-        self, kind: Callable[..., Any], data: TrainingData, terminal: Terminal, **parameters: Any
-    ) -> Any:
+    def run(
+        self, outputs: Sequence[Path | None], results: opt.Results, *, traces: bool, **given: Any
+    ) -> Trained:
+        """Read the people, fit a model, or a frontier, and show what it does to whom."""
+        output = next(path for path in outputs if path is not None)
+        held_out = self.options.held_out
+        force = check_outputs(*outputs, held_out, force=results.force, reads=[self.table.data])
+        results = replace(results, force=force)
+        with self.open_data() as data:
+            model = self.fit(self.kind(traces=traces), data, **given)
+            contents = self.contents(model, data, results.of_file(output))
+            data.write_held_out(held_out, force=force)
+        self.show(model, contents, results)
+        metadata = data.metadata(contents, self.options.seed, (*outputs, held_out))
+        return Trained(model, contents, metadata, results)
+
+    def fit(self, kind: Callable[..., Any], data: TrainingData, **given: Any) -> Any:
         """Return a model of this kind, fitted with progress to those to learn from."""
-        data.announce(terminal, self.compared_from)
+        data.announce(self.compared_from)
         train = data.train
         # What learners print is no result.
         with (
@@ -106,11 +165,9 @@ class Training:
             model = kind(
                 data.estimator(self.learner),
                 with_decisions(self.constraint, train.y),
-                objective=self.objective,
-                oracle=self.oracle,
-                checkpoint=self.options.checkpoint,
-                callback=_watcher(tick, NU_SCALE / np.sqrt(len(train))),
-                **parameters,
+                callback=self.watcher(tick, len(train)),
+                **self.parameters,
+                **given,
             )
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ManyGroupsWarning)  # the reader has noted it
@@ -118,9 +175,25 @@ class Training:
         data.note_held_out(model)
         return model
 
-    def contents(
-        self, model: Any, data: TrainingData, options: dict[str, Any], terminal: Terminal
-    ) -> ReportContents:
+    def watcher(self, tick: Tick, n: int) -> Callable[[Any], None]:
+        """Return a callback that shows how near the gaps of all bounds are to ``nu``."""
+        furthest, nu = 0.0, NU_SCALE / np.sqrt(n)
+
+        def watch(rounds: Any) -> None:
+            nonlocal furthest
+            rounds = rounds if isinstance(rounds, list) else [rounds]
+            shares = [min(nu / max(last.gap, 1e-12), 1.0) for last in rounds]  # no gap yet: 0
+            closed = sum(share == 1.0 for share in shares)
+            calls = max(last.n_calls for last in rounds)
+            words = f"{calls} call{'s' * (calls != 1)}"
+            words += f", {closed} of {len(rounds)} bounds" if len(rounds) > 1 else ""
+            # Gaps may widen again, and a last try follows where all are closed.
+            furthest = max(furthest, min(float(np.mean(shares)), 0.99))
+            tick(furthest, words)
+
+        return watch
+
+    def contents(self, model: Any, data: TrainingData, options: dict[str, Any]) -> Any:
         """Return the contents of the report about a fitted model."""
         from equipoise.report.summary import summarize
 
@@ -130,12 +203,27 @@ class Training:
             contents.in_order(data.columns.order),
             learner=repr(self.learner),
             command=command_line(),
-            notes=list(terminal.notes),
+            notes=list(terminal.running().notes),
         )
 
-    def end(self, terminal: Terminal) -> None:
+    def show(self, model: Any, contents: Any, results: opt.Results) -> None:
+        """Print what a fitted model does to whom."""
+        first = contents.points[0]
+        if contents.kind == "frontier":
+            show_frontier(contents)
+        else:
+            show_classifier(first, results.level, contents.data.labels, model.objective)
+        groups = first.groups["training"]
+        note_small(groups, results.suppress_below, min_size=self.compared_from)
+
+    def summary(self, model: Any, contents: Any) -> dict[str, Any]:
+        """Return what a single model is and does, for `--json`."""
+        about = {"constraint": repr(model.constraint_), "data": contents.data}
+        return {**about, "unconstrained": contents.unconstrained, **vars(contents.points[0])}
+
+    def end(self) -> None:
         """End a command that was interrupted with its exit code, once all is written."""
-        if terminal.interrupted:
+        if terminal.running().interrupted:
             kept = self.options.checkpoint is not None
             how = "goes on from there" if kept else "starts anew; with --checkpoint it would go on"
             terminal.progress_line(
@@ -145,35 +233,19 @@ class Training:
             raise Ended(INTERRUPTED)
 
 
-def constraint_of(options: opt.Training, eps: float | None) -> Constraint:
-    """Return the constraint that options name."""
-    return find_constraint(
-        options.constraint,
-        eps=eps,
-        reference=options.reference,
-        min_size=options.min_size,
-        groups=options.groups,
-        decisions=options.decisions,
-    )
+class Trained(NamedTuple):
+    """A fitted model, what a report shows of it, and how its files are to be written."""
 
+    model: Any
+    contents: Any
+    metadata: dict[str, Any]
+    results: opt.Results
 
-def _watcher(tick: Tick, nu: float) -> Callable[[Any], None]:
-    """Return a callback that shows how near the gaps of all bounds are to ``nu``."""
-    furthest = 0.0
-
-    def watch(rounds: Any) -> None:
-        nonlocal furthest
-        rounds = rounds if isinstance(rounds, list) else [rounds]
-        shares = [min(nu / max(last.gap, 1e-12), 1.0) for last in rounds]  # no gap yet: 0
-        closed = sum(share == 1.0 for share in shares)
-        calls = max(last.n_calls for last in rounds)
-        words = f"{calls} call{'s' * (calls != 1)}"
-        words += f", {closed} of {len(rounds)} bounds" if len(rounds) > 1 else ""
-        # Gaps may widen again, and a last try follows where all are closed.
-        furthest = max(furthest, min(float(np.mean(shares)), 0.99))
-        tick(furthest, words)
-
-    return watch
+    def write(self, output: Path, page: Path | None = None) -> None:
+        """Write the model file, and the page if there is to be one."""
+        write_model(self.model, output, self.metadata, self.results)
+        if page is not None:
+            write_page(self.contents, page, force=self.results.force)
 
 
 def _check_dask(address: str, table: opt.FeatureTable, options: opt.Training, learner: Any) -> None:
@@ -221,12 +293,12 @@ class TrainingData:
         people = {"training": self.train}
         return people if self.test is None else {**people, "test": self.test}
 
-    def announce(self, terminal: Terminal, min_size: int | None) -> None:
+    def announce(self, min_size: int | None) -> None:
         """Print how many people there are to learn from; note that groups of few are compared."""
         people, features = len(self.train), len(self.columns.features)
         terminal.progress_line(f"{people:,} people to learn from, {features} features.")
         if isinstance(self.train.X, pa.Table):  # rows elsewhere are counted by the fit
-            note_compared(terminal, self.train.smallest_group(), min_size)
+            note_compared(self.train.smallest_group(), min_size)
 
     def estimator(self, learner: Any) -> Pipeline:
         """Return the learner after the encoder of the features."""
@@ -239,7 +311,7 @@ class TrainingData:
             apart = engine_for(self.test.X).hashed(self.test, classes)
             model.people_ = model.people_.with_held_out(apart)
 
-    def write_held_out(self, path: Path | None, *, force: bool, terminal: Terminal) -> None:
+    def write_held_out(self, path: Path | None, *, force: bool) -> None:
         """Write the rows held out, if that was asked for."""
         if path is None:
             return
@@ -252,15 +324,13 @@ class TrainingData:
         terminal.say(f"Written: {path} ({len(self.test):,} rows held out)")
 
     def metadata(
-        self, contents: Any, seed: int | None, outputs: Sequence[Path | None], terminal: Terminal
+        self, contents: Any, seed: int | None, outputs: Sequence[Path | None]
     ) -> dict[str, Any]:
         """Return what a model file keeps beside the model: columns, report and how it was made."""
-        from equipoise.cli.model_files import made
-
         return {
             "columns": self.columns.to_dict(),
             "report": contents.to_dict(),
-            "made": made(seed, outputs if terminal.interrupted else ()),
+            "made": made(seed, outputs if terminal.running().interrupted else ()),
         }
 
     def contents(self, model: Any) -> DataContents:
@@ -290,6 +360,9 @@ def read_training_data(
     table = reader.whole(data, request)
     with naming(data):
         people, columns = reader.training(table, request)
+    y, rate = people.y, np.nan
+    if not columns.numeric:
+        rate = base_rate(y, factorize(y)[1], people.sample_weight)
     learned, held_out = people.deal(test_size, seed)
     train = people.take(learned) if len(held_out) else people
     return TrainingData(
@@ -298,7 +371,7 @@ def read_training_data(
         test=people.take(held_out) if len(held_out) else None,
         columns=columns,
         encoder=make_encoder(columns.features, train.X),
-        base_rate=np.nan if columns.numeric else base_rate(people.y, columns, people.sample_weight),
+        base_rate=rate,
         read=describe(table, request.roles, columns.features),
         format=reader.format,
         held_out=[table.take(held_out)],

@@ -6,7 +6,6 @@ of how good the fair ones are and a picture of all that can be had.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -37,6 +36,8 @@ CONSTRAINTS = {
 WORDS = {"DP": "demographic parity", "EO": "equalized odds"}
 RATES = {rate.words: rate.column for rate in GROUP_RATES[1:]}
 ORDINARY = "ordinary"
+#: Where the picture goes, unless a command says otherwise.
+PICTURE = Path("outputs/frontier.png")
 
 
 def load_people() -> tuple[Part, Part]:
@@ -144,14 +145,5 @@ def _text(name: str) -> str:
     return files("equipoise.experiments").joinpath(f"texts/{name}.txt").read_text("utf-8").rstrip()
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the demonstration from the command line."""
-    prog = "python -m equipoise.experiments.demo"
-    parser = argparse.ArgumentParser(prog=prog, description=report.__doc__)
-    picture = Path("outputs/frontier.png")
-    parser.add_argument("--output", type=Path, default=picture, help="where the picture goes")
-    report(*load_people(), parser.parse_args(arguments).output)
-
-
 if __name__ == "__main__":
-    main()
+    report(*load_people(), PICTURE)

@@ -8,6 +8,7 @@ their names are told, and what they are together.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
 from typing import Any
@@ -169,12 +170,17 @@ class _Merger:
 
     def model(self, model: Any) -> Any:
         """Return a model that does not tell the groups apart."""
-        if isinstance(model, Frontier):
-            return self.frontier(model)
-        if isinstance(model, RegressionReduction):
-            return self.regression(model)
-        if isinstance(model, RandomizedReduction):
-            return self.fitted(model)
+        each: dict[Any, Callable[[Any], Any]] = {
+            Frontier: self.frontier,
+            FairRegressor: self.regressor,
+            RegressionFrontier: self.regression_frontier,
+            RandomizedReduction: self.fitted,
+            GridSearch: self.grid,
+        }
+        return next(keep for kind, keep in each.items() if isinstance(model, kind))(model)
+
+    def grid(self, model: GridSearch) -> GridSearch:
+        """Return a grid search that does not tell the groups apart."""
         kept = copy(model)
         kept.candidates_ = type(model.candidates_)(
             replace(each, tally=self.tally(each.tally), switched=self.switched(each.switched))
@@ -210,16 +216,13 @@ class _Merger:
         kept.points_, kept.unconstrained_ = type(frontier.points_)(points[:-1]), points[-1]
         return kept
 
-    def regression(self, model: RegressionReduction) -> RegressionReduction:
-        """Return a regressor, or a frontier, that does not tell the groups apart."""
-        if isinstance(model, FairRegressor):
-            kept = copy(model)
-            kept.cells_ = self.table(model.cells_)
-            kept.certificate_ = self.of_numbers(kept.certificate_)
-            kept.exact_difference_ = kept.exact_violation_ = np.nan
-            return kept
-        assert isinstance(model, RegressionFrontier)
-        return self.regression_frontier(model)
+    def regressor(self, model: FairRegressor) -> FairRegressor:
+        """Return a regressor that does not tell the groups apart."""
+        kept = copy(model)
+        kept.cells_ = self.table(model.cells_)
+        kept.certificate_ = self.of_numbers(kept.certificate_)
+        kept.exact_difference_ = kept.exact_violation_ = np.nan
+        return kept
 
     def regression_frontier(self, frontier: RegressionFrontier) -> RegressionFrontier:
         """Return a regressor's frontier that does not tell the groups apart."""

@@ -116,13 +116,8 @@ class Audit:
         """Check the arguments of a metric; ``missing`` as for `FairClassifier.fit`."""
         check_rows(y_true, y_pred, sensitive_features, control_features, sample_weight)
         label, prediction = read_predictions(y_true, y_pred, pos_label)
-        n, sensitive, control = len(label), {}, {}
-        if sensitive_features is not None:
-            sensitive = read_columns(sensitive_features, n, "sensitive_features", "group", missing)
-        if control_features is not None:
-            control = read_columns(control_features, n, "control_features", "stratum")
-        weight = read_weights(sample_weight, n)
-        return cls(Cells.from_columns(label, sensitive, control, weight), prediction)
+        about = (sensitive_features, control_features, sample_weight)
+        return cls(read_cells(label, *about, missing), prediction)
 
     @classmethod
     def of_sums(cls, cells: CellTable, selected: Array, squares: Squares) -> Audit:
@@ -194,6 +189,23 @@ class Audit:
             member = (code[first][:, None] == np.arange(C)).astype(float)
             return tuple(count @ (member * of[first, None]) for of in (weight, selected))
         return _draw_rows(code, C, weight, selected, n_draws, rng)
+
+
+def read_cells(
+    label: NDArray,
+    sensitive: Any,
+    control: Any,
+    weight: Any,
+    missing: Missing | None = None,
+    decisions: tuple[Any, ...] = (0, 1),
+) -> Cells:
+    """Return people of these labels in cells; without groups and strata where there are none."""
+    n, groups, strata = len(label), {}, {}
+    if sensitive is not None:
+        groups = read_columns(sensitive, n, "sensitive_features", "group", missing)
+    if control is not None:
+        strata = read_columns(control, n, "control_features", "stratum")
+    return Cells.from_columns(label, groups, strata, read_weights(weight, n), decisions)
 
 
 def check_rows(y_true: Any, y_pred: Any, sensitive: Any, control: Any, weight: Any) -> None:

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
 from equipoise.cells.codes import factorize
-from equipoise.cells.rows import Cells
 from equipoise.cells.table import Array, CellTable
 from equipoise.cells.values import Missing
 from equipoise.constraints.rates import (
@@ -27,9 +26,9 @@ from equipoise.constraints.rates import (
     Rate,
     shown,
 )
-from equipoise.metrics.audit import Audit, Squares, check_rows
+from equipoise.metrics.audit import Audit, Squares, check_rows, read_cells
 from equipoise.metrics.predictive import Predictive
-from equipoise.rows.validation import MOST_LABELS, read_columns, read_weights
+from equipoise.rows.validation import MOST_LABELS
 
 #: Rates of all decisions -> the rate in the audit of `Decisions.errors`, where errors are selected.
 OF_ERRORS: dict[Rate | Predictive, Rate] = {ERROR: SELECTION, ACCURACY: REJECTION}
@@ -66,14 +65,8 @@ class Decisions:
     ) -> Decisions:
         """Check what a metric was called with, of more than two labels."""
         label, prediction, classes = _read_decisions(y_true, y_pred)
-        n, sensitive, control = len(label), {}, {}
-        if sensitive_features is not None:
-            sensitive = read_columns(sensitive_features, n, "sensitive_features", "group", missing)
-        if control_features is not None:
-            control = read_columns(control_features, n, "control_features", "stratum")
-        weight = read_weights(sample_weight, n)
-        cells = Cells.from_columns(label, sensitive, control, weight, decisions=classes)
-        return cls(cells, prediction)
+        about = (sensitive_features, control_features, sample_weight)
+        return cls(read_cells(label, *about, missing, classes), prediction)
 
     @property
     def names(self) -> tuple[Any, ...]:

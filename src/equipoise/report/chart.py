@@ -75,11 +75,16 @@ def point_summary(point: PointContents) -> str:
     return " ".join([name, *parts])
 
 
-class Chart:
-    """Error against the largest difference, for every point of a frontier."""
+class Plot:
+    """The size of a picture, and the places of its axes."""
 
     width, height = 720, 430
     left, right, top, bottom = 108, 704, 14, 358
+
+
+class Chart(Plot):
+    """Error against the largest difference, for every point of a frontier."""
+
     measured, measure = "largest difference", "error"
 
     def __init__(self, contents: ReportContents) -> None:

@@ -10,8 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from equipoise.constraints.rates import of_decision, rate_and_decision
-from equipoise.game.evidence import Status
+from equipoise.game.evidence import Scope, Status
 from equipoise.metrics.predictive import PREDICTIVE
 from equipoise.metrics.small_groups import SUPPRESS_BELOW
 from equipoise.metrics.unknown import Bounds
@@ -138,9 +141,19 @@ class PointContents:
         return Status(self.certificate.get("status", Status.MET.value))
 
     @property
+    def scope(self) -> Scope:
+        """Whom what was proven is relative to."""
+        return Scope(self.certificate.get("scope", Scope.ORACLE.value))
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the bound is met on the data of the fit."""
+        return self.status is Status.MET
+
+    @property
     def proof(self) -> str:
         """What was proven about this point, in a few words."""
-        if self.status is not Status.MET:
+        if not self.is_met:
             return self.status.value
         return "gap closed" if self.certificate.get("gap_closed") else "gap open"
 
@@ -239,6 +252,12 @@ def _known_labels(group: GroupContents) -> set[str | None]:
     """Return those of several labels whose share of a group is told."""
     named = {rate_and_decision(name): rate.estimate for name, rate in group.rates.items()}
     return {v for (rate, v), known in named.items() if rate == RATES[0] and known is not None}
+
+
+def base_rate(y: NDArray, classes: Iterable[Any], weight: Any = None) -> Any:
+    """Return the share of the second of two labels; of more, that of each."""
+    shares = [float(np.average(y == label, weights=weight)) for label in classes]
+    return shares if len(shares) > 2 else shares[1]
 
 
 @dataclass(frozen=True)

@@ -33,13 +33,12 @@ from equipoise.report.evaluation import Evaluation, on_frontier, on_model
 from equipoise.report.groups import (
     NOT_KNOWN,
     group_contents,
-    span,
     switched_contents,
     unknown_remarks,
     with_predictive,
     without_labels,
 )
-from equipoise.report.measurement import MeasuredContents, RowContents
+from equipoise.report.measurement import MeasuredContents, Range, RowContents
 from equipoise.report.suppression import RowFacts
 from equipoise.rows.fingerprint import Overlap
 from equipoise.rows.people import People
@@ -285,7 +284,7 @@ def measured_contents(
     pairs = list(zip(entry.rows, facts.people, facts.hidden, strict=True))
     hidden = [(interval, people) for (_, interval), people, hide in pairs if hide]
     rows = [
-        RowContents(str(row), span(*interval), int(min(people, entry.people)))
+        RowContents(str(row), Range.of(*interval), int(min(people, entry.people)))
         for (row, interval), people, hide in pairs
         if not hide
     ]
@@ -295,9 +294,9 @@ def measured_contents(
     return MeasuredContents(
         data=entry.data,
         people=int(entry.people),
-        error=span(*entry.error),
-        excess=span(*excess),
-        disparity=None if bound is None else span(*excess).above(bound),
+        error=Range.of(*entry.error),
+        excess=Range.of(*excess),
+        disparity=None if bound is None else Range.of(*excess).above(bound),
         worst=str(worst or ""),
         rows=rows,
         overlap=overlap,

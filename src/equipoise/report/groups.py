@@ -151,7 +151,7 @@ def group_contents(table: GroupTable, suppress_below: int = SUPPRESS_BELOW) -> l
             rates={
                 rate: NOT_KNOWN
                 if rate in few and few[rate][at]
-                else span(*(table[f"{rate}{end}"][at] for end in _ENDS))
+                else Range.of(*(table[f"{rate}{end}"][at] for end in _ENDS))
                 for rate in ([] if hidden[at] else _rates(table))
             },
             **({} if hidden[at] else bounds.get((feature, group), {})),
@@ -271,9 +271,3 @@ def without_labels(group: GroupContents) -> GroupContents:
         for name, rate in group.rates.items()
     }
     return replace(group, rates=rates)
-
-
-def span(estimate: float, low: float, high: float) -> Range:
-    """Return an estimate with its interval; what is not a finite number becomes None."""
-    ends = (estimate, low, high)
-    return Range(*(float(value) if math.isfinite(value) else None for value in ends))

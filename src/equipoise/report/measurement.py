@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from equipoise.rows.fingerprint import Overlap
+
+
+def finite(value: float) -> float | None:
+    """Return a number for JSON, which knows no infinity."""
+    return float(value) if math.isfinite(value) else None
 
 
 class Range(NamedTuple):
@@ -14,6 +20,11 @@ class Range(NamedTuple):
     estimate: float | None
     low: float | None
     high: float | None
+
+    @classmethod
+    def of(cls, estimate: float, low: float, high: float) -> Range:
+        """Return an estimate with its interval; what is not a finite number becomes None."""
+        return cls(*map(finite, (estimate, low, high)))
 
     def above(self, bound: float) -> Range:
         """Return the difference that exceeds a bound by this; it is never below zero."""

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from html import escape
 from pathlib import Path
 
 from equipoise.atomic_files import new_file
 from equipoise.constraints.rates import of_decision
-from equipoise.game.evidence import Scope
 from equipoise.report.card import card_sections, model_card
 from equipoise.report.chart import Axis, Chart, rate_axis
 from equipoise.report.contents import RATES, GroupContents, PointContents, ReportContents
@@ -20,7 +16,7 @@ from equipoise.report.groups import largest_groups
 from equipoise.report.measurement import MeasuredContents, RowContents
 from equipoise.report.regression import RegressionContents, render_regression
 from equipoise.report.switches import MovedGroup, SwitchedGroup, moved_groups, switched_groups
-from equipoise.report.templates import asset, page_template
+from equipoise.report.templates import in_script, page_template
 from equipoise.report.text import group_name
 
 #: A page that people can send is no larger.
@@ -152,7 +148,7 @@ class Page:
     @property
     def scope(self) -> str:
         """Whom lower values are about: over the whole class, or relative to something."""
-        return str(self.contents.points[0].certificate.get("scope", Scope.ORACLE.value))
+        return self.contents.points[0].scope.value
 
     def compared(self, point: PointContents) -> PointContents | None:
         """Return the unconstrained classifier, None beside itself."""
@@ -260,14 +256,6 @@ class Page:
             return GroupRows([(group, None) for group in shown], False, words)
         return GroupRows(list(zip(shown, others, strict=True)), True, words)
 
-    @property
-    def policy(self) -> str:
-        """A policy under which no other script or style runs, and nothing is loaded."""
-        return (
-            f"default-src 'none'; style-src 'sha256-{_digest('page.css')}'; "
-            f"script-src 'sha256-{_digest('page.js')}'; base-uri 'none'; form-action 'none'"
-        )
-
 
 def _left_out(groups: int) -> str:
     return f"; the largest groups only, {groups} smaller ones are left out" if groups else ""
@@ -281,12 +269,5 @@ def _numbers(contents: ReportContents) -> str | None:
     )
     if entries * 100 > _MOST_DATA:  # an entry is longer than that, and there is no need to try
         return None
-    text = json.dumps(contents.to_dict(), separators=(",", ":"))
-    if len(text) > _MOST_DATA:
-        return None
-    # Nothing in a script element may look like its end tag, or like a comment.
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _digest(name: str) -> str:
-    return b64encode(sha256(asset(name).encode("utf-8")).digest()).decode("ascii")
+    text = in_script(contents.to_dict())
+    return text if len(text) <= _MOST_DATA else None

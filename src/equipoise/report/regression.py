@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import warnings
-from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from hashlib import sha256
 from typing import Any, Self
 
 import numpy as np
@@ -19,9 +16,11 @@ from equipoise.estimators.regression.regressor import FairRegressor
 from equipoise.files.manifest import date_made, versions
 from equipoise.metrics.small_groups import SUPPRESS_BELOW, small_cells
 from equipoise.oracles.regression import ConstantRegressor
-from equipoise.report.chart import Axis, Chart
-from equipoise.report.templates import asset, markdown_template, page_template
-from equipoise.report.text import who_are
+from equipoise.report.chart import Axis, Plot
+from equipoise.report.measurement import finite
+from equipoise.report.plain_data import made
+from equipoise.report.templates import markdown_template, page_template
+from equipoise.report.text import number, who_are
 from equipoise.rows.fingerprint import Overlap
 from equipoise.rows.people import People
 
@@ -112,29 +111,12 @@ class RegressionContents:
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Self:
         """Return the contents that `to_dict` has written."""
-        points = []
-        for point in given["points"]:
-            groups = {
-                data: [LossesOfGroup(**each) for each in some]
-                for data, some in point["groups"].items()
-            }
-            members = [(str(name), float(weight)) for name, weight in point["members"]]
-            points.append(RegressionPoint(**{**point, "groups": groups, "members": members}))
-        return cls(**{**given, "points": points})
+        return made(cls, given)
 
     @property
     def is_parity(self) -> bool:
         """Whether groups are compared at thresholds."""
         return self.constraint.startswith("DemographicParity")
-
-    @property
-    def policy(self) -> str:
-        """A policy under which only the page's own script runs, and nothing is loaded."""
-        style, script = (
-            "'sha256-" + b64encode(sha256(asset(name).encode()).digest()).decode("ascii") + "'"
-            for name in ("page.css", "page.js")
-        )
-        return f"default-src 'none'; style-src {style}; script-src {script}; base-uri 'none'"
 
     @property
     def sentences(self) -> list[str]:
@@ -155,15 +137,16 @@ class RegressionContents:
             )
         if shown:
             high, low = (pick(shown, key=lambda group: group.loss or 0.0) for pick in (max, min))
+            start = "The" if len(shown) == len(rest) else "Of the groups shown, the"
             lines.append(
-                f"The mean loss is largest for {high.group} ({number(high.loss)}, "
+                f"{start} mean loss is largest for {high.group} ({number(high.loss)}, "
                 f"{high.people:,} people), least for {low.group} ({number(low.loss)}, "
                 f"{low.people:,} people)."
             )
             far = max(shown, key=lambda group: group.difference or 0.0)
             lines.append(
-                "The share of predictions at or above some threshold differs most from everybody's "
-                f"for {far.group}: by {number(far.difference)}, of {far.people:,} "
+                f"{start} share of predictions at or above some threshold differs most from "
+                f"everybody's for {far.group}: by {number(far.difference)}, of {far.people:,} "
                 "people. Chance is not counted in."
             )
         return [" ".join(lines)]
@@ -174,18 +157,10 @@ class RegressionContents:
         found = LossChart(self)
         return found if self.is_parity and len(self.points) > 1 and found.lines else None
 
-    @property
-    def numbers(self) -> str:
-        """The contents as JSON that is safe inside of a script element."""
-        text = json.dumps(self.to_dict(), separators=(",", ":"))
-        return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
-
-class LossChart:
+class LossChart(Plot):
     """Loss against the largest difference of a group, for every bound and on all data."""
 
-    width, height = Chart.width, Chart.height
-    left, right, top, bottom = Chart.left, Chart.right, Chart.top, Chart.bottom
     measured, measure = "largest difference, at any threshold", "loss"
 
     def __init__(self, contents: RegressionContents) -> None:
@@ -277,14 +252,14 @@ def _point(model: FairRegressor, people: Mapping[str, People], least: int) -> Re
         eps=float(bound) if isinstance(bound, (int, float)) else None,
         loss=float(certificate.error),
         largest=largest,
-        exact=None if hides else _finite(model.exact_difference_),
-        gap=_finite(certificate.gap),
+        exact=None if hides else finite(model.exact_difference_),
+        gap=finite(certificate.gap),
         status=certificate.verdict,
         certificate=text,
         members=[(repr(m), float(w)) for m, w in zip(mixed.members, mixed.weights, strict=True)],
         groups={data: _groups(model, some, least) for data, some in people.items()},
         remarks=remarks,
-        free_loss=_finite(certificate.free_error),
+        free_loss=finite(certificate.free_error),
     )
 
 
@@ -319,10 +294,6 @@ def _groups(model: FairRegressor, people: People, least: int) -> list[LossesOfGr
     ]
 
 
-def _finite(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
-
-
 def render_regression(contents: RegressionContents) -> bytes:
     """Return the page: one HTML file that needs no network and, to be read, no script."""
     text = page_template("regression.html.j2").render(contents=contents)
@@ -332,12 +303,3 @@ def render_regression(contents: RegressionContents) -> bytes:
 def regression_card(contents: RegressionContents) -> str:
     """Return the model card as Markdown."""
     return markdown_template("regression_card.md.j2").render(contents=contents, number=number)
-
-
-def number(value: float | None) -> str:
-    """Return a number in five digits; a dash where it is not known or not shown.
-
-    >>> number(0.0123456), number(None)
-    ('0.012346', '-')
-    """
-    return "-" if value is None else f"{value:.5g}"

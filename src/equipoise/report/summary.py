@@ -16,7 +16,13 @@ from equipoise.estimators.regression.frontier import RegressionFrontier
 from equipoise.estimators.regression.regressor import FairRegressor
 from equipoise.files.manifest import date_made, versions
 from equipoise.metrics.small_groups import SUPPRESS_BELOW
-from equipoise.report.contents import ColumnContents, DataContents, PointContents, ReportContents
+from equipoise.report.contents import (
+    ColumnContents,
+    DataContents,
+    PointContents,
+    ReportContents,
+    base_rate,
+)
 from equipoise.report.evaluate import frontier_points, model_points
 from equipoise.report.regression import regression_contents
 from equipoise.report.text import constraint_contents
@@ -170,7 +176,6 @@ def _data_contents(
     y = np.concatenate([np.asarray(some.y) for some in people.values()])
     weighted = all(weight is not None for weight in weights)
     weight = np.concatenate(weights) if weighted else None
-    shares = [float(np.average(y == label, weights=weight)) for label in model.classes_]
     return DataContents(
         source=source,
         rows=len(y),
@@ -178,7 +183,7 @@ def _data_contents(
         test_rows=0 if test is None else len(test.y),
         label=label,
         labels=tuple(map(str, model.classes_)),
-        base_rate=[*shares] if len(shares) > 2 else shares[1],
+        base_rate=base_rate(y, model.classes_, weight),
         sensitive=list(cells.sensitive),
         control=list(cells.control),
         weight=None if weights[0] is None else "given",

@@ -44,18 +44,43 @@ def test_intervals_contain_the_truth_about_as_often_as_they_say(model, rng):
     assert measured(model, *draw(rng, 150)).exceeds is None
 
 
-def test_one_group_of_losses_has_the_usual_interval(rng):
-    X, y, _ = draw(rng, 400)
-    alone = np.zeros(400)
-    reg = FairRegressor(LinearRegression(), BoundedGroupLoss(9.0)).fit(
-        X, y, sensitive_features=alone
-    )
+@pytest.mark.parametrize("n", [60, 700])
+def test_one_group_of_losses_has_the_limits_of_quotients_drawn_by_hand(rng, n):
+    X, y, _ = draw(rng, n)
+    reg = FairRegressor(LinearRegression(), BoundedGroupLoss(9.0))
+    reg.fit(X, y, sensitive_features=np.zeros(n))
     lost = (reg.predict_members(X)[:, 0] - y) ** 2
-    half = 1.96 * lost.std(ddof=1) / 20
-    told = measured(reg, X, y, alone, level=0.95)
-    assert (told.low, told.high) == pytest.approx(
-        (lost.mean() - half, lost.mean() + half), rel=0.02
-    )
+
+    def error(some):
+        return some.std(ddof=1) / np.sqrt(n)
+
+    drawn = [rng.choice(lost, n) for _ in range(4000)]
+    quotients = [(some.mean() - lost.mean()) / error(some) for some in drawn]
+    low, high = lost.mean() - np.quantile(quotients, [0.975, 0.025]) * error(lost)
+    told = measured(reg, X, y, np.zeros(n), level=0.95)
+    assert (told.low, told.high) == pytest.approx((low, high), rel=0.05)
+    assert told.high - lost.mean() > lost.mean() - told.low  # losses are skewed
+    assert measured(reg, X, y, np.zeros(n), level=0.95) == told
+
+
+def test_weights_of_people_enter_the_limits(rng):
+    X, y, A = draw(rng, 300)
+    reg = FairRegressor(LinearRegression(), BoundedGroupLoss(9.0)).fit(X, y, sensitive_features=A)
+    told = measured(reg, X, y, A, level=0.95)
+    twice = measured(reg, X, y, A, level=0.95, sample_weight=np.full(300, 2.0))
+    assert (twice.low, twice.high) == pytest.approx((told.low, told.high))
+    heavy = measured(reg, X, y, A, level=0.95, sample_weight=np.where(A == 1, 9.0, 1.0))
+    assert (heavy.low, heavy.high) == pytest.approx((told.low, told.high))  # within groups alike
+    lost = (reg.predict_members(X) @ reg.regressor_.weights - y) ** 2
+    few = np.where(lost > np.quantile(lost, 0.5), 0.01, 1.0)
+    assert measured(reg, X, y, A, level=0.95, sample_weight=few).high < told.low
+
+
+def test_losses_that_are_all_the_same_have_no_width():
+    X, A = np.zeros((80, 1)), np.arange(80) % 2
+    y = np.where(np.arange(80) < 40, -1.0, 1.0)
+    reg = FairRegressor(LinearRegression(), BoundedGroupLoss(9.0)).fit(X, y, sensitive_features=A)
+    assert measured(reg, X, y, A, level=0.95)[4:6] == pytest.approx((1.0, 1.0))
 
 
 def test_few_people_prove_nothing(model, rng):

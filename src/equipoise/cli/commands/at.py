@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from equipoise.cli import options as opt
-from equipoise.cli.terminal import Terminal
+from equipoise.cli import terminal
 
 
 def at(
@@ -37,7 +37,6 @@ def at(
     from equipoise.estimators.regression.frontier import RegressionFrontier
     from equipoise.report.evaluate import model_points
 
-    terminal = Terminal.current()
     check_outputs(output, force=results.force, reads=[file])
     opened = open_file(file, trust)
     if isinstance(opened.model, RegressionFrontier):
@@ -57,15 +56,14 @@ def at(
             f"the bound {eps:g} is {certificate.verdict}; the classifier exceeds it by "
             f"{max(certificate.least_slack, certificate.violation):.4g}."
         )
-    note_untraced(terminal, opened.model, eps, certificate)
+    note_untraced(opened.model, eps, certificate)
     point, _ = model_points(with_min_size(model, min_size), {}, **results.of_file(output))
     labels = opened.columns.labels
-    show_classifier(terminal, point, results.level, labels, model.objective)
-    note_small_switched(terminal, point)
+    show_classifier(point, results.level, labels, model.objective)
+    note_small_switched(point)
     metadata = {k: v for k, v in opened.metadata.items() if k != "report"}
     if "report" in opened.metadata:
         metadata["data"] = opened.metadata["report"]["data"]
-    metadata["made"] = made(opened.metadata.get("made", {}).get("seed"))
-    few = results.suppress_below
-    write_model(model, output, metadata, force=results.force, suppress_below=few, terminal=terminal)
+    metadata["made"] = made(opened.seed)
+    write_model(model, output, metadata, results)
     terminal.emit({"file": str(output), "constraint": repr(model.constraint_), **vars(point)})

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from equipoise.cli import options as opt
-from equipoise.cli.terminal import Terminal, command_line
+from equipoise.cli import terminal
+from equipoise.cli.terminal import command_line
 
 if TYPE_CHECKING:
     from equipoise.cells.table import Array
@@ -42,13 +43,13 @@ def audit(
     from equipoise.metrics.summaries import few_of_a_label
     from equipoise.report.contents import in_order
 
-    terminal, level = Terminal.current(), results.level
+    level = results.level
     check_outputs(page, force=results.force, reads=[table.data])
     reader = Reader(terminal.note, table.dialect())
     with naming(table.data):
         people, labels = _read(table, reader)
     data = _data_contents(table, people, labels, reader.format)
-    tables.show_columns(terminal, data.columns, labels, data.format)
+    tables.show_columns(data.columns, labels, data.format)
     decided: Array = one_hot(people.y, labels) if data.decisions else people.y.astype(float)
     if prediction is not None:
         check_columns(people.X.column_names, [prediction], table.data)
@@ -60,14 +61,14 @@ def audit(
     data = data.without_few([found.groups])
     of = f"predictions {prediction!r}" if prediction else f"labels {table.label!r}"
     rates = None if prediction else ["base_rate"]
-    tables.show_group_rows(terminal, f"Groups: {of}, [{level:.0%} intervals]", found.groups, rates)
-    tables.show_disparities(terminal, found, level)
-    tables.note_small(terminal, found.groups, results.suppress_below, min_size=min_size)
+    tables.show_group_rows(f"Groups: {of}, [{level:.0%} intervals]", found.groups, rates)
+    tables.show_disparities(found, level)
+    tables.note_small(found.groups, results.suppress_below, min_size=min_size)
     for text in few_of_a_label(labels, np.array([(people.y == label).sum() for label in labels])):
         terminal.note(text)
     if page is not None:
         contents = _page_contents(table, data, found, results)
-        write_page(contents, page, force=results.force, terminal=terminal)
+        write_page(contents, page, force=results.force)
     written = None if page is None else str(page)
     terminal.emit({"page": written, "rows": len(people.y), "data": data, **_summary(found)})
 
@@ -100,7 +101,7 @@ def _page_contents(
         versions=versions(),
         date=date_made(),
         suppress_below=results.suppress_below,
-        notes=list(Terminal.current().notes),
+        notes=list(terminal.running().notes),
     )
 
 
@@ -138,13 +139,10 @@ def _read(table: opt.LabelledTable, reader: Reader) -> tuple[People, tuple[str, 
 def _data_contents(
     table: opt.LabelledTable, people: People, labels: tuple[str, ...], format_: str
 ) -> DataContents:
-    import numpy as np
-
     from equipoise.cli.tables.people import describe
-    from equipoise.report.contents import DataContents
+    from equipoise.report.contents import DataContents, base_rate
 
-    favourable = [people.y == label for label in labels] if len(labels) > 2 else [people.y]
-    shares = [float(np.average(each, weights=people.sample_weight)) for each in favourable]
+    classes = labels if len(labels) > 2 else (0, 1)
     return DataContents(
         source=table.data.name,
         rows=len(people.y),
@@ -152,7 +150,7 @@ def _data_contents(
         test_rows=0,
         label=table.label,
         labels=labels,
-        base_rate=[*shares] if len(labels) > 2 else shares[0],
+        base_rate=base_rate(people.y, classes, people.sample_weight),
         sensitive=list(table.sensitive),
         control=[],
         weight=table.weight,

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from equipoise.cli import exits
+from equipoise.cli import exits, terminal
 from equipoise.cli import options as opt
-from equipoise.cli.terminal import Terminal
 
 if TYPE_CHECKING:
     from equipoise.cli.model_files import ModelFile
@@ -36,14 +35,12 @@ def certify(
     The exit code is 1 where a bound is exceeded beyond its confidence interval, 4 where nothing was
     compared, and 0 otherwise, so that a pipeline can stop.
     """
-    from equipoise.cli.model_files import note_unknown, open_classifier
+    from equipoise.cli.model_files import open_classifier
     from equipoise.cli.result_tables import EXCEEDED, UNKNOWN, verdict
     from equipoise.cli.spelling import spelled
-    from equipoise.cli.tables.encoding import count_unknown
     from equipoise.cli.tables.people import Reader
     from equipoise.report.evaluate import model_points
 
-    terminal = Terminal.current()
     opened = open_classifier(model, eps, trust, min_size, numbers=True)
     if opened.columns.numeric:
         from equipoise.cli.regression import certify_numbers
@@ -54,7 +51,7 @@ def certify(
         return
     reader = Reader(terminal.note, format.dialect()).for_constraint(opened.model.constraint_)
     people = _read(opened, data, reader, drop_missing)
-    note_unknown(count_unknown(opened.model.estimator, people.X), len(people))
+    opened.note_unknown(people.X)
     point, _ = model_points(
         opened.model,
         {"test": people},
@@ -70,7 +67,7 @@ def certify(
         for row in measured.rows
     ]
     terminal.say(f"{spelled(opened.model.constraint_)} on {data.name}")
-    _show(terminal, point, measured, rows, opened.columns.labels, level, suppress_below)
+    _show(point, measured, rows, opened.columns.labels, level, suppress_below)
     exceeded = [row["text"] for row in rows if row["verdict"] == EXCEEDED]
     compared = sum(row["verdict"] != UNKNOWN for row in rows)
     certain = len(exceeded) + measured.hidden_certain
@@ -95,7 +92,6 @@ def _summary(point: Any, measured: MeasuredContents, rows: list[dict[str, Any]])
 
 
 def _show(
-    terminal: Terminal,
     point: Any,
     measured: MeasuredContents,
     rows: list[dict[str, Any]],
@@ -115,18 +111,18 @@ def _show(
     from equipoise.report.text import whose
 
     who = f"{measured.people:,} {whose(measured)}"
-    say_who(terminal, who, point.remarks, measured.overlap)
-    show_rows(terminal, rows, measured.people, level)
-    say_labels(terminal, labels, [row["text"] for row in rows])
+    say_who(who, point.remarks, measured.overlap)
+    show_rows(rows, measured.people, level)
+    say_labels(labels, [row["text"] for row in rows])
     if measured.hidden:
         terminal.say(
             f"{measured.hidden} inequalities about small groups, or that would tell of them, are "
             f"suppressed; exceeded among them: {measured.hidden_exceeded}, beyond chance: "
             f"{measured.hidden_certain}.\n"
         )
-    show_groups(terminal, point)
-    note_small(terminal, point.groups["test"], suppress_below)
-    show_switched(terminal, point, labels[1])
+    show_groups(point)
+    note_small(point.groups["test"], suppress_below)
+    show_switched(point, labels[1])
 
 
 def _read(opened: ModelFile, data: Path, reader: Reader, drop_missing: bool) -> Examples:

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from equipoise.cli import options as opt
+from equipoise.cli import terminal
 from equipoise.cli.names import near
-from equipoise.cli.terminal import Terminal
 
 
 def datasets(
@@ -27,7 +27,6 @@ def datasets(
     from equipoise.cli.model_files import check_outputs
     from equipoise.cli.tables.files import TableWriter, format_of
 
-    terminal = Terminal.current()
     loaders = {loader.removeprefix("load_"): getattr(sets, loader) for loader in sets.__all__}
     if name is None:
         words = {key: (getdoc(loader) or "").splitlines()[0] for key, loader in loaders.items()}

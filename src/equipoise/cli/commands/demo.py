@@ -14,6 +14,6 @@ def demo(
     ),
 ) -> None:
     """Show ordinary and fair models side by side."""
-    from equipoise.experiments.demo import main
+    from equipoise.experiments.demo import load_people, report
 
-    main(["--output", str(output)])
+    report(*load_people(), output)

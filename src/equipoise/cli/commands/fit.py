@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from equipoise.cli import options as opt
+from equipoise.cli import terminal
 from equipoise.cli.exits import NOT_PROVEN, Ended
-from equipoise.cli.terminal import Terminal
 
 if TYPE_CHECKING:
     pass
@@ -36,48 +36,28 @@ def fit(
 
     Prints its certificate and what it does to each group, and writes a model file.
     """
-    from equipoise.cli.model_files import check_outputs, write_model
-    from equipoise.cli.result_tables import note_small, show_classifier
     from equipoise.cli.training import Training
-    from equipoise.estimators.reductions import FairClassifier
 
-    terminal = Terminal.current()
-    if training.is_regression():
-        from equipoise.cli.regression import fit_numbers
-
-        asked = {"--deterministic": deterministic, "--confidence": proof.confidence is not None}
-        refused = [name for name, given in asked.items() if given]
-        how: dict[str, Any] = {"output": output, "results": results, "refused": refused}
-        fit_numbers(table, training, bound=eps, max_iter=max_iter, traces=False, **how)
-        return
-    outputs = (output, training.held_out)
-    force = check_outputs(*outputs, force=results.force, reads=[table.data])
-    rule = {"deterministic": _check_deterministic(deterministic, training)}
-    prepared = Training.from_options(table, training, eps)
-    with prepared.open_data(terminal) as data:
-        given = {"max_iter": max_iter, **rule, **vars(proof)}
-        model = prepared.fit(FairClassifier, data, terminal, **given)
-        contents = prepared.contents(model, data, results.of_file(output), terminal)
-        data.write_held_out(training.held_out, force=force, terminal=terminal)
-    (point,) = contents.points
-    show_classifier(terminal, point, results.level, data.columns.labels, model.objective)
-    few, groups = results.suppress_below, point.groups["training"]
-    note_small(terminal, groups, few, min_size=prepared.compared_from)
-    metadata = data.metadata(contents, training.seed, outputs, terminal)
-    if point.promise is not None:
-        terminal.say(f"Proof: {point.promise['text']}")
+    given: dict[str, Any] = {"max_iter": max_iter}
+    if not training.is_regression():
+        rule = _check_deterministic(deterministic, training)
+        given |= {"deterministic": rule, **vars(proof)}
+    of_labels = {"--deterministic": deterministic, "--confidence": proof.confidence is not None}
+    asked = [name for name, is_asked in of_labels.items() if is_asked]
+    prepared = Training.of_options(table, training, eps, asked)
+    done = prepared.run([output], results, traces=False, **given)
+    model, contents = done.model, done.contents
     found = getattr(model, "proof_", None)
+    if found is not None:
+        terminal.say(f"Proof: {contents.points[0].promise['text']}")
     proven = found is None or found.holds
     written = proven or proof.fallback is not None
     if written:
-        write_model(model, output, metadata, force=force, suppress_below=few, terminal=terminal)
+        done.write(output)
     else:
         terminal.say("No model file is written: not proven is not a model (see --fallback).")
-    summary = {"file": str(output) if written else None, "constraint": repr(model.constraint_)}
-    terminal.emit(
-        {**summary, "data": contents.data, "unconstrained": contents.unconstrained, **vars(point)}
-    )
-    prepared.end(terminal)
+    terminal.emit({"file": str(output) if written else None, **prepared.summary(model, contents)})
+    prepared.end()
     if not proven:
         raise Ended(NOT_PROVEN)
 

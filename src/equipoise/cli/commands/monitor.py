@@ -7,10 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from equipoise.cli import exits
+from equipoise.cli import exits, terminal
 from equipoise.cli import options as opt
 from equipoise.cli.exits import Ended
-from equipoise.cli.terminal import Terminal
 
 if TYPE_CHECKING:
     from equipoise.cli.tables.people import Examples
@@ -43,21 +42,19 @@ def monitor(
     It may be run every day: the chance of a false alarm is bounded over all days together. The
     exit code is 5 from the alarm on. Labels are needed where the constraint is about them.
     """
-    from equipoise.cli.model_files import note_unknown, open_classifier
-    from equipoise.cli.tables.encoding import count_unknown
+    from equipoise.cli.model_files import open_classifier
     from equipoise.cli.tables.people import Reader
 
-    terminal = Terminal.current()
     opened = open_classifier(model, eps, trust, min_size)
     watch = _open(opened.model, state, delta, detect)
     reader, columns = Reader(terminal.note, format.dialect()), replace(opened.columns, weight=None)
     people = reader.known(data, columns, drop_missing=drop_missing, labelled=watch.needs_labels)
-    note_unknown(count_unknown(opened.model.estimator, people.X), len(people))
+    opened.note_unknown(people.X)
     if opened.columns.weight is not None:
         terminal.note(f"weights in {opened.columns.weight!r} are not used: everybody counts once.")
     _count(watch, people, data, again=again)
     watch.save(state)
-    _show(terminal, watch, opened.columns.labels)
+    _show(watch, opened.columns.labels)
     terminal.say(f"Written: {state} ({state.stat().st_size:,} bytes)")
     terminal.emit(_contents(watch))
     if watch.alarm_:
@@ -102,7 +99,7 @@ def _count(watch: Monitor, people: Examples, data: Path, *, again: bool) -> None
         ) from None
 
 
-def _show(terminal: Terminal, watch: Monitor, labels: tuple[str, ...]) -> None:
+def _show(watch: Monitor, labels: tuple[str, ...]) -> None:
     """Print the evidence against each bound, and where it is of too few people."""
     from equipoise.cli.result_tables import say_labels
     from equipoise.metrics.summaries import FEW
@@ -119,7 +116,7 @@ def _show(terminal: Terminal, watch: Monitor, labels: tuple[str, ...]) -> None:
     ]
     header = ["bound", "people (rarest rate)", "so far", "at most", "e-value"]
     terminal.table(f"Day {len(watch.history_)}: evidence against each bound", header, rows)
-    say_labels(terminal, labels, [row.name for row in watch.rows_])
+    say_labels(labels, [row.name for row in watch.rows_])
     terminal.say(str(watch))
     if few := sum(row.fewest < FEW for row in watch.rows_):
         terminal.note(

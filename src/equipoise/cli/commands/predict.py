@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from equipoise.cli import options as opt
-from equipoise.cli.terminal import Terminal
+from equipoise.cli import terminal
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,11 +42,9 @@ def predict(
     import numpy as np
 
     from equipoise.cli.model_files import check_outputs, note_unknown, open_classifier
-    from equipoise.cli.tables.encoding import count_unknown
     from equipoise.cli.tables.files import TableWriter, column_names, naming, read_batches
     from equipoise.cli.tables.request import check_columns
 
-    terminal = Terminal.current()
     if how.machine and output is None:
         raise ValueError(
             "--json prints a summary, so the decisions need a file: name it with --output."
@@ -69,7 +67,7 @@ def predict(
         for batch in read_batches(data, wanted, progress=tick, **given):
             decided = decide(opened, batch, id_column, first_row=rows)
             writer.write(decided)
-            unknown += count_unknown(opened.model.estimator, batch)
+            unknown += opened.count_unknown(batch)
             rows += batch.num_rows
             if not opened.columns.numeric:
                 for label in labels:
@@ -105,9 +103,7 @@ def decide(
         key = keys_of(batch.column(id_column), id_column, first_row)
         out[id_column] = key
     if columns.numeric:
-        from equipoise.cli.regression import predict_numbers
-
-        return {**out, **predict_numbers(model, X, key)}
+        return {**out, "prediction": model.predict(X, key=key), "mean": model.predict_mean(X)}
     pmf = model.predict_pmf(X)
     decided = (model.predict(X, key=key)[:, None] == model.classes_).argmax(axis=1)
     out["decision"] = np.array(columns.labels, dtype=object)[decided]

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from equipoise.cli import options as opt
-from equipoise.cli.terminal import Terminal, command_line
+from equipoise.cli import terminal
+from equipoise.cli.terminal import command_line
 
 if TYPE_CHECKING:
     from equipoise.cli.model_files import ModelFile
@@ -38,18 +39,10 @@ def report(
 
     Without data the page shows what was measured when the file was made.
     """
-    from equipoise.cli.model_files import (
-        check_outputs,
-        note_unknown,
-        open_file,
-        with_min_size,
-        write_page,
-    )
-    from equipoise.cli.tables.encoding import count_unknown
+    from equipoise.cli.model_files import check_outputs, open_file, write_page
     from equipoise.cli.tables.people import Reader
     from equipoise.report.card import write_model_card
 
-    terminal = Terminal.current()
     output = file.with_suffix(".html") if output is None else output
     check_outputs(output, card, force=results.force, reads=[file, data])
     if min_size is not None and data is None:
@@ -57,13 +50,12 @@ def report(
             "--min-size says whom to compare in new data, and without data the page shows what was "
             "measured when the file was made. Name a table after the file, or leave it out."
         )
-    opened = open_file(file, trust)
-    opened = replace(opened, model=with_min_size(opened.model, min_size))
+    opened = open_file(file, trust).compared_from(min_size)
     people = {}
     if data is not None:
         reader = Reader(terminal.note, format.dialect()).for_constraint(opened.model.constraint)
         people["test"] = new = reader.known(data, opened.columns, drop_missing=drop_missing)
-        note_unknown(count_unknown(opened.model.estimator, new.X), len(new))
+        opened.note_unknown(new.X)
     contents: ReportContents | RegressionContents
     if opened.columns.numeric:
         from equipoise.cli.regression import report_numbers
@@ -71,7 +63,7 @@ def report(
         contents = report_numbers(opened, people, results.suppress_below)
     else:
         contents = make_contents(opened, people, data, results)
-    write_page(contents, output, force=results.force, terminal=terminal)
+    write_page(contents, output, force=results.force)
     if card is not None:
         write_model_card(card, contents, overwrite=results.force)
         terminal.say(f"Written: {card}")
@@ -94,8 +86,8 @@ def make_contents(
         summary = replace(
             summary, source=f"{summary.source}; test: {data.name}", test_rows=len(people["test"])
         )
-    seed = opened.metadata.get("made", {}).get("seed")
-    contents = summarize(opened.model, people, summary, seed=seed, **results.of_file(opened.path))
+    given = results.of_file(opened.path)
+    contents = summarize(opened.model, people, summary, seed=opened.seed, **given)
     learner = repr(opened.model.estimator.steps[-1][1])
     contents = contents.in_order(opened.columns.order)
     return replace(contents, learner=learner, command=command_line())

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Annotated
 
 from equipoise.cli import options as opt
+from equipoise.cli import terminal
 from equipoise.cli.exits import NOT_DONE, Ended
-from equipoise.cli.terminal import Terminal
 
 _AGAIN = "; again for more"
 
@@ -37,7 +37,6 @@ def reproduce(
 
     A run that was stopped goes on where it ended.
     """
-    terminal = Terminal.current()
     from equipoise.experiments import reproduce as run_experiments
 
     made = run_experiments(

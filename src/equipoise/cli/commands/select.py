@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from equipoise.cli import options as opt
-from equipoise.cli.terminal import Terminal
+from equipoise.cli import terminal
 
 if TYPE_CHECKING:
     from equipoise.cli.model_files import ModelFile
@@ -61,12 +61,10 @@ def select(
     import numpy as np
 
     from equipoise.cli.commands.predict import keys_of
-    from equipoise.cli.model_files import check_outputs, note_unknown, open_classifier
-    from equipoise.cli.tables.encoding import count_unknown
+    from equipoise.cli.model_files import check_outputs, open_classifier
     from equipoise.cli.tables.files import TableWriter, naming
     from equipoise.estimators.decisions.selection import read_decision
 
-    terminal = Terminal.current()
     if sensitive and without_groups:
         raise ValueError("--sensitive names groups and --without-groups asks for none; drop one.")
     check_outputs(output, force=how.force, reads=[model, data])
@@ -74,7 +72,7 @@ def select(
     groups = [] if without_groups else list(sensitive or opened.columns.sensitive)
     with naming(data):
         table = _read(opened, data, groups, id_column, how)
-    note_unknown(count_unknown(opened.model.estimator, table), table.num_rows)
+    opened.note_unknown(table)
     key = None if id_column is None else keys_of(table.column(id_column), id_column, 0)
     number = read_decision(decision, np.array(opened.columns.labels, dtype=object))
     found = opened.model.select(
@@ -127,7 +125,7 @@ def _read(
     _check_groups(known, groups, data)
     check_columns(known, wanted, data)
     given: dict[str, Any] = {"missing": columns.missing, "dialect": dialect}
-    with Terminal.current().progress("Reading") as tick:
+    with terminal.progress("Reading") as tick:
         pieces = list(read_batches(data, wanted, progress=tick, **given))
     if not sum(piece.num_rows for piece in pieces):
         raise ValueError(f"{data} has no rows; expected the people to select from.")

@@ -26,7 +26,7 @@ from equipoise.cli.tables.encoding import make_encoder, without_names
 from equipoise.cli.tables.people import Examples, check_groups, read_label
 from equipoise.cli.tables.request import Columns, Request
 from equipoise.cli.training import TrainingData
-from equipoise.report.contents import ColumnContents
+from equipoise.report.contents import ColumnContents, base_rate
 
 #: Rows of the sample that the encoder is fitted to, about. Tables with no more are exact.
 SAMPLE_ROWS = 1_000_000
@@ -240,13 +240,9 @@ def _column(values: Any) -> Any:
 def _base_rate(
     found: Summary, values: dict[str, dict[Any, Any]], columns: Columns
 ) -> float | list[float | None]:
-    if len(columns.labels) > 2:
-        counts, names = found.values[columns.label], values[columns.label]
-        each = {str(names[value]): count / counts.total() for value, count in counts.items()}
-        return [each[label] for label in columns.labels]
-    favourable, plain = "1" if columns.recoded else columns.labels[1], values[columns.label]
-    weights = found.values[columns.label]
-    return sum(w for v, w in weights.items() if str(plain[v]) == favourable) / weights.total()
+    weights, plain = found.values[columns.label], values[columns.label]
+    y = np.array([str(plain[value]) for value in weights], dtype=object)
+    return base_rate(y, ("0", "1") if columns.recoded else columns.labels, [*weights.values()])
 
 
 def _objects(column: Any) -> NDArray:

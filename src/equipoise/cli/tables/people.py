@@ -304,13 +304,6 @@ def describe(
     return found
 
 
-def base_rate(y: NDArray, columns: Columns, weight: Any = None) -> float | list[float | None]:
-    """Return the share of the favourable label; of more than two labels, that of each."""
-    if len(columns.labels) > 2:
-        return [float(np.average(y == label, weights=weight)) for label in factorize(y)[1]]
-    return float(np.average(y == (1 if columns.recoded else np.unique(y)[1]), weights=weight))
-
-
 def check_groups(values: NDArray, column: Any, name: str, note: Callable[[str], Any]) -> None:
     """Refuse a sensitive column that makes more groups than can be meant; note where many are."""
     known = [value for value in values.tolist() if value is not None]

@@ -1,9 +1,9 @@
 """Intervals of what a constraint bounds of a regressor: differences at any threshold, or losses.
 
 How far what was measured may be from what holds for everybody is simulated: given how many people
-of each cell there are, shares and mean losses of cells err independently of each other, and of many
-people as the normal distribution does. The errors of all rows and thresholds are drawn together, so
-that all limits hold at once.
+of each cell there are, cells err independently of each other, shares of many people as the normal
+distribution does, and losses as `bootstrap` tells. The errors of all rows and thresholds are drawn
+together, so that all limits hold at once.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 
 from equipoise.cells.table import Array
 from equipoise.cells.threshold_table import ThresholdCells
+from equipoise.estimators.regression.bootstrap import mean_losses, studentised
 from equipoise.estimators.regression.units import reached_at_any_threshold
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.metrics.intervals import N_NORMAL, check_level, normal_deviations
@@ -99,12 +100,14 @@ def loss_limits(
     """Return the limits of the losses of groups, from the loss (n,) of each person."""
     slopes = np.asarray(game.gamma_slope)[:, :: cells.n_columns]
     by_cell = np.bincount(cells.code, cells.row_weights() * lost, minlength=cells.n_cells)
+    reached: Array = slopes @ by_cell
     if level is None:
-        return _without_limits(slopes @ by_cell, bound)
-    spreads = _spreads(cells, lambda some: lost[some, None], level.min_people)
-    concerns = (slopes != 0)[:, [s is None for s in spreads]].any(axis=1)
-    unknown = np.where(concerns, np.inf, 0.0)
-    return _limits(slopes, slopes @ by_cell, bound, spreads, unknown, level.level)
+        return _without_limits(reached, bound)
+    check_level(level.level)
+    known = mean_losses(cells, lost, level.min_people)
+    below, above = studentised(slopes * cells.mass, known, level.level)
+    unknown = np.where((slopes != 0)[:, [each is None for each in known]].any(axis=1), np.inf, 0.0)
+    return RowLimits(reached, bound, reached + below - unknown, reached + above + unknown)
 
 
 def _spreads(

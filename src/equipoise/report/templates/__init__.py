@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
+from base64 import b64encode
 from functools import cache
+from hashlib import sha256
 from importlib.resources import files
 from inspect import getmembers, isfunction
 from typing import TYPE_CHECKING, Any
@@ -26,11 +29,30 @@ def asset(name: str) -> str:
     return files(__name__).joinpath(name).read_text(encoding="utf-8")
 
 
+def policy() -> str:
+    """Return a policy under which only the page's style and script run, and nothing is loaded."""
+    style, script = (
+        b64encode(sha256(asset(name).encode("utf-8")).digest()).decode("ascii")
+        for name in ("page.css", "page.js")
+    )
+    return (
+        f"default-src 'none'; style-src 'sha256-{style}'; script-src 'sha256-{script}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def in_script(value: Any) -> str:
+    """Return a value as JSON; nothing in it looks like the end of a script, or like a comment."""
+    text = json.dumps(value, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
 @cache
 def page_template(name: str = "page.html.j2") -> Template:
     """Return the template of a page; whatever it shows is escaped."""
     environment = _environment(autoescape=True)
     environment.globals |= {"RATES": RATES, "DECISION_RATES": RATES[1:], "asset": asset}
+    environment.globals["policy"] = policy
     environment.globals |= {"PREDICTIVE_RATES": PREDICTIVE_RATES, "NOT_PROMISED": text.NOT_PROMISED}
     environment.globals |= {"headline_rule": RULE}
     environment.filters |= {  # every function that these modules define
@@ -45,7 +67,7 @@ def page_template(name: str = "page.html.j2") -> Template:
         "thousands": lambda count: f"{count:,}",
         "people": number,
         "whole": lambda people: f"{people:,.0f}",
-        "number": lambda value: "-" if value is None else f"{value:.5g}",
+        "in_script": in_script,
     }
     return environment.get_template(name)
 
