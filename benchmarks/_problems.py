@@ -139,6 +139,36 @@ def several_labels(name: str, labels: int = 3, **parts: bool) -> Any:
     return make
 
 
+def weights_of_zero(name: str) -> Any:
+    """Return a maker of problems in which some people, or all of a group, count nothing."""
+
+    def make(rng: np.random.Generator) -> Case:
+        case = parity_of(name)(rng)
+        weight = rng.choice([0.0, 0.0, 1.0, 7.0], case.crowd.n)
+        weight[[*first_of(case.crowd.columns["sex"]), *first_of(case.crowd.y)]] = 1.0
+        if rng.random() < 0.3 and case.constraint.get_params()["reference"] == "overall":
+            weight[case.crowd.columns["sex"] == "a"] = 0.0
+            weight[first_of(np.where(case.crowd.columns["sex"] == "a", -1, case.crowd.y))] = 1.0
+        return replace(case, crowd=replace(case.crowd, weight=weight))
+
+    return make
+
+
+def first_of(values: Any) -> list[int]:
+    """Return the number of the first row of each value."""
+    return np.unique(values, return_index=True)[1].tolist()
+
+
+def everybody_twice(rng: np.random.Generator) -> Case:
+    """Return a problem in which people and classifiers are there more than once."""
+    case = parity_of("EqualizedOdds")(rng)
+    crowd, times = case.crowd, int(rng.integers(2, 4))
+    rows = rng.permutation(np.tile(np.arange(crowd.n), times))
+    columns = {name: values[rows] for name, values in crowd.columns.items()}
+    H = np.vstack([crowd.H, crowd.H])[:, rows]
+    return replace(case, crowd=replace(crowd, y=crowd.y[rows], H=H, columns=columns))
+
+
 def utility_by_person(rng: np.random.Generator) -> Case:
     """Return a problem with a utility of each person and decision."""
     crowd, eps = uneven_crowd(rng, utility=True), a_bound(rng)
@@ -285,4 +315,10 @@ KINDS: dict[str, Callable[[np.random.Generator], Case]] = {
     "AccuracyEquality, 3 labels": several_labels("AccuracyEquality"),
     "Costs": with_objective(Costs(false_negative=3.0), unequal_costs),
     "BalancedError": with_objective(BalancedError(), balanced),
+}
+#: The same, of what counts nothing or is there more than once.
+DEGENERATE: dict[str, Callable[[np.random.Generator], Case]] = {
+    "parity, weights of zero": weights_of_zero("DemographicParity"),
+    "odds, weights of zero": weights_of_zero("EqualizedOdds"),
+    "people and classifiers twice": everybody_twice,
 }

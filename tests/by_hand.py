@@ -54,6 +54,10 @@ class Crowd:
         weight = self.rate_weight * members
         return value @ weight / weight.sum()
 
+    def counts_any(self, members: Array) -> bool:
+        """Whether there is somebody who counts, with a weight above zero."""
+        return bool((self.rate_weight * members).any())
+
     def error(self, loss: Callable[..., Array] | None = None) -> Array:
         """Mean loss; the share of wrong decisions by default."""
         value = wrong(self) if loss is None else loss(self, self.H)
@@ -179,7 +183,7 @@ def parity(
         mu = {
             group: crowd.rate(value, members * inside)
             for group, members in groups(crowd, on, how).items()
-            if (members * inside).any()
+            if crowd.counts_any(members * inside)
         }
         if not mu:
             continue
@@ -205,7 +209,7 @@ def treatment(crowd: Crowd, tau: float, eps: float, how: str = "intersections") 
     fn, fp = (1 - crowd.H) * crowd.y, crowd.H * (1 - crowd.y)
     for words, inside in events(crowd, (None,)):
         for group, members in groups(crowd, None, how).items():
-            if (members * inside).any():
+            if crowd.counts_any(members * inside):
                 gap = crowd.rate(fn, members * inside) - tau * crowd.rate(fp, members * inside)
                 start = f"treatment equality{words}: false negatives of {in_words(group)}"
                 rows[f"{start} above {tau:g} x false positives"] = (gap, eps)
@@ -218,7 +222,7 @@ def group_error(crowd: Crowd, bound: float, name: str, how: str = "intersections
     rows: Inequalities = {}
     for words, inside in events(crowd, (None,)):
         for group, members in groups(crowd, None, how).items():
-            if (members * inside).any():
+            if crowd.counts_any(members * inside):
                 error = crowd.rate(wrong(crowd), members * inside)
                 rows[f"{name}{words}: error of {in_words(group)}"] = (error, bound)
     return rows
@@ -232,7 +236,7 @@ def selection_rate(
     for words, inside in events(crowd, (None,)):
         found = {"everybody": np.ones(crowd.n)} if group is None else groups(crowd)
         for name, members in found.items():
-            if group not in (None, "each", name) or not (members * inside).any():
+            if group not in (None, "each", name) or not crowd.counts_any(members * inside):
                 continue
             rate = crowd.rate(crowd.H, members * inside)
             start = f"selection rate{words}: {in_words(name)}"

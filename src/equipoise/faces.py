@@ -5,7 +5,7 @@ Colours and fonts are those of the notebook, light or dark. All text is escaped.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from html import escape
 from importlib import import_module
@@ -149,6 +149,22 @@ def table(columns: Columns) -> str:
     rest = n - MOST_ROWS
     more = paragraph(f"{rest:,} more rows: to_pandas() has all of them.") if rest > 0 else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def text_lines(lines: Sequence[Sequence[str]], left: Collection[str]) -> list[str]:
+    """Return a table as lines of text; the first of ``lines`` has the names of its columns.
+
+    Those in ``left`` begin at the same place, the others end there.
+
+    >>> text_lines([("group", "people"), ("F", "1,200")], left=["group"])
+    ['group  people', 'F       1,200']
+    """
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    sides = [str.ljust if name in left else str.rjust for name in lines[0]]
+    return [
+        "  ".join(side(text, n) for side, text, n in zip(sides, line, widths, strict=True)).rstrip()
+        for line in lines
+    ]
 
 
 def heading(name: str, columns: Iterable[str] = ()) -> str:

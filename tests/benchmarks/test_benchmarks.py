@@ -138,13 +138,14 @@ def test_truth(script, monkeypatch, capsys):
 )
 def test_truth_finds_what_is_false(script, monkeypatch, column, changes):
     truth = script("truth")
+    told = script("_truth")
     case = truth.KINDS["DemographicParity"](np.random.default_rng([0, 0]))
-    clf = truth.solved(case, nu=1e-6)
+    clf = told.solved(case, nu=1e-6)
     found = clf.certificate_
     assert found.shadow_prices()  # the bounds cost something
     clf.certificate_ = replace(
         found, **{name: getattr(found, name) + by for name, by in changes.items()}
     )
-    told = truth.Truth(case)
-    wrong = {*truth.check_numbers(told, clf), *truth.check_complete(told, clf)}
+    known = told.Truth(case)
+    wrong = {*told.check_numbers(known, clf), *told.check_complete(known, clf)}
     assert column in wrong

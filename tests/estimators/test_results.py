@@ -115,6 +115,76 @@ def test_a_group_that_is_absent_from_the_people_measured(traced):
         model.report(X[:50], Y[:50], sensitive_features=A[:50])
 
 
+def test_one_of_two_columns_has_a_single_value():
+    groups = {"sex": A, "here": np.zeros(400)}
+    with pytest.warns(NothingComparedWarning, match="value of 'here': no groups differ in it"):
+        model = fit(DemographicParity(eps=0.05), groups=groups)
+    assert model.certificate_.binding  # the groups of the other one are compared
+
+
+def test_a_group_without_weight_is_compared_with_nobody():
+    weight = np.where(A == 1, 0.0, 1.0)
+    model = FairClassifier(LogisticRegression(), DemographicParity(eps=0.05))
+    with pytest.warns(EquipoiseWarning) as caught:
+        model.fit(X, Y, sensitive_features=A, sample_weight=weight)
+    told = [str(warning.message) for warning in caught]
+    assert "nobody with weight in the data belongs to 1" in told[0]
+    assert [warning.category for warning in caught][1:] == [NothingComparedWarning]
+    assert "(nothing was compared" in str(model.certificate_)
+    with pytest.warns(EquipoiseWarning, match="nobody with weight"):
+        assert not model.report()["training"].met
+
+
+def test_bounds_loosened_beforehand_are_not_called_met_as_given():
+    model = FairClassifier(LogisticRegression(), DemographicParity(0.01), sampling_slack=0.5)
+    model.fit(X, Y, sensitive_features=A)
+    excess = model.report()["training"].excess.estimate
+    assert excess > 0.01
+    assert model.violations_["train"] == pytest.approx(excess, abs=1e-12)
+    found, h = model.certificate_, model.predict_pmf(X)[:, 1]
+    fewest = min(np.bincount(A))
+    assert found.sampling_slack == pytest.approx(0.5 * (fewest**-0.5 + 400**-0.5))
+    text = str(found)
+    assert "as loosened by sampling_slack, by up to" in text.splitlines()[0]
+    assert "largest excess over a bound as loosened" in text
+    traced = Frontier(LogisticRegression(), DemographicParity(), bounds=[0.01], sampling_slack=0.5)
+    point = traced.fit(X, Y, sensitive_features=A).at(0.01)
+    apart = max(abs(h[a == A].mean() - h.mean()) for a in (0, 1))
+    assert excess == pytest.approx(apart - 0.01)
+    assert point.violations_["train"] == pytest.approx(point.report()["training"].excess.estimate)
+
+
+def test_what_is_by_weight_is_said_to_be():
+    rng = np.random.default_rng(1)
+    for weight in (None, np.full(400, 3.0), rng.choice([0.0, 1.0, 5.0], 400)):
+        model = FairClassifier(LogisticRegression(), DemographicParity(eps=0.02))
+        model.fit(X, Y, sensitive_features=A, sample_weight=weight)
+        (line,) = (x for x in str(model.certificate_).splitlines() if x.startswith("by lot"))
+        assert ("by weight" in line) == (weight is not None and bool(np.ptp(weight) > 0))
+
+
+def test_a_frontier_on_other_people_makes_models_that_report():
+    frontier = Frontier(LogisticRegression(), DemographicParity(), bounds=[0.05])
+    frontier.fit(X[:200], Y[:200], sensitive_features=A[:200])
+    model = frontier.recertify(X[200:], Y[200:], sensitive_features=A[200:]).at(0.05)
+    report = model.report(X[:200], Y[:200], sensitive_features=A[:200])
+    assert [entry.data for entry in report] == ["recertified", "test"]
+    assert set(report.switched) == {"recertified", "test"}
+    assert model.violations_ == {"recertified": pytest.approx(0.0, abs=1e-9)}
+
+
+@pytest.mark.parametrize("other", ["fewer", "relabelled", "moved"])
+def test_a_frontier_is_refined_on_its_own_people(other):
+    frontier = Frontier(LogisticRegression(), DemographicParity(), bounds=[0.05])
+    frontier.fit(X, Y, sensitive_features=A)
+    given = {"fewer": (X[1:], Y[1:]), "relabelled": (X, 1 - Y), "moved": (X + 1e-3, Y)}[other]
+    with pytest.raises(ValueError, match="expected its data again"):
+        frontier.refine(0.01, *given, sensitive_features=A[-len(given[0]) :])
+    assert frontier.at(0.05).certificate_.feasible  # it is as it was
+    assert frontier.refine(0.01, X, Y, sensitive_features=A).certificate_.feasible
+    assert frontier.people_.rows == 400
+
+
 def test_the_fingerprint_follows_what_a_frontier_learned_from():
     frontier = Frontier(LogisticRegression(), DemographicParity(), bounds=[0.05])
     frontier.fit(X[:200], Y[:200], sensitive_features=A[:200])

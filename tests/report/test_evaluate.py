@@ -127,6 +127,9 @@ def test_people_learned_from_are_never_called_held_out():
     assert said["same"] == "people learned from"
     assert said["half"].startswith("people (150 of them were learned from")
     assert said["other"] == "people held out"
+    relabelled = People(train.X, np.where(train.y == "yes", "no", "yes"), train.sensitive_features)
+    point = model_points(model, {"test": relabelled}, level=0.95, file="m")[0]
+    assert whose(point.on("test")).startswith("people (none of them was learned from as labelled")
     model.people_ = None  # taken out before the file was sent
     point = model_points(model, {"test": other}, level=0.95, file="m")[0]
     assert "is not known" in whose(point.on("test"))

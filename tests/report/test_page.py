@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 import pytest
 from unkind import BOUNDS, GROUPS, UNKIND, rates_by_hand
 
-from equipoise.game.evidence import Status
+from equipoise.game.evidence import Scope, Status
 from equipoise.report import ReportContents, report_of, write_report
 from equipoise.report.contents import AuditContents, GroupContents
 from equipoise.report.measurement import Range
@@ -215,7 +215,34 @@ def test_a_bound_that_cannot_be_met_is_said(made):
         text = render(alone).decode()
         assert f"The bound is {words}" in text
         assert "of the bounds" not in text
+        assert "Not told: they are those of bounds that are met." in text
+        assert "Loosening the bound by 0.01 saves" not in text
     assert "impossible" not in text
+
+
+@pytest.mark.parametrize(
+    ("scope", "words"),
+    [
+        (Scope.WHOLE_CLASS, "with these classifiers"),
+        (Scope.POOL, "with mixtures of the classifiers known"),
+    ],
+)
+def test_what_is_impossible_is_said_with_whom(made, scope, words):
+    first = made.contents.points[0]
+    told = {"status": Status.IMPOSSIBLE.value, "scope": scope.value}
+    unmet = replace(first, certificate=first.certificate | told)
+    text = " ".join(findings(replace(made.contents, points=[unmet])))
+    assert f"The bound is proven impossible {words}." in text
+    assert "learner" not in text
+
+
+def test_no_price_is_said_of_what_is_shown_alone(made):
+    point = replace(made.contents.points[-1], prices=[])
+    alone = replace(made.contents, kind="model", points=[point])
+    assert "No inequality costs any error here" in render(alone).decode()
+    hidden = [replace(entry, hidden=2) for entry in point.measured]
+    alone = replace(alone, points=[replace(point, measured=hidden)])
+    assert "None of the inequalities shown costs any error here" in render(alone).decode()
 
 
 def test_files_are_replaced_only_if_allowed(made, tmp_path):

@@ -1,5 +1,6 @@
 """The fingerprint of people: counts against sets of raw rows."""
 
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -13,7 +14,7 @@ from equipoise.rows.fingerprint import (
     Overlap,
     least_hashes,
 )
-from equipoise.rows.hashing import hash_people
+from equipoise.rows.hashing import as_uniform, hash_people, with_salt
 
 
 def people(n, seed=0, decimals=8):
@@ -46,6 +47,43 @@ def test_a_person_with_another_label_is_another_person():
     X, y = people(100)
     fit = Fingerprint.of(hashed(X, y))
     assert fit.overlap(hashed(X, 1 - y)).estimate == 0
+
+
+@pytest.mark.parametrize("labels", [2, 3])
+@pytest.mark.parametrize("n", [1000, 30_000])
+def test_people_with_another_label_are_counted_too(labels, n):
+    X, _ = people(n + n // 2)
+    y = np.arange(len(X)) % labels
+    hashes = partial(hash_people, X[:n])
+    fit = Fingerprint.of(LocalHashes([hashes(y[:n], *range(1, labels))]))
+    other = np.where(np.arange(len(X)) % 4 == 0, (y + 1) % labels, y)  # one in four is relabelled
+    asked = slice(n // 2, None)
+    found = fit.overlap(
+        LocalHashes([hash_people(X[asked], other[asked], *range(1, labels))]), labels
+    )
+    assert found.estimate == pytest.approx(3 * n / 8, rel=0.001 if n < 4096 else 0.15)
+    assert found.relabelled == pytest.approx(n / 8, rel=0.001 if n < 4096 else 0.25)
+    assert "with another label" in str(found)
+    all_others = fit.overlap(
+        LocalHashes([hash_people(X[:n], (y[:n] + 1) % labels, *range(1, labels))]), labels
+    )
+    assert all_others.estimate == 0
+    assert not all_others.is_nobody
+    new = fit.overlap(LocalHashes([hash_people(X[n:], y[n:], *range(1, labels))]), labels)
+    assert new.relabelled == 0
+    assert new.is_nobody is (n < 4096)
+
+
+def test_one_person_many_times_is_not_taken_for_many():
+    X, y = people(40_000)
+    fit = Fingerprint.of(hashed(X, y))
+    salted = as_uniform(with_salt(hash_people(X, y, 1), fit.salt))
+    row = int(np.flatnonzero(np.isin(salted, fit.sketch[:-1]))[0])
+    new, labels = people(500, seed=9)
+    X, y = np.vstack([np.repeat(X[[row]], 1000, 0), new]), np.append(np.full(1000, y[row]), labels)
+    found = fit.overlap(hashed(X, y))
+    assert 1000 <= found.low <= found.high < 1500
+    assert "all of them" not in str(found)
 
 
 @pytest.mark.parametrize("shared", [0, 2000, 10_000])

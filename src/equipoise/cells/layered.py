@@ -111,7 +111,8 @@ class LayeredTable(CellTable):
 
     def average(self, event: Mask, g: Array | str) -> tuple[float, Array]:
         """Return E[g | event] as an offset and a slope; ``g`` may be the name of a utility."""
-        per_head = np.where(event, 1.0, 0.0) / self.population[event].sum()
+        counts = event & (self.population > 0)
+        per_head = np.where(counts, 1.0, 0.0) / self.population[event].sum()
         if isinstance(g, str):
             return self._utility(g, per_head, "utility")
         slope = (g[:, 1:] - g[:, :1]) * per_head[:, None]

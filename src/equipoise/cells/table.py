@@ -219,7 +219,8 @@ class CellTable:
         """
         g = _no_utility(g)
         share = np.where(event, self.mass, 0.0) / self.mass[event].sum()
-        slope = np.where(event[:, None], g[:, 1:] - g[:, :1], 0.0) / self.mass[event].sum()
+        counts = event & (self.mass > 0)  # what people without weight get changes nothing
+        slope = np.where(counts[:, None], g[:, 1:] - g[:, :1], 0.0) / self.mass[event].sum()
         return float(share @ g[:, 0]), slope.ravel()
 
     def total(self, g: Array | str) -> tuple[float, Array]:

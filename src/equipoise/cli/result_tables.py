@@ -217,7 +217,8 @@ def say_who(who: str, remarks: Sequence[str], overlap: Overlap | None) -> None:
     terminal.say(f"Measured on {who}.\n")
     for text in map(in_options, remarks):
         terminal.note(text)
-    if overlap is None or (overlap.estimate and not overlap.set_apart):
+    seen = overlap is not None and (overlap.estimate or overlap.relabelled)
+    if overlap is None or (seen and not overlap.set_apart):
         terminal.note(
             "what holds for people learned from says little about others. Certify on people held "
             "out: fit and frontier write them with --held-out FILE."

@@ -91,7 +91,7 @@ class GroupConstraint(Constraint):
             if builder.cells.population[mask].sum() > 0:
                 found.append((event, mask))
             else:
-                self._warn_empty("everybody", event, builder)
+                self._warn_empty("everybody", event, mask, builder)
         return found
 
     def members(self, builder: MomentsBuilder, event: Event, mask: Mask) -> dict[Hashable, Mask]:
@@ -105,7 +105,7 @@ class GroupConstraint(Constraint):
             if not cells.population[inside].sum() > 0:
                 # That a whole group of the fit is absent is said once, by whoever measures.
                 if members.any() or builder.known is None:
-                    self._warn_empty(group, event, builder)
+                    self._warn_empty(group, event, inside, builder)
             elif self.min_size > 1 and cells.count[inside].sum() < self.min_size:
                 small[group] = inside
             else:
@@ -192,9 +192,13 @@ class GroupConstraint(Constraint):
             stacklevel=2,
         )
 
-    def _warn_empty(self, group: Hashable, event: Event, builder: MomentsBuilder) -> None:
+    def _warn_empty(
+        self, group: Hashable, event: Event, inside: Mask, builder: MomentsBuilder
+    ) -> None:
+        nobody = "nobody with weight" if builder.cells.count[inside].sum() > 0 else "nobody"
+        which = "counts" if group == "everybody" else f"belongs to {group_name(group)}"
         warnings.warn(
-            f"{self.name}: nobody in the data belongs to {group_name(group)}{event}. Its rate "
+            f"{self.name}: {nobody} in the data {which}{event}. Its rate "
             "cannot be measured, so "
             + (
                 "it is left unconstrained; merge it with another group or collect data."

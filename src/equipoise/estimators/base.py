@@ -300,7 +300,7 @@ def overlap_of(model: Any, people: People) -> Overlap | None:
         return None
     try:
         classes = getattr(model, "classes_", NUMBERS)
-        return known.overlap(engine_for(people.X).hashed(people, classes))
+        return known.overlap(engine_for(people.X).hashed(people, classes), len(classes))
     except TypeError:  # rows that cannot be hashed
         return None
 

@@ -21,6 +21,7 @@ from equipoise.estimators.base import (
     regresses,
     warn_of_absent,
 )
+from equipoise.estimators.decisions.one_rule import check_same_people
 from equipoise.estimators.decisions.scores import unconstrained_of
 from equipoise.estimators.frontier_point import (
     FrontierPoint,
@@ -226,6 +227,7 @@ class Frontier(PoolReduction):
         check_is_fitted(self)
         self._check_all_known()
         people, (limits, _) = People(X, y, **metadata).by(self.cells_.rules), read_limits(self)
+        check_same_people(self, people)
         problem = self._state(people, pool=self.pool_, n_jobs=self.n_jobs)
         rounds = many_bounds(
             games_of(self.constraint, problem.lagrangian, [eps]),
@@ -238,7 +240,6 @@ class Frontier(PoolReduction):
         if outcome.reason is Reason.FINISHED and self._settled is not None:
             self._settled = {*self._settled, float(eps)}
         self.nu_, self.n_iter_ = problem.nu, self.n_iter_ + outcome.n_rounds
-        self.people_ = joined(self.people_, problem.engine, people)
         self._take_over(problem, problem.pool)
         self._trace(point.eps for point in self.points_)
         self._verify(problem)

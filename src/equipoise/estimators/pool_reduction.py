@@ -20,7 +20,7 @@ from equipoise.estimators.decisions.switches import switched_of
 from equipoise.estimators.frontier_point import FrontierPoint, games_of, point_of, with_eps
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
 from equipoise.estimators.reductions import FairClassifier
-from equipoise.estimators.results import result_of, warn
+from equipoise.estimators.results import as_given, result_of, warn
 from equipoise.exceptions import EquipoiseWarning
 from equipoise.faces import Records
 from equipoise.game.certificate import Certificate
@@ -180,14 +180,7 @@ class PoolReduction(Reduction):
             data: Tally.of_shares(self.cells_, point.mixture.shares(shares))
             for data, shares in self.shares_.items()
         }
-        certificate, (first, *others) = point.certificate, tallies
-        certified = certificate.violation + certificate.least_slack  # of the bounds as given
-        violations = {"train" if first == "training" else first: certified}
-        if others and self.cells_.together is not None:
-            violations = {"train": np.nan, "out_of_fold": certified}
-        elif others:
-            seen = self.lagrangian_.with_bound(point.eps).violation(tallies["training"].s)
-            violations = {"train": float(seen), "out_of_fold": certified}
+        violations = self._excess(point, tallies)
         members = point.mixture.members(self.pool_.classifiers)
         result = FitResult(
             RandomizedClassifier(members, point.mixture.weights, self.classes_, self._salt),
@@ -204,6 +197,17 @@ class PoolReduction(Reduction):
             unconstrained=self._unconstrained,
         )
         return self._unfitted(constraint)._finish(result)
+
+    def _excess(self, point: FrontierPoint, tallies: Mapping[str, Tally]) -> dict[str, float]:
+        """Return by how much bounds, as they were given, are exceeded; NaN where not known."""
+        names, found = {"training": "train", "out of fold": "out_of_fold"}, point.certificate
+        if self.cells_.together is None:
+            given = as_given(self.lagrangian_.with_bound(point.eps))
+            excess = {data: float(given.violation(tally.s)) for data, tally in tallies.items()}
+        else:  # small groups are not told apart
+            certified = np.nan if found.sampling_slack else found.violation + found.least_slack
+            excess = {**dict.fromkeys(tallies, np.nan), list(tallies)[-1]: float(certified)}
+        return {names.get(data, data): value for data, value in excess.items()}
 
     def _unfitted(self, constraint: Constraint, **params: Any) -> FairClassifier:
         shared = ("estimator", "objective", "oracle", "nu", "sampling_slack", "random_state")

@@ -311,12 +311,13 @@ class RandomizedReduction(ScoredReduction):
         """
         check_is_fitted(self)
         tallies, overlap = dict(self.tallies_), None
-        switched = {"training": self._switched_in_fit()}
+        known = next(iter(tallies.values())).cells
+        switched = {next(iter(tallies)): self._switched_in_fit()}
         if X is not None:
             people = People(X, y, sensitive_features, control_features, sample_weight, utilities)
             people = self._like_fit(people)
             engine = self._open_new(people)
-            warn_of_absent(self.tallies_["training"].cells, engine.cells)
+            warn_of_absent(known, engine.cells)
             tallies["test"] = engine.tally(self.classifier_)
             overlap = overlap_of(self, people)
             switched["test"] = switched_of(engine, self.classifier_, self.unconstrained_)
@@ -327,6 +328,6 @@ class RandomizedReduction(ScoredReduction):
             self.objective,
             level=level,
             worst_rate=0.0 if worst is None else worst[1],
-            known=self.tallies_["training"].cells,
+            known=known,
         )
         return ViolationReport(measured, level, overlap, switched)

@@ -116,7 +116,7 @@ def result_of(problem: Problem, outcome: Outcome[Round], salt: int | None) -> Fi
     classifier = RandomizedClassifier(members, last.mixture.weights, engine.classes, salt)
     moved = switched(problem, certified.cells, last.mixture.indices, classifier.weights)
     certificate = replace(certificate, switched=moved)
-    given = game if game.elastic is None else game.only(np.flatnonzero(~game.elastic))
+    given = as_given(game if game.elastic is None else game.only(np.flatnonzero(~game.elastic)))
     tallies, violations = {"training": certified}, {"train": float(given.violation(last.s))}
     if problem.oracle.out_of_fold:
         seen = engine.tally(classifier)
@@ -136,6 +136,11 @@ def result_of(problem: Problem, outcome: Outcome[Round], salt: int | None) -> Fi
         engine.example(problem.people.X),
         unconstrained_model,
     )
+
+
+def as_given(game: Lagrangian) -> Lagrangian:
+    """Return the game with the bounds of its rows, without what they were loosened by."""
+    return game.relaxed(-np.asarray(game.loosening))
 
 
 def as_settled(last: Round, reason: Reason) -> Round:
@@ -273,7 +278,8 @@ def remarks_on_bounds(
     """Return remarks on bounds that ask nothing of what is ``made``; without a game, on groups."""
     text = ""
     if alone := [name for name in cells.sensitive if len(cells.groups(name)) == 1]:
-        text = f"everybody has the same value of {', '.join(map(repr, alone))}: no groups differ."
+        names = ", ".join(map(repr, alone))
+        text = f"everybody has the same value of {names}: no groups differ in it."
     elif lagrangian is not None and not len(lagrangian.c):
         text = "no inequality is left: nothing is compared."
     elif lagrangian is not None and cannot_bind(lagrangian, cells).all():

@@ -36,8 +36,8 @@ class Certificate(Face):
     error : float
         err(Q), in the units of the objective.
     violation : float
-        By how much the worst constraint exceeds its bound, as loosened where ``least_slack`` is
-        positive; zero when all are met.
+        By how much the worst constraint exceeds its bound, as loosened where ``least_slack`` or
+        ``sampling_slack`` is positive; zero when all are met.
     lower, upper : float
         Any classifier within the constraints errs at least ``lower``; Q is worth ``upper``, which
         is its error plus B times its violation.
@@ -66,6 +66,9 @@ class Certificate(Face):
     possible : bool
         When they cannot be met: whether any decisions at all could, those that know every label
         included. If so, it is the learner that does not find them.
+    sampling_slack : float
+        By how much the parameter of this name has loosened bounds beforehand, at most. Whether they
+        are met is said of bounds so loosened.
     worst_rate : pair of float, or None
         With `MinimaxGroupError`: the largest group error, and a lower value for it, lower first.
     constant : float, tuple of V floats or None
@@ -78,7 +81,7 @@ class Certificate(Face):
         Calls of the oracle; of one that refits, the learner was trained as often.
     by_lot : Lottery or None
         The share of the people measured about whom Q decides by lot, since its members divide on
-        them; None where that is not known.
+        them; None where that is not known. By weight where people are ``weighted``.
     why_by_lot : str
         Where one rule was asked for (``deterministic=True``) and is not the result, the reason.
     switched : Switched or None
@@ -122,6 +125,8 @@ class Certificate(Face):
     out_of_fold: bool = False
     switched: Switched | None = field(default=None, repr=False)
     measure: str = "error"
+    sampling_slack: float = 0.0
+    weighted: bool = False
 
     @classmethod
     def of_round(
@@ -175,6 +180,8 @@ class Certificate(Face):
             by_lot=found.by_lot,
             why_by_lot=found.why_by_lot,
             out_of_fold=out_of_fold,
+            sampling_slack=float(np.max(lagrangian.loosening, initial=0.0)),
+            weighted=cells.n_effective < cells.n_examples * (1 - 1e-9),
             evidence=Evidence(
                 loosened,
                 s,
@@ -218,7 +225,10 @@ class Certificate(Face):
 
     @property
     def status(self) -> Status:
-        """Whether the constraints, as they were given, are met, impossible, or not met yet."""
+        """Whether the constraints are met, impossible, or not met yet.
+
+        As they were given, but for ``sampling_slack``.
+        """
         if self.least_slack == 0 and is_met(self.violation):
             return Status.MET
         return Status.IMPOSSIBLE if self.proven_slack > TOLERANCE else Status.NOT_YET
@@ -231,7 +241,7 @@ class Certificate(Face):
 
     @property
     def feasible(self) -> bool:
-        """Whether the constraints, as they were given, are met."""
+        """Whether the constraints are met, see ``status``."""
         return self.status is Status.MET
 
     @property
@@ -281,6 +291,8 @@ class Certificate(Face):
             "measure": self.measure,
             "scope": self.scope.value,
             "out_of_fold": self.out_of_fold,
+            "sampling_slack": self.sampling_slack,
+            "weighted": self.weighted,
             "status": self.status.value,
             "gap_closed": bool(self.is_optimal()),
             "switched": None if self.switched is None else self.switched.total()._asdict(),

@@ -28,11 +28,11 @@ def facts_of(certificate: Certificate) -> list[tuple[str, str, str]]:
     calls, shown = _calls(certificate), _format(certificate)
     fine = "{:.6f}".format if certificate.measure == "error" else shown
     violation = 0.0 if is_met(certificate.violation) else certificate.violation
-    loosened = " as loosened, see below" if certificate.least_slack > 0 else ""
+    loosened = max(certificate.least_slack, certificate.sampling_slack) > 0
     found = [
-        ("bounds", certificate.verdict, _asks_nothing(certificate)),
+        ("bounds", certificate.verdict, _asks_nothing(certificate) or _beforehand(certificate)),
         (certificate.measure, shown(certificate.error), ""),
-        ("violation", shown(violation), f"largest excess over a bound{loosened}"),
+        ("violation", shown(violation), f"largest excess over a bound{' as loosened' * loosened}"),
         ("lower value", shown(certificate.lower), scope),
         ("upper value", shown(certificate.upper), ""),
         (
@@ -47,7 +47,7 @@ def facts_of(certificate: Certificate) -> list[tuple[str, str, str]]:
     if certificate.by_lot is not None:
         most = "" if certificate.by_lot.exact else "at most "
         share = f"{most}{certificate.by_lot.share:.2%} of the people measured"
-        found.append(("by lot", share, ""))
+        found.append(("by lot", share, "by weight" if certificate.weighted else ""))
     if certificate.switched is not None:
         sentence = certificate.switched.sentence()
         found.append(("switched", sentence, "against the unconstrained model"))
@@ -73,8 +73,9 @@ def sentences_of(certificate: Certificate) -> list[str]:
     """Return sentences on what is easily overlooked, and on the worth of loosening a bound."""
     remarks = (certificate.why_by_lot, _unmet(certificate), _is_trivial(certificate))
     prices = _prices(certificate)
+    more = "further, by 0.01," if certificate.least_slack > 0 else "by 0.01"
     sentences = [text for text in remarks if text] + [
-        f'loosening "{row.sentence()}" by 0.01 saves at most {_format(certificate)(price)} of '
+        f'loosening "{row.sentence()}" {more} saves at most {_format(certificate)(price)} of '
         f"{certificate.measure}"
         for row, price in prices[:_MOST_PRICES]
     ]
@@ -89,6 +90,12 @@ def _asks_nothing(certificate: Certificate) -> str:
     if not isinstance(slope, np.ndarray) or np.abs(slope).max(initial=0.0) > TOLERANCE:
         return ""
     return "nothing was compared: no bound depends on the decisions"
+
+
+def _beforehand(certificate: Certificate) -> str:
+    """Return a remark where bounds were loosened before the fit."""
+    by = certificate.sampling_slack
+    return f"as loosened by sampling_slack, by up to {_format(certificate)(by)}" if by > 0 else ""
 
 
 def _format(certificate: Certificate) -> Callable[[float], str]:
@@ -139,14 +146,11 @@ def _is_trivial(certificate: Certificate) -> str:
     if certificate.constant is None or not (certificate.multipliers > TOLERANCE).any():
         return ""
     how = (
-        f"It decides for everybody with the same probabilities, {_listed(certificate.constant)}"
+        f"It decides for about the same shares of them, {_listed(certificate.constant)}."
         if isinstance(certificate.constant, tuple)
-        else f"It selects everybody with the same probability, {certificate.constant:.3f}"
+        else f"It selects about the same share of each, {certificate.constant:.3f}."
     )
-    return (
-        f"trivial: the constraints leave only a constant classifier. {how}, whatever their "
-        "group and label."
-    )
+    return f"trivial: it treats all groups and labels alike. {how}"
 
 
 def _prices(certificate: Certificate) -> list[Price]:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from equipoise.cells.groups import plain_group
 from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.groups import group_name
-from equipoise.faces import Columns, Face, Records, table
+from equipoise.faces import Columns, Face, Records, table, text_lines
 from equipoise.game.mixture import Mixture
 
 
@@ -215,16 +215,7 @@ class Switched(Face):
         return [header, *lines]
 
     def __str__(self) -> str:
-        lines = self._lines()
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        words = {"group", "label", "before", "after"}
-        sides = [str.ljust if name in words else str.rjust for name in lines[0]]
-        return "\n".join(
-            "  ".join(
-                side(text, width) for side, text, width in zip(sides, line, widths, strict=True)
-            )
-            for line in lines
-        )
+        return "\n".join(text_lines(self._lines(), left=("group", "label", "before", "after")))
 
     __repr__ = __str__
 

@@ -12,13 +12,13 @@ from equipoise.metrics.disparities import (
     demographic_parity_difference,
     demographic_parity_ratio,
     demographic_parity_violation,
+    distribution_parity_violation,
     equal_opportunity_difference,
     equal_opportunity_ratio,
     equalized_odds_difference,
     equalized_odds_ratio,
     equalized_odds_violation,
 )
-from equipoise.metrics.distribution import distribution_parity_violation
 from equipoise.metrics.intervals import Interval, confidence_interval
 from equipoise.metrics.pairs import compare_groups
 from equipoise.metrics.rates import (

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from equipoise.constraints.moments import Row
-from equipoise.faces import Columns, Face, columns_of, folded, paragraph, table
+from equipoise.faces import Columns, Face, columns_of, folded, paragraph, table, text_lines
 from equipoise.game.lagrangian import TOLERANCE, is_met
 from equipoise.game.switches import Switched
 from equipoise.metrics.headline import RULE, Headline
@@ -170,9 +170,7 @@ class ViolationReport(Face):
             line += [] if entry.bound is None else [f"{entry.bound:.4f}"]
             line += [_shown(entry.error), _shown(entry._headlined, "" if traced else "+")]
             lines.append([*line, str(entry.headline or "")])
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        rows = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
-        return "\n".join(rows + self._notes())
+        return "\n".join(text_lines(lines, lines[0]) + self._notes())
 
     def _columns(self) -> Columns:
         return columns_of(self.measured)

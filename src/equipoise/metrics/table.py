@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from equipoise.cells.table import Array
 from equipoise.constraints.groups import group_name
 from equipoise.constraints.rates import Rate
-from equipoise.faces import Columns, Face, paragraph, table
+from equipoise.faces import Columns, Face, paragraph, table, text_lines
 from equipoise.metrics.audit import Audit, Draws, stratified_rows, unstratified_rows
 from equipoise.metrics.disparities import Method
 from equipoise.metrics.intervals import (
@@ -286,13 +286,7 @@ class GroupTable(Face):
             [*(columns[name][at] for name in names), *(self._cell(c, at) for c in shown)]
             for at in range(len(self))
         ]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        sides = [str.ljust] * len(names) + [str.rjust] * len(shown)
-        rows = [
-            "  ".join(side(*cell) for side, *cell in zip(sides, line, widths, strict=True))
-            for line in lines
-        ]
-        return "\n".join(rows + self._notes())
+        return "\n".join(text_lines(lines, names) + self._notes())
 
     __repr__ = __str__
 

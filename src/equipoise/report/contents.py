@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.constraints.rates import of_decision, rate_and_decision
-from equipoise.game.evidence import Status
+from equipoise.game.evidence import Scope, Status
 from equipoise.metrics.predictive import PREDICTIVE
 from equipoise.metrics.small_groups import SUPPRESS_BELOW
 from equipoise.metrics.unknown import Bounds
@@ -141,9 +141,19 @@ class PointContents:
         return Status(self.certificate.get("status", Status.MET.value))
 
     @property
+    def scope(self) -> Scope:
+        """Whom what was proven is relative to."""
+        return Scope(self.certificate.get("scope", Scope.ORACLE.value))
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the bound is met on the data of the fit."""
+        return self.status is Status.MET
+
+    @property
     def proof(self) -> str:
         """What was proven about this point, in a few words."""
-        if self.status is not Status.MET:
+        if not self.is_met:
             return self.status.value
         return "gap closed" if self.certificate.get("gap_closed") else "gap open"
 

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from equipoise.atomic_files import new_file
 from equipoise.constraints.rates import of_decision
-from equipoise.game.evidence import Scope
 from equipoise.report.card import card_sections, model_card
 from equipoise.report.chart import Axis, Chart, rate_axis
 from equipoise.report.contents import RATES, GroupContents, PointContents, ReportContents
@@ -149,7 +148,7 @@ class Page:
     @property
     def scope(self) -> str:
         """Whom lower values are about: over the whole class, or relative to something."""
-        return str(self.contents.points[0].certificate.get("scope", Scope.ORACLE.value))
+        return self.contents.points[0].scope.value
 
     def compared(self, point: PointContents) -> PointContents | None:
         """Return the unconstrained classifier, None beside itself."""

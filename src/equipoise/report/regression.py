@@ -137,15 +137,16 @@ class RegressionContents:
             )
         if shown:
             high, low = (pick(shown, key=lambda group: group.loss or 0.0) for pick in (max, min))
+            start = "The" if len(shown) == len(rest) else "Of the groups shown, the"
             lines.append(
-                f"The mean loss is largest for {high.group} ({number(high.loss)}, "
+                f"{start} mean loss is largest for {high.group} ({number(high.loss)}, "
                 f"{high.people:,} people), least for {low.group} ({number(low.loss)}, "
                 f"{low.people:,} people)."
             )
             far = max(shown, key=lambda group: group.difference or 0.0)
             lines.append(
-                "The share of predictions at or above some threshold differs most from everybody's "
-                f"for {far.group}: by {number(far.difference)}, of {far.people:,} "
+                f"{start} share of predictions at or above some threshold differs most from "
+                f"everybody's for {far.group}: by {number(far.difference)}, of {far.people:,} "
                 "people. Chance is not counted in."
             )
         return [" ".join(lines)]

@@ -8,7 +8,7 @@ from importlib.resources import files
 
 from equipoise.constraints import Constraint
 from equipoise.constraints.rates import of_decision, rate_and_decision
-from equipoise.game.evidence import Status
+from equipoise.game.evidence import Scope, Status
 from equipoise.game.lagrangian import is_met
 from equipoise.report.contents import (
     AuditContents,
@@ -190,8 +190,16 @@ def _small_groups(contents: ReportContents) -> list[str]:
     groups = audit.groups if audit else point.groups.get(point.main_data, []) if point else []
     remarks = small_group_remarks(groups, contents.suppress_below)
     if point is not None and any(row.count is None for row in groups):
-        remarks[0] += " Largest differences are over the inequalities shown."
+        remarks[0] += " Largest differences, and who is selected most often, are of what is shown."
     return remarks
+
+
+#: What nothing better was found in, by the scope of a proof.
+_WITH = {
+    Scope.WHOLE_CLASS: "with these classifiers",
+    Scope.ORACLE: "with this learner",
+    Scope.POOL: "with mixtures of the classifiers known",
+}
 
 
 def _unmet(contents: ReportContents, status: Status) -> str:
@@ -207,7 +215,7 @@ def _unmet(contents: ReportContents, status: Status) -> str:
     )
     if status is Status.IMPOSSIBLE:
         return (
-            f"{which} proven impossible with this learner. What is shown exceeds "
+            f"{which} proven impossible {_WITH[points[-1].scope]}. What is shown exceeds "
             f"{'it' if alone else 'them'} as little as was found possible."
         )
     return f"{which} not met yet: the search ended before it was known whether that is possible."
@@ -342,9 +350,9 @@ def who_are(data: str, overlap: Overlap | None) -> str:
         return unknown if data == "test" else "people learned from"
     if overlap.low == overlap.people and not overlap.set_apart:
         return "people learned from"
-    if overlap.high == 0:
+    if overlap.is_nobody:
         return "people held out"
-    held_out = overlap.set_apart or overlap.estimate == 0
+    held_out = overlap.set_apart or (overlap.estimate == 0 and not overlap.relabelled)
     return f"people held out ({overlap})" if held_out else f"people ({overlap})"
 
 

@@ -18,11 +18,13 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from equipoise.cells.table import Array
-from equipoise.rows.hashing import Bits, as_uniform, with_salt
+from equipoise.rows.hashing import Bits, as_uniform, with_other_labels, with_salt
 
 #: Numbers kept: 32 kB. Counts are exact for fits of fewer rows; of a larger fit's own people the
 #: count is off by 1.6 % (one standard deviation, k ** -0.5).
 SKETCH_SIZE = 4096
+#: Of more labels than these, people with another label are not looked for.
+MOST_LABELS = 12
 _WORD = 1 << 64
 
 
@@ -50,9 +52,12 @@ class Overlap(NamedTuple):
 
     ``low`` and ``high`` are the ends of a 95 % interval; all three are equal where it is exact.
     ``set_apart`` says that the fit itself held these rows out: those counted are other people.
+    ``relabelled`` estimates how many more equal somebody in features, who had another label.
 
     >>> print(Overlap(100, 0, 0, 0))
     none of them was learned from
+    >>> print(Overlap(100, 0, 0, 0, relabelled=7))
+    none of them was learned from as labelled here; 7 equal somebody who was, with another label
     >>> print(Overlap(9000, 480, 410, 560))
     about 480 of them were learned from, or equal somebody who was in features and label
     >>> print(Overlap(9000, 0, 0, 27))
@@ -64,6 +69,12 @@ class Overlap(NamedTuple):
     low: int
     high: int
     set_apart: bool = False
+    relabelled: int = 0
+
+    @property
+    def is_nobody(self) -> bool:
+        """Whether nobody was learned from, with whatever label."""
+        return self.high == 0 and not self.relabelled
 
     @property
     def is_exact(self) -> bool:
@@ -71,6 +82,17 @@ class Overlap(NamedTuple):
         return self.low == self.high
 
     def __str__(self) -> str:
+        if not self.relabelled:
+            return self._as_labelled()
+        here = " as labelled here" if self.estimate == 0 else ""
+        more = "" if self.estimate == 0 else " more"
+        about = "" if self.is_exact else "about "
+        return (
+            f"{self._as_labelled()}{here}; {about}{self.relabelled:,}{more} equal somebody who "
+            "was, with another label"
+        )
+
+    def _as_labelled(self) -> str:
         if self.high == 0:
             return "none of them was learned from"
         if self.estimate == 0:
@@ -135,6 +157,11 @@ class Fingerprint:
         """Whether the sketch has the hash of every row."""
         return len(self.sketch) < SKETCH_SIZE
 
+    @property
+    def reach(self) -> float:
+        """The number below which the sketch has the hash of every row: their share of all."""
+        return 1.0 if self.is_complete else float(self.sketch[-1])
+
     def with_held_out(self, hashed: Hashed) -> Fingerprint:
         """Return the fingerprint that also knows the rows which were set apart before the fit."""
         return replace(self, held_out=_total(hashed)[1])
@@ -149,32 +176,35 @@ class Fingerprint:
         sketch = _smallest([self.sketch, more.sketch])
         return Fingerprint(self.rows + more.rows, digest, self.salt, sketch)
 
-    def overlap(self, hashed: Hashed) -> Overlap:
+    def overlap(self, hashed: Hashed, n_labels: int = 0) -> Overlap:
         """Return how many of some people are among those of the fingerprint.
 
         The people in the sketch are a random sample of those shared, each drawn with a
         probability that is the largest hash kept. The interval is that of a Poisson count,
-        widened where people equal each other and are drawn together.
+        widened where people equal each other and are drawn together. Of people whose hash is
+        within the sketch's reach it is certain whether they are in it. Of ``n_labels`` known
+        labels, people who are with another one are counted too.
         """
         people, digest = _total(hashed)
         if digest == self.digest:
             return Overlap(people, people, people, people)
         known = self.sketch if self.is_complete else self.sketch[:-1]
-        parts = hashed.map(matching_hashes, self.salt, known)
-        _, count = np.unique(np.concatenate(parts), return_counts=True)
-        found = int(count.sum())
         apart = digest == self.held_out
+        labels = 0 if apart else min(n_labels, MOST_LABELS)
+        parts = hashed.map(matching_hashes, self.salt, known, self.reach, labels)
+        matching, relabelled, within = zip(*parts, strict=True)
+        _, count = np.unique(np.concatenate(matching), return_counts=True)
+        found, others = int(count.sum()), sum(relabelled)
         if self.is_complete:
-            return Overlap(people, found, found, found, apart)
-        share, together = float(self.sketch[-1]), 1.0
-        if found:
-            together = float(np.square(count).sum()) / found
-        drawn = found / together
+            return Overlap(people, found, found, found, apart, others)
+        together = float(np.square(count).sum()) / found if found else 1.0
+        drawn, most = found / together, people - sum(within) + found
         low = chi2.ppf(0.025, 2 * drawn) / 2 if found else 0.0
         high = chi2.ppf(0.975 if found else 0.95, 2 * drawn + 2) / 2
-        limits = (drawn, low, high)
-        middle, least, most = (min(round(v * together / share), people) for v in limits)
-        return Overlap(people, middle, least, most, apart)
+        scale = together / self.reach
+        drawn, low, high = (int(np.clip(round(v * scale), found, most)) for v in (drawn, low, high))
+        more = min(round(others / self.reach), people)
+        return Overlap(people, drawn, low, high, apart, more)
 
 
 def add_hashes(hashes: Bits) -> tuple[int, int, int]:
@@ -194,10 +224,20 @@ def least_hashes(hashes: Bits, salt: int, below: float = 1.0) -> Array:
     return np.unique(as_uniform(salted))[:SKETCH_SIZE]
 
 
-def matching_hashes(hashes: Bits, salt: int, known: Array) -> Array:
-    """Return the salted hashes of a part that are known, as often as they occur."""
+def matching_hashes(
+    hashes: Bits, salt: int, known: Array, reach: float, n_labels: int = 0
+) -> tuple[Array, int, int]:
+    """Return the salted hashes of a part that are known, as often as they occur, and two numbers.
+
+    These are of the others that would be known with another label, and of all within reach.
+    """
     salted = as_uniform(with_salt(hashes, salt))
-    return salted[np.isin(salted, known)]
+    is_known = np.isin(salted, known)
+    with_another = np.zeros(len(hashes), dtype=bool)
+    for others in with_other_labels(hashes, n_labels):
+        with_another |= np.isin(as_uniform(with_salt(others, salt)), known)
+    within = int(np.count_nonzero(salted < reach))
+    return salted[is_known], int(np.count_nonzero(with_another & ~is_known)), within
 
 
 def _total(hashed: Hashed) -> tuple[int, str]:

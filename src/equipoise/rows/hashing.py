@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from hashlib import blake2b
+from itertools import combinations
 from numbers import Real
 from struct import pack
 from typing import Any
@@ -30,6 +31,8 @@ Place = Callable[[Bits, NDArray], Bits]
 
 _MISSING = int(np.array(np.nan).view(np.uint64))
 ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio, the increment of splitmix64
+#: Of the finaliser of splitmix64.
+_FACTORS = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 #: By which the upper bits of a number, its sign and exponent and seven bits more, come down.
 _FOLD = np.uint64(45)
 #: Rows that are hashed at a time: 120 kB for each step, see `equipoise.cells.codes.blocks`.
@@ -181,6 +184,23 @@ def with_salt(hashes: Bits, salt: Any) -> Bits:
     mixed ^= mixed >> np.uint64(32)
     mixed *= ODD
     return mixed
+
+
+def with_other_labels(hashes: Bits, n_labels: int) -> Iterator[Bits]:
+    """Yield what `hash_people` returns for the same rows with other labels, of ``n_labels``.
+
+    Mixing can be undone, so that neither rows nor labels are needed: for each two labels, rows
+    that have one of them get the hash of the other. Hashes of the rest are those of nobody.
+
+    >>> X, y = np.arange(3.0)[:, None], np.array([0, 1, 1])
+    >>> (other,) = with_other_labels(hash_people(X, y, 1), 2)
+    >>> (other == hash_people(X, 1 - y, 1)).tolist()
+    [True, True, True]
+    """
+    plain = _unmix(hashes)
+    marks = [np.uint64(0), *map(_position, range(1, n_labels))]
+    for one, other in combinations(marks, 2):
+        yield _mix(plain ^ one ^ other)
 
 
 def _single(value: Any) -> Any:
@@ -346,8 +366,21 @@ def _position(number: int) -> np.uint64:
 def _mix(x: Bits) -> Bits:
     """Scramble 64 bits (the finaliser of splitmix64: Steele, Lea and Flood, 2014)."""
     x = x ^ (x >> np.uint64(30))  # in place from here on: fewer arrays in the cache
-    x *= np.uint64(0xBF58476D1CE4E5B9)
+    x *= np.uint64(_FACTORS[0])
     x ^= x >> np.uint64(27)
-    x *= np.uint64(0x94D049BB133111EB)
+    x *= np.uint64(_FACTORS[1])
     x ^= x >> np.uint64(31)
+    return x
+
+
+def _unmix(x: Bits) -> Bits:
+    """Return the bits that `_mix` has scrambled.
+
+    >>> x = np.arange(3, dtype=np.uint64)
+    >>> _unmix(_mix(x)).tolist()
+    [0, 1, 2]
+    """
+    for shift, factor in ((31, _FACTORS[1]), (27, _FACTORS[0]), (30, 1)):
+        x = x ^ (x >> np.uint64(shift)) ^ (x >> np.uint64(2 * shift))
+        x *= np.uint64(pow(factor, -1, 1 << 64))
     return x

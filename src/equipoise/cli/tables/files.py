@@ -20,14 +20,15 @@ import pyarrow.ipc
 from equipoise.atomic_files import new_file
 from equipoise.cli.tables.columns import Kind, as_kinds
 from equipoise.cli.tables.csv_tables import (
+    as_text,
     csv_options,
     csv_schema,
     csv_types,
+    plain_name,
     plain_numbers,
     trimmed,
 )
 from equipoise.cli.tables.dialect import Dialect
-from equipoise.cli.tables.formulas import as_text, plain_name
 
 _FORMATS = {
     **dict.fromkeys((".csv", ".tsv"), "csv"),

@@ -12,7 +12,7 @@ from sklearn.dummy import DummyClassifier
 
 from equipoise.cells.table import Array
 from equipoise.engines import engine_for
-from equipoise.estimators.base import Problem
+from equipoise.estimators.base import Problem, fingerprint_of
 from equipoise.estimators.results import unconstrained
 from equipoise.game.cuts import Criteria, directions_of, find_cut
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian
@@ -104,11 +104,25 @@ def check_data_again(frontier: Any, deterministic: Any, people: People) -> None:
             "this frontier was certified on other data than its members were learned from; one "
             "rule is searched for on the latter. Call at of the frontier that was fitted."
         )
+    check_same_people(frontier, people)
+
+
+def check_same_people(frontier: Any, people: People) -> None:
+    """Raise unless people are those that a frontier was measured on."""
     cells, known = frontier._open_new(people).cells, frontier.cells_
     if cells.count.tolist() != known.count.tolist() or not np.allclose(cells.mass, known.mass):
         raise ValueError(
             f"got {cells.n_examples} people in {cells.n_cells} cells of other sizes than in the "
             f"fit, which had {known.n_examples} in {known.n_cells}; expected its data again."
+        )
+    digest = None if frontier.people_ is None else frontier.people_.digest
+    if digest is None or "recertified" in frontier.shares_:  # its digest is that of more people
+        return
+    found = fingerprint_of(people, frontier.classes_)
+    if found is not None and found.digest != digest:
+        raise ValueError(
+            "got as many people as the fit had, but others, or with other features; expected its "
+            "data again."
         )
 
 

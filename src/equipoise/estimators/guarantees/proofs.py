@@ -249,7 +249,7 @@ def _one_bound(constraint: Constraint) -> float:
 def _check_apart(frontier: Frontier, people: People) -> str:
     """Raise where all people of a proof were learned from; warn where some were, and say it."""
     overlap = overlap_of(frontier, people)
-    if overlap is None or overlap.set_apart or overlap.low == 0:
+    if overlap is None or overlap.set_apart or not (overlap.low or overlap.relabelled):
         return ""
     if overlap.low == overlap.people:
         raise ValueError(

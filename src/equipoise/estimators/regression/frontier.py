@@ -25,7 +25,6 @@ from equipoise.estimators.regression.problem import RegressionProblem
 from equipoise.estimators.regression.randomized import RandomizedRegressor
 from equipoise.estimators.regression.regressor import (
     FairRegressor,
-    Found,
     drawn_by,
     exact_differences,
     verify,
@@ -38,8 +37,14 @@ from equipoise.game.column_generation import over_pool
 from equipoise.game.known import Queries
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.mixture import Mixture
-from equipoise.game.rounds import Pool, Reason, Round, run
+from equipoise.game.rounds import Pool, Reason, Round
 from equipoise.rows.people import People
+
+#: Attributes of a frontier that its regressors have, too.
+_SHARED = (
+    *("cells_", "nu_", "thresholds_", "constant_", "constant_loss_", "n_iter_", "n_calls_"),
+    *("people_", "n_features_in_", "feature_names_in_"),
+)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -114,8 +119,7 @@ class RegressionFrontier(RegressionReduction):
         groups = sensitive_features, control_features
         people = People(X, y, *groups, sample_weight, missing=missing, bins=bins)
         problem, queries = self._state(people), Queries([], [])
-        with problem.opened:
-            outcome = run(problem.search_many(bounds, queries), limits, problem.nu)
+        outcome = problem.run(problem.search_many(bounds, queries), limits)
         self._settled = outcome.reason is Reason.FINISHED
         verify(problem, range(len(problem.pool)))  # `at` may mix what no point mixes
         self.cells_, self.thresholds_ = problem.cells.table(), problem.cells.thresholds
@@ -165,24 +169,14 @@ class RegressionFrontier(RegressionReduction):
         is_parity = isinstance(constraint, ThresholdParity)
         excess = max(exact - point.eps, 0.0) if is_parity else point.certificate.violation
         members, weights = point.mixture.members(self.pool_.classifiers), point.mixture.weights
-        found = Found(
-            point.certificate,
-            RandomizedRegressor(members, weights, self._salt),
-            constraint,
-            self.cells_,
-            self.nu_,
-            (self.constant_, self.constant_loss_),
-            self.n_iter_,
-            self.n_calls_,
-            (exact, excess),
-            self.people_,
-        )
-        shared = ("loss", "thresholds", "oracle", "group_estimator", "cv", "nu", "random_state")
-        given = {name: getattr(self, name) for name in shared}
-        fitted = FairRegressor(self.estimator, constraint, **given)._take_over(found)
-        for name in ("n_features_in_", "feature_names_in_"):
-            if hasattr(self, name):
-                setattr(fitted, name, getattr(self, name))
+        asked = ("loss", "thresholds", "oracle", "group_estimator", "cv", "nu", "random_state")
+        given = {name: getattr(self, name) for name in asked}
+        fitted = FairRegressor(self.estimator, constraint, **given)
+        fitted.certificate_ = point.certificate
+        fitted.regressor_ = RandomizedRegressor(members, weights, self._salt)
+        fitted.constraint_ = constraint
+        fitted.__dict__ |= {k: v for k, v in self.__dict__.items() if k in _SHARED}
+        fitted.exact_difference_, fitted.exact_violation_ = exact, excess
         return fitted
 
     def evaluate(self, X: Any, y: Any, **groups: Any) -> Records[FrontierPoint]:

@@ -10,9 +10,8 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from equipoise.cells.table import Array
-from equipoise.cells.threshold_table import ThresholdCells, ThresholdTable
+from equipoise.cells.threshold_table import ThresholdCells
 from equipoise.cells.values import Missing
-from equipoise.constraints.base import Constraint
 from equipoise.constraints.regression import ThresholdParity
 from equipoise.engines import engine_for
 from equipoise.estimators.base import fingerprint_of, overlap_of, read_limits, warn_of_absent
@@ -32,12 +31,10 @@ from equipoise.faces import Records, columns_of, table
 from equipoise.game.certificate import Certificate
 from equipoise.game.lagrangian import TOLERANCE
 from equipoise.game.mixture import Mixture
-from equipoise.game.rounds import run
-from equipoise.rows.fingerprint import Fingerprint, Overlap
+from equipoise.rows.fingerprint import Overlap
 from equipoise.rows.hashing import salt_of
 from equipoise.rows.numbers import read_loss
 from equipoise.rows.people import People
-from equipoise.rows.validation import check_features
 
 
 class Measured(NamedTuple):
@@ -71,25 +68,6 @@ class Measured(NamedTuple):
 
     def _repr_html_(self) -> str:
         return table(columns_of([self]))
-
-
-class Found(NamedTuple):
-    """What a fitted regressor is made of.
-
-    ``constant`` is the best constant and its loss; ``exact`` the largest difference at any
-    threshold, and its excess.
-    """
-
-    certificate: Certificate
-    regressor: RandomizedRegressor
-    constraint: Constraint
-    cells: ThresholdTable
-    nu: float
-    constant: tuple[float, float]
-    n_iter: int
-    n_calls: int
-    exact: tuple[float, float]
-    people: Fingerprint | None
 
 
 @dataclass(eq=False, repr=False)
@@ -191,46 +169,25 @@ class FairRegressor(RegressorMixin, RegressionReduction):
             X, y, sensitive_features, control_features, sample_weight, missing=missing, bins=bins
         )
         problem, (limits, salt) = self._state(people), read_limits(self)
-        with problem.opened:
-            outcome = run(problem.search(), limits, problem.nu)
+        outcome = problem.run(problem.search(), limits)
         last = as_settled(outcome.last, outcome.reason)
         known = pool_in_units(problem.pool, problem.cells)
         found, game = in_units(last, problem.lagrangian, known, problem.cells)
         nu, cells = problem.nu * problem.cells.scale, problem.cells.table()
         certificate = certified(found, game, known.s, cells, nu, problem.oracle.out_of_fold)
         verify(problem, found.mixture.indices)
-        self._take_over(
-            Found(
-                certificate,
-                RandomizedRegressor(
-                    found.mixture.members(known.classifiers),
-                    found.mixture.weights,
-                    drawn_by(salt, problem),
-                ),
-                problem.constraint,
-                cells,
-                nu,
-                (problem.constant, problem.constant_loss),
-                found.iteration,
-                found.n_calls,
-                exact_differences(problem, [(certificate, found.mixture)])[0],
-                fingerprint_of(people),
-            )
-        )
+        members = found.mixture.members(known.classifiers)
+        salted = drawn_by(salt, problem)
+        self.certificate_ = certificate
+        self.regressor_ = RandomizedRegressor(members, found.mixture.weights, salted)
+        self.constraint_, self.cells_, self.nu_ = problem.constraint, cells, nu
+        self.thresholds_ = cells.thresholds
+        self.constant_, self.constant_loss_ = problem.constant, problem.constant_loss
+        self.n_iter_, self.n_calls_ = found.iteration, found.n_calls
+        (exact,) = exact_differences(problem, [(certificate, found.mixture)])
+        self.exact_difference_, self.exact_violation_ = exact
+        self.people_ = fingerprint_of(people)
         warn(problem, outcome, certificate)
-        return self
-
-    def _take_over(self, found: Found, example: Any = None) -> Self:
-        """Take over a result; ``example`` has the features of the fit."""
-        self.certificate_, self.regressor_ = found.certificate, found.regressor
-        self.constraint_, self.cells_, self.nu_ = found.constraint, found.cells, found.nu
-        self.thresholds_ = found.cells.thresholds
-        self.constant_, self.constant_loss_ = found.constant
-        self.n_iter_, self.n_calls_ = found.n_iter, found.n_calls
-        self.exact_difference_, self.exact_violation_ = found.exact
-        self.people_ = found.people
-        if example is not None:
-            check_features(self, example, reset=True)
         return self
 
     def predict(self, X: Any, *, key: Any = None, random_state: Any = None) -> Array:

@@ -28,9 +28,9 @@ from equipoise.oracles.trainers.base import (
 from equipoise.rows.tables import take_rows
 
 #: Parameters beyond those of the signature under which the path was checked to change nothing.
-KNOWN_EXTRAS = {"verbose", "verbosity", "max_bin", "deterministic", "force_row_wise"}
+_KNOWN_EXTRAS = {"verbose", "verbosity", "max_bin", "deterministic", "force_row_wise"}
 #: Rows of the small fit that fills in a classifier's attributes.
-PROBE_ROWS = 1000
+_PROBE_ROWS = 1000
 #: With more features than these, LightGBM may bundle some: training would take longer without. A
 #: round number: with 100 columns of a one-hot encoding it takes as long either way.
 MOST_APART = 256
@@ -52,18 +52,7 @@ class LightGBMTrainer(CachingTrainer):
     @classmethod
     def suits(cls, estimator: Any, X: Any) -> bool:
         """Whether the learner is an LGBMClassifier of plain settings, on a table of numbers."""
-        if type(estimator).__module__ != "lightgbm.sklearn" or not is_binnable(X):
-            return False
-        known = KNOWN_EXTRAS.union(signature(type(estimator).__init__).parameters)
-        return (
-            type(estimator).__name__ == "LGBMClassifier"
-            and X.shape[0] >= 2
-            and known.issuperset(estimator.get_params())
-            and estimator.boosting_type == "gbdt"
-            and estimator.objective in (None, "binary")
-            and estimator.class_weight is None
-            and has_fixed_seed(estimator)
-        )
+        return is_plain(estimator, X, cls.learner, (None, "binary"))
 
     def fit(self, label: NDArray, weight: Array) -> Trained:
         """Train on the bins, with these labels and weights."""
@@ -71,8 +60,7 @@ class LightGBMTrainer(CachingTrainer):
 
         with self._lock:
             form, bins, bundled = self._prepared(label)
-            if not any(map(bins.feature_num_bin, range(self.X.shape[1]))):
-                # No feature can be split: there is nothing to save.
+            if not can_split(bins):
                 return PlainTrainer(self.estimator, self.X).fit(label, weight)
             # set_weight takes weights of one for none at all, and would leave the last ones.
             bins.set_field("weight", None)
@@ -107,7 +95,7 @@ class LightGBMTrainer(CachingTrainer):
             return super().fit_soft(examples)
         with self._lock:
             _, bins, bundled = self._prepared(labels[:2])
-            if not any(map(bins.feature_num_bin, range(self.X.shape[1]))):
+            if not can_split(bins):
                 return super().fit_soft(examples)
             classifier, params = self._form(labels)
             saved = examples.saved[:, labels]
@@ -142,14 +130,40 @@ class LightGBMTrainer(CachingTrainer):
 
     def _form(self, labels: NDArray[np.intp]) -> tuple[Any, dict[str, Any]]:
         """Return a classifier of these labels without its trees, and its parameters."""
-        rows = min(self.X.shape[0], PROBE_ROWS)
-        form = clone(self.estimator)
-        form.n_estimators = 1
-        some = labels[np.arange(rows) % len(labels)]
-        form.fit(getattr(self.X, "iloc", self.X)[:rows], some)
-        params = {k: v for k, v in form.booster_.params.items() if k != "num_iterations"}
-        form.n_estimators = self.estimator.n_estimators
+        form, params = form_of(self.estimator, self.X, labels)
         return form, params | ({"enable_bundle": False} if self.X.shape[1] <= MOST_APART else {})
+
+
+def is_plain(estimator: Any, X: Any, kind: str, objectives: tuple[str | None, ...]) -> bool:
+    """Whether the learner is of a kind, of plain settings, on a table of numbers."""
+    if (type(estimator).__module__, type(estimator).__name__) != ("lightgbm.sklearn", kind):
+        return False
+    known = _KNOWN_EXTRAS.union(signature(type(estimator).__init__).parameters)
+    return (
+        is_binnable(X)
+        and X.shape[0] >= 2
+        and known.issuperset(estimator.get_params())
+        and estimator.boosting_type == "gbdt"
+        and estimator.objective in objectives
+        and estimator.class_weight is None
+        and has_fixed_seed(estimator)
+    )
+
+
+def form_of(estimator: Any, X: Any, targets: NDArray) -> tuple[Any, dict[str, Any]]:
+    """Return the learner fitted, without its trees, to some targets, and its parameters."""
+    rows = min(X.shape[0], _PROBE_ROWS)
+    form = clone(estimator)
+    form.n_estimators = 1
+    form.fit(getattr(X, "iloc", X)[:rows], targets[np.arange(rows) % len(targets)])
+    params = {k: v for k, v in form.booster_.params.items() if k != "num_iterations"}
+    form.n_estimators = estimator.n_estimators
+    return form, params
+
+
+def can_split(bins: Any) -> bool:
+    """Whether some feature can be split; where none can, there is nothing to save."""
+    return any(map(bins.feature_num_bin, range(bins.num_feature())))
 
 
 def _soft_objective(saved: Array) -> Callable[[Array, Any], tuple[Array, Array]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from copy import copy
-from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,8 @@ from sklearn.utils.validation import has_fit_parameter
 
 from equipoise.cells.table import Array
 from equipoise.oracles.decisions import Guard
-from equipoise.oracles.trainers.base import has_fixed_seed, is_binnable
-from equipoise.oracles.trainers.lightgbm_bins import KNOWN_EXTRAS, PROBE_ROWS
+from equipoise.oracles.trainers.base import is_binnable
+from equipoise.oracles.trainers.lightgbm_bins import can_split, form_of, is_plain
 from equipoise.oracles.trainers.xgboost_bins import (
     bins_in_memory,
     bins_on_disk,
@@ -117,26 +116,15 @@ class LightGBMRegressionTrainer:
     @staticmethod
     def suits(estimator: Any, X: Any) -> bool:
         """Whether the learner is an LGBMRegressor of plain settings, on a table of numbers."""
-        kind = type(estimator)
-        if (kind.__module__, kind.__name__) != ("lightgbm.sklearn", "LGBMRegressor"):
-            return False
-        known = KNOWN_EXTRAS.union(signature(kind.__init__).parameters)
-        return (
-            is_binnable(X)
-            and X.shape[0] >= 2
-            and known.issuperset(estimator.get_params())
-            and estimator.boosting_type == "gbdt"
-            and estimator.objective in (None, "regression", "l2", "mse", "regression_l1", "l1")
-            and has_fixed_seed(estimator)
-        )
+        objectives = (None, "regression", "l2", "mse", "regression_l1", "l1")
+        return is_plain(estimator, X, "LGBMRegressor", objectives)
 
     def fit(self, target: Array, weight: Array | None) -> Any:
         """Return the learner fitted on the bins."""
         import lightgbm
 
         form, bins = self._made = self._made or self._prepare()
-        if not any(map(bins.feature_num_bin, range(self.X.shape[1]))):
-            # No feature can be split: there is nothing to save.
+        if not can_split(bins):
             return PlainRegressionTrainer(self.estimator, self.X).fit(target, weight)
         # set_weight takes weights of one for none at all, and would leave the last ones.
         bins.set_field("weight", None)
@@ -152,12 +140,7 @@ class LightGBMRegressionTrainer:
         """Return a regressor without its trees, and the bins."""
         import lightgbm
 
-        rows = min(self.X.shape[0], PROBE_ROWS)
-        form = clone(self.estimator)
-        form.n_estimators = 1
-        form.fit(getattr(self.X, "iloc", self.X)[:rows], np.arange(rows) % 2)
-        params = {k: v for k, v in form.booster_.params.items() if k != "num_iterations"}
-        form.n_estimators = self.estimator.n_estimators
+        form, params = form_of(self.estimator, self.X, np.arange(2))
         nothing = np.zeros(self.X.shape[0])
         return form, lightgbm.Dataset(self.X, label=nothing, params=params).construct()
 
