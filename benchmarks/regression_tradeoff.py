@@ -9,7 +9,9 @@ regression for the groups, 80 % to learn from, 10 % to test on; law school and A
 group and that of everybody: at 29 thresholds, as there, and at any threshold. Curves are means over
 splits, read at the unfairness of the reference; below what the tightest bound measures, along the
 line to the constant. The chord is the line from the model without constraints to the constant.
-CPU seconds are for 20 bounds, probabilities included.
+Behind each value stands its standard error, by the jackknife over splits. CPU seconds are for 20
+bounds, probabilities included. "By chance" is what the mixture of the tightest bound measures when
+the groups of the people tested are dealt by lot: less than that is not reached by fairness.
 """
 
 from __future__ import annotations
@@ -87,7 +89,7 @@ def unfairness(each: np.ndarray, weights: np.ndarray, group: np.ndarray, grid: b
 
 def one_split(
     X: np.ndarray, group: np.ndarray, y: np.ndarray, seed: int, thresholds: int
-) -> tuple[np.ndarray, float, int]:
+) -> tuple[np.ndarray, float, int, float]:
     """Return squared error and unfairness of the constant, every bound and no bound; CPU s."""
     train, rest = train_test_split(
         np.arange(len(y)), test_size=0.2, stratify=group, random_state=seed
@@ -104,16 +106,34 @@ def one_split(
     ).fit(X[train], y[train], sensitive_features=group[train])
     seconds = time.process_time() - start
     curve = [(np.mean((frontier.constant_ - y[test]) ** 2), 0.0, 0.0)]
+    lots = np.random.default_rng(seed)
+    by_chance: list[float] = []
     for eps in BOUNDS:
         model = frontier.at(eps)
         each, weights = model.predict_members(X[test]), model.regressor_.weights
         loss = weights @ np.mean((each - y[test][:, None]) ** 2, axis=0)
         found = [unfairness(each, weights, group[test], grid) for grid in (True, False)]
         curve.append((loss, *found))
+        if eps == BOUNDS[0]:
+            dealt = [lots.permutation(group[test]) for _ in range(20)]
+            by_chance = [unfairness(each, weights, other, True) for other in dealt]
     plain = LinearRegression().fit(X[train], y[train]).predict(X[test])[:, None]
     found = [unfairness(plain, np.ones(1), group[test], grid) for grid in (True, False)]
     curve.append((np.mean((plain[:, 0] - y[test]) ** 2), *found))
-    return np.array(curve), seconds, frontier.n_calls_
+    return np.array(curve), seconds, frontier.n_calls_, float(np.mean(by_chance))
+
+
+def read_off(curves: np.ndarray, at: float, column: int) -> str:
+    """Return the squared error of the mean curve at an unfairness, and its standard error."""
+    splits = len(curves)
+
+    def value(some: np.ndarray) -> float:
+        mean = some.mean(axis=0)
+        return float(np.interp(at, mean[:, column], mean[:, 0]))
+
+    left_out = [value(np.delete(curves, k, axis=0)) for k in range(splits)] if splits > 1 else [0.0]
+    error = np.std(left_out) * np.sqrt(splits - 1)
+    return f"{value(curves):.4f} ± {error:.4f}"
 
 
 def main() -> None:
@@ -127,7 +147,8 @@ def main() -> None:
     print(machine(), flush=True)
     rows = {"communities": communities, "law": law, "adult": adult}[given.data](given.folder)
     found = [one_split(*rows, seed, given.thresholds) for seed in range(1, given.splits + 1)]
-    curve = np.mean([each[0] for each in found], axis=0)
+    curves = np.array([each[0] for each in found])
+    curve = curves.mean(axis=0)
     seconds, calls = ([each[k] for each in found] for k in (1, 2))
     print(
         f"{given.data}: {len(rows[2])} rows, {given.splits} splits, {given.thresholds} thresholds; "
@@ -137,11 +158,12 @@ def main() -> None:
     print(
         f"constant {curve[0, 0]:.4f}; without constraints {curve[-1, 0]:.4f} at {curve[-1, 2]:.3f}"
     )
+    print(f"by chance {np.mean([each[3] for each in found]):.3f}")
     print("unfairness  reference  here, 29 thresholds  here, any threshold   chord")
     for at, theirs in REFERENCE[given.data]:
-        ours = [np.interp(at, curve[:, k], curve[:, 0]) for k in (1, 2)]
+        ours = [read_off(curves, at, k) for k in (1, 2)]
         chord = np.interp(at, curve[[0, -1], 2], curve[[0, -1], 0])
-        print(f"{at:10.3f} {theirs:10.4f} {ours[0]:20.4f} {ours[1]:20.4f} {chord:7.4f}")
+        print(f"{at:10.3f} {theirs:10.4f} {ours[0]:>20} {ours[1]:>20} {chord:7.4f}")
     print("asked -> squared error, unfairness at 29 thresholds, at any threshold")
     for eps, each in list(zip(BOUNDS, curve[1:-1], strict=True))[::3]:
         print(f"{eps:.3f} -> {each[0]:.4f} {each[1]:.3f} {each[2]:.3f}")

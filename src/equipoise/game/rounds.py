@@ -295,11 +295,15 @@ class Limits:
         Called with what each round yields; True stops the solver.
     verbose : bool, "bar" or "lines"
         Whether to show progress, and how; see `equipoise.progress`.
+    seen_as : callable, optional
+        From what a solver yields to what callback and progress get to see of it, where the game has
+        units of its own.
     """
 
     max_iter: int
     callback: Callable[[Any], object] | None = None
     verbose: bool | int | str | None = False
+    seen_as: Callable[[Any], Any] = lambda found: found
 
     def __post_init__(self) -> None:
         if self.verbose:
@@ -326,13 +330,13 @@ def run(rounds: Iterable[T], limits: Limits, nu: float = 0.0) -> Outcome[T]:
     """
     if limits.verbose:
         with telling(limits.verbose) as tell:
-            return run(_told(rounds, nu, tell), replace(limits, verbose=False))
+            return run(_told(rounds, nu, tell, limits), replace(limits, verbose=False))
     complete: list[T] = []
     n_rounds, reason = 0, Reason.FINISHED
     try:
         for n_rounds, found in enumerate(rounds, 1):
             complete[:] = [found]
-            answer = limits.callback(found) if limits.callback is not None else None
+            answer = limits.callback(limits.seen_as(found)) if limits.callback is not None else None
             if isinstance(answer, (bool, np.bool_)) and answer:
                 reason = Reason.CALLBACK
                 break
@@ -346,13 +350,13 @@ def run(rounds: Iterable[T], limits: Limits, nu: float = 0.0) -> Outcome[T]:
     return Outcome(complete[0], n_rounds, reason)
 
 
-def _told(rounds: Iterable[T], nu: float, tell: Tell) -> Iterator[T]:
+def _told(rounds: Iterable[T], nu: float, tell: Tell, limits: Limits) -> Iterator[T]:
     """Yield the rounds and tell of each; a bar never goes back."""
     furthest = 0.0
     for found in rounds:
         furthest = max(furthest, nearness(found, nu))
-        words = progress(found).partition(": ")[2]
-        tell(furthest if nu > 0 else None, words, progress(found))
+        line = progress(limits.seen_as(found))
+        tell(furthest if nu > 0 else None, line.partition(": ")[2], line)
         yield found
 
 

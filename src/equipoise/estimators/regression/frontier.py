@@ -36,7 +36,7 @@ from equipoise.game.certificate import Certificate
 from equipoise.game.column_generation import Queries, over_pool
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.mixture import Mixture
-from equipoise.game.rounds import Pool, Reason, Round, run
+from equipoise.game.rounds import Pool, Reason, Round
 from equipoise.rows.people import People
 
 #: Attributes of a frontier that its regressors have, too.
@@ -118,8 +118,7 @@ class RegressionFrontier(RegressionReduction):
         groups = sensitive_features, control_features
         people = People(X, y, *groups, sample_weight, missing=missing, bins=bins)
         problem, queries = self._state(people), Queries([], [])
-        with problem.opened:
-            outcome = run(problem.search_many(bounds, queries), limits, problem.nu)
+        outcome = problem.run(problem.search_many(bounds, queries), limits)
         self._settled = outcome.reason is Reason.FINISHED
         verify(problem, range(len(problem.pool)))  # `at` may mix what no point mixes
         self.cells_, self.thresholds_ = problem.cells.table(), problem.cells.thresholds

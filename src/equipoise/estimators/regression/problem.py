@@ -12,12 +12,12 @@ from equipoise.cells.threshold_table import ThresholdTable
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.regression import ThresholdParity
 from equipoise.engines.numbers import NumberRows, RegressionOracle
-from equipoise.estimators.regression.units import scaled
+from equipoise.estimators.regression.units import scaled, seen_in_units
 from equipoise.game.bound_path import one_after_another
 from equipoise.game.column_generation import Queries, column_generation, many_bounds
 from equipoise.game.feasibility import irreducible
 from equipoise.game.lagrangian import Lagrangian
-from equipoise.game.rounds import Pool, Round
+from equipoise.game.rounds import Limits, Outcome, Pool, Round, T, run
 
 
 class MeanLoss:
@@ -60,6 +60,12 @@ class RegressionProblem:
     nu: float
     constant: float
     constant_loss: float
+
+    def run(self, rounds: Iterable[T], limits: Limits) -> Outcome[T]:
+        """Run a solver; callback and progress get losses in their own units."""
+        shown = replace(limits, seen_as=seen_in_units(self.lagrangian, self.cells))
+        with self.opened:
+            return run(rounds, shown, self.nu)
 
     @property
     def is_parity(self) -> bool:

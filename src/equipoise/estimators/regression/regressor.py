@@ -31,7 +31,6 @@ from equipoise.faces import Records, columns_of, table
 from equipoise.game.certificate import Certificate
 from equipoise.game.lagrangian import TOLERANCE
 from equipoise.game.mixture import Mixture
-from equipoise.game.rounds import run
 from equipoise.rows.fingerprint import Overlap
 from equipoise.rows.hashing import salt_of
 from equipoise.rows.numbers import read_loss
@@ -170,8 +169,7 @@ class FairRegressor(RegressorMixin, RegressionReduction):
             X, y, sensitive_features, control_features, sample_weight, missing=missing, bins=bins
         )
         problem, (limits, salt) = self._state(people), read_limits(self)
-        with problem.opened:
-            outcome = run(problem.search(), limits, problem.nu)
+        outcome = problem.run(problem.search(), limits)
         last = as_settled(outcome.last, outcome.reason)
         known = pool_in_units(problem.pool, problem.cells)
         found, game = in_units(last, problem.lagrangian, known, problem.cells)

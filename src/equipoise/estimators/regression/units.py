@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -63,6 +64,30 @@ def in_units(
         worst_rate=None if worst is None else (worst[0] * rows, worst[1] * rows),
     )
     return replace(rescaled, n_calls=found.n_calls), game
+
+
+def seen_in_units(
+    lagrangian: Lagrangian, cells: ThresholdTable
+) -> Callable[[Round | list[Round]], Any]:
+    """Return what shows the numbers of a round of the scaled game, or of many, in their units."""
+    scale, rows = cells.scale, row_scale(lagrangian, cells)
+
+    def seen(found: Round | list[Round]) -> Any:
+        if isinstance(found, list):
+            return [seen(each) for each in found]
+        worst = found.worst_rate
+        of_rows = ("violation", "least_slack", "proven_slack", "loosening")
+        of_loss = ("error", "lower", "upper", "gap")
+        numbers = {name: getattr(found, name) * rows for name in of_rows}
+        numbers |= {name: getattr(found, name) * scale for name in of_loss}
+        return replace(
+            found,
+            multipliers=found.multipliers * (scale / rows),
+            worst_rate=None if worst is None else (worst[0] * rows, worst[1] * rows),
+            **numbers,
+        )
+
+    return seen
 
 
 def certified(
