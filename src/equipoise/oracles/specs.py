@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from equipoise.game.rounds import Oracle
@@ -22,6 +23,8 @@ from equipoise.rows.validation import read_integer
 
 class OracleEngine(Protocol):
     """What specs ask of an engine: an oracle over the rows that it holds."""
+
+    classes: NDArray
 
     def refit(self, learner: Any, threshold: str, cv: Any) -> Oracle:
         """Return the oracle that trains the learner for every query."""
@@ -107,6 +110,11 @@ class Refit(OracleSpec):
         """Return the oracle that trains the learner, or that searches the fitted classifiers."""
         if _is_fitted(learner):
             return engine.candidates(learner)
+        if self.threshold == "tuned" and len(engine.classes) > 2:
+            raise ValueError(
+                f"threshold='tuned' moves the one cut of two labels, but y has "
+                f"{len(engine.classes)}; expected 'auto' or 'learner'."
+            )
         if at_a_time > 1:
             learner = with_cores(learner, at_a_time)
         return engine.refit(learner, self.threshold, self.cv)
