@@ -124,7 +124,7 @@ class GroupConstraint(Constraint):
         """Return all groups, those of the fit included; they are looked up once for all events."""
         on = self.on if self.on is None or isinstance(self.on, str) else tuple(self.on)
         if (key := (on, self.groups)) not in builder.groups:
-            nobody = Group(*np.zeros((2, builder.cells.n_cells), dtype=bool))
+            nobody = Group(*np.zeros((2, len(builder.cells.mass)), dtype=bool))
             builder.groups[key] = _with_absent(
                 builder, lambda cells: cells.known_groups(self.on, self.groups), nobody
             )
@@ -223,7 +223,7 @@ def all_events(
     """Yield every event, those without people included."""
     if among is None:
         among = {(None, None): np.ones(builder.cells.n_cells, dtype=bool)}
-    nobody = np.zeros(builder.cells.n_cells, dtype=bool)
+    nobody = np.zeros(len(builder.cells.mass), dtype=bool)
     for stratum, inside in _with_absent(builder, CellTable.strata, nobody).items():
         for (label, decision), mask in among.items():
             name = None if stratum is None else group_name(stratum)

@@ -279,8 +279,12 @@ def remarks_on_bounds(
 ) -> list[Remark]:
     """Return remarks on bounds that ask nothing of what is ``made``; without a game, on groups."""
     text = ""
-    values = {name: {*of.tolist()} - {UNKNOWN} for name, of in cells.sensitive.items()}
-    if alone := [name for name, different in values.items() if len(different) == 1]:
+    alone = [
+        name
+        for name, values in cells.sensitive.items()
+        if len({value for value in values.tolist() if value is not UNKNOWN}) == 1
+    ]
+    if alone:
         names = ", ".join(map(repr, alone))
         text = f"everybody has the same value of {names}: no groups differ in it."
     elif lagrangian is not None and not len(lagrangian.c):
@@ -295,7 +299,7 @@ def remarks_on_bounds(
 
 def rare_labels(cells: CellTable) -> list[Remark]:
     """Return a remark on labels that few people have, where there are more than two labels."""
-    people = [cells.count[cells.label == v].sum() for v in range(cells.n_decisions)]
+    people = [cells.count[cells.label == v].sum() for v in range(len(cells.decisions))]
     rare = few_of_a_label(cells.decisions, np.array(people))
     return [(RareLabelWarning, text) for text in rare]
 
