@@ -30,7 +30,7 @@ class Table:
     """The least that specs ask of an engine: rows in memory."""
 
     def __init__(self, people: People) -> None:
-        self.X = people.X
+        self.X, self.classes = people.X, np.array([0, 1])
         self.cells = Cells.from_columns(people.y, {"A": people.A})
         self.asked: list[tuple] = []
 
