@@ -57,7 +57,8 @@ def facts_of(certificate: Certificate) -> list[tuple[str, str, str]]:
     if _prices(certificate):
         price, free = certificate.error - certificate.free_error, certificate.free_error
         sentence = f"{certificate.measure} {shown(free)} without the constraints"
-        found.append(("price", shown(price), sentence))
+        most = "" if certificate.is_optimal() else "at most "
+        found.append(("price", most + shown(price), sentence))
         of, group = f"of {len(certificate.rows)} constraints", certificate.limiting_group
         if group is not None:
             what = "limits the result" if certificate.binding else "is dearest"
