@@ -29,7 +29,7 @@ def scaled(lagrangian: Lagrangian, cells: ThresholdTable) -> Lagrangian:
 
 def pool_in_units(pool: Pool, cells: ThresholdTable) -> Pool:
     """Return the pool of a scaled game with its losses in their own units."""
-    s = pool.s
+    s = pool.s.copy()
     s[:, :: cells.n_columns] *= cells.scale
     known = Pool.of(pool.classifiers, s)
     known.n_calls = pool.n_calls
