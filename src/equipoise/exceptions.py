@@ -30,6 +30,9 @@ RuntimeError
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class EquipoiseWarning(UserWarning):
     """Parent of the warnings of this package."""
@@ -125,3 +128,21 @@ class NotProvenError(RuntimeError):
 
 class EngineError(RuntimeError):
     """Work on a cluster failed more often than it may; what was found until then is kept."""
+
+
+@contextmanager
+def needing(what: str, install: str, instead: str = "") -> Iterator[None]:
+    """Say of an import that fails what it was for, how to install it, and what else would do.
+
+    >>> with needing("pictures need", "'equipoise[plot]'"):
+    ...     import matplotlib_of_nobody
+    Traceback (most recent call last):
+    ImportError: pictures need matplotlib_of_nobody, which is not installed: pip install \
+'equipoise[plot]'.
+    """
+    try:
+        yield
+    except ImportError as error:
+        name = (error.name or "").partition(".")[0]
+        text = f"{what} {name}, which is not installed: pip install {install}."
+        raise ImportError(f"{text} {instead}".rstrip()) from error

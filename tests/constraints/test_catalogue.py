@@ -94,10 +94,9 @@ def test_the_list_has_every_constraint_that_is_asked_for_by_name() -> None:
 
 def test_model_files_and_the_command_line_know_the_list() -> None:
     assert set(CATALOGUE) <= set(KINDS.values())
-    short = {kind.short_name: kind.__name__ for kind in CATALOGUE if kind.short_name}
-    assert short == CONSTRAINTS
-    unnamed = {kind for kind in CATALOGUE if not kind.short_name}
+    unnamed = {kind for kind in CATALOGUE if kind.__name__ not in CONSTRAINTS.values()}
     assert unnamed == {UtilityParity, eq.SelectionRate}
+    assert len(set(CONSTRAINTS.values())) == len(CONSTRAINTS) == len(CATALOGUE) - len(unnamed)
 
 
 @pytest.mark.parametrize("kind", [*CATALOGUE, Linear, Inequality], ids=lambda kind: kind.__name__)

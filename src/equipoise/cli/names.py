@@ -11,6 +11,8 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from equipoise.exceptions import needing
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -284,9 +286,5 @@ def _user_object(name: str) -> Any:
 
 
 def _from(library: str, name: str) -> Any:
-    try:
+    with needing("this learner needs", "'equipoise[boosting]'"):
         return getattr(import_module(library), name)
-    except ImportError:
-        raise ImportError(
-            f"learner {library!r} is not installed: pip install 'equipoise[boosting]'."
-        ) from None

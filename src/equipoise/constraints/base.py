@@ -49,8 +49,6 @@ class Constraint(SaysNewWords):
         ``asks`` and ``formula`` of more than two decisions, where they differ.
     misleads : str
         What it does not promise, and where it does not fit.
-    short_name : str
-        What the command line calls it; empty where it takes more than a bound and groups.
     traceable : bool
         Whether a frontier can trace its ``eps``: the bounds c are, and M does not change with it.
     """
@@ -60,7 +58,6 @@ class Constraint(SaysNewWords):
     formula: ClassVar[str] = ""
     of_several: ClassVar[tuple[str, str] | None] = None
     misleads: ClassVar[str] = ""
-    short_name: ClassVar[str] = ""
     traceable: ClassVar[bool] = True
 
     def __init_subclass__(cls) -> None:

@@ -56,7 +56,6 @@ class DistributionParity(Constraint):
     eps: float = 0.05
 
     name = "distribution parity"
-    short_name = "distribution"
     asks = "Those selected are distributed over a number, such as age, as everybody is."
     formula = "| P[A>=t | h(X)=1] - P[A>=t] | <= eps for every threshold t."
     misleads = (

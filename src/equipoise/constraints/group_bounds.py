@@ -41,7 +41,6 @@ class BoundedGroupError(GroupConstraint):
     bound: Bounds = 0.2
 
     name = "bounded group error"
-    short_name = "group-error"
     asks = "No group's error rate exceeds a bound."
     formula = "P[h(X)!=Y | A=a] <= bound for every group a."
     misleads = "Groups may still be served differently well below the bound."
@@ -71,7 +70,6 @@ class MinimaxGroupError(GroupConstraint):
     """
 
     name = "worst group error"
-    short_name = "minimax"
     asks = "The worst-off group's error rate is as small as it can be."
     formula = "min over h of max over a of P[h(X)!=Y | A=a]."
     misleads = (
@@ -224,7 +222,6 @@ class TreatmentEquality(GroupConstraint):
     positive: Hashable = field(default=None, kw_only=True)
 
     name = "treatment equality"
-    short_name = "treatment"
     asks = "False negatives and false positives are in the same proportion in every group."
     formula = "| P[h(X)=0, Y=1 | A=a] - tau P[h(X)=1, Y=0 | A=a] | <= eps for every group a."
     misleads = "It says nothing about how many errors there are."

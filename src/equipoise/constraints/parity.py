@@ -40,7 +40,6 @@ class DemographicParity(Parity):
     """
 
     name = "demographic parity"
-    short_name = "dp"
     asks = "Every group is selected equally often."
     formula = "| P[h(X)=1 | A=a] - P[h(X)=1] | <= eps for every group a."
     of_several = (
@@ -71,7 +70,6 @@ class EqualizedOdds(Parity):
     """
 
     name = "equalized odds"
-    short_name = "eo"
     asks = "Every group has the same true-positive and the same false-positive rate."
     formula = "| P[h(X)=1 | A=a, Y=y] - P[h(X)=1 | Y=y] | <= eps for every group a and label y."
     of_several = (
@@ -110,7 +108,6 @@ class EqualOpportunity(Parity):
     """
 
     name = "equal opportunity"
-    short_name = "tpr"
     asks = "Those who deserve it are selected equally often in every group."
     formula = "| P[h(X)=1 | A=a, Y=1] - P[h(X)=1 | Y=1] | <= eps for every group a."
     of_several = (
@@ -135,7 +132,6 @@ class FalsePositiveRateParity(Parity):
     """
 
     name = "false-positive-rate parity"
-    short_name = "fpr"
     asks = "Those who do not deserve it are selected equally often in every group."
     formula = "| P[h(X)=1 | A=a, Y=0] - P[h(X)=1 | Y=0] | <= eps for every group a."
     misleads = "It says nothing about those who are turned down wrongly, and it trusts the label."
@@ -156,7 +152,6 @@ class FalseNegativeRateParity(Parity):
     """
 
     name = "false-negative-rate parity"
-    short_name = "fnr"
     asks = "Those who deserve it are turned down equally often in every group."
     formula = "| P[h(X)=0 | A=a, Y=1] - P[h(X)=0 | Y=1] | <= eps for every group a."
     misleads = "Like equal opportunity it is blind to false alarms, and as good as the label."
@@ -183,7 +178,6 @@ class ErrorRateBalance(Parity):
     """
 
     name = "error-rate balance"
-    short_name = "balance"
     asks = "Both kinds of error are equally frequent in every group."
     formula = "| P[h(X)!=Y | A=a, Y=y] - P[h(X)!=Y | Y=y] | <= eps for every group a and label y."
     misleads = (
@@ -206,7 +200,6 @@ class AccuracyEquality(Parity):
     """
 
     name = "accuracy equality"
-    short_name = "accuracy"
     asks = "Decisions are right equally often in every group."
     formula = "| P[h(X)!=Y | A=a] - P[h(X)!=Y] | <= eps for every group a."
     misleads = (
@@ -256,7 +249,6 @@ class FourFifthsRule(Parity):
     ratio: float = field(default=0.8, kw_only=True)
 
     name = "four-fifths rule"
-    short_name = "four-fifths"
     asks = "The selection rate of every group is at least four fifths of that of every other."
     formula = "P[h(X)=1 | A=a] >= 0.8 P[h(X)=1 | A=b] for all groups a and b."
     misleads = (

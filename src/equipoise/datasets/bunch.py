@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
+from equipoise.exceptions import needing
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -202,11 +204,6 @@ class DataSet:
 
 def _pandas() -> Any:
     """Import pandas, which is optional, only where it is asked for."""
-    try:
+    with needing("as_frame=True needs", "pandas", "Or use as_frame=False to get NumPy arrays."):
         import pandas
-    except ImportError as error:
-        raise ImportError(
-            "as_frame=True needs pandas, which is not installed. "
-            "Install it (pip install pandas), or use as_frame=False to get NumPy arrays."
-        ) from error
     return pandas

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.datasets.bunch import Column, Table
+from equipoise.exceptions import needing
 
 #: What a column of text holds: integer, number, category, date or time.
 Kinds = Mapping[str, str]
@@ -93,14 +94,10 @@ def _column(strings: list[str], kind: str, missing: Collection[str]) -> Column:
 
 def read_parquet(path: Path) -> Table:
     """Read a Parquet file; needs pyarrow."""
-    try:
+    what = f"{path.name} is a Parquet file, and reading it needs"
+    with needing(what, "pyarrow, or pip install 'equipoise[datasets]'"):
         import pyarrow as pa
         from pyarrow import parquet
-    except ImportError as error:
-        raise ImportError(
-            f"{path.name} is a Parquet file, and reading it needs pyarrow, which is not installed. "
-            "Install it: pip install pyarrow, or pip install equipoise[datasets]."
-        ) from error
     try:
         table = parquet.read_table(path)
     except pa.ArrowInvalid as error:

@@ -11,6 +11,8 @@ import numpy as np
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
+from equipoise.exceptions import needing
+
 
 @dataclass(frozen=True)
 class Learner:
@@ -39,13 +41,8 @@ class Learner:
 
 
 def _lightgbm() -> Any:
-    try:
+    with needing("the panels with LightGBM need", "'equipoise[boosting]'"):
         from lightgbm import LGBMClassifier
-    except ImportError as error:
-        raise ImportError(
-            "the panels with LightGBM need lightgbm, which is not installed. Run: "
-            "pip install 'equipoise[boosting]'"
-        ) from error
     return LGBMClassifier(n_estimators=100, n_jobs=1, verbose=-1)
 
 

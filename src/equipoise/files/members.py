@@ -16,7 +16,7 @@ from typing import IO, Any
 import numpy as np
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from equipoise.exceptions import ModelFileError, UntrustedTypeError
+from equipoise.exceptions import ModelFileError, UntrustedTypeError, needing
 from equipoise.files.archive import check_expansion
 from equipoise.files.manifest import walk
 
@@ -138,10 +138,6 @@ def _check_array(file: IO[bytes], size: int) -> None:
 
 
 def _skops() -> Any:
-    try:
+    with needing("model files need", "'equipoise[files]'"):
         import skops.io
-    except ImportError:
-        raise ImportError(
-            "model files need skops, which is not installed: pip install 'equipoise[files]'."
-        ) from None
     return skops.io

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 
+from equipoise.exceptions import needing
 from equipoise.rows.validation import is_missing
 
 #: Versions of the operators that a graph is made of.
@@ -130,13 +131,8 @@ def _register_boosting(skl2onnx: Any, classifier: Any) -> None:
 
 def libraries() -> tuple[Any, Any]:
     """Import onnx and skl2onnx, or say how to install them."""
-    try:
+    with needing("exporting to ONNX needs", "'equipoise[onnx]'"):
         import onnx
         import onnxruntime  # noqa: F401
         import skl2onnx
-    except ImportError as error:
-        raise ImportError(
-            f"exporting to ONNX needs {error.name}, which is not installed: pip install "
-            "'equipoise[onnx]'."
-        ) from None
     return onnx, skl2onnx

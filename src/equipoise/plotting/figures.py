@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from equipoise.exceptions import needing
+
 #: Colours that people with any kind of colour vision can tell apart (Okabe and Ito, 2008).
 PALETTE = {
     "blue": "#0072B2",
@@ -14,6 +16,9 @@ PALETTE = {
     "sky blue": "#56B4E9",
     "black": "#000000",
 }
+
+
+_PLOTS = ("plots need", "'equipoise[plot]'")
 
 
 def colours() -> list[str]:
@@ -30,23 +35,13 @@ def drawn_on(ax: Any, size: tuple[float, float]) -> Any:
     """
     if ax is not None:
         return ax
-    try:
+    with needing(*_PLOTS):
         from matplotlib import pyplot
-    except ImportError as error:
-        raise _missing() from error
     return pyplot.subplots(figsize=size, layout="constrained")[1]
 
 
 def new_figure(**options: Any) -> Any:
     """Return a new figure of matplotlib's for a file; no window shows it."""
-    try:
+    with needing(*_PLOTS):
         from matplotlib.figure import Figure
-    except ImportError as error:
-        raise _missing() from error
     return Figure(layout="constrained", **options)
-
-
-def _missing() -> ImportError:
-    return ImportError(
-        "plots need matplotlib, which is not installed. Run: pip install 'equipoise[plot]'"
-    )

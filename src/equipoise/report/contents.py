@@ -111,14 +111,14 @@ class PointContents:
 
     eps: float | None
     error: float
-    disparity: float | None
-    price: float | None
-    members: list[tuple[str, float]]
-    certificate: dict[str, Any]
-    prices: list[tuple[str, float]]
-    binding: list[str]
-    measured: list[MeasuredContents]
-    groups: dict[str, list[GroupContents]]
+    disparity: float | None = None
+    price: float | None = None
+    members: list[tuple[str, float]] = field(default_factory=list)
+    certificate: dict[str, Any] = field(default_factory=dict)
+    prices: list[tuple[str, float]] = field(default_factory=list)
+    binding: list[str] = field(default_factory=list)
+    measured: list[MeasuredContents] = field(default_factory=list)
+    groups: dict[str, list[GroupContents]] = field(default_factory=dict)
     switched: dict[str, list[SwitchedContents | MovedContents]] = field(default_factory=dict)
     command: str = ""
     python: str = ""

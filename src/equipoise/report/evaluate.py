@@ -125,14 +125,7 @@ def model_points(
         PointContents(
             eps=None,
             error=float(certificate.free_error),
-            disparity=None,
-            price=None,
             members=[(repr(model.unconstrained_.classifier), 1.0)],
-            certificate={},
-            prices=[],
-            binding=[],
-            measured=[],
-            groups={},
         ),
         {data: some[1] for data, some in found.items()},
         **bounds,
@@ -188,8 +181,6 @@ class _View:
         remarks = remarks_of(certificate, self.cells)
         return PointContents(
             error=float(certificate.error),
-            disparity=None,
-            price=None,
             members=[
                 (repr(member), float(weight))
                 for member, weight in zip(members, weights, strict=True)
@@ -202,7 +193,6 @@ class _View:
             ],
             binding=[str(row) for row in certificate.binding if row not in rows],
             measured=[measured_contents(entry, facts) for entry in known],
-            groups={},
             switched=self._switched({self.fit: certificate.switched}),
             remarks=[text for _, text in remarks],
             **others,

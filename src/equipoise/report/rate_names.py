@@ -6,13 +6,11 @@ from collections.abc import Sequence
 
 from equipoise.constraints.rates import GROUP_RATES, of_decision, rate_and_decision
 from equipoise.metrics.predictive import PREDICTIVE
-from equipoise.report.contents import RATES
 
 #: Rate -> its name in tables. The first is of the labels, the others are of decisions.
 RATE_NAMES = {rate.column: rate.words.capitalize() for rate in (*GROUP_RATES, *PREDICTIVE)}
 #: Rate -> who is counted among whom.
 RATE_MEANINGS = {rate.column: rate.meaning for rate in (*GROUP_RATES, *PREDICTIVE)}
-DECISION_RATES = RATES[1:]
 
 #: Rate of one of several decisions -> its name in tables, and who is counted among whom.
 _OF_DECISION = {

@@ -11,6 +11,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.exceptions import needing
+
 
 class ParquetRows:
     """The features of people in Parquet files, to be passed as X where they do not fit in memory.
@@ -169,11 +171,7 @@ def _files(path: Any) -> list[Path]:
 
 
 def _pyarrow() -> ModuleType:
-    try:
+    with needing("Parquet files need", "'equipoise[disk]'"):
         import pyarrow
         import pyarrow.parquet
-    except ImportError as error:
-        raise ImportError(
-            "Parquet files need pyarrow, which is not installed. Run: pip install 'equipoise[disk]'"
-        ) from error
     return pyarrow

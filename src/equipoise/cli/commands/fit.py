@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from equipoise.cli import options as opt
 from equipoise.cli import terminal
 from equipoise.cli.exits import NOT_PROVEN, Ended
-
-if TYPE_CHECKING:
-    pass
 
 
 def fit(

@@ -29,6 +29,7 @@ from equipoise.cli.tables.csv_tables import (
     trimmed,
 )
 from equipoise.cli.tables.dialect import Dialect
+from equipoise.exceptions import needing
 
 _FORMATS = {
     **dict.fromkeys((".csv", ".tsv"), "csv"),
@@ -245,13 +246,9 @@ class _CsvWriter:
 
 def _read_excel(path: str | Path) -> Any:
     """Return the first sheet of a workbook; a column of several types becomes text."""
-    try:
+    what = f"{Path(path).name} is an Excel file, and reading it needs"
+    with needing(what, "'equipoise[excel]'", "Or save the sheet as CSV."):
         from openpyxl import load_workbook
-    except ImportError:
-        raise ImportError(
-            f"{Path(path).name} is an Excel file, which needs openpyxl: pip install "
-            "'equipoise[excel]'. Or save the sheet as CSV."
-        ) from None
     from zipfile import BadZipFile
 
     try:

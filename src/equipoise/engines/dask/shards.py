@@ -23,6 +23,7 @@ from equipoise.engines.dask.shard import (
     numbers_in,
     read_partition,
 )
+from equipoise.exceptions import needing
 from equipoise.rows.bins import quantile_edges, read_bins
 from equipoise.rows.groups import check_missing_choice
 from equipoise.rows.hashing import hash_people
@@ -259,13 +260,8 @@ def _computed(
 
 def current_client() -> Any:
     """Return the client of the cluster in use; an error that tells how to start one."""
-    try:
+    with needing("Dask collections need", "'equipoise[dask]'"):
         from distributed import default_client
-    except ImportError as error:
-        raise ImportError(
-            "Dask collections need dask.distributed, which is not installed. Run: "
-            "pip install 'equipoise[dask]'"
-        ) from error
     try:
         return default_client()
     except ValueError:

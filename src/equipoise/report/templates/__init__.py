@@ -11,6 +11,7 @@ from importlib.resources import files
 from inspect import getmembers, isfunction
 from typing import TYPE_CHECKING, Any
 
+from equipoise.exceptions import needing
 from equipoise.game.switches import number
 from equipoise.metrics.headline import RULE
 from equipoise.report import chart, rate_names, text
@@ -79,13 +80,8 @@ def markdown_template(name: str) -> Template:
 
 
 def _environment(**options: Any) -> Environment:
-    try:
+    with needing("the report page and the model card need", "'equipoise[report]'"):
         import jinja2
-    except ImportError as error:
-        raise ImportError(
-            "the report page and the model card need jinja2, which is not installed: pip install "
-            "'equipoise[report]'."
-        ) from error
     return jinja2.Environment(
         loader=jinja2.FunctionLoader(asset),
         undefined=jinja2.StrictUndefined,

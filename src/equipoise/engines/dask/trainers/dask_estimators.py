@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
@@ -57,15 +58,16 @@ class DaskEstimatorTrainer:
         self.shards.wait()
         rows = [(f, n) for f, n in zip(self.shards.futures, self.shards.sizes, strict=True) if n]
 
-        def gathered(take: Any, dtype: Any, *shape: int) -> Any:
-            take = delayed(take)
-            blocks = [da.from_delayed(take(f, task), (n, *shape), dtype=dtype) for f, n in rows]
+        def gathered(take: Callable[[Shard], Any], dtype: Any, *shape: int) -> Any:
+            called = delayed(take)
+            blocks = [da.from_delayed(called(f), (n, *shape), dtype=dtype) for f, n in rows]
             return da.concatenate(blocks, axis=0)
 
         learner = clone(self.estimator)
         learner.client = self.shards.client
-        X = gathered(_features, self.dtype, self.shards.example.shape[1])
-        y, weight = gathered(_labels, np.int64), gathered(_weights, np.float64)
+        X = gathered(lambda shard: shard.X, self.dtype, self.shards.example.shape[1])
+        y = gathered(lambda shard: shard.examples(task)[0], np.int64)
+        weight = gathered(lambda shard: shard.examples(task)[1], np.float64)
         return _local(learner.fit(X, y, sample_weight=weight))
 
 
@@ -77,15 +79,3 @@ def _local(learner: Any) -> Any:
 
     params = {k: v for k, v in learner.get_params().items() if k != "client"}
     return with_trees(XGBClassifier(**params), learner.get_booster())
-
-
-def _features(shard: Shard, task: Task) -> Any:
-    return shard.X
-
-
-def _labels(shard: Shard, task: Task) -> Any:
-    return shard.examples(task)[0]
-
-
-def _weights(shard: Shard, task: Task) -> Any:
-    return shard.examples(task)[1]
