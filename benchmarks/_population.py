@@ -18,7 +18,7 @@ from equipoise.cells.table import CellTable
 from equipoise.constraints import Constraint
 from equipoise.datasets import load_acs_income
 from equipoise.engines.memory import MemoryEngine
-from equipoise.game.column_generation import Queries
+from equipoise.game.known import Queries
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.mixture import best_mixture
 from equipoise.game.rounds import Limits, Pool

@@ -186,6 +186,10 @@ least, most
             self.n_decisions,
         )
 
+    def sums(self, answers: Sequence[NDArray]) -> Array:
+        """Return s(h) of several classifiers, from their decisions."""
+        return np.array([self.sum(h) for h in answers])
+
     def count_rows(self, key: NDArray[np.integer], size: int) -> Counts:
         """Return how many rows of each key are in each cell, (size, C), whatever they weigh.
 

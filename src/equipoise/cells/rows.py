@@ -97,15 +97,24 @@ class Cells(CellTable):
             The decisions 0 to V - 1, or the probability of each. Of two decisions, both are the
             probability of decision 1.
         """
-        h, C, V = np.asarray(h), self.n_cells, self.n_decisions
-        if h.shape[:1] != self.code.shape or h.ndim > min(V - 1, 2):
+        h = np.asarray(h)
+        if h.shape[:1] != self.code.shape or h.ndim > min(len(self.decisions) - 1, 2):
             raise ValueError(
                 f"got predictions of shape {h.shape} for {len(self.code)} examples; expected one "
                 "for each example."
             )
-        if self.weight is None and h.dtype == bool and CodeBits.suits(C):
-            return self._bits.count(h) / self.total_weight
-        return add_up_decisions(self.code, (C, V), h, self.weight) / self.total_weight
+        return self.sums([h])[0]
+
+    def sums(self, answers: Sequence[NDArray]) -> Array:
+        """Return s(h) of several classifiers, (P, C (V - 1)), from their decisions."""
+        shape, counts = (self.n_cells, self.n_decisions), self.weight is None
+        each = [
+            self._bits.count(h)
+            if counts and h.dtype == bool and CodeBits.suits(shape[0])
+            else add_up_decisions(self.code, shape, h, self.weight)
+            for h in answers
+        ]
+        return np.array(each) / self.total_weight
 
     def count_rows(self, key: NDArray[np.integer], size: int) -> Counts:
         """Return how many rows of each key are in each cell, (size, C), whatever they weigh."""

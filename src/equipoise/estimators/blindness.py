@@ -22,7 +22,8 @@ from equipoise.engines import engine_for
 from equipoise.estimators.base import read_nu
 from equipoise.estimators.frontier_point import games_of, read_bounds
 from equipoise.faces import Columns, Face
-from equipoise.game.column_generation import Queries, many_bounds, over_pool
+from equipoise.game.column_generation import many_bounds, over_pool
+from equipoise.game.known import Queries
 from equipoise.game.lagrangian import Lagrangian, Loss, Objective
 from equipoise.game.rounds import Limits, Oracle, Pool, Response, run
 from equipoise.oracles.decisions import select

@@ -38,8 +38,9 @@ from equipoise.estimators.regression.frontier import RegressionFrontier
 from equipoise.estimators.results import remarks_of_points, unconstrained, verify, warn_of
 from equipoise.exceptions import DeploymentError
 from equipoise.faces import Records
-from equipoise.game.column_generation import Queries, many_bounds
+from equipoise.game.column_generation import many_bounds
 from equipoise.game.evidence import Scope
+from equipoise.game.known import Queries
 from equipoise.game.lagrangian import Loss, Objective
 from equipoise.game.rounds import Pool, Reason, run
 from equipoise.metrics.audit import Tally

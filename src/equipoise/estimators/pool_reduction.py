@@ -24,8 +24,9 @@ from equipoise.estimators.results import as_given, result_of, warn
 from equipoise.exceptions import EquipoiseWarning
 from equipoise.faces import Records
 from equipoise.game.certificate import Certificate
-from equipoise.game.column_generation import Queries, over_pool
+from equipoise.game.column_generation import over_pool
 from equipoise.game.evidence import Scope
+from equipoise.game.known import Queries
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.least_random import Lottery, least_random_round, members_that_matter
 from equipoise.game.mixture import Mixture

@@ -44,8 +44,8 @@ from equipoise.estimators.regression.regressor import FairRegressor
 from equipoise.exceptions import ModelFileError
 from equipoise.faces import FrozenRecords, Records
 from equipoise.game.certificate import Certificate
-from equipoise.game.column_generation import Queries
 from equipoise.game.evidence import Evidence, Scope
+from equipoise.game.known import Queries
 from equipoise.game.lagrangian import BalancedError, Costs, Lagrangian, PersonCosts
 from equipoise.game.least_random import Lottery
 from equipoise.game.mixture import Mixture

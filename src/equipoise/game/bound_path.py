@@ -74,7 +74,7 @@ class _Known:
         self.free = number if self.free is None else self.free
         self.queries.append(lam)
         if len(self.pool) > len(self.error):
-            s = self.pool.since(len(self.error))
+            s = self.pool.s[len(self.error) :]
             error, gamma = self.game.error(s), self.game.gamma(s)
             self.s = np.vstack([self.s, s])
             with_new = (error + self.lams @ gamma.T).min(axis=1)

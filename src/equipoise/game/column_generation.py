@@ -15,13 +15,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from equipoise.cells.table import Array
-from equipoise.game.dual_bounds import DualBounds
 from equipoise.game.feasibility import least_slack, least_worst_rate, uniform
+from equipoise.game.known import Known, Queries
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian
 from equipoise.game.mixture import Mixture, Program, least_slack_mixture, solve
 from equipoise.game.rounds import Oracle, Pool, Round
@@ -36,40 +36,6 @@ _FIRST_LIMIT, _LIMIT_GROWTH, _LAST_LIMIT = 1.0, 4.0, 64.0
 _MOST_GAMES = 10
 #: Differences in value below this are rounding.
 _ROUNDING = 1e-12
-
-
-class Queries(NamedTuple):
-    """The multipliers put to the oracle so far, by the stage in which they were."""
-
-    optimality: Any
-    feasibility: Any
-
-
-class _Known:
-    """What is known for every bound: of the pool, and what the queries prove with it.
-
-    ``s`` (P, C), ``error`` (P,) and ``gamma`` (P, K) are those of the pool.
-    """
-
-    def __init__(self, game: Lagrangian, pool: Pool, queries: Queries) -> None:
-        self.game, self.pool, self.queries = game, pool, queries
-        self.error, self.gamma = np.zeros(0), np.zeros((0, game.n_constraints))
-        self.duals = {stage: DualBounds(game.n_constraints) for stage in Queries._fields}
-        self.update()
-
-    def update(self) -> None:
-        """Take in what has come to the pool and to the queries."""
-        self.s = self.pool.s
-        new = self.s[len(self.error) :]
-        self.error = np.append(self.error, self.game.error(new))
-        self.gamma = np.vstack([self.gamma, self.game.gamma(new)])
-        for stage, duals in self.duals.items():
-            lams = getattr(self.queries, stage)[len(duals.lams) :]
-            duals.update(self.errors(stage), self.gamma, lams)
-
-    def errors(self, stage: str) -> Array:
-        """Return what a stage minimises: the error, or nothing but the excess."""
-        return np.zeros_like(self.error) if stage == "feasibility" else self.error
 
 
 def column_generation(
@@ -194,21 +160,21 @@ def many_bounds(
     an oracle that is not exact is tried at further multipliers: where it finds something better,
     the game goes on. The multipliers are noted in ``queries``, if given.
     """
-    start = np.zeros(games[0].n_constraints)
+    start, is_trying = np.zeros(len(games[0].c)), False
     queries = Queries([], []) if queries is None else queries
+    known, tries = Known(games[0], pool, queries), Tries(oracle.exact, nu)
     queries.optimality.append(start)
-    (first,) = pool.ask(oracle, games[0].costs(start))
-    bounds, tries = [_Bound(game, first, nu) for game in games], Tries(oracle.exact, nu)
+    (first,) = pool.ask(oracle, games[0].error_slope)  # the costs at these multipliers
     tries.note(start, first)
-    known = _Known(games[0], pool, queries)
+    bounds = [_Bound(game, first, nu) for game in games]
     for iteration in count(1):
         known.update()
         _solve_programs(bounds, known, nu)
         # Gaps that a try has opened again are closed when all tries are made.
-        was_trying = tries.going_on
-        chosen = [] if was_trying else _of_largest_gaps(bounds, batch)
+        was_trying, chosen = is_trying, [] if is_trying else _of_largest_gaps(bounds, batch)
         if not chosen:
             chosen = tries.next(bounds, batch, pool, known.error, known.gamma)
+            is_trying = bool(chosen)
         if not chosen and was_trying:
             chosen = _of_largest_gaps(bounds, batch)
         yield [bound.round(pool, iteration, queries) for bound in bounds]
@@ -237,11 +203,13 @@ def over_pool(
     bounds = [_Bound(game, unconstrained, nu) for game in games]
     # Without queries, the duals of the program prove its value over the pool.
     asked = Queries([], []) if queries is None else Queries(*map(np.array, queries))
-    _solve_programs(bounds, _Known(games[0], pool, asked), nu=np.inf)
+    known = Known(games[0], pool, asked)
+    known.update()
+    _solve_programs(bounds, known, nu=np.inf)
     return [bound.round(pool, 0, asked, over_pool=queries is None) for bound in bounds]
 
 
-def _solve_programs(bounds: list[_Bound], known: _Known, nu: float) -> None:
+def _solve_programs(bounds: list[_Bound], known: Known, nu: float) -> None:
     """Solve the programs of all bounds over the pool, and let each decide its next query."""
     pending = bounds
     while pending:
@@ -269,6 +237,8 @@ class _Bound:
     mixing others in.
     """
 
+    mixture: Mixture  #: Of the program that was solved last.
+
     def __init__(self, game: Lagrangian, unconstrained: int, nu: float) -> None:
         self.game, self.unconstrained, self.nu = game, unconstrained, nu
         self.multiplier_limit = min(game.B, _FIRST_LIMIT * game.scale)
@@ -276,7 +246,6 @@ class _Bound:
         self.least_slack = self.proven_slack = 0.0
         self.conflict: tuple[int, ...] = ()
         self.query: Query | None = None
-        self.mixture = Mixture.of_weights(np.ones(1), np.zeros(game.n_constraints))
         self.gap = self.upper = np.inf
         self._proof: dict[str, Any] = {}
         self._alone = np.inf
@@ -296,7 +265,7 @@ class _Bound:
         """The share of nu at which the present stage ends."""
         return 0.1 if self.stage == "feasibility" else 1.0
 
-    def is_stale(self, known: _Known) -> bool:
+    def is_stale(self, known: Known) -> bool:
         """Whether some classifier that has come since could improve the mixture."""
         solved_for, considered = self._solved
         self._solved = (self.stage, self.multiplier_limit), len(known.s)
@@ -306,7 +275,7 @@ class _Bound:
         values = known.errors(self.stage)[considered:] + self.mixture.multipliers @ excess.T
         return bool(values.min(initial=np.inf) < self.upper - _ROUNDING)
 
-    def program(self, known: _Known) -> Program:
+    def program(self, known: Known) -> Program:
         """Return the program of the present stage."""
         B = 1.0 if self.stage == "feasibility" else self.multiplier_limit
         excess, likely = known.gamma - self.game.c, None
@@ -314,7 +283,7 @@ class _Bound:
             likely = self.mixture.weights @ excess[self.mixture.indices]
         return Program(known.errors(self.stage), excess, B, likely)
 
-    def moves_on(self, known: _Known, nu: float) -> bool:
+    def moves_on(self, known: Known, nu: float) -> bool:
         """Measure the gap; change the limit or the stage once the present one is done."""
         game, duals = self.stage_game, known.duals[self.stage]
         lower, lam = -np.inf, self.mixture.multipliers
@@ -322,10 +291,10 @@ class _Bound:
         if len(duals.lams):
             lower, lam = duals.lower(game.c)
         error, violation = float(game.error(mixed)), float(game.violation(mixed))
-        self.upper = game.penalised(error, violation)
+        self.upper, upper = (each.penalised(error, violation) for each in (game, self.game))
         self.gap = self.upper - lower
         self._proof = {"s": mixed, "error": error, "violation": violation}
-        self._proof |= {"lower": lower, "multipliers": lam}
+        self._proof |= {"lower": lower, "upper": upper, "multipliers": lam}
         # The program's own multipliers prove its value, but for rounding: what is left of the gap
         # after they were asked is what the linear program can promise, and no query closes it.
         self._is_precise = self.gap > nu * self.tolerated and any(
@@ -333,7 +302,6 @@ class _Bound:
         )
         if self.stage == "feasibility":
             return self._ends_feasibility(lower, nu, is_unmet)
-        self._proof["upper"] = self.game.penalised(error, violation)
         most = float((known.gamma[self.unconstrained] - self.game.c).max(initial=0.0))
         self._alone = self.game.penalised(float(known.error[self.unconstrained]), most)
         is_open = self.gap > nu and not self._is_precise

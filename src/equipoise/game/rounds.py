@@ -67,12 +67,19 @@ class Pool:
     respond : callable, optional
         Puts a list of costs to an oracle and yields its responses in order; by default one after
         the other.
+
+    Attributes
+    ----------
+    classifiers : list of P
+    s : array of shape (P, C)
+        Their selected shares. A classifier that is added makes another array.
+    n_calls : int
     """
 
     respond: Respond | None = None
     classifiers: list[Any] = field(default_factory=list)
+    s: Array = field(default_factory=lambda: np.zeros((0, 0)))
     n_calls: int = 0
-    _shares: list[Array] = field(default_factory=list)
     _asked: dict[bytes, int] = field(default_factory=dict)
     _free: bytes | None = None
     #: The oracle's own answer to the costs of `keep`, for which the pool may have another
@@ -82,16 +89,7 @@ class Pool:
     @classmethod
     def of(cls, classifiers: Iterable[Any], s: Array) -> Pool:
         """Return a pool of these classifiers, all of them, with these shares (P, C)."""
-        return cls(classifiers=list(classifiers), _shares=list(s))
-
-    @property
-    def s(self) -> Array:
-        """Selected shares of all classifiers, shape (P, C)."""
-        return self.since(0)
-
-    def since(self, number: int) -> Array:
-        """Return the selected shares of the classifiers from this number on."""
-        return np.array(self._shares[number:])
+        return cls(classifiers=list(classifiers), s=np.array(s))
 
     def __len__(self) -> int:
         return len(self.classifiers)
@@ -139,13 +137,13 @@ class Pool:
 
     def add(self, classifier: Any, s: Array) -> int:
         """Add a classifier unless one with the same shares is there; return its number."""
-        if self._shares:
+        if len(self.s):
             distance = np.abs(self.s - s).max(axis=1)
             if distance.min() <= 1e-13:
                 return int(distance.argmin())
         self.classifiers.append(classifier)
-        self._shares.append(s)
-        return len(self) - 1
+        self.s = np.vstack([self.s, s]) if len(self.s) else np.array([s])
+        return len(self.classifiers) - 1
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ in its answers to other multipliers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -74,11 +74,6 @@ class Tries:
         self._answers.append((lam, h))
         self._origin.setdefault(h, lam)
 
-    @property
-    def going_on(self) -> bool:
-        """Whether the last queries were tries: gaps that they open are closed after all of them."""
-        return bool(self._tried)
-
     def next(
         self, bounds: Sequence[Bound], batch: int, pool: Pool, error: Array, gamma: Array
     ) -> list[Query]:
@@ -94,9 +89,10 @@ class Tries:
         self._tries_left = 0
         if self._multiples_left > 0 and self._has_erred(error, gamma):
             self._at_multiples = True
-            for query in self._multiples(bounds, pool):
+            new = [query for query in self._multiples(bounds) if not pool.knows(query.costs)]
+            if new:
                 self._tried = [(bound, bound.upper) for bound in bounds]
-                return [query]
+                return new[:1]
         self._multiples_left, self._tried = 0, []
         return []
 
@@ -143,16 +139,17 @@ class Tries:
                 found.append((gain, bound, Query("optimality", lam, costs)))
         return [(bound, query) for _, bound, query in sorted(found, key=lambda item: -item[0])]
 
-    def _multiples(self, bounds: Sequence[Bound], pool: Pool) -> Iterator[Query]:
-        """Yield multiples of multipliers that were not put to the oracle yet, dearest bound first.
+    def _multiples(self, bounds: Sequence[Bound]) -> list[Query]:
+        """Return multiples of multipliers that may be put to the oracle, dearest bound first.
 
         Twice those of the program, twice those that led to its members, four times the program's.
         """
+        found = []
         for bound in sorted(bounds, key=lambda bound: -bound.upper):
             lam, mixture = bound.mixture.multipliers, bound.mixture
             heaviest = mixture.indices[np.argsort(-mixture.weights, kind="stable")].tolist()
             origins = [self._origin[h] for h in heaviest if h in self._origin]
-            for times, some in ((2.0, lam), *((2.0, each) for each in origins), (4.0, lam)):
-                within, costs = times * some.sum() <= bound.game.B, bound.game.costs(times * some)
-                if some.any() and within and not pool.knows(costs):
-                    yield Query("optimality", times * some, costs)
+            multiples = [2.0 * lam, *(2.0 * each for each in origins), 4.0 * lam]
+            within = (lam for lam in multiples if lam.any() and lam.sum() <= bound.game.B)
+            found += [Query("optimality", lam, bound.game.costs(lam)) for lam in within]
+        return found

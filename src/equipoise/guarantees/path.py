@@ -16,8 +16,9 @@ from typing import Self
 import numpy as np
 
 from equipoise.cells.table import Array
-from equipoise.game.column_generation import Queries, many_bounds, over_pool
+from equipoise.game.column_generation import many_bounds, over_pool
 from equipoise.game.feasibility import slack_rounds
+from equipoise.game.known import Queries
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.mixture import (
     Mixture,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from equipoise.cells.codes import Counts, add_up, blocks, number_combinations
+from equipoise.cells.codes import Counts, add_up, number_combinations
 from equipoise.cells.table import Array
 from equipoise.exceptions import DeploymentError
 from equipoise.game.switches import pairs
@@ -34,8 +34,8 @@ class SortedRows(Protocol):
         """Return the weight of each row."""
         ...
 
-    def sum(self, h: NDArray) -> Array:
-        """Return the weight that gets each decision in each cell, shape (C (V - 1),)."""
+    def sums(self, answers: Sequence[NDArray]) -> Array:
+        """Return the weight that gets each decision of each answer in each cell, (P, C (V - 1))."""
         ...
 
     def count_rows(self, key: NDArray[np.integer], size: int) -> Counts:
@@ -98,60 +98,55 @@ def agreement(
     before = next((h for h, known in enumerate(asked) if known is reference), P)
     if before == P and reference is not None:
         asked.append(reference)
-    shares: list[Array] = []
-
-    def answers() -> Iterator[NDArray]:
-        for h in decisions(asked, X, V):
-            if len(shares) < P:
-                shares.append(rows.sum(h))
-            yield h
-
-    pattern, decided = _patterns(answers(), len(asked), V)
+    answers, at_once = decisions(asked, X, V), max(int(_BITS / np.log2(V)), 1)
+    shares = list[Array]()
+    pattern: NDArray[np.integer] | None = None
+    decided: NDArray[np.integer] = np.zeros((1, 0), dtype=np.intp)
+    small = bool if V == 2 else np.uint8
+    while some := [h.astype(small, copy=False) for h in islice(answers, at_once)]:
+        shares.extend(rows.sums(some[: P - len(shares)]))
+        code, new = _patterns(some, V)
+        if pattern is not None:
+            sizes = len(decided), len(new)
+            code, (old, more) = number_combinations((pattern, code), sizes)
+            new = np.hstack([decided[old], new[more]])
+        pattern, decided = code, new
+    assert pattern is not None
     weight, own = add_up(pattern, len(decided), rows.row_weights()), decided[:, :P]
     divided = float(weight[(own != own[:, :1]).any(axis=1)].sum())
     switches = None
     if reference is not None:
         counts = rows.count_rows(pattern, len(decided))
-        each = [_moves(decided[:, before], after, counts, V) for after in own.T]
-        switches = np.array(each)
+        switches = _moves(decided[:, before], own, counts, list(pairs(V)))
     return Agreement(np.array(shares), _disagreement(own, weight, V), divided, switches)
 
 
 def _patterns(
-    answers: Iterator[NDArray], size: int, n_decisions: int
+    answers: Sequence[NDArray], n_decisions: int
 ) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
-    """Return the number of each row's pattern, what all classifiers decide on it, and the patterns.
+    """Return the number of each row's pattern, and what all answers decide on each pattern.
 
     Rows that all decide alike are one pattern, so that what follows is about few of them.
 
-    >>> number, decided = _patterns(map(np.array, ([0, 1, 1], [0, 0, 0])), 2, 2)
+    >>> number, decided = _patterns([np.array([0, 1, 1]), np.array([0, 0, 0])], 2)
     >>> decided[number].T.tolist()
     [[0, 1, 1], [0, 0, 0]]
     """
-    V, most = n_decisions, max(int(_BITS / np.log2(n_decisions)), 1)
-    number: NDArray[np.integer] = np.zeros(0, dtype=np.intp)
-    decided: NDArray[np.integer] = np.zeros((1, 0), dtype=np.intp)
-    for first in range(0, size, most):
-        some = min(most, size - first)
-        code: Any = 0
-        for h in islice(answers, some):
-            code = code * V + h.astype(np.min_scalar_type(V**some), copy=False)
-        present = np.arange(V**some)
-        if len(present) > _FEW:
-            code, (present,) = number_combinations((code,), (len(present),))
-        shown = present[:, None] // V ** np.arange(some)[::-1] % V
-        if not first:
-            number, decided = code, shown
-            continue
-        number, (old, new) = number_combinations((number, code), (len(decided), len(shown)))
-        decided = np.hstack([decided[old], shown[new]])
-    return number, decided
+    V, P = n_decisions, len(answers)
+    code: Any = 0
+    for h in answers:
+        code = code * V + h.astype(np.min_scalar_type(V**P), copy=False)
+    present = np.arange(V**P)
+    if len(present) > _FEW:
+        code, (present,) = number_combinations((code,), (len(present),))
+    return code, present[:, None] // V ** np.arange(P)[::-1] % V
 
 
 def _disagreement(decided: NDArray, weight: Array, n_decisions: int) -> Array:
     """Return the weight on which each two differ, from patterns (D, P) and their weights."""
     alike = np.zeros((decided.shape[1],) * 2)
-    for some in blocks(len(decided), _BLOCK):
+    for start in range(0, len(decided), _BLOCK):
+        some = slice(start, start + _BLOCK)
         for number in range(n_decisions):
             has = (decided[some] == number).astype(float)
             alike += (has.T * weight[some]) @ has
@@ -160,13 +155,15 @@ def _disagreement(decided: NDArray, weight: Array, n_decisions: int) -> Array:
     return differ
 
 
-def _moves(before: NDArray, after: NDArray, counts: Counts, n_decisions: int) -> list[Array]:
-    """Return how many rows of each cell move from one decision to another, in order of `pairs`.
+def _moves(
+    before: NDArray, decided: NDArray, counts: Counts, moves: Sequence[tuple[int, int]]
+) -> Array:
+    """Return how many rows of each cell make each move from one decision to another: (P, M, C).
 
     ``counts`` are the rows of each pattern in each cell (D, C).
     """
-    each = pairs(n_decisions)
-    return [((before == u) & (after == v)).astype(float) @ counts for u, v in each]
+    each = [[(before == u) & (after == v) for u, v in moves] for after in decided.T]
+    return np.array([[rows.astype(float) @ counts for rows in some] for some in each])
 
 
 #: Shares of the same decisions may be added up in another order.

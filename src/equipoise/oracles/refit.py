@@ -102,7 +102,8 @@ class Refitter:
             trained = self._trainer.fit(*examples)
         if not is_tuned(self.threshold, trained.local):
             return trained
-        cut, h = tuned(trained.local, trained.rows, *examples)
+        with config_context(assume_finite=True):  # it has seen these rows before
+            cut, h = tuned(trained.local, trained.rows, *examples)
         classifier = ThresholdedClassifier(trained.classifier, cut.threshold)
         return Trained(classifier, trained.local, trained.rows, selected=h)
 

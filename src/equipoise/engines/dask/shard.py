@@ -160,14 +160,16 @@ class Shard:
     def sum(self, selected: NDArray) -> Array:
         """Return the weight that is selected in each cell, layer by layer where there are some.
 
-        Of V > 2 decisions it is that of each decision but the first; ``selected`` are decisions, or
-        the probabilities of them.
+        ``selected`` are decisions, or the probabilities of them; see `Cells.sum`.
         """
         if self.factors:
             added = partial(add_up, self.code, self.n_cells)
             return layer_tables(added, self.factors, selected, self.n_decisions)
-        shape = self.n_cells, self.n_decisions
-        return add_up_decisions(self.code, shape, selected, self.weight)
+        return add_up_decisions(self.code, (self.n_cells, self.n_decisions), selected, self.weight)
+
+    def sums(self, answers: Sequence[NDArray]) -> Array:
+        """Return the weight that each of several classifiers selects, from their decisions."""
+        return np.array([self.sum(h) for h in answers])
 
     def count_rows(self, key: NDArray[np.integer], size: int) -> Counts:
         """Return how many rows of each key are in each cell, (size, C), whatever they weigh."""

@@ -17,8 +17,8 @@ from equipoise.estimators.randomized import FitResult, RandomizedClassifier
 from equipoise.estimators.results import result_of
 from equipoise.exceptions import LotteryWarning
 from equipoise.game.certificate import Certificate
-from equipoise.game.column_generation import Queries
 from equipoise.game.evidence import Scope
+from equipoise.game.known import Queries
 from equipoise.game.mixture import Mixture, best_mixture
 from equipoise.game.rounds import Outcome, Pool, Round
 from equipoise.game.switches import Switched

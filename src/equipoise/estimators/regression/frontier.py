@@ -33,7 +33,8 @@ from equipoise.estimators.regression.units import certified, in_units, pool_in_u
 from equipoise.estimators.results import as_settled, warn_of
 from equipoise.faces import Records
 from equipoise.game.certificate import Certificate
-from equipoise.game.column_generation import Queries, over_pool
+from equipoise.game.column_generation import over_pool
+from equipoise.game.known import Queries
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.mixture import Mixture
 from equipoise.game.rounds import Pool, Reason, Round

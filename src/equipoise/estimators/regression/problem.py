@@ -14,8 +14,9 @@ from equipoise.constraints.regression import ThresholdParity
 from equipoise.engines.numbers import NumberRows, RegressionOracle
 from equipoise.estimators.regression.units import scaled, seen_in_units
 from equipoise.game.bound_path import one_after_another
-from equipoise.game.column_generation import Queries, column_generation, many_bounds
+from equipoise.game.column_generation import column_generation, many_bounds
 from equipoise.game.feasibility import irreducible
+from equipoise.game.known import Queries
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.rounds import Limits, Outcome, Pool, Round, T, run
 

@@ -29,7 +29,7 @@ def scaled(lagrangian: Lagrangian, cells: ThresholdTable) -> Lagrangian:
 
 def pool_in_units(pool: Pool, cells: ThresholdTable) -> Pool:
     """Return the pool of a scaled game with its losses in their own units."""
-    s = pool.s
+    s = pool.s.copy()
     s[:, :: cells.n_columns] *= cells.scale
     known = Pool.of(pool.classifiers, s)
     known.n_calls = pool.n_calls
@@ -97,7 +97,8 @@ def certified(
     certificate = Certificate.of_round(
         found, game, s, nu=nu, scope=Scope.ORACLE, cells=cells, out_of_fold=out_of_fold
     )
-    return replace(certificate, constant=None, measure="loss")
+    # What the game was loosened by beforehand is rounding alone.
+    return replace(certificate, constant=None, measure="loss", sampling_slack=0.0)
 
 
 def worst_at_any_threshold(

@@ -12,6 +12,7 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from sklearn import config_context
 from sklearn.base import clone, is_regressor
 from sklearn.dummy import DummyClassifier
 from sklearn.frozen import FrozenEstimator
@@ -289,6 +290,8 @@ class WarmStartTrainer(Trainer):
     def __init__(self, estimator: Any, X: Any) -> None:
         super().__init__(estimator, X)
         self._start: tuple[NDArray, NDArray] | None = None
+        #: Whether it has looked through these rows for missing values, which it does once.
+        self._has_looked = False
         self._start_labels: list[int] = []
 
     @classmethod
@@ -319,7 +322,9 @@ class WarmStartTrainer(Trainer):
             classifier.fit(X, label, **{self.weight_parameter: weight})
             return classifier.set_params(warm_start=self.estimator.warm_start)
 
-        classifier = self._guard(train, self.X, label, weight)
+        with config_context(assume_finite=self._has_looked or None):
+            classifier = self._guard(train, self.X, label, weight)
+        self._has_looked = True
         return Trained(classifier, classifier, self.X)
 
     def fit_soft(self, examples: SoftLabels) -> Trained:

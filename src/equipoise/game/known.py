@@ -1,4 +1,4 @@
-"""Dual bounds: the lower values that the queries so far prove, for every bound at once.
+"""What is known for every bound at once: the pool, and the lower values that queries prove with it.
 
 The best response to multipliers lambda makes ``err(h) + lambda . gamma(h)`` least, whatever the
 bounds c are. That number is kept for each query; less ``lambda . c`` it is a lower value for the
@@ -8,10 +8,49 @@ not exact is found to have answered badly.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from equipoise.cells.table import Array
+from equipoise.game.lagrangian import Lagrangian
+from equipoise.game.rounds import Pool
+
+
+class Queries(NamedTuple):
+    """The multipliers put to the oracle so far, by the stage in which they were."""
+
+    optimality: Any
+    feasibility: Any
+
+
+class Known:
+    """What is known for every bound: of the pool, and what the queries prove with it.
+
+    ``s`` (P, C), ``error`` (P,) and ``gamma`` (P, K) are those of the pool, ``duals`` the lower
+    values by stage; all of them as of the last `update`.
+    """
+
+    def __init__(self, game: Lagrangian, pool: Pool, queries: Queries) -> None:
+        K = len(game.c)
+        self.game, self.pool, self.queries = game, pool, queries
+        self.error, self.gamma = np.zeros(0), np.zeros((0, K))
+        self.duals = {stage: DualBounds(K) for stage in Queries._fields}
+
+    def update(self) -> None:
+        """Take in what has come to the pool and to the queries."""
+        self.s = self.pool.s
+        new = self.s[len(self.error) :]
+        self.error = np.append(self.error, self.game.error(new))
+        self.gamma = np.vstack([self.gamma, self.game.gamma(new)])
+        for stage, duals in self.duals.items():
+            lams = getattr(self.queries, stage)[len(duals.lams) :]
+            duals.update(self.errors(stage), self.gamma, lams)
+
+    def errors(self, stage: str) -> Array:
+        """Return what a stage minimises: the error, or nothing but the excess."""
+        return np.zeros_like(self.error) if stage == "feasibility" else self.error
 
 
 class DualBounds:

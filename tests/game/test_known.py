@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from equipoise.game.dual_bounds import DualBounds
+from equipoise.game.known import DualBounds
 
 
 @pytest.mark.parametrize("seed", range(5))
