@@ -105,6 +105,12 @@ def test_min_size_leaves_small_groups_out(run, data):
     assert any(": X " in row["text"] for row in ran.json["measured"]["rows"])
     ran = run("certify", "model.equipoise", data, "--json", "--min-size", 50)
     assert not any(": X " in row["text"] for row in ran.json["measured"]["rows"])
+    # Without X two of six bounds are not looked at, and that is said.
+    write_table({name: values[40:] for name, values in columns.items()}, data)
+    ran = run("certify", "model.equipoise", data)
+    assert "No bound of the 4 looked at is exceeded" in ran.out
+    assert "; 2 are suppressed or not known." in ran.out
+    assert ran.err.count("nobody of the people measured belongs to X") == 1
 
 
 def test_models_of_other_types_need_trust(run, data):

@@ -30,6 +30,7 @@ from equipoise import (
     Frontier,
     GridSearch,
 )
+from equipoise.game.evidence import Scope
 from equipoise.oracles import Refit
 
 BOUNDS = (0.005, 0.01, 0.02, 0.05, 0.1)
@@ -134,6 +135,7 @@ def test_at_any_bound_between_and_selection(people, traced):
 def test_other_constraints_and_costs_without_training(people, traced):
     other = traced.with_constraint(EqualOpportunity())
     assert other.n_calls_ == traced.n_calls_
+    assert {point.certificate.scope for point in other.points_} == {Scope.POOL}
     selected = other.at(0.05).predict_pmf(people.X)[:, 1]
     positive = people.y == 1
     assert selection_gap(selected[positive], people.A[positive]) <= 0.05 + 1e-6

@@ -60,7 +60,14 @@ def test_a_bound_that_cannot_bind(constraint):
         fit(constraint)
 
 
-@pytest.mark.parametrize("constraint", [DemographicParity(eps=0.3), BoundedGroupError(bound=0.5)])
+@pytest.mark.parametrize(
+    "constraint",
+    [
+        DemographicParity(eps=0.3),
+        BoundedGroupError(bound=0.5),
+        DemographicParity(eps={0: 0.3, 1: 2.0}),
+    ],
+)
 def test_a_bound_that_is_met_by_the_unconstrained_model_can_bind(constraint):
     with warnings.catch_warnings():
         warnings.simplefilter("error", EquipoiseWarning)
@@ -91,6 +98,13 @@ def test_every_estimator_warns_of_bounds_that_cannot_bind(model):
     change = {"bounds": [1.0]} if model is TRACED else {"constraint__eps": 1.0}
     with pytest.warns(NothingComparedWarning, match="whatsoever could exceed the bounds"):
         clone(model).set_params(**change).fit(X, Y, sensitive_features=A)
+
+
+def test_no_inequality_is_left():
+    with pytest.warns(EquipoiseWarning) as caught:
+        fit(DemographicParity(eps=0.05, min_size=1000))
+    assert [warning.category for warning in caught][-1] is NothingComparedWarning
+    assert "no inequality is left: nothing is compared" in str(caught[-1].message)
 
 
 @pytest.mark.parametrize("traced", [False, True])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from copy import deepcopy
 from dataclasses import replace
 from typing import ClassVar
 
@@ -300,8 +301,11 @@ def test_a_stopped_frontier_says_impossible_only_where_refine_came_to_its_end() 
         warnings.simplefilter("error", InfeasibleWarning)
         frontier.fit(**data)
     assert {point.certificate.status for point in frontier.points_} == {Status.NOT_YET}
+    stopped = deepcopy(frontier)
     frontier.max_iter = 100
     assert frontier.refine(0.01, **data).certificate_.status is Status.IMPOSSIBLE
+    stopped.max_iter = frontier.n_iter_ - stopped.n_iter_  # as many rounds as it takes, and no end
+    assert stopped.refine(0.01, **data).certificate_.status is Status.NOT_YET
     assert frontier.at(0.01).certificate_.status is Status.IMPOSSIBLE
     assert frontier.at(0.02).certificate_.status is Status.NOT_YET
     assert frontier.at(0.015).certificate_.status is Status.NOT_YET

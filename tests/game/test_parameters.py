@@ -102,6 +102,20 @@ def test_bounds_that_are_met_for_one_tau_alone() -> None:
     assert clf.constraint_.tau == pytest.approx(0.5, abs=1e-8)
 
 
+def test_no_error_saved_makes_up_for_a_violation_however_small() -> None:
+    # False negatives and false positives among twelve of each group: those of the first classifier
+    # are within 1/12 of each other at tau = 2/3, those of the second, which errs more, at tau = 3.
+    y = np.tile(np.repeat([1, 0], 6), 2)
+    wrong = [[3, 3, 3, 6], [6, 2, 6, 2]]
+    H = [np.where(np.arange(24) % 6 < np.repeat(each, 6), 1 - y, y) for each in wrong]
+    problem = y, np.repeat(["a", "b"], 12), np.array(H)
+    clf = fitted(FairClassifier, *problem, 1 / 12 + 1e-3, nu=1e-5)
+    assert clf.certificate_.error == pytest.approx(15 / 24)
+    clf = fitted(FairClassifier, *problem, 1 / 12 - 1e-6, nu=1e-5)
+    assert clf.certificate_.feasible
+    assert 15 / 24 < clf.certificate_.error <= 16 / 24
+
+
 def test_several_values_are_found_together() -> None:
     rng = np.random.default_rng(0)
     y, sex, race = rng.integers(0, 2, 60), rng.integers(0, 2, 60), rng.integers(0, 2, 60)

@@ -37,7 +37,8 @@ class Running:
 
     def __init__(self, *, machine: bool = False) -> None:
         self.machine = machine  #: Whether the standard output gets one JSON object instead.
-        self.notes: list[str] = []
+        self.notes: list[str] = []  #: Those that pages and JSON keep.
+        self.said: set[str] = set()  #: All notes.
         self.interrupted = False  #: Whether Ctrl-C came during `interruptible`.
         self.out, self.err = _console(sys.stdout), _console(sys.stderr)
 
@@ -60,8 +61,9 @@ def say(text: str = "") -> None:
 
 def note(text: str, *, keep: bool = True) -> None:
     """Print what should be known, such as a warning, once; keep it for pages and JSON."""
-    if text in running().notes:
+    if text in running().said:
         return
+    running().said.add(text)
     if keep:
         running().notes.append(text)
     progress_line(f"Note: {text}")

@@ -55,9 +55,9 @@ def facts_of(certificate: Certificate) -> list[tuple[str, str, str]]:
         low, high = certificate.worst_rate
         found.append(("worst group", shown(high), f"it cannot be below {shown(low)}, {scope}"))
     if _prices(certificate):
-        price, free = certificate.error - certificate.free_error, certificate.free_error
-        sentence = f"{certificate.measure} {shown(free)} without the constraints"
-        found.append(("price", shown(price), sentence))
+        without = f"{certificate.measure} {shown(certificate.free_error)} without the constraints"
+        price = shown(certificate.error - certificate.free_error)
+        found.append(("price", price if certificate.is_optimal() else f"at most {price}", without))
         of, group = f"of {len(certificate.rows)} constraints", certificate.limiting_group
         if group is not None:
             what = "limits the result" if certificate.binding else "is dearest"

@@ -71,7 +71,9 @@ def certify(
     exceeded = [row["text"] for row in rows if row["verdict"] == EXCEEDED]
     compared = sum(row["verdict"] != UNKNOWN for row in rows)
     certain = len(exceeded) + measured.hidden_certain
-    terminal.say(_outcome(certain, compared, len(rows) + measured.hidden, level))
+    # Bounds of the fit that nobody here is about are none of the rows.
+    of_fit = 0 if min_size else len(opened.model.certificate_.rows)
+    terminal.say(_outcome(certain, compared, max(len(rows) + measured.hidden, of_fit), level))
     found = {"exceeded": bool(certain), "exceeded_rows": exceeded, "compared": bool(compared)}
     how = {"constraint": repr(opened.model.constraint_), "level": level}
     labels = {"labels": people.y is not None}
