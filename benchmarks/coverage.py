@@ -3,7 +3,7 @@
     python benchmarks/coverage.py            2,000 samples a setting; about 25 minutes on one core
     python benchmarks/coverage.py --quick    200 samples of 200 people; about half a minute
     python benchmarks/coverage.py --people 200 --rates "rare, apart" --groups 5
-    python benchmarks/coverage.py --losses   400 samples a setting; about ten minutes on one core
+    python benchmarks/coverage.py --losses   400 samples a setting; some minutes on one core
 
 People are drawn with a group, a label (1 with probability 0.5) and a decision, whose probability
 depends on both. The truth is computed from these probabilities. "equal": every group has a false
@@ -153,10 +153,10 @@ def measure_losses(people: int, groups: int, sizes: str, errors: str, samples: i
 def losses(samples: int, people: list[int], groups: list[int]) -> None:
     """Print the table of losses."""
     errors = ("normal", "normal, apart", "Laplace")
-    settings = product(people, groups, ("even", "unequal"), errors)
-    lines = [measure_losses(*setting, samples) for setting in settings]
     columns = ["left out", "covered", "truth above", "width / truth"]
-    print(markdown_table(["people", "groups", "sizes", "errors", *columns], lines))
+    print(markdown_table(["people", "groups", "sizes", "errors", *columns], []), flush=True)
+    for setting in product(people, groups, ("even", "unequal"), errors):
+        print(f"| {' | '.join(measure_losses(*setting, samples))} |", flush=True)
 
 
 def main() -> None:

@@ -164,9 +164,9 @@ def test_an_engine_decides(engine, people, tmp_path):
     labels = np.array(["no", "yes"])
     text = labels[y] if engine.is_local else split(labels[y])[0]
     selected = 0.7 * fitted.predict(X) + 0.3
-    pmf = np.asarray(engine.predict_pmf(mixture, given))
+    pmf = np.asarray(engine.answer(mixture.predict_pmf, given, columns=len(mixture.classes_)))
     np.testing.assert_allclose(pmf, np.column_stack([1 - selected, selected]))
-    decided = np.asarray(engine.decide(fitted, given, labels))
+    decided = np.asarray(engine.predict(RandomizedClassifier([fitted], [1.0], labels), given))
     assert decided.tolist() == labels[fitted.predict(X)].tolist()
     drawn = np.asarray(engine.predict(mixture, given))
     assert (drawn[fitted.predict(X) == 1] == "yes").all()
@@ -317,9 +317,9 @@ def test_an_engine_answers_costs_of_three_labels(opened, people, tracks):
             np.testing.assert_allclose(expected.best_response(costs).s, s, atol=1e-14)
     mixture = RandomizedClassifier([classifier, constant_classifier(2, 3)], [0.25, 0.75], classes)
     given = engine.X if engine.is_local else split(X)[0]
-    pmf = np.asarray(engine.predict_pmf(mixture, given))
+    pmf = np.asarray(engine.answer(mixture.predict_pmf, given, columns=len(mixture.classes_)))
     assert pmf.shape == (N, 3)
-    drawn = np.asarray(engine.decide(classifier, given, classes))
+    drawn = np.asarray(engine.predict(RandomizedClassifier([classifier], [1.0], classes), given))
     assert drawn.tolist() == classes[classifier.predict(X)].tolist()
     tally = 0.25 * engine.shares([classifier])[0] + 0.75 * engine.cells.constant(2)
     np.testing.assert_allclose(engine.tally(mixture).s, tally, atol=1e-14)

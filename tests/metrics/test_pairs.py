@@ -73,13 +73,75 @@ def test_summaries_name_their_groups():
     assert alone.difference("selection_rate") == 0.0
 
 
-@pytest.mark.parametrize("measure", [metrics.confidence_interval, metrics.compare_groups])
-def test_of_three_labels_one_must_be_named(measure):
-    y, h, A = np.array(list("xyz") * 20), np.array(list("xxz") * 20), np.arange(60) % 2
-    disparity = metrics.demographic_parity_difference
-    with pytest.raises(ValueError, match="Say with pos_label which label is the favourable one"):
-        measure(disparity, y, h, sensitive_features=A)
-    measure(disparity, y, h, sensitive_features=A, pos_label="x")
+def three(seed=0, n=300):
+    rng = np.random.default_rng(seed)
+    y, A = rng.choice(list("xyz"), n), rng.integers(0, 2, n)
+    return y, np.where(rng.random(n) < 0.4 + 0.2 * A, y, rng.choice(list("xyz"), n)), A
+
+
+@pytest.mark.parametrize("kind", ["analytic", "bootstrap"])
+def test_of_three_labels_every_decision_is_in_the_interval(kind):
+    y, h, A = three()
+    gaps = [abs(np.mean(h[A == 0] == v) - np.mean(h[A == 1] == v)) for v in "xyz"]
+    given = [
+        abs(np.mean(h[(A == 0) & (y == u)] == v) - np.mean(h[(A == 1) & (y == u)] == v))
+        for u in "xyz"
+        for v in "xyz"
+    ]
+    for metric, truth in (
+        (metrics.demographic_parity_difference, gaps),
+        (metrics.equalized_odds_difference, given),
+    ):
+        found = metrics.confidence_interval(metric, y, h, sensitive_features=A, kind=kind)
+        assert found.estimate == pytest.approx(max(truth))
+        assert 0 <= found.low < found.estimate < found.high < 1
+        one = metrics.confidence_interval(
+            metric, y, h, sensitive_features=A, kind=kind, pos_label="x"
+        )
+        assert found.high >= one.high - 0.02  # all of them hold at once
+
+
+def test_of_three_labels_pairs_name_the_decision():
+    y, h, A = three()
+    pairs = metrics.compare_groups(metrics.equalized_odds_difference, y, h, sensitive_features=A)
+    named = {pair.rate: pair for pair in pairs.pairs}
+    assert len(named) == 9
+    one = named["false_positive_rate[x] given label z"]
+    inside = [(group == A) & (y == "z") for group in (one.group, one.against)]
+    assert [one.people, one.against_people] == [some.sum() for some in inside]
+    rates = [np.mean(h[some] == "x") for some in inside]
+    assert one.value.estimate == pytest.approx(rates[0] - rates[1])
+    assert "true_positive_rate[y]" in named
+    alone = metrics.compare_groups(
+        metrics.equalized_odds_difference, y, h, sensitive_features=A, pos_label="y"
+    )
+    assert {pair.rate for pair in alone.pairs} == {"true_positive_rate", "false_positive_rate"}
+
+
+def test_errors_of_three_labels_need_no_favourable_one():
+    y, h, _ = three()
+    found = metrics.confidence_interval(metrics.error_rate, y, h)
+    assert found.estimate == pytest.approx(np.mean(y != h))
+    right = np.mean(y == h)
+    assert found.high - found.low == pytest.approx(
+        2 * 1.96 * np.sqrt(right * (1 - right) / 300), rel=0.05
+    )
+    with pytest.raises(ValueError, match="Say with pos_label"):
+        metrics.confidence_interval(metrics.selection_rate, y, h)
+
+
+def test_limits_of_all_decisions_hold_as_often_as_they_say():
+    truths = [
+        abs(0.4 * (p == v) + 0.6 / 3 - (0.6 * (p == v) + 0.4 / 3)) for p in "xyz" for v in "xyz"
+    ]
+    inside = []
+    for seed in range(60):
+        y, h, A = three(seed)
+        found = metrics.confidence_interval(
+            metrics.equalized_odds_difference, y, h, sensitive_features=A
+        )
+        inside.append(found.low <= max(truths) <= found.high)
+    assert np.mean(inside) >= 0.9
 
 
 def test_of_many_groups_a_few_pairs_are_printed():

@@ -24,6 +24,7 @@ from equipoise.constraints.rates import (
     SELECTION,
     TPR,
     Rate,
+    of_decision,
     shown,
 )
 from equipoise.metrics.audit import Audit, Squares, check_rows, read_cells
@@ -104,19 +105,22 @@ class Decisions:
             drawn += np.where(others, self._column(second, number, first), 0.0)
         return Audit.of_sums(cells, wrong, (first, drawn, drawn))
 
-    def compared(self, rates: tuple[Rate, ...]) -> Iterator[tuple[Audit, Rate]]:
+    def compared(self, rates: tuple[Rate, ...]) -> Iterator[tuple[Audit, Rate, str]]:
         """Yield what differences of rates compare: every decision, given every label asked for.
 
-        Given the label 0, these are the people of every other label, label by label.
+        Given the label 0, these are the people of every other label, label by label. With each
+        comes what it is called.
         """
         numbers = range(len(self.names))
         for rate in rates:
             for decision in numbers:
+                called = of_decision(rate.column, self.names[decision])
                 if rate.given is None:
-                    yield self.against_rest(decision), rate
+                    yield self.against_rest(decision), rate, called
                 for label in numbers:
                     if rate.given is not None and (label == decision) == bool(rate.given):
-                        yield self.against_rest(decision, label), TPR
+                        given = "" if label == decision else f" given label {self.names[label]}"
+                        yield self.against_rest(decision, label), TPR, called + given
 
     def _two_labels(self, favourable: NDArray, names: tuple[Any, Any]) -> CellTable:
         return replace(self.cells, label=favourable.astype(np.int8), decisions=names)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -32,14 +32,19 @@ class Disparity(NamedTuple):
 
     def of(self, audit: Audit | Decisions, method: Method, agg: Agg) -> float:
         """Return the disparity of the data."""
-        blocks: Iterable[Comparison]
-        if isinstance(audit, Decisions):
-            audits = audit.compared(self.rates)
-            blocks = (block for one, rate in audits for block in compare(one, (rate,), method))
-        else:
-            blocks = compare(audit, self.rates, method)
-        values = [block.disparity(self.ratio) for block in blocks]
+        values = [block.disparity(self.ratio) for block in self.compared(audit, method)]
         return combine(values, agg, self.ratio)
+
+    def compared(self, audit: Audit | Decisions, method: Method | None) -> list[Comparison]:
+        """Return what is compared: each rate, of several decisions that of each."""
+        method = method or self.method
+        if isinstance(audit, Audit):
+            return list(compare(audit, self.rates, method))
+        return [
+            replace(each, called=called)
+            for one, rate, called in audit.compared(self.rates)
+            for each in compare(one, (rate,), method)
+        ]
 
 
 def combine(values: list[float], agg: Agg, ratio: bool) -> float:
@@ -65,6 +70,12 @@ class Comparison:
     right: NDArray[np.intp]
     groups: tuple[Hashable, ...] = ()  #: Their names, "overall" of everybody.
     stratum: Hashable = None
+    called: str = ""  #: What the rate is called, where it is of one of several decisions.
+
+    @property
+    def column(self) -> str:
+        """What the rate is called."""
+        return self.called or self.rate.column
 
     def rates(self, draws: Draws | None = None) -> Array:
         """Return the rate in each mask: (R,), or (n_draws, R) for draws of a bootstrap."""

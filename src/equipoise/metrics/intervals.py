@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -15,13 +15,13 @@ from equipoise.cells.table import Array, Mask
 from equipoise.constraints.rates import Rate
 from equipoise.faces import table
 from equipoise.metrics.audit import CHUNK, Audit, Draws, Squares
+from equipoise.metrics.decisions import audit_of, read_audit
 from equipoise.metrics.disparities import (
     DISPARITY_OF,
     Agg,
     Comparison,
     Method,
     combine,
-    compare,
 )
 from equipoise.metrics.predictive import Predictive
 from equipoise.metrics.rates import RATE_OF
@@ -82,7 +82,8 @@ def confidence_interval(
     metric : function
         A rate or a disparity of `equipoise.metrics`.
     y_true, y_pred, sensitive_features, control_features, sample_weight, pos_label, method, agg
-        Arguments of the metric. Rates are over everybody, and take no groups.
+        Arguments of the metric: disparities of several labels are of every decision where no
+        ``pos_label`` is given. Rates are over everybody, and take no groups.
     kind : "analytic" or "bootstrap", default="analytic"
         From the normal approximation, for a rate as Wilson's interval; or by resampling the
         people with replacement.
@@ -104,31 +105,30 @@ def confidence_interval(
     0.0156 [0.0000, 0.0386]
     """
     check_level(level)
-    groups = (sensitive_features, control_features)
-    audit = Audit.read(y_true, y_pred, *groups, sample_weight, pos_label)
     if metric in DISPARITY_OF:
-        disparity = DISPARITY_OF[metric]
-        comparisons = list(compare(audit, disparity.rates, method or disparity.method))
-        draws = resample(audit, kind, n_draws, random_state)
+        disparity, groups = DISPARITY_OF[metric], (sensitive_features, control_features)
+        decided = read_audit(y_true, y_pred, *groups, sample_weight, pos_label)
+        comparisons = disparity.compared(decided, method)
+        drawn_of = cache(lambda audit: resample(audit, kind, n_draws, random_state))
+        draws = [each for one in comparisons if (each := drawn_of(one.audit)) is not None]
         return _of_disparity(comparisons, disparity.ratio, agg, level, draws)
     if metric not in RATE_OF:
         known = ", ".join(function.__name__ for function in (*RATE_OF, *DISPARITY_OF))
-        raise ValueError(
-            f"metric is {metric!r}; expected one of the functions of equipoise.metrics: {known}."
-        )
+        wanted = f"one of the functions of equipoise.metrics: {known}"
+        raise ValueError(f"metric is {metric!r}; expected {wanted}.")
     if sensitive_features is not None or control_features is not None:
         raise ValueError(
             f"{metric.__name__} is a rate of everybody; for rates by group use group_table(..., "
             "interval='analytic')."
         )
-    everybody = np.ones((1, audit.cells.n_cells), dtype=bool)
-    draws = resample(audit, kind, n_draws, random_state)
-    ends = rate_intervals(audit, RATE_OF[metric], everybody, level, draws)
+    audit, rate = audit_of(RATE_OF[metric], y_true, y_pred, sample_weight, pos_label)
+    drawn = resample(audit, kind, n_draws, random_state)
+    ends = rate_intervals(audit, rate, np.ones((1, audit.cells.n_cells), bool), level, drawn)
     return Interval(*(float(end[0]) for end in ends))
 
 
 def _of_disparity(
-    comparisons: list[Comparison], ratio: bool, agg: Agg, level: float, draws: Draws | None
+    comparisons: list[Comparison], ratio: bool, agg: Agg, level: float, draws: Sequence[Draws]
 ) -> Interval:
     """Bound all deviations at once, and with them the largest."""
     if not comparisons:
@@ -140,11 +140,12 @@ def _of_disparity(
 
 
 def all_limits(
-    comparisons: Sequence[Comparison], ratio: bool, level: float, draws: Draws | None = None
+    comparisons: Sequence[Comparison], ratio: bool, level: float, draws: Sequence[Draws] = ()
 ) -> list[tuple[Array, Array]]:
-    """Return limits of all pairs of comparisons that hold at once; of ratios, as logarithms."""
+    """Return limits of all pairs that hold at once, given draws of a bootstrap; logs of ratios."""
+    # Comparisons of the same people depend on each other, which only makes limits wider (Royen).
     blocks = [(Means.of_rates(c.audit, c.rate, c.masks, ratio), c.contrasts) for c in comparisons]
-    drawn = None if draws is None else [c.rates(draws) for c in comparisons]
+    drawn = [c.rates(own) for c, own in zip(comparisons, draws, strict=True)] if draws else None
     return joint_limits(blocks, level, drawn)
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from equipoise.constraints.groups import group_name
 from equipoise.faces import Columns, Face, columns_of
-from equipoise.metrics.audit import Audit
-from equipoise.metrics.disparities import DISPARITY_OF, Comparison, Method, compare, ratios
+from equipoise.metrics.decisions import read_audit
+from equipoise.metrics.disparities import DISPARITY_OF, Comparison, Method, ratios
 from equipoise.metrics.headline import first
 from equipoise.metrics.intervals import Interval, all_limits, check_level
 
@@ -135,7 +135,8 @@ def compare_groups(
     metric : function
         A disparity of `equipoise.metrics`, such as `demographic_parity_difference`.
     y_true, y_pred, sensitive_features, control_features, sample_weight, pos_label, method
-        Arguments of the metric.
+        Arguments of the metric; of several labels, without ``pos_label``, every decision is
+        compared.
     level : float, default=0.95
         Of intervals that hold for all pairs at once.
 
@@ -156,8 +157,8 @@ def compare_groups(
         known = ", ".join(function.__name__ for function in DISPARITY_OF)
         raise ValueError(f"metric is {metric!r}; expected a disparity: {known}.")
     disparity, groups = DISPARITY_OF[metric], (sensitive_features, control_features)
-    audit = Audit.read(y_true, y_pred, *groups, sample_weight, pos_label)
-    comparisons = list(compare(audit, disparity.rates, method or disparity.method))
+    audit = read_audit(y_true, y_pred, *groups, sample_weight, pos_label)
+    comparisons = disparity.compared(audit, method)
     limits = all_limits(comparisons, disparity.ratio, level) if comparisons else []
     found = [
         pair
@@ -183,6 +184,6 @@ def _pairs(comparison: Comparison, low: Any, high: Any, ratio: bool) -> list[Pai
             value = float(rates[first] - rates[last])
         interval = Interval(value, min(float(ends[0]), value), max(float(ends[1]), value))
         names = comparison.groups
-        about = (names[first], people[first], names[last], people[last], comparison.rate.column)
+        about = (names[first], people[first], names[last], people[last], comparison.column)
         found.append(Pair(*about, interval, comparison.stratum))
     return found

@@ -126,7 +126,8 @@ def select(
     if by_rank and (u is not None or random_state is not None):
         raise ValueError("by='rank' draws nothing; u and random_state are for by='lot'.")
     engine = engine_for(X)
-    chance = _fetched(engine.predict_pmf(mixture, X))[:, decision]
+    pmf = engine.answer(mixture.predict_pmf, X, columns=len(mixture.classes_))
+    chance = _fetched(pmf)[:, decision]
     columns = _read_groups(_fetched(sensitive_features), len(chance), rules or GroupRules())
     salt = mixture.random_state
     if key is not None:

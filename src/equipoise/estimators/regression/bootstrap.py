@@ -56,7 +56,9 @@ def _drawn(heavy: Array, lost: Array, rng: np.random.Generator) -> MeanLoss:
         return mean, n / (n - 1) * off / weight**2
 
     mean, square = mean_and_square(each.sum(axis=0))
-    drawn = rng.multinomial(n, np.full(n, 1 / n), _DRAWS).astype(float) @ each
+    chosen = rng.integers(0, n, (_DRAWS, n)) + n * np.arange(_DRAWS)[:, None]
+    times = np.bincount(chosen.ravel(), minlength=_DRAWS * n).reshape(_DRAWS, n)
+    drawn = times.astype(float) @ each
     return MeanLoss(float(mean), float(square), *mean_and_square(drawn))
 
 
