@@ -155,3 +155,16 @@ def test_in_a_notebook_it_is_the_page(rows, model):
     assert contents._repr_html_().startswith("<iframe ")
     assert "allow-same-origin" not in contents._repr_html_()
     assert repr(contents) == "<RegressionContents: demographic parity of y in data in memory>"
+
+
+def test_one_model_for_everybody_is_not_called_drawn(rows):
+    X, y, A = rows
+    model = FairRegressor(LinearRegression(), BoundedGroupLoss(1e6)).fit(X, y, sensitive_features=A)
+    contents = report_of(model, X, y, sensitive_features=A, label="income")
+    for shown in (render_regression(contents).decode(), regression_card(contents)):
+        assert "nothing is drawn" in shown
+        assert "Predictions are drawn" not in shown
+        assert "between the thresholds" not in shown
+    page = render_regression(contents).decode()
+    assert "Bounded group loss of income" in page
+    assert "Certificate and 1 member<" in page
