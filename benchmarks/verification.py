@@ -20,6 +20,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any
 from unittest.mock import patch
 
@@ -97,6 +98,7 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="4,000 rows, two learners")
+    parser.add_argument("--learners", type=int, default=4, help="so many of them, the first")
     parser.add_argument("--repeats", type=int, default=3, help="fits; the median share counts")
     asked = parser.parse_args()
     quick = asked.quick
@@ -108,7 +110,7 @@ def main() -> None:
     groups = np.asarray(adult.sensitive["sex"])[rows]
     adult.frame = load_adult(as_frame=True).data.iloc[rows]
     table = []
-    for name, learner, X in learners(adult, quick):
+    for name, learner, X in islice(learners(adult, quick), asked.learners):
         for kind, reduction in reductions(learner):
             found = []
             for _ in range(asked.repeats):

@@ -15,6 +15,7 @@ from equipoise.engines.dask.shards import Shards
 from equipoise.estimators.results import verify
 from equipoise.exceptions import DeploymentError
 from equipoise.game.rounds import Pool
+from equipoise.oracles import Refit
 from equipoise.oracles.plugin import PluginOracle
 from equipoise.oracles.refit import RefitOracle
 from equipoise.oracles.trainers import constant_classifier
@@ -164,9 +165,9 @@ def test_an_engine_decides(engine, people, tmp_path):
     labels = np.array(["no", "yes"])
     text = labels[y] if engine.is_local else split(labels[y])[0]
     selected = 0.7 * fitted.predict(X) + 0.3
-    pmf = np.asarray(engine.predict_pmf(mixture, given))
+    pmf = np.asarray(engine.answer(mixture.predict_pmf, given, columns=len(mixture.classes_)))
     np.testing.assert_allclose(pmf, np.column_stack([1 - selected, selected]))
-    decided = np.asarray(engine.decide(fitted, given, labels))
+    decided = np.asarray(engine.predict(RandomizedClassifier([fitted], [1.0], labels), given))
     assert decided.tolist() == labels[fitted.predict(X)].tolist()
     drawn = np.asarray(engine.predict(mixture, given))
     assert (drawn[fitted.predict(X) == 1] == "yes").all()
@@ -317,9 +318,9 @@ def test_an_engine_answers_costs_of_three_labels(opened, people, tracks):
             np.testing.assert_allclose(expected.best_response(costs).s, s, atol=1e-14)
     mixture = RandomizedClassifier([classifier, constant_classifier(2, 3)], [0.25, 0.75], classes)
     given = engine.X if engine.is_local else split(X)[0]
-    pmf = np.asarray(engine.predict_pmf(mixture, given))
+    pmf = np.asarray(engine.answer(mixture.predict_pmf, given, columns=len(mixture.classes_)))
     assert pmf.shape == (N, 3)
-    drawn = np.asarray(engine.decide(classifier, given, classes))
+    drawn = np.asarray(engine.predict(RandomizedClassifier([classifier], [1.0], classes), given))
     assert drawn.tolist() == classes[classifier.predict(X)].tolist()
     tally = 0.25 * engine.shares([classifier])[0] + 0.75 * engine.cells.constant(2)
     np.testing.assert_allclose(engine.tally(mixture).s, tally, atol=1e-14)
@@ -378,7 +379,7 @@ def test_a_cluster_fits_three_labels_as_memory_does(client, people, tracks):
     _, expected = PluginOracle(logistic(), X, cells, cv=2).best_response(costs)
     assert s @ costs == pytest.approx(expected @ costs, abs=0.01)
     with pytest.raises(ValueError, match="moves the one cut of two labels"):
-        engine.refit(logistic(), threshold="tuned")
+        Refit(threshold="tuned").over(engine, logistic())
 
 
 def test_a_cluster_refuses_learners_that_take_one_label_a_row(client, people, tracks):

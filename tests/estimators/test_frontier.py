@@ -132,6 +132,14 @@ def test_at_any_bound_between_and_selection(people, traced):
         traced.select(error=0.0)
 
 
+@pytest.mark.parametrize("eps", [-0.01, np.nan, np.inf])
+def test_bounds_that_are_none_are_refused(people, traced, eps):
+    with pytest.raises(ValueError, match="expected one or more finite numbers >= 0"):
+        traced.at(eps)
+    with pytest.raises(ValueError, match="expected one or more finite numbers >= 0"):
+        traced.refine(eps, people.X, people.y, sensitive_features=people.A)
+
+
 def test_other_constraints_and_costs_without_training(people, traced):
     other = traced.with_constraint(EqualOpportunity())
     assert other.n_calls_ == traced.n_calls_

@@ -16,7 +16,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 
 from equipoise.cells import Cells
-from equipoise.oracles.candidates import BestOfOracle, LabelAdapter, candidate_oracle
+from equipoise.oracles.candidates import BestOfOracle, LabelAdapter
 from equipoise.oracles.cross_fit import CrossFittedOracle
 from equipoise.oracles.plugin import PluginOracle
 from equipoise.oracles.refit import RefitOracle
@@ -32,6 +32,7 @@ class Table:
     def __init__(self, people: People) -> None:
         self.X = people.X
         self.cells = Cells.from_columns(people.y, {"A": people.A})
+        self.classes = np.array([0, 1])
         self.asked: list[tuple] = []
 
     def refit(self, learner, threshold, cv):
@@ -44,13 +45,9 @@ class Table:
         self.asked.append(("plugin", learner, cv, aware))
         return PluginOracle(learner, self.X, self.cells, cv, aware)
 
-    def candidates(self, classifiers):
-        self.asked.append(("candidates", classifiers))
-        return candidate_oracle(
-            classifiers,
-            lambda members: np.array([self.cells.sum(m.predict(self.X)) for m in members]),
-            np.array([0, 1]),
-        )
+    def shares(self, members):
+        self.asked.append(("shares", members))
+        return np.array([self.cells.sum(m.predict(self.X)) for m in members])
 
 
 @pytest.mark.parametrize(

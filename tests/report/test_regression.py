@@ -146,6 +146,7 @@ def test_the_first_lines_name_groups(rows, model):
     assert f"largest for {worst} ({by_group[worst].mean():.5g}, {size} people)" in told
     page = render_regression(contents).decode()
     assert page.index("For the bound 0.1: loss") < page.index('id="points"')
+    assert "base-uri &#39;none&#39;; form-action &#39;none&#39;" in page
     assert f"<td>{model.certificate_.free_error:.5g}</td>" in page
 
 

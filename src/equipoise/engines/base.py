@@ -80,16 +80,8 @@ class Engine(Protocol):
         """Return the decisions of a `equipoise.RandomizedClassifier`."""
 
     @staticmethod
-    def predict_pmf(mixture: Any, X: Any) -> Any:
-        """Return the probabilities of its decisions, of shape (n, 2)."""
-
-    @staticmethod
     def score(mixture: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return its expected accuracy."""
-
-    @staticmethod
-    def decide(classifier: Any, X: Any, classes: NDArray) -> Any:
-        """Return the decisions of one classifier that predicts 0 or 1, as labels."""
 
     @staticmethod
     def answer(function: Callable[[Any], Array], X: Any, columns: int | None = None) -> Any:
@@ -106,9 +98,6 @@ class Engine(Protocol):
 
     def plugin(self, learner: Any, cv: Any = 5, aware: bool = False) -> Oracle:
         """Return the oracle that learns probabilities once."""
-
-    def candidates(self, classifiers: Sequence[Any]) -> Oracle:
-        """Return the exact oracle over fitted classifiers."""
 
     def shares(self, classifiers: Sequence[Any]) -> Array:
         """Return the selected share of each cell for every classifier, of shape (P, C)."""

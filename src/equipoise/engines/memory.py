@@ -18,12 +18,10 @@ from equipoise.engines.numbers import DiskNumbers, LocalNumbers, NumberRows
 from equipoise.game.rounds import Oracle
 from equipoise.metrics.audit import Tally
 from equipoise.oracles.agreement import Agreement, agreement
-from equipoise.oracles.candidates import candidate_oracle
 from equipoise.oracles.cross_fit import CrossFittedOracle, make_folds
 from equipoise.oracles.decisions import decisions
 from equipoise.oracles.plugin import PluginOracle
 from equipoise.oracles.refit import RefitOracle
-from equipoise.oracles.thresholds import check_cut
 from equipoise.rows.fingerprint import LocalHashes
 from equipoise.rows.hashing import hash_people, hash_uniform, parts_of
 from equipoise.rows.people import People
@@ -89,20 +87,9 @@ class MemoryEngine:
         return mixture.predict(X, key=key, random_state=random_state)
 
     @staticmethod
-    def predict_pmf(mixture: Any, X: Any) -> Array:
-        """Return the probabilities of its decisions, of shape (n, V)."""
-        return mixture.predict_pmf(X)
-
-    @staticmethod
     def score(mixture: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return its expected accuracy."""
         return mixture.score(X, y, sample_weight)
-
-    @staticmethod
-    def decide(classifier: Any, X: Any, classes: NDArray) -> NDArray:
-        """Return the decisions of one classifier, as labels."""
-        (decided,) = decisions([classifier], X, len(classes))
-        return classes[decided.astype(np.intp)]
 
     @staticmethod
     def answer(function: Callable[[Any], Array], X: Any, columns: int | None = None) -> Array:
@@ -111,7 +98,6 @@ class MemoryEngine:
 
     def refit(self, learner: Any, threshold: str = "learner", cv: Any = None) -> Oracle:
         """Return the oracle that trains the learner for every query, out of fold given ``cv``."""
-        check_cut(threshold, self.cells.n_decisions)
         if cv is None:
             return RefitOracle(learner, self.X, self.cells, threshold)
         return CrossFittedOracle(learner, self.X, self.cells, threshold, cv)
@@ -119,10 +105,6 @@ class MemoryEngine:
     def plugin(self, learner: Any, cv: Any = 5, aware: bool = False) -> Oracle:
         """Return the oracle that learns probabilities once."""
         return PluginOracle(learner, self.X, self.cells, cv, aware)
-
-    def candidates(self, classifiers: Sequence[Any]) -> Oracle:
-        """Return the exact oracle over fitted classifiers."""
-        return candidate_oracle(classifiers, self.shares, self.classes)
 
     def shares(self, classifiers: Sequence[Any]) -> Array:
         """Return the selected share of each cell for every classifier, of shape (P, C)."""

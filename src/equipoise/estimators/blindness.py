@@ -135,7 +135,7 @@ def _errors(games: list[Lagrangian], oracle: Oracle, nu: float) -> Array:
     )
 
 
-class _AwareOracle:
+class _AwareOracle(Oracle):
     """Best responses of those who know the group, from the probabilities of those who do not."""
 
     exact, out_of_fold = False, True
@@ -155,6 +155,3 @@ class _AwareOracle:
     def best_response(self, costs: Array) -> Response:
         """Select those who cost less than nothing."""
         return Response(None, self.cells.sum(select(self.probabilities, costs)))
-
-    def start_from(self, classifier: Any) -> None:
-        """Do nothing: nothing is trained."""

@@ -27,6 +27,7 @@ from equipoise.estimators.frontier_point import (
     FrontierPoint,
     games_of,
     measured_on,
+    read_bound,
     read_bounds,
     warn_of_points,
     with_eps,
@@ -210,13 +211,14 @@ class Frontier(PoolReduction):
             kept. Plug-in pools learn their probabilities again from them.
         """
         check_is_fitted(self)
+        eps = read_bound(eps)
         if deterministic or X is not None:
             people = People(X, y, **metadata).by(self.cells_.rules)
-            return self._one_rule(float(eps), deterministic, people)
+            return self._one_rule(eps, deterministic, people)
         if self.cells_.together is not None:
-            return self._classifier(self._traced(float(eps)))
+            return self._classifier(self._traced(eps))
         traced = next((point for point in self.points_ if point.eps == eps), None)
-        return self._classifier(traced or self._points([float(eps)])[0])
+        return self._classifier(traced or self._points([eps])[0])
 
     def refine(self, eps: float, X: Any, y: Any, **metadata: Any) -> FairClassifier:
         """Return the classifier for this bound with its search gap closed, training where it must.
@@ -226,6 +228,7 @@ class Frontier(PoolReduction):
         """
         check_is_fitted(self)
         self._check_all_known()
+        eps = read_bound(eps)
         people, (limits, _) = People(X, y, **metadata).by(self.cells_.rules), read_limits(self)
         check_same_people(self, people)
         problem = self._state(people, pool=self.pool_, n_jobs=self.n_jobs)
@@ -238,7 +241,7 @@ class Frontier(PoolReduction):
         )
         outcome = run(rounds, limits, problem.nu)
         if outcome.reason is Reason.FINISHED and self._settled is not None:
-            self._settled = {*self._settled, float(eps)}
+            self._settled = {*self._settled, eps}
         self.nu_, self.n_iter_ = problem.nu, self.n_iter_ + outcome.n_rounds
         self._take_over(problem, problem.pool)
         self._trace(point.eps for point in self.points_)

@@ -84,6 +84,12 @@ def read_bounds(bounds: ArrayLike | None) -> Array:
     return read
 
 
+def read_bound(eps: float) -> float:
+    """Return one value of eps, checked."""
+    (read,) = read_bounds([eps])
+    return float(read)
+
+
 def games_of(
     constraint: Constraint, lagrangian: Lagrangian, bounds: Iterable[float]
 ) -> list[Lagrangian]:

@@ -179,7 +179,7 @@ class GridSearch(ScoredReduction):
         """Decide for each row."""
         check_is_fitted(self)
         X = self._with_features(X)
-        return engine_for(X).decide(self.best_estimator_, X, self.classes_)
+        return engine_for(X).predict(self._mixture(), X)
 
     @property
     def _group_rules(self) -> GroupRules:

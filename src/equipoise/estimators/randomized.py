@@ -256,7 +256,7 @@ class RandomizedReduction(ScoredReduction):
         Not ``predict_proba``, which is about the label.
         """
         X = self._decidable(X)
-        return engine_for(X).predict_pmf(self.classifier_, X)
+        return engine_for(X).answer(self.classifier_.predict_pmf, X, columns=len(self.classes_))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the expected accuracy, over the draw of a member."""

@@ -151,7 +151,7 @@ class Conflict:
     possible: bool
 
 
-class UnrestrictedOracle:
+class UnrestrictedOracle(Oracle):
     """An oracle over all decisions whatsoever, including those that know every label."""
 
     exact, out_of_fold = True, False
@@ -162,9 +162,6 @@ class UnrestrictedOracle:
     def best_response(self, costs: Array) -> Response:
         """Select exactly those whose selection has a negative cost."""
         return Response(None, self.cells.least_cost_shares(costs))
-
-    def start_from(self, classifier: Any) -> None:
-        """Do nothing: nothing is trained."""
 
 
 def explain(

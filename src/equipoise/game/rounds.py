@@ -43,8 +43,8 @@ class Oracle(Protocol):
         ...
 
     def start_from(self, classifier: Any) -> None:
-        """Train the next classifier from this one, where the learner can."""
-        ...
+        """Train the next classifier from this one, where the learner can; else do nothing."""
+        return
 
 
 Respond = Callable[[Oracle, list[Array]], Iterable[Response]]

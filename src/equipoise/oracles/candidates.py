@@ -13,7 +13,7 @@ from equipoise.cells.table import Array
 from equipoise.game.rounds import Oracle, Response
 
 
-class ExactOracle:
+class ExactOracle(Oracle):
     """A short list of classifiers, searched in full: a true argmin over H.
 
     Parameters
@@ -53,9 +53,6 @@ class ExactOracle:
         """Return the classifier of least cost."""
         best = int(np.argmin(self.s @ costs))
         return Response(self.classifiers[best], self.s[best])
-
-    def start_from(self, classifier: Any) -> None:
-        """Do nothing: the list is searched, and nothing is trained."""
 
 
 class LabelAdapter:

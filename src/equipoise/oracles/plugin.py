@@ -17,7 +17,7 @@ import numpy as np
 
 from equipoise.cells.layered import AnyCells
 from equipoise.cells.table import Array
-from equipoise.game.rounds import Response
+from equipoise.game.rounds import Oracle, Response
 from equipoise.oracles.agreement import check_probabilities
 from equipoise.oracles.cell_probabilities import CellGroups, CellProbabilities
 from equipoise.oracles.cross_fit import make_folds
@@ -26,7 +26,7 @@ from equipoise.oracles.learners import check_probabilistic
 from equipoise.rows.tables import take_rows
 
 
-class PluginOracle:
+class PluginOracle(Oracle):
     """Best responses from probabilities of the cells, at no fit each.
 
     P(Y | X) and P(A | X, Y) are learned once: without each fold, for the moments, and on all
@@ -105,6 +105,3 @@ class PluginOracle:
         """Select those who cost less than nothing."""
         h = select(self.probabilities, costs)
         return Response(PluginClassifier(self.deployed, costs), self.cells.sum(h))
-
-    def start_from(self, classifier: Any) -> None:
-        """Do nothing: nothing is trained after the probabilities."""

@@ -19,7 +19,7 @@ from sklearn.utils.validation import _num_samples
 from equipoise.cells.rows import Cells
 from equipoise.cells.table import Array
 from equipoise.cells.threshold_table import LossFunction, ThresholdCells, ThresholdTable
-from equipoise.game.rounds import Response
+from equipoise.game.rounds import Oracle, Response
 from equipoise.oracles.agreement import check_numbers, check_probabilities
 from equipoise.oracles.cell_probabilities import ClassProbabilities, Rows
 from equipoise.oracles.cross_fit import make_folds
@@ -219,7 +219,7 @@ class PluginGuesses:
         )
 
 
-class _LocalOracle:
+class _LocalOracle(Oracle):
     """What oracles have in common whose rows, or predictions for them, are in this process."""
 
     X: Any
@@ -246,9 +246,6 @@ class _LocalOracle:
             if (each != first).any():
                 return False
         return True
-
-    def start_from(self, classifier: Any) -> None:
-        """Do nothing: every answer is made from the start."""
 
 
 class PluginRegressionOracle(_LocalOracle):

@@ -11,10 +11,12 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from equipoise.cells.table import Array
 from equipoise.game.rounds import Oracle
-from equipoise.oracles.candidates import BestOfOracle
+from equipoise.oracles.candidates import BestOfOracle, candidate_oracle
 from equipoise.oracles.learners import check_probabilistic, with_cores
 from equipoise.oracles.trainers import weight_parameter
 from equipoise.rows.validation import read_integer
@@ -22,6 +24,8 @@ from equipoise.rows.validation import read_integer
 
 class OracleEngine(Protocol):
     """What specs ask of an engine: an oracle over the rows that it holds."""
+
+    classes: NDArray
 
     def refit(self, learner: Any, threshold: str, cv: Any) -> Oracle:
         """Return the oracle that trains the learner for every query."""
@@ -31,8 +35,8 @@ class OracleEngine(Protocol):
         """Return the oracle that learns probabilities once."""
         ...
 
-    def candidates(self, classifiers: Sequence[Any]) -> Oracle:
-        """Return the exact oracle over fitted classifiers."""
+    def shares(self, classifiers: Sequence[Any]) -> Array:
+        """Return the selected share of each cell for every classifier, of shape (P, C)."""
         ...
 
 
@@ -106,7 +110,12 @@ class Refit(OracleSpec):
     def over(self, engine: OracleEngine, learner: Any, at_a_time: int = 1) -> Oracle:
         """Return the oracle that trains the learner, or that searches the fitted classifiers."""
         if _is_fitted(learner):
-            return engine.candidates(learner)
+            return candidate_oracle(learner, engine.shares, engine.classes)
+        if self.threshold == "tuned" and len(engine.classes) > 2:
+            raise ValueError(
+                f"threshold='tuned' moves the one cut of two labels, but y has "
+                f"{len(engine.classes)}; expected 'auto' or 'learner'."
+            )
         if at_a_time > 1:
             learner = with_cores(learner, at_a_time)
         return engine.refit(learner, self.threshold, self.cv)

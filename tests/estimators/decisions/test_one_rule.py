@@ -184,14 +184,12 @@ def test_other_rows_of_the_same_cells_are_noticed(people):
         LogisticRegression(), DemographicParity(), bounds=[0.02], oracle=Plugin(cv=2), nu=1e-3
     ).fit(people.X, people.y, sensitive_features=people.A)
     order = np.random.default_rng(0).permutation(3000)
+    other = {"X": people.X[order], "y": people.y, "sensitive_features": people.A}
+    with pytest.raises(ValueError, match="but others, or with other features"):
+        frontier.at(0.02, deterministic=True, **other)
+    frontier.people_ = None  # without a fingerprint the decisions tell
     with pytest.raises(equipoise.exceptions.DeploymentError):
-        frontier.at(
-            0.02,
-            deterministic=True,
-            X=people.X[order],
-            y=people.y,
-            sensitive_features=people.A,
-        )
+        frontier.at(0.02, deterministic=True, **other)
 
 
 def test_a_fragile_rule_is_refused_with_the_reason(people, monkeypatch):

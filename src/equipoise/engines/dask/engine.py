@@ -36,9 +36,7 @@ from equipoise.engines.dask.trainers import trainer_kind
 from equipoise.game.rounds import Oracle
 from equipoise.metrics.audit import Tally
 from equipoise.oracles.agreement import Agreement
-from equipoise.oracles.candidates import candidate_oracle
-from equipoise.oracles.decisions import Guard, decisions
-from equipoise.oracles.thresholds import check_cut
+from equipoise.oracles.decisions import Guard
 from equipoise.rows.people import People
 from equipoise.rows.tables import describe_columns
 from equipoise.rows.validation import read_integer
@@ -130,11 +128,6 @@ class DaskEngine:
         return lazily(drawn, X, key, names=("key",), dtype=mixture.classes_.dtype)
 
     @staticmethod
-    def predict_pmf(mixture: Any, X: Any) -> Any:
-        """Return the probabilities of its decisions, not computed yet."""
-        return lazily(lambda number, X: mixture.predict_pmf(X), X, columns=len(mixture.classes_))
-
-    @staticmethod
     def score(mixture: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return its expected accuracy."""
 
@@ -147,23 +140,12 @@ class DaskEngine:
         return sum(right for right, _ in parts) / sum(total for _, total in parts)
 
     @staticmethod
-    def decide(classifier: Any, X: Any, classes: NDArray) -> Any:
-        """Return the decisions of one classifier, as labels, not computed yet."""
-
-        def decided(number: int, X: Any) -> Any:
-            (selected,) = decisions([classifier], X, len(classes))
-            return classes[selected.astype(np.intp)]
-
-        return lazily(decided, X, dtype=classes.dtype)
-
-    @staticmethod
     def answer(function: Callable[[Any], Array], X: Any, columns: int | None = None) -> Any:
         """Return the values of a function of rows, for each row, not computed yet."""
         return lazily(lambda number, rows: function(rows), X, columns=columns)
 
     def refit(self, learner: Any, threshold: str = "learner", cv: Any = None) -> Oracle:
         """Return the oracle that trains the learner where the rows are."""
-        check_cut(threshold, self.cells.n_decisions)
         folds = 1 if cv is None else _read_folds(cv)
         return self._behind(ShardOracle(self._last(learner), self.shards, threshold, folds))
 
@@ -188,10 +170,6 @@ class DaskEngine:
     def _behind(self, oracle: Oracle) -> Oracle:
         """Return an oracle whose classifiers take rows from before the transformer."""
         return oracle if self.transformer is None else TransformedOracle(oracle, self.transformer)
-
-    def candidates(self, classifiers: Sequence[Any]) -> Oracle:
-        """Return the exact oracle over fitted classifiers."""
-        return candidate_oracle(classifiers, self.shares, self.classes)
 
     def shares(self, classifiers: Sequence[Any]) -> Array:
         """Return the selected share of each cell for every classifier, of shape (P, C)."""

@@ -17,7 +17,7 @@ from equipoise.engines.dask.collections import check_number_columns, example_of
 from equipoise.engines.dask.shard import Shard, digest_of
 from equipoise.engines.dask.shards import Shards
 from equipoise.engines.dask.trainers.xgboost_resident import ResidentTrainer, base_score, grown
-from equipoise.game.rounds import Response
+from equipoise.game.rounds import Oracle, Response
 from equipoise.oracles.agreement import check_numbers
 from equipoise.oracles.regression import Keep, steps_of
 from equipoise.oracles.trainers.regression import is_plain_xgboost, numbers
@@ -100,7 +100,7 @@ class DaskNumbers:
         yield from self.shards.map(digest_of)
 
 
-class ShardLossOracle:
+class ShardLossOracle(Oracle):
     """Best responses by training the learner where the rows are, with prices as weights."""
 
     exact, out_of_fold = False, False
@@ -140,9 +140,6 @@ class ShardLossOracle:
     def rows_at_thresholds(self) -> NoReturn:
         """Raise, for the same reason."""
         _refuse_thresholds()
-
-    def start_from(self, classifier: Any) -> None:
-        """Do nothing: every answer is made from the start."""
 
 
 class LeastSquaresTrainer:

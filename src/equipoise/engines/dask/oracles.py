@@ -99,7 +99,7 @@ class ShardOracle:
         return ThresholdedClassifier(classifier, threshold), None
 
 
-class ShardPluginOracle:
+class ShardPluginOracle(Oracle):
     """The plug-in oracle over shards; see `equipoise.oracles.plugin.PluginOracle`.
 
     Groups beyond two are told apart one against the rest, and so are labels by learners that take
@@ -121,9 +121,6 @@ class ShardPluginOracle:
         futures = self._out_of_fold()
         counted = self.shards.map(_selected, classifier, each=[futures])
         return Response(classifier, sum(counted) / self.shards.cells.total_weight)
-
-    def start_from(self, classifier: Any) -> None:
-        """Do nothing: nothing is trained after the probabilities."""
 
     def _out_of_fold(self) -> list[Any]:
         """Return the probabilities of all rows, kept where the rows are."""

@@ -18,8 +18,8 @@ from equipoise.constraints.groups import group_name
 from equipoise.constraints.rates import shown
 from equipoise.engines import engine_for
 from equipoise.faces import Columns, Face, columns_of, paragraph, table
-from equipoise.rows.groups import read_groups
 from equipoise.rows.hashing import draw_uniform
+from equipoise.rows.people import read_groups
 from equipoise.rows.probabilities import split_probabilities
 from equipoise.rows.validation import read_integer
 
@@ -126,7 +126,8 @@ def select(
     if by_rank and (u is not None or random_state is not None):
         raise ValueError("by='rank' draws nothing; u and random_state are for by='lot'.")
     engine = engine_for(X)
-    chance = _fetched(engine.predict_pmf(mixture, X))[:, decision]
+    pmf = engine.answer(mixture.predict_pmf, X, columns=len(mixture.classes_))
+    chance = _fetched(pmf)[:, decision]
     columns = _read_groups(_fetched(sensitive_features), len(chance), rules or GroupRules())
     salt = mixture.random_state
     if key is not None:

@@ -17,6 +17,7 @@ from equipoise.estimators.base import fingerprint_of, read_limits
 from equipoise.estimators.frontier_point import (
     FrontierPoint,
     point_of,
+    read_bound,
     read_bounds,
     warn_of_points,
 )
@@ -149,7 +150,7 @@ class RegressionFrontier(RegressionReduction):
         What its differences are between thresholds is known for bounds that were traced alone.
         """
         check_is_fitted(self)
-        eps, exact = float(eps), np.nan
+        eps, exact = read_bound(eps), np.nan
         traced = [at for at, point in enumerate(self.points_) if point.eps == eps]
         if traced:
             point, exact = self.points_[traced[0]], float(self.exact_differences_[traced[0]])
