@@ -1,5 +1,6 @@
 """The walk of a fit in ARCHITECTURE.md is the one that the code takes."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +22,9 @@ def test_the_page_shows_the_walk_of_the_code():
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     assert page == written(page, done.stdout), "run: python tools/walk.py --write ARCHITECTURE.md"
+    ((_, files, n_changes, *_),) = re.findall(r"^one round" + r"\s+(\d+)" * 5, done.stdout, re.M)
+    assert int(files) <= 15
+    assert int(n_changes) <= 40
 
 
 def test_figures_by_hand():

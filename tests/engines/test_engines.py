@@ -15,6 +15,7 @@ from equipoise.engines.dask.shards import Shards
 from equipoise.estimators.results import verify
 from equipoise.exceptions import DeploymentError
 from equipoise.game.rounds import Pool
+from equipoise.oracles import Refit
 from equipoise.oracles.plugin import PluginOracle
 from equipoise.oracles.refit import RefitOracle
 from equipoise.oracles.trainers import constant_classifier
@@ -378,7 +379,7 @@ def test_a_cluster_fits_three_labels_as_memory_does(client, people, tracks):
     _, expected = PluginOracle(logistic(), X, cells, cv=2).best_response(costs)
     assert s @ costs == pytest.approx(expected @ costs, abs=0.01)
     with pytest.raises(ValueError, match="moves the one cut of two labels"):
-        engine.refit(logistic(), threshold="tuned")
+        Refit(threshold="tuned").over(engine, logistic())
 
 
 def test_a_cluster_refuses_learners_that_take_one_label_a_row(client, people, tracks):

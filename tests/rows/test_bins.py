@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from equipoise.cells.values import UNKNOWN
 from equipoise.rows.bins import bin_names, edges_for, in_bins, quantile_edges, read_bins
-from equipoise.rows.groups import read_groups
+from equipoise.rows.people import read_groups
 
 
 @given(

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from equipoise.cells.values import UNKNOWN
-from equipoise.rows.groups import read_groups
+from equipoise.rows.people import read_groups
 
 TEXTS = ["M", None, "F", "M"]
 MISSING = {

@@ -107,7 +107,7 @@ class Cells(CellTable):
 
     def sums(self, answers: Sequence[NDArray]) -> Array:
         """Return s(h) of several classifiers, (P, C (V - 1)), from their decisions."""
-        shape, counts = (self.n_cells, self.n_decisions), self.weight is None
+        shape, counts = (len(self.mass), len(self.decisions)), self.weight is None
         each = [
             self._bits.count(h)
             if counts and h.dtype == bool and CodeBits.suits(shape[0])
@@ -118,7 +118,7 @@ class Cells(CellTable):
 
     def count_rows(self, key: NDArray[np.integer], size: int) -> Counts:
         """Return how many rows of each key are in each cell, (size, C), whatever they weigh."""
-        return count_pairs(key, self.code, (size, self.n_cells))
+        return count_pairs(key, self.code, (size, len(self.mass)))
 
     def row_weights(self) -> Array:
         """Return the share of the total weight that each row has."""

@@ -245,20 +245,19 @@ class CellTable:
             rows that have it as a group of that name. Rows whose value of a feature is not known
             are in no group that it makes.
         """
-        return {name: group.members for name, group in self._groups(on, how).items()}
+        return {name: group.members for name, group in self.known_groups(on, how).items()}
 
-    def known(self, on: Any = None, how: str = "intersections") -> dict[Hashable, Mask]:
-        """Return for each group the cells of those of whom is known whether they are in it."""
-        return {name: group.known for name, group in self._groups(on, how).items()}
+    def known_groups(
+        self, on: str | Sequence[str] | None = None, how: str = "intersections"
+    ) -> dict[Hashable, Group]:
+        """Return the groups, each with those of whom is known whether they are in it."""
+        names = list(self.sensitive) if on is None else [on] if isinstance(on, str) else list(on)
+        return make_groups(self.sensitive, names, how, self.n_cells)
 
     @property
     def unknown(self) -> Mask:
         """The cells of rows of which a sensitive feature is not known."""
         return ~known_in(list(self.sensitive.values()), self.n_cells)
-
-    def _groups(self, on: str | Sequence[str] | None, how: str) -> dict[Hashable, Group]:
-        names = list(self.sensitive) if on is None else [on] if isinstance(on, str) else list(on)
-        return make_groups(self.sensitive, names, how, self.n_cells)
 
     def strata(self) -> dict[Hashable, Mask]:
         """Return the strata of the control features; without any, one stratum called None."""

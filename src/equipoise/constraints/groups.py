@@ -5,16 +5,18 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.cells.groups import Group
 from equipoise.cells.table import CellTable, Mask
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.moments import Event, MomentsBuilder, Row, label_names
 from equipoise.exceptions import EmptyCellWarning, EquipoiseWarning, SmallGroupWarning
 
+T = TypeVar("T")
 #: The label given, and the decision whose rate is meant; None: no condition, and either.
 RateOf = tuple[Hashable, Hashable]
 #: What small groups are called once they are merged.
@@ -100,7 +102,7 @@ class GroupConstraint(Constraint):
         cells = builder.cells
         kept: dict[Hashable, Mask] = {}
         small: dict[Hashable, Mask] = {}
-        for group, members in self.all_groups(builder).items():
+        for group, (members, _) in self.all_groups(builder).items():
             inside = members & mask
             if not cells.population[inside].sum() > 0:
                 # That a whole group of the fit is absent is said once, by whoever measures.
@@ -118,18 +120,23 @@ class GroupConstraint(Constraint):
             self._warn_small(cells, small, event, merged)
         return kept
 
-    def all_groups(self, builder: MomentsBuilder) -> dict[Hashable, Mask]:
-        """Return all groups as masks over cells, those of the fit included."""
-        return _with_absent(builder, lambda cells: cells.groups(self.on, self.groups))
+    def all_groups(self, builder: MomentsBuilder) -> dict[Hashable, Group]:
+        """Return all groups, those of the fit included; they are looked up once for all events."""
+        on = self.on if self.on is None or isinstance(self.on, str) else tuple(self.on)
+        if (key := (on, self.groups)) not in builder.groups:
+            nobody = Group(*np.zeros((2, len(builder.cells.mass)), dtype=bool))
+            builder.groups[key] = _with_absent(
+                builder, lambda cells: cells.known_groups(self.on, self.groups), nobody
+            )
+        return builder.groups[key]
 
     def overall(
         self, builder: MomentsBuilder, mask: Mask, members: Iterable[Hashable]
     ) -> dict[Hashable, Mask]:
         """Return for each of some groups "overall" within an event: all whose group is known."""
-        known = builder.cells.known(self.on, self.groups)
+        known = {group: known for group, (_, known) in self.all_groups(builder).items()}
         everybody: Mask = np.logical_or.reduce(list(known.values()))
-        among = {**dict.fromkeys(members, everybody), **known}
-        return {group: mask & among[group] for group in members}
+        return {group: mask & known.get(group, everybody) for group in members}
 
     def add_bounded(
         self,
@@ -216,7 +223,8 @@ def all_events(
     """Yield every event, those without people included."""
     if among is None:
         among = {(None, None): np.ones(builder.cells.n_cells, dtype=bool)}
-    for stratum, inside in _with_absent(builder, CellTable.strata).items():
+    nobody = np.zeros(len(builder.cells.mass), dtype=bool)
+    for stratum, inside in _with_absent(builder, CellTable.strata, nobody).items():
         for (label, decision), mask in among.items():
             name = None if stratum is None else group_name(stratum)
             yield Event(name, label, decision), inside & mask
@@ -346,12 +354,11 @@ def _check_names(groups: Iterable[Hashable]) -> None:
 
 
 def _with_absent(
-    builder: MomentsBuilder, masks: Callable[[CellTable], dict[Hashable, Mask]]
-) -> dict[Hashable, Mask]:
-    """Return the masks of groups or strata over the cells, those of the fit included."""
-    here = masks(builder.cells)
+    builder: MomentsBuilder, found_in: Callable[[CellTable], dict[Hashable, T]], nobody: T
+) -> dict[Hashable, T]:
+    """Return the groups or strata of the cells; those that only the fit has are ``nobody``."""
+    here = found_in(builder.cells)
     _check_names(here)
     if builder.known is None:
         return here
-    nobody = np.zeros(builder.cells.n_cells, dtype=bool)
-    return here | {name: nobody for name in masks(builder.known) if name not in here}
+    return here | {name: nobody for name in found_in(builder.known) if name not in here}

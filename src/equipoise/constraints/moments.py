@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
+from equipoise.cells.groups import Group
 from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.exceptions import EmptyCellWarning
 
@@ -286,11 +287,14 @@ class MomentsBuilder:
         What it names and these people lack is not measured, with a warning.
     averaged : list of (mask of shape (C,), array of shape (C, V) or str)
         The event of each moment and the utility g that is averaged over it.
+    groups : dict
+        The groups that constraints have looked up, by the features and the way that make them.
     """
 
     cells: CellTable
     known: CellTable | None = None
     averaged: list[tuple[Mask, Array | str]] = field(default_factory=list)
+    groups: dict[Hashable, dict[Hashable, Group]] = field(default_factory=dict)
     _numbers: dict[tuple[bytes, int], int] = field(default_factory=dict)
     _tables: dict[bytes, int] = field(default_factory=dict)
     _last: tuple[Array | str, int] = ("", -1)

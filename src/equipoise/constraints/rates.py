@@ -78,7 +78,7 @@ class Rate(NamedTuple):
     def event(self, cells: CellTable, positive: int | None = None) -> Mask:
         """Return the cells of those who count, shape (C,)."""
         if self.given is None:
-            return np.ones(cells.n_cells, dtype=bool)
+            return np.ones(len(cells.mass), dtype=bool)
         return (cells.label == self._number(cells, positive)) == bool(self.given)
 
     def _number(self, cells: CellTable, positive: int | None) -> int:

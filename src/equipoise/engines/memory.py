@@ -22,7 +22,6 @@ from equipoise.oracles.cross_fit import CrossFittedOracle, make_folds
 from equipoise.oracles.decisions import decisions
 from equipoise.oracles.plugin import PluginOracle
 from equipoise.oracles.refit import RefitOracle
-from equipoise.oracles.thresholds import check_cut
 from equipoise.rows.fingerprint import LocalHashes
 from equipoise.rows.hashing import hash_people, hash_uniform, parts_of
 from equipoise.rows.people import People
@@ -99,7 +98,6 @@ class MemoryEngine:
 
     def refit(self, learner: Any, threshold: str = "learner", cv: Any = None) -> Oracle:
         """Return the oracle that trains the learner for every query, out of fold given ``cv``."""
-        check_cut(threshold, self.cells.n_decisions)
         if cv is None:
             return RefitOracle(learner, self.X, self.cells, threshold)
         return CrossFittedOracle(learner, self.X, self.cells, threshold, cv)

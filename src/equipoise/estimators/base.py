@@ -141,9 +141,9 @@ class Reduction(SaysNewWords, MetaEstimatorMixin, BaseEstimator):
         engine = self._open(people)
         # Compiled before any work, so that its errors come first; see `_with_parameters`.
         constraint, cells = self.constraint, engine.cells
+        n = cells.n_effective
         if self._finds_parameters and constraint.n_open:
             constraint = constraint.closed(np.ones(constraint.n_open))
-        n = cells.n_effective
         lagrangian = self._game(constraint, cells, np.sqrt(n) if B is None else B)
         nu = read_nu(self.nu, n, lagrangian.scale)
         warn_of_many(lagrangian)
@@ -160,7 +160,6 @@ class Reduction(SaysNewWords, MetaEstimatorMixin, BaseEstimator):
             if self.checkpoint is not None or engine.keeps_answers or at_a_time > 1:
                 how = self.estimator, spec
                 pool, opened = open_pool(engine, how, self.checkpoint, at_a_time)
-        unconstrained = lagrangian.costs(np.zeros(lagrangian.n_constraints))
         oracle = spec.over(engine, self.estimator, at_a_time)
         if not oracle.exact:  # a list of candidates is the whole class
             V = len(cells.decisions)
@@ -168,7 +167,7 @@ class Reduction(SaysNewWords, MetaEstimatorMixin, BaseEstimator):
             shares = [cells.constant(decision) for decision in range(V)]
             for constant, s in zip(constants, shares, strict=True):
                 pool.add(constant, s)
-        pool.keep(unconstrained)
+        pool.keep(lagrangian.error_slope)  # the costs without constraints
         return Problem(
             engine, cells, lagrangian, oracle, pool, opened, at_a_time, nu, constraint, people
         )

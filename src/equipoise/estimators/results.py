@@ -11,6 +11,7 @@ from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 
 from equipoise.cells.table import Array, CellTable, Mask
+from equipoise.cells.values import UNKNOWN
 from equipoise.constraints.distribution import DistributionParity
 from equipoise.constraints.slopes import row_blocks
 from equipoise.estimators.base import Problem, fingerprint_of
@@ -108,8 +109,8 @@ def result_of(problem: Problem, outcome: Outcome[Round], salt: int | None) -> Fi
         cells=cells,
         out_of_fold=problem.oracle.out_of_fold,
     )
-    salt = salt_of(cells, engine.classes) if salt is None else salt
     certified = Tally.of_shares(cells, last.s)
+    salt = salt_of(cells, engine.classes) if salt is None else salt
     people = fingerprint_of(problem.people, engine.classes)
     unconstrained_model = unconstrained_of(problem)
     members = [pool.classifiers[h] for h in last.mixture.indices]
@@ -189,9 +190,10 @@ def warn(
     if certificate.why_by_lot:
         warnings.warn(certificate.why_by_lot, LotteryWarning, stacklevel=3)
     warn_of(remarks(problem.lagrangian, problem.cells, problem.cells.shares(outcome.last.s)))
-    warn_of_stop(outcome, certificate)
     if outcome.reason is Reason.FINISHED:
         warn_of_bounds(certificate, relax)
+    else:
+        warn_of_stop(outcome, certificate)
 
 
 def warn_of_bounds(certificate: Certificate, relax: str = "uniform") -> None:
@@ -278,7 +280,12 @@ def remarks_on_bounds(
 ) -> list[Remark]:
     """Return remarks on bounds that ask nothing of what is ``made``; without a game, on groups."""
     text = ""
-    if alone := [name for name in cells.sensitive if len(cells.groups(name)) == 1]:
+    alone = [
+        name
+        for name, values in cells.sensitive.items()
+        if len({value for value in values.tolist() if value is not UNKNOWN}) == 1
+    ]
+    if alone:
         names = ", ".join(map(repr, alone))
         text = f"everybody has the same value of {names}: no groups differ in it."
     elif lagrangian is not None and not len(lagrangian.c):
@@ -293,7 +300,7 @@ def remarks_on_bounds(
 
 def rare_labels(cells: CellTable) -> list[Remark]:
     """Return a remark on labels that few people have, where there are more than two labels."""
-    people = [cells.count[cells.label == v].sum() for v in range(cells.n_decisions)]
+    people = [cells.count[cells.label == v].sum() for v in range(len(cells.decisions))]
     rare = few_of_a_label(cells.decisions, np.array(people))
     return [(RareLabelWarning, text) for text in rare]
 
@@ -320,7 +327,7 @@ def cannot_bind(lagrangian: Lagrangian, cells: CellTable) -> Mask:
         return np.zeros(len(lagrangian.c), dtype=bool)
     most, endless = lagrangian.gamma_offset.copy(), np.isinf(cells.limits()[1])
     for rows, slopes in row_blocks(lagrangian.gamma_slope):
-        by_cell = np.reshape(slopes, (len(slopes), cells.n_cells, -1))
+        by_cell = np.reshape(slopes, (len(slopes), len(cells.mass), -1))
         largest = by_cell.max(axis=2, initial=0.0) @ cells.mass
         most[rows] += np.where((slopes[:, endless] > 0).any(axis=1), np.inf, largest)
     return (most <= lagrangian.c + TOLERANCE) & ~free

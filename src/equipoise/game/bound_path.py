@@ -117,7 +117,7 @@ class _Bound:
         if found is None:
             (self.mixture,) = solve([Program(known.error, known.gamma - c, np.inf)])
         else:
-            self.vertex, self.mixture = found, found.mixture(self._solved, len(c))
+            self.vertex, self.mixture = found, found.mixture(len(c))
         self.upper = float(self.mixture.weights @ known.error[self.mixture.indices])
 
     def query(self) -> None:

@@ -154,6 +154,7 @@ class Certificate(Face):
         conflict = found.explained
         rows = found.conflict if conflict is None else conflict.rows
         loosened = lagrangian.relaxed(found.loosening)
+        gamma, errors = lagrangian.gamma(found.s), lagrangian.error(s)
         return cls(
             error=found.error,
             violation=found.violation,
@@ -163,7 +164,7 @@ class Certificate(Face):
             nu=nu,
             B=lagrangian.B,
             scope=scope,
-            gamma=lagrangian.gamma(found.s),
+            gamma=gamma,
             bound=loosened.c,
             multipliers=found.multipliers,
             rows=lagrangian.rows,
@@ -175,7 +176,7 @@ class Certificate(Face):
             possible=conflict is None or conflict.possible,
             worst_rate=found.worst_rate,
             constant=_constant_rate(found.s, cells),
-            free_error=float(lagrangian.error(s).min()),
+            free_error=float(errors.min()),
             n_calls=found.n_calls,
             by_lot=found.by_lot,
             why_by_lot=found.why_by_lot,

@@ -291,7 +291,9 @@ class _Bound:
         if len(duals.lams):
             lower, lam = duals.lower(game.c)
         error, violation = float(game.error(mixed)), float(game.violation(mixed))
+        most = float((known.gamma[self.unconstrained] - self.game.c).max(initial=0.0))
         self.upper, upper = (each.penalised(error, violation) for each in (game, self.game))
+        self._alone = self.game.penalised(float(known.error[self.unconstrained]), most)
         self.gap = self.upper - lower
         self._proof = {"s": mixed, "error": error, "violation": violation}
         self._proof |= {"lower": lower, "upper": upper, "multipliers": lam}
@@ -302,8 +304,6 @@ class _Bound:
         )
         if self.stage == "feasibility":
             return self._ends_feasibility(lower, nu, is_unmet)
-        most = float((known.gamma[self.unconstrained] - self.game.c).max(initial=0.0))
-        self._alone = self.game.penalised(float(known.error[self.unconstrained]), most)
         is_open = self.gap > nu and not self._is_precise
         if is_open or not is_unmet or self.multiplier_limit >= self.game.B:
             return False

@@ -243,13 +243,13 @@ def _cheapest(costs: Array, excess: Array) -> list[Mixture]:
 
     The programs are small and differ in their costs alone: a few steps each.
     """
-    (P, R), vertex, found = excess.shape, Vertex.alone(0), list[Mixture]()
+    R, vertex, found = excess.shape[1], Vertex.alone(0), list[Mixture]()
     for cost in costs:
         best = SimplexProgram(cost, excess, np.zeros(R)).from_vertex(vertex)
         if best is None:
             return cheapest_mixtures(costs, excess)
         vertex = best
-        found.append(vertex.mixture(P, R))
+        found.append(vertex.mixture(R))
     return found
 
 

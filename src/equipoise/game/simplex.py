@@ -46,11 +46,12 @@ class Vertex:
         nothing = np.zeros(0)
         return cls(np.array([member]), nothing.astype(np.intp), np.ones(1), nothing)
 
-    def mixture(self, n_members: int, n_rows: int) -> Mixture:
-        """Return the mixture of a pool of so many members, with multipliers of all rows."""
-        weights, multipliers = np.zeros(n_members), np.zeros(n_rows)
-        weights[self.members], multipliers[self.tight] = self.weights, self.multipliers
-        return Mixture.of_weights(np.where(weights > 1e-12, weights, 0.0), multipliers)
+    def mixture(self, n_rows: int) -> Mixture:
+        """Return the mixture of the members that have weight, with multipliers of all rows."""
+        at, multipliers = np.argsort(self.members), np.zeros(n_rows)
+        multipliers[self.tight] = self.multipliers
+        weights = self.weights[at := at[self.weights[at] > 1e-12]]
+        return Mixture(self.members[at], weights / weights.sum(), multipliers, np.zeros(1))
 
 
 @dataclass(frozen=True, eq=False)

@@ -111,6 +111,11 @@ class Refit(OracleSpec):
         """Return the oracle that trains the learner, or that searches the fitted classifiers."""
         if _is_fitted(learner):
             return candidate_oracle(learner, engine.shares, engine.classes)
+        if self.threshold == "tuned" and len(engine.classes) > 2:
+            raise ValueError(
+                f"threshold='tuned' moves the one cut of two labels, but y has "
+                f"{len(engine.classes)}; expected 'auto' or 'learner'."
+            )
         if at_a_time > 1:
             learner = with_cores(learner, at_a_time)
         return engine.refit(learner, self.threshold, self.cv)

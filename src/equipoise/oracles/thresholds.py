@@ -24,15 +24,6 @@ def is_tuned(threshold: str, trained: Any) -> bool:
     return threshold == "tuned" or is_linear(trained)
 
 
-def check_cut(threshold: str, n_decisions: int) -> None:
-    """Raise if a threshold is to be tuned where there is none: more than two labels have no cut."""
-    if threshold == "tuned" and n_decisions > 2:
-        raise ValueError(
-            f"threshold='tuned' moves the one cut of two labels, but y has {n_decisions}; expected "
-            "'auto' or 'learner'."
-        )
-
-
 def has_scores(classifier: Any) -> bool:
     """Whether a trained binary classifier gives more than its decisions."""
     two = len(getattr(classifier, "classes_", ())) == 2

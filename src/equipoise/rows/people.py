@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
+from equipoise.cells.groups import known_in
 from equipoise.cells.layered import AnyCells, LayeredCells, layered, soft_cells
 from equipoise.cells.rows import Cells
 from equipoise.cells.table import Array
 from equipoise.cells.values import GroupRules, Missing
+from equipoise.rows.bins import edges_for, in_bins, read_bins
 from equipoise.rows.floats import as_floats
-from equipoise.rows.groups import read_groups
 from equipoise.rows.numbers import read_numbers
 from equipoise.rows.probabilities import Probabilities, split_probabilities
 from equipoise.rows.validation import (
@@ -81,15 +82,15 @@ class People:
         known, uncertain = self.sensitive_features, None
         if isinstance(known, (dict, Probabilities)):
             known, uncertain = split_probabilities(known)
-        self._check_index()
-        label, classes = read_labels(self.y, n, fitted)
         sensitive: dict[str, NDArray] = {}
         control, rules = {}, GroupRules(self.missing)
         if known is not None:
             sensitive, rules = read_groups(known, n, self.missing, self.bins)
         if self.control_features is not None:
             control = read_columns(self.control_features, n, "control_features", "stratum")
+        check_index(**vars(self))
         weight = read_weights(self.sample_weight, n)
+        label, classes = read_labels(self.y, n, fitted)
         if weight is not None and fitted is None:
             _check_all_weigh(label, classes, weight)
         decisions = (0, 1) if len(classes) == 2 else tuple(classes.tolist())
@@ -132,7 +133,7 @@ class People:
             raise ValueError(f"Found array with {n} sample(s) while a minimum of 2 is required.")
         y = read_numbers(self.y, n)
         self.check_known("regressors")
-        self._check_index()
+        check_index(**vars(self))
         sensitive, rules = read_groups(self.sensitive_features, n, self.missing, self.bins)
         control = {}
         if self.control_features is not None:
@@ -159,10 +160,52 @@ class People:
                 f"sensitive_features is missing: there is nothing to be fair about. {_ROUTING_HELP}"
             )
 
-    def _check_index(self) -> None:
-        """Raise where columns of pandas are in another order than X."""
-        names = ("sensitive_features", "control_features", "sample_weight", "utilities")
-        check_index(X=self.X, y=self.y, **{name: getattr(self, name) for name in names})
+
+def read_groups(
+    columns: Any, n: int, missing: Missing = "error", bins: Any = None
+) -> tuple[dict[str, NDArray[Any]], GroupRules]:
+    """Return the columns of sensitive features as groups, and the rules that made these.
+
+    Parameters
+    ----------
+    columns : array-like or data frame of n rows
+    missing : {"error", "ignore"}, default="error"
+        Whether values that are missing are an error, or become `equipoise.cells.values.UNKNOWN`.
+    bins : mapping from column name to number of bins or edges, optional
+
+    Examples
+    --------
+    >>> groups, rules = read_groups({"age": [20, None, 50]}, 3, "ignore", {"age": [40]})
+    >>> groups["age"].tolist(), rules.bins
+    (['under 40', <unknown>, '40 and over'], {'age': [40.0]})
+    """
+    check_missing_choice(missing)
+    found = read_columns(columns, n, "sensitive_features", "group", missing=missing)
+    if missing == "ignore":
+        _check_somebody_known(found, n)
+    if bins is None:
+        return found, GroupRules(missing)
+    asked = read_bins(bins, list(found))
+    edges = {name: edges_for(found[name], spec, name) for name, spec in asked.items()}
+    found |= {name: in_bins(found[name], edges[name], name) for name in edges}
+    return found, GroupRules(missing, edges)
+
+
+def _check_somebody_known(columns: dict[str, NDArray[Any]], n: int) -> None:
+    for name, values in columns.items():
+        if n and not known_in([values], n).any():
+            raise ValueError(
+                f"sensitive_features {name!r} is missing for everybody: there are no groups."
+            )
+
+
+def check_missing_choice(missing: Any) -> None:
+    """Raise unless it is one of the two choices."""
+    if missing not in get_args(Missing):
+        raise ValueError(
+            f"missing is {missing!r}; expected 'error', or 'ignore': people whose group is unknown "
+            "then count in the error and in no group."
+        )
 
 
 def read_utilities(utilities: Any, n: int, n_decisions: int = 2) -> dict[str, Array]:

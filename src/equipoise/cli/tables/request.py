@@ -16,7 +16,7 @@ from equipoise.cells.values import Missing, levels
 from equipoise.cli.names import near
 from equipoise.cli.tables.columns import Kind, as_number, is_missing, kind_of, plain_values
 from equipoise.rows.bins import MOST_BINS, bin_names, in_bins, quantile_edges
-from equipoise.rows.groups import check_missing_choice
+from equipoise.rows.people import check_missing_choice
 
 
 @dataclass(frozen=True)

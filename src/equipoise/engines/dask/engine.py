@@ -37,7 +37,6 @@ from equipoise.game.rounds import Oracle
 from equipoise.metrics.audit import Tally
 from equipoise.oracles.agreement import Agreement
 from equipoise.oracles.decisions import Guard
-from equipoise.oracles.thresholds import check_cut
 from equipoise.rows.people import People
 from equipoise.rows.tables import describe_columns
 from equipoise.rows.validation import read_integer
@@ -147,7 +146,6 @@ class DaskEngine:
 
     def refit(self, learner: Any, threshold: str = "learner", cv: Any = None) -> Oracle:
         """Return the oracle that trains the learner where the rows are."""
-        check_cut(threshold, self.cells.n_decisions)
         folds = 1 if cv is None else _read_folds(cv)
         return self._behind(ShardOracle(self._last(learner), self.shards, threshold, folds))
 

@@ -25,9 +25,8 @@ from equipoise.engines.dask.shard import (
 )
 from equipoise.exceptions import needing
 from equipoise.rows.bins import quantile_edges, read_bins
-from equipoise.rows.groups import check_missing_choice
 from equipoise.rows.hashing import hash_people
-from equipoise.rows.people import People
+from equipoise.rows.people import People, check_missing_choice
 from equipoise.rows.validation import LEAST_SHARE, read_labels
 
 

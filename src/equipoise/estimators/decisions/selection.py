@@ -18,8 +18,8 @@ from equipoise.constraints.groups import group_name
 from equipoise.constraints.rates import shown
 from equipoise.engines import engine_for
 from equipoise.faces import Columns, Face, columns_of, paragraph, table
-from equipoise.rows.groups import read_groups
 from equipoise.rows.hashing import draw_uniform
+from equipoise.rows.people import read_groups
 from equipoise.rows.probabilities import split_probabilities
 from equipoise.rows.validation import read_integer
 

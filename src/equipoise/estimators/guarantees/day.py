@@ -11,8 +11,8 @@ from sklearn.utils.validation import _num_samples
 
 from equipoise.cells.values import GroupRules
 from equipoise.rows.fingerprint import add_hashes
-from equipoise.rows.groups import read_groups
 from equipoise.rows.hashing import hash_bits, hash_people
+from equipoise.rows.people import read_groups
 from equipoise.rows.validation import check_length, read_columns
 
 
