@@ -88,7 +88,7 @@ def unfairness(each: np.ndarray, weights: np.ndarray, group: np.ndarray, grid: b
 
 
 def one_split(
-    X: np.ndarray, group: np.ndarray, y: np.ndarray, seed: int, thresholds: int
+    X: np.ndarray, group: np.ndarray, y: np.ndarray, seed: int, thresholds: int, nu: float = 0.005
 ) -> tuple[np.ndarray, float, int, float]:
     """Return squared error and unfairness of the constant, every bound and no bound; CPU s."""
     train, rest = train_test_split(
@@ -102,7 +102,7 @@ def one_split(
         bounds=BOUNDS,
         thresholds=thresholds,
         group_estimator=LogisticRegression(max_iter=1000),
-        nu=0.005 * y[train].var(),
+        nu=nu * y[train].var(),
     ).fit(X[train], y[train], sensitive_features=group[train])
     seconds = time.process_time() - start
     curve = [(np.mean((frontier.constant_ - y[test]) ** 2), 0.0, 0.0)]
@@ -142,11 +142,14 @@ def main() -> None:
     parser.add_argument("--data", choices=list(REFERENCE), default="communities")
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--thresholds", type=int, default=40)
+    parser.add_argument("--nu", type=float, default=0.005, help="the gap, of the variance")
     parser.add_argument("--folder", type=Path, default=Path(os.environ.get("EQUIPOISE_DATA", ".")))
     given = parser.parse_args()
     print(machine(), flush=True)
     rows = {"communities": communities, "law": law, "adult": adult}[given.data](given.folder)
-    found = [one_split(*rows, seed, given.thresholds) for seed in range(1, given.splits + 1)]
+    found = [
+        one_split(*rows, seed, given.thresholds, given.nu) for seed in range(1, given.splits + 1)
+    ]
     curves = np.array([each[0] for each in found])
     curve = curves.mean(axis=0)
     seconds, calls = ([each[k] for each in found] for k in (1, 2))

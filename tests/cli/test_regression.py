@@ -117,6 +117,7 @@ def test_losses_of_groups(run, people):
         (("--task", "ranking"), "--task is 'ranking'"),
         ((*COLUMNS[-2:], "--deterministic"), "--deterministic cannot be used with --task"),
         ((*COLUMNS[-2:], "--positive", "3"), "--positive cannot be used"),
+        ((*COLUMNS[-2:], "--decisions", "3"), "--decisions cannot be used"),
         ((*COLUMNS[-2:], "--constraint", "eo"), "eo is about labels"),
         ((*COLUMNS[-2:], "--learner", "logistik"), "Known are linear, lightgbm"),
         (("--thresholds", "5"), "are for --task regression"),

@@ -146,6 +146,7 @@ def test_the_first_lines_name_groups(rows, model):
     assert f"largest for {worst} ({by_group[worst].mean():.5g}, {size} people)" in told
     page = render_regression(contents).decode()
     assert page.index("For the bound 0.1: loss") < page.index('id="points"')
+    assert "base-uri &#39;none&#39;; form-action &#39;none&#39;" in page
     assert f"<td>{model.certificate_.free_error:.5g}</td>" in page
 
 
@@ -155,3 +156,16 @@ def test_in_a_notebook_it_is_the_page(rows, model):
     assert contents._repr_html_().startswith("<iframe ")
     assert "allow-same-origin" not in contents._repr_html_()
     assert repr(contents) == "<RegressionContents: demographic parity of y in data in memory>"
+
+
+def test_one_model_for_everybody_is_not_called_drawn(rows):
+    X, y, A = rows
+    model = FairRegressor(LinearRegression(), BoundedGroupLoss(1e6)).fit(X, y, sensitive_features=A)
+    contents = report_of(model, X, y, sensitive_features=A, label="income")
+    for shown in (render_regression(contents).decode(), regression_card(contents)):
+        assert "nothing is drawn" in shown
+        assert "Predictions are drawn" not in shown
+        assert "between the thresholds" not in shown
+    page = render_regression(contents).decode()
+    assert "Bounded group loss of income" in page
+    assert "Certificate and 1 member<" in page

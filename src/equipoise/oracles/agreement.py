@@ -139,7 +139,8 @@ def _patterns(
     present = np.arange(V**P)
     if len(present) > _FEW:
         code, (present,) = number_combinations((code,), (len(present),))
-    return code, present[:, None] // V ** np.arange(P)[::-1] % V
+    shown = present[:, None] // V ** np.arange(P)[::-1] % V
+    return code, shown.astype(np.min_scalar_type(V))  # of many, as many as rows
 
 
 def _disagreement(decided: NDArray, weight: Array, n_decisions: int) -> Array:

@@ -119,6 +119,16 @@ class RegressionContents:
         return self.constraint.startswith("DemographicParity")
 
     @property
+    def draws(self) -> str:
+        """Whether predictions are drawn, in a sentence."""
+        if all(len(point.members) == 1 for point in self.points):
+            return "One model predicts for everybody; nothing is drawn."
+        return (
+            "Predictions are drawn: each person follows one member, by a hash of the row or of a "
+            "key, the same in every batch. Numbers are expected over the draw."
+        )
+
+    @property
     def sentences(self) -> list[str]:
         """What the model does to whom, with groups by name; of a frontier, the bound in the middle.
 
@@ -128,8 +138,8 @@ class RegressionContents:
         data = list(point.groups)[-1]
         everybody, *rest = point.groups[data]
         shown = [group for group in rest if group.loss is not None]
-        name = "" if point.eps is None else f"For the bound {number(point.eps)}: "
-        lines = [f"{name}loss {number(everybody.loss)} of {self.rows[data]:,} people, {data} data."]
+        name = "Loss" if point.eps is None else f"For the bound {number(point.eps)}: loss"
+        lines = [f"{name} {number(everybody.loss)} of {self.rows[data]:,} people, {data} data."]
         if point.free_loss is not None:
             lines.append(
                 f"Without the constraint the loss is {number(point.free_loss)} on the people of "
@@ -206,7 +216,7 @@ def regression_contents(
     constraint = model.constraint if traced else first.constraint_
     return RegressionContents(
         kind="frontier" if traced else "model",
-        title=f"{first.constraint_.name} of {label} in {source}",
+        title=f"{first.constraint_.name.replace('error', 'loss')} of {label} in {source}",
         source=source,
         label=label,
         rows={data: len(some.y) for data, some in people.items()},
