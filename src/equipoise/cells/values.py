@@ -1,4 +1,4 @@
-"""Values of sensitive columns that are no plain values: a place in an order, or not known."""
+"""Values that users pass: numbers; and in sensitive columns a place in an order, or not known."""
 
 from __future__ import annotations
 
@@ -11,6 +11,15 @@ from numpy.typing import NDArray
 
 #: What is done with people whose group is not known.
 Missing = Literal["error", "ignore"]
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a real number, and not True or False.
+
+    >>> [is_number(value) for value in (1, np.float32(0.5), True, "1", None)]
+    [True, True, False, False, False]
+    """
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
 
 
 class Unknown:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from equipoise.cells.table import CellTable, Mask
-from equipoise.cells.values import Level
+from equipoise.cells.values import Level, is_number
 from equipoise.constraints.base import All, Constraint
 from equipoise.constraints.groups import all_events
 from equipoise.constraints.moments import MomentsBuilder, Row
@@ -66,8 +66,7 @@ class DistributionParity(Constraint):
 
     def add_rows(self, builder: MomentsBuilder) -> None:
         """Compare the shares above every threshold, stratum by stratum."""
-        number = isinstance(self.eps, (int, float, np.number)) and not isinstance(self.eps, bool)
-        if not number or not 0 <= self.eps < 1:
+        if not is_number(self.eps) or not 0 <= self.eps < 1:
             raise ValueError(
                 f"eps of DistributionParity is {self.eps!r}; expected a number from 0 to below 1."
             )

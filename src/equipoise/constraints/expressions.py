@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from equipoise.cells.table import CellTable, Mask
+from equipoise.cells.values import is_number
 from equipoise.constraints.base import Constraint, refuse
 from equipoise.constraints.moments import MomentsBuilder, Row, event_mask
 from equipoise.constraints.rates import RATES, number_of
@@ -315,8 +316,7 @@ def _at_most(left: Expression, right: Expression) -> Inequality:
 
 
 def _is_number(value: Any) -> bool:
-    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    return number and bool(np.isfinite(value))
+    return is_number(value) and bool(np.isfinite(value))
 
 
 def _signed(value: float, text: str, *, first: bool) -> str:

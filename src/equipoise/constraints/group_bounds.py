@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from equipoise.cells.table import CellTable, Mask
+from equipoise.cells.threshold_table import ThresholdTable
+from equipoise.cells.values import is_number
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.groups import Bounds, GroupConstraint, RateOf, group_name
 from equipoise.constraints.moments import DIFFERENCE, Event, MomentsBuilder, Row
@@ -46,13 +48,8 @@ class BoundedGroupError(GroupConstraint):
     misleads = "Groups may still be served differently well below the bound."
 
     def add_rows(self, builder: MomentsBuilder) -> None:
-        """Bound the error rate of every group, stratum by stratum."""
-        rows, g = [], ERROR.table(builder.cells)
-        for event, mask in self.events(builder):
-            for group, members in self.members(builder, event, mask).items():
-                text = f"error of {group_name(group)}"
-                row = Row(self.name, text, group, event=event, limit=" at most")
-                rows.append((row, {builder.moment(members, g): 1.0}))
+        """Bound the error rate, or the mean loss, of every group, stratum by stratum."""
+        rows = _losses(self, builder, " at most")
         self.add_bounded(builder, rows, self.bound, parameter="bound")
 
 
@@ -78,12 +75,23 @@ class MinimaxGroupError(GroupConstraint):
     )
 
     def add_rows(self, builder: MomentsBuilder) -> None:
-        """Add the error rate of every group, to be made small together."""
-        g = ERROR.table(builder.cells)
-        for event, mask in self.events(builder):
-            for group, members in self.members(builder, event, mask).items():
-                row = Row(self.name, f"error of {group_name(group)}", group, event=event)
-                builder.row(row, {builder.moment(members, g): 1.0})
+        """Add the error rate, or the mean loss, of every group, to be made small together."""
+        builder.add(_losses(self, builder, ""))
+
+
+def _losses(
+    asked: GroupConstraint, builder: MomentsBuilder, limit: str
+) -> list[tuple[Row, dict[int, float]]]:
+    """Return a row for the error rate of each group, or of a regressor for its mean loss."""
+    cells, rows = builder.cells, []
+    name, what, g = asked.name, "error", ERROR.table(cells)
+    if isinstance(cells, ThresholdTable):
+        name, what, g = "group loss", "loss", cells.column(0)
+    for event, mask in asked.events(builder):
+        for group, members in asked.members(builder, event, mask).items():
+            row = Row(name, f"{what} of {group_name(group)}", group, event=event, limit=limit)
+            rows.append((row, {builder.moment(members, g): 1.0}))
+    return rows
 
 
 @dataclass(repr=False)
@@ -161,8 +169,7 @@ class SelectionRate(GroupConstraint):
             raise ValueError("SelectionRate has neither at_least nor at_most; give one or both.")
         for name in ("at_least", "at_most"):
             value = getattr(self, name)
-            number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-            if value is not None and not (number and 0 <= value <= 1):
+            if value is not None and not (is_number(value) and 0 <= value <= 1):
                 raise ValueError(f"{name} of SelectionRate is {value!r}; expected 0 to 1.")
 
 
@@ -260,8 +267,7 @@ class TreatmentEquality(GroupConstraint):
                 "tau of TreatmentEquality is open: FairClassifier, ExponentiatedGradient and "
                 "GridSearch find it in fit. Elsewhere give a number: TreatmentEquality(tau=1.0)."
             )
-        number = isinstance(self.tau, (int, float, np.number)) and not isinstance(self.tau, bool)
-        if not number or not np.isfinite(self.tau) or self.tau <= 0:
+        if not is_number(self.tau) or not np.isfinite(self.tau) or self.tau <= 0:
             raise ValueError(
                 f"tau of TreatmentEquality is {self.tau!r}; expected a number > 0 (false negatives "
                 "per false positive), or None to have it found."

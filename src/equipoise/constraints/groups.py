@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from equipoise.cells.groups import Group
 from equipoise.cells.table import CellTable, Mask
+from equipoise.cells.values import is_number
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.moments import Event, MomentsBuilder, Row, label_names
 from equipoise.exceptions import EmptyCellWarning, EquipoiseWarning, SmallGroupWarning
@@ -330,8 +331,7 @@ class BoundTable:
 
 def check_bound(value: Any, called: str, where: str = "") -> None:
     """Raise an error for anything but a finite number that is not negative."""
-    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if not number or not np.isfinite(value) or value < 0:
+    if not is_number(value) or not np.isfinite(value) or value < 0:
         raise ValueError(
             f"{called} is {value!r}{where}; expected a finite number >= 0, a mapping "
             "from groups or events to such numbers, or one for each row."

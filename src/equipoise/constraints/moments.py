@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 
 from equipoise.cells.groups import Group
 from equipoise.cells.table import Array, CellTable, Mask
+from equipoise.cells.values import is_number
 from equipoise.exceptions import EmptyCellWarning
 
 #: What a moment averages: a table g(label, prediction), a function (sensitive values, label,
@@ -267,8 +268,7 @@ class Moments:
                 f"{str(fixed)!r} has no eps to trace a frontier over. Use FairClassifier, or a "
                 "parity such as DemographicParity."
             )
-        is_number = isinstance(eps, (int, float, np.number)) and not isinstance(eps, bool)
-        if not is_number or not np.isfinite(eps) or eps < 0:
+        if not is_number(eps) or not np.isfinite(eps) or eps < 0:
             raise ValueError(f"eps is {eps!r}; expected a finite number >= 0.")
         bound = float(eps)
         rows = tuple(row._replace(bound=bound) for row in self.rows)

@@ -18,8 +18,7 @@ from equipoise.cells.threshold_table import ThresholdTable
 from equipoise.constraints.base import All, Constraint
 from equipoise.constraints.comparison import Compared
 from equipoise.constraints.group_bounds import BoundedGroupError, MinimaxGroupError
-from equipoise.constraints.groups import GroupConstraint, group_name
-from equipoise.constraints.moments import Event, MomentsBuilder, Row, Threshold
+from equipoise.constraints.moments import Event, MomentsBuilder, Threshold
 from equipoise.constraints.parity import DemographicParity
 
 
@@ -59,20 +58,6 @@ class ThresholdParity(DemographicParity):
         return self._members[key]
 
 
-def _losses(
-    asked: GroupConstraint, builder: MomentsBuilder, limit: str
-) -> list[tuple[Row, dict[int, float]]]:
-    """Return a row for the mean loss of each group, stratum by stratum."""
-    assert isinstance(builder.cells, ThresholdTable)
-    rows, g = [], builder.cells.column(0)
-    for event, mask in asked.events(builder):
-        for group, members in asked.members(builder, event, mask).items():
-            text = f"loss of {group_name(group)}"
-            row = Row("group loss", text, group, event=event, limit=limit)
-            rows.append((row, {builder.moment(members, g): 1.0}))
-    return rows
-
-
 @dataclass(repr=False)
 class BoundedGroupLoss(BoundedGroupError):
     """`BoundedGroupError` under fairlearn's name; of a regressor it bounds the mean loss.
@@ -93,13 +78,6 @@ class BoundedGroupLoss(BoundedGroupError):
     asks = "No group's error rate, or of a regressor its mean loss, exceeds a bound."
     formula = "E[loss | A=a] <= bound for every group a."
 
-    def add_rows(self, builder: MomentsBuilder) -> None:
-        """Bound the mean loss of every group; of classifiers, the error rate."""
-        if not isinstance(builder.cells, ThresholdTable):
-            return super().add_rows(builder)
-        rows = _losses(self, builder, " at most")
-        return self.add_bounded(builder, rows, self.bound, parameter="bound")
-
 
 @dataclass(repr=False)
 class MinimaxGroupLoss(MinimaxGroupError):
@@ -113,12 +91,6 @@ class MinimaxGroupLoss(MinimaxGroupError):
 
     asks = "The worst-off group's error rate, or mean loss, is as small as it can be."
     formula = "min over f of max over a of E[loss | A=a]."
-
-    def add_rows(self, builder: MomentsBuilder) -> None:
-        """Add the mean loss of every group, to be made small together; of classifiers, errors."""
-        if not isinstance(builder.cells, ThresholdTable):
-            return super().add_rows(builder)
-        return builder.add(_losses(self, builder, ""))
 
 
 _KINDS: dict[type[Constraint], type[Constraint]] = {

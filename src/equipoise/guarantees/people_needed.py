@@ -10,6 +10,7 @@ import numpy as np
 from scipy.stats import norm
 
 from equipoise.cells.table import Array, CellTable
+from equipoise.cells.values import is_number
 from equipoise.constraints.base import Constraint
 from equipoise.faces import paragraph
 from equipoise.guarantees.tested_rows import TestedRows
@@ -182,8 +183,7 @@ def needed_for(
 
 def read_probability(value: Any, name: str) -> float:
     """Return a probability; an error if it is no number between zero and one."""
-    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if not number or not 0 < value < 1:
+    if not is_number(value) or not 0 < value < 1:
         raise ValueError(f"{name} is {value!r}; expected a number between 0 and 1.")
     return float(value)
 

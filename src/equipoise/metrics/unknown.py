@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from equipoise.cells.table import Array, CellTable, Mask
-from equipoise.cells.values import UNKNOWN
+from equipoise.cells.values import UNKNOWN, is_number
 from equipoise.constraints.groups import group_name
 from equipoise.constraints.rates import GROUP_RATES, SELECTION, Rate, rate_and_decision
 from equipoise.faces import Columns, Face
@@ -166,7 +166,7 @@ def share_unknown(cells: CellTable) -> float:
 
 
 def _read_odds(odds: Any) -> float:
-    if not isinstance(odds, (int, float, np.number)) or isinstance(odds, bool) or not odds >= 1:
+    if not is_number(odds) or not odds >= 1:
         raise ValueError(
             f"unknown_odds is {odds!r}; expected a number >= 1: by how much the odds of hiding "
             "one's group may differ between those selected and others. 1 is not at all."

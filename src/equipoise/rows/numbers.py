@@ -10,7 +10,7 @@ from sklearn.utils import column_or_1d
 from equipoise.cells.table import Array
 from equipoise.cells.threshold_table import LossFunction
 from equipoise.rows.floats import as_floats
-from equipoise.rows.validation import check_length, missing_in, to_array
+from equipoise.rows.validation import check_length, is_whole, missing_in, to_array
 
 _LOSSES: dict[str, LossFunction] = {"squared": np.square, "absolute": np.abs}
 
@@ -60,7 +60,7 @@ def read_loss(loss: Any) -> LossFunction:
 
 def read_thresholds(thresholds: Any) -> int | Array:
     """Return the number of thresholds, or the thresholds themselves in rising order."""
-    if isinstance(thresholds, (int, np.integer)) and not isinstance(thresholds, bool):
+    if is_whole(thresholds):
         if thresholds >= 1:
             return int(thresholds)
     elif not isinstance(thresholds, (str, bool, float)) and thresholds is not None:

@@ -18,7 +18,7 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from equipoise.cells.codes import factorize
 from equipoise.cells.table import Array
-from equipoise.cells.values import UNKNOWN, Missing, levels
+from equipoise.cells.values import UNKNOWN, Missing, is_number, levels
 from equipoise.exceptions import EmptyCellWarning
 from equipoise.rows.floats import as_floats
 
@@ -259,7 +259,7 @@ def _in_range(weight: Array) -> Array:
 
 def read_positive(value: Any, name: str) -> float:
     """Return a parameter that must be a positive number."""
-    if not isinstance(value, (int, float, np.number)) or isinstance(value, bool) or not value > 0:
+    if not is_number(value) or not value > 0:
         raise ValueError(f"{name} is {value!r}; expected a number > 0, or None for the default.")
     if not np.isfinite(value):
         raise ValueError(f"{name} is {value!r}; expected a finite number, or None for the default.")
