@@ -9,12 +9,13 @@ import numpy as np
 
 from equipoise.cli import terminal
 from equipoise.cli.spelling import in_options
-from equipoise.constraints.rates import GROUP_RATES, rate_and_decision
+from equipoise.constraints.rates import rate_and_decision
 from equipoise.game.lagrangian import is_met
 from equipoise.game.switches import number
 from equipoise.metrics.headline import RULE
 from equipoise.metrics.summaries import FEW, few_people
 from equipoise.report.contents import (
+    RATES,
     AuditContents,
     ColumnContents,
     GroupContents,
@@ -32,14 +33,13 @@ from equipoise.report.switches import (
     switched_groups,
     switched_sentence,
 )
-from equipoise.report.text import SUPPRESSED, whose
+from equipoise.report.text import SUPPRESSED, moves_of, whose
 from equipoise.rows.fingerprint import Overlap
 
 #: The verdict that makes `certify` exit with 1.
 EXCEEDED = "EXCEEDED"
 #: The verdict where nothing was compared, or too few people are left.
 UNKNOWN = "not known"
-_RATE_NAMES = {rate.column: rate.words for rate in GROUP_RATES}
 
 
 #: Columns of a table that are listed; the rest are counted.
@@ -225,6 +225,10 @@ def say_who(who: str, remarks: Sequence[str], overlap: Overlap | None) -> None:
         )
 
 
+def _name(group: GroupContents | SwitchedGroup | MovedGroup) -> str:
+    return f"{group.feature}: {group.group}" if group.feature else group.group
+
+
 def show_groups(point: PointContents) -> None:
     """Print the rates of every group, on other people than those of the fit if there are any."""
     if point.groups:
@@ -247,7 +251,7 @@ def show_switched(point: PointContents, favourable: str) -> None:
     groups = switched_groups(point.switched[point.main_data])
     rows = [
         [
-            row.group if not row.feature else f"{row.feature}: {row.group}",
+            _name(row),
             *([SUPPRESSED, "", ""] if row.count is None else [f"{row.count:,}", *_counts(row)]),
         ]
         for row in groups
@@ -263,14 +267,7 @@ def show_switched(point: PointContents, favourable: str) -> None:
 
 def _show_moved(title: str, groups: Sequence[MovedGroup]) -> None:
     """Print who moves from one of more than two decisions to another."""
-    rows = []
-    for group in groups:
-        name = group.group if not group.feature else f"{group.feature}: {group.group}"
-        if group.count is None:
-            rows.append([name, SUPPRESSED, "", "", ""])
-            continue
-        for before, after, some in group.moves or (("", "", 0.0),):
-            rows.append([name, f"{group.count:,}", before, after, number(some)])
+    rows = [[_name(group), *move] for group in groups for move in moves_of(group)]
     terminal.table(title, ["group", "people", "without", "with", "people who move"], rows)
     if sentence := moved_sentence(groups):
         terminal.say(f"{sentence[0].upper()}{sentence[1:]}")
@@ -288,24 +285,23 @@ def _counts(group: SwitchedGroup) -> list[str]:
 def show_group_rows(
     title: str,
     groups: Sequence[GroupContents],
-    rates: Sequence[str] | None = None,
+    rates: Sequence[str] = RATES,
 ) -> None:
     """Print the rates of every group, all of them or some; of several decisions one by one."""
     if decisions := _decisions_of(groups):
-        kept = list(_RATE_NAMES) if rates is None else rates
         for decision in decisions:
-            of_one = rates_of(kept, decision)
-            _show_rates(f"{title}, decision {decision}", groups, of_one)
-        if "error_rate" in kept:
+            one = rates_of(rates, decision)
+            _show_rates(f"{title}, decision {decision}", groups, one)
+        if "error_rate" in rates:
             _show_rates(f"{title}, errors", groups, ["error_rate"])
         return
-    _show_rates(title, groups, list(_RATE_NAMES) if rates is None else rates)
+    _show_rates(title, groups, rates)
 
 
 def _show_rates(title: str, groups: Sequence[GroupContents], rates: Sequence[str]) -> None:
     rows = [
         [
-            row.group if not row.feature else f"{row.feature}: {row.group}",
+            _name(row),
             SUPPRESSED if row.count is None else f"{row.count:,}",
             *(shown(row.rates[rate], ".1%", ".1%") if row.rates else "" for rate in rates),
         ]

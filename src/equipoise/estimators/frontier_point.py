@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 
@@ -18,8 +18,9 @@ from equipoise.faces import Record
 from equipoise.game.certificate import Certificate
 from equipoise.game.evidence import Status
 from equipoise.game.lagrangian import Lagrangian
+from equipoise.game.least_random import Lottery
 from equipoise.game.mixture import Mixture
-from equipoise.game.rounds import Outcome, Reason, Round
+from equipoise.game.rounds import Outcome, Pool, Reason, Round
 
 #: The bounds traced by default: those of the paper's experiments.
 DEFAULT_BOUNDS = np.geomspace(0.001, 0.1, 20)
@@ -73,6 +74,20 @@ def point_of(eps: float, found: Round, game: Lagrangian, certificate: Certificat
         certificate=certificate,
         mixture=found.mixture,
     )
+
+
+def unconstrained_point(
+    lagrangian: Lagrangian,
+    pool: Pool,
+    free: int,
+    certified: Callable[[Round, Lagrangian], Certificate],
+    by_lot: Lottery | None = None,
+) -> FrontierPoint:
+    """Return the point of the answer without constraints, the one of number ``free`` in a pool."""
+    game, nothing = lagrangian.only([]), np.zeros(0)
+    mixture = Mixture.of_weights(np.eye(len(pool))[free], nothing)
+    found = Round.of_mixture(game, pool, mixture, 0, [nothing], by_lot=by_lot)
+    return point_of(np.inf, found, lagrangian.with_bound(0.0), certified(found, game))
 
 
 def read_bounds(bounds: ArrayLike | None) -> Array:

@@ -17,7 +17,13 @@ from equipoise.constraints.base import Constraint
 from equipoise.estimators.base import Reduction
 from equipoise.estimators.decisions.one_rule import check_data_again, with_one_rule
 from equipoise.estimators.decisions.switches import switched_of
-from equipoise.estimators.frontier_point import FrontierPoint, games_of, point_of, with_eps
+from equipoise.estimators.frontier_point import (
+    FrontierPoint,
+    games_of,
+    point_of,
+    unconstrained_point,
+    with_eps,
+)
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
 from equipoise.estimators.reductions import FairClassifier
 from equipoise.estimators.results import as_given, result_of, warn
@@ -29,7 +35,6 @@ from equipoise.game.evidence import Scope
 from equipoise.game.known import Queries
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.least_random import Lottery, least_random_round, members_that_matter
-from equipoise.game.mixture import Mixture
 from equipoise.game.rounds import Outcome, Pool, Reason, Round
 from equipoise.game.switches import Switched
 from equipoise.metrics.audit import Tally
@@ -70,13 +75,8 @@ class PoolReduction(Reduction):
 
     def _trace(self, bounds: Iterable[float]) -> None:
         self.points_ = self._points([float(eps) for eps in bounds])
-        no_bounds, nothing = self.lagrangian_.only([]), np.zeros(0)
-        mixture = Mixture.of_weights(np.eye(len(self.pool_))[self._free], nothing)
-        alone = Lottery(0.0, True)
-        free = Round.of_mixture(no_bounds, self.pool_, mixture, 0, [nothing], by_lot=alone)
-        certificate = self._certificate(free, no_bounds)
-        largest = self.lagrangian_.with_bound(0.0)
-        self.unconstrained_ = point_of(np.inf, free, largest, certificate)
+        known = self.lagrangian_, self.pool_, self._free
+        self.unconstrained_ = unconstrained_point(*known, self._certificate, Lottery(0.0, True))
 
     def _check_all_known(self) -> None:
         """Raise where small groups are known together only: their bounds cannot be looked at."""

@@ -18,6 +18,7 @@ from equipoise.estimators.base import Problem, fingerprint_of
 from equipoise.estimators.decisions.scores import unconstrained_of
 from equipoise.estimators.frontier_point import FrontierPoint
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
+from equipoise.estimators.regression.problem import RegressionProblem
 from equipoise.exceptions import (
     ConstantDecisionWarning,
     EquipoiseWarning,
@@ -85,7 +86,7 @@ def ask_again(problem: Problem, numbers: Iterable[int]) -> Agreement:
     return found
 
 
-def unconstrained(problem: Problem) -> int:
+def unconstrained(problem: Problem | RegressionProblem) -> int:
     """Return the number of the answer to the error alone; the least error known if never asked."""
     number = problem.pool.free_number
     return int(problem.lagrangian.error(problem.pool.s).argmin()) if number is None else number

@@ -23,7 +23,7 @@ from equipoise.report.contents import (
 from equipoise.report.groups import largest_groups
 from equipoise.report.rate_names import RATE_NAMES, rate_meaning, rate_name, rates_of
 from equipoise.report.regression import RegressionContents, regression_card
-from equipoise.report.switches import MovedGroup, moved_groups, switched_groups
+from equipoise.report.switches import moved_groups, switched_groups
 from equipoise.report.templates import markdown_template
 from equipoise.report.text import (
     NOT_PROMISED,
@@ -34,6 +34,7 @@ from equipoise.report.text import (
     facts_of_making,
     findings,
     group_name,
+    moves_of,
     of,
     shares_of_data,
     with_interval,
@@ -246,9 +247,9 @@ def _switched(point: PointContents, favourable: str) -> list[CardSection]:
     if moved := moved_groups(point.switched[point.main_data]):
         header = ["group", "people", "before", "after", "moved"]
         rows = [
-            [group_name(group), *some]
+            [group_name(group), *move]
             for group in largest_groups(moved, _MOST_GROUPS)
-            for some in _moves(group)
+            for move in moves_of(group)
         ]
         return [CardSection(title, [text], header=header, rows=rows)]
     groups = switched_groups(point.switched[point.main_data])
@@ -268,11 +269,3 @@ def _switched(point: PointContents, favourable: str) -> list[CardSection]:
     ]
     header = ["group", "people", *names[kept]]
     return [CardSection(title, [text], header=header, rows=rows)]
-
-
-def _moves(group: MovedGroup) -> list[list[str]]:
-    """Return who of a group moves between decisions, as cells of a table."""
-    if group.count is None:
-        return [[SUPPRESSED, "", "", ""]]
-    moves = group.moves or (("", "", 0.0),)
-    return [[f"{group.count:,}", before, after, number(some)] for before, after, some in moves]

@@ -10,6 +10,7 @@ from equipoise.constraints import Constraint
 from equipoise.constraints.rates import of_decision, rate_and_decision
 from equipoise.game.evidence import Scope, Status
 from equipoise.game.lagrangian import is_met
+from equipoise.game.switches import number as people
 from equipoise.report.contents import (
     AuditContents,
     ConstraintContents,
@@ -136,6 +137,18 @@ def group_name(group: GroupContents | SwitchedGroup | MovedGroup) -> str:
     ('sex: F', 'everybody')
     """
     return f"{group.feature}: {group.group}" if group.feature else "everybody"
+
+
+def moves_of(group: MovedGroup) -> list[list[str]]:
+    """Return who of a group moves between decisions: people, before, after, and how many.
+
+    >>> moves_of(MovedGroup("sex", "F", 9, (("refer", "accept", 2.0),)))
+    [['9', 'refer', 'accept', '2']]
+    """
+    if group.count is None:
+        return [[SUPPRESSED, "", "", ""]]
+    moves = group.moves or (("", "", 0.0),)
+    return [[f"{group.count:,}", before, after, people(some)] for before, after, some in moves]
 
 
 def point_title(point: PointContents) -> str:

@@ -60,7 +60,7 @@ def audit(
     )
     data = data.without_few([found.groups])
     of = f"predictions {prediction!r}" if prediction else f"labels {table.label!r}"
-    rates = None if prediction else ["base_rate"]
+    rates = tables.RATES if prediction else tables.RATES[:1]
     tables.show_group_rows(f"Groups: {of}, [{level:.0%} intervals]", found.groups, rates)
     tables.show_disparities(found, level)
     tables.note_small(found.groups, results.suppress_below, min_size=min_size)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -19,10 +20,10 @@ from equipoise.estimators.frontier_point import (
     point_of,
     read_bound,
     read_bounds,
+    unconstrained_point,
     warn_of_points,
 )
 from equipoise.estimators.regression.base import RegressionReduction, remarks_on_numbers
-from equipoise.estimators.regression.problem import RegressionProblem
 from equipoise.estimators.regression.randomized import RandomizedRegressor
 from equipoise.estimators.regression.regressor import (
     FairRegressor,
@@ -31,14 +32,13 @@ from equipoise.estimators.regression.regressor import (
     verify,
 )
 from equipoise.estimators.regression.units import certified, in_units, pool_in_units, scaled
-from equipoise.estimators.results import as_settled, warn_of
+from equipoise.estimators.results import as_settled, unconstrained, warn_of
 from equipoise.faces import Records
 from equipoise.game.certificate import Certificate
 from equipoise.game.column_generation import over_pool
 from equipoise.game.known import Queries
 from equipoise.game.lagrangian import Lagrangian
-from equipoise.game.mixture import Mixture
-from equipoise.game.rounds import Pool, Reason, Round
+from equipoise.game.rounds import Reason, Round
 from equipoise.rows.people import People
 
 #: Attributes of a frontier that its regressors have, too.
@@ -128,7 +128,7 @@ class RegressionFrontier(RegressionReduction):
         self.nu_, self._queries = problem.nu * problem.cells.scale, queries
         self.constant_, self.constant_loss_ = problem.constant, problem.constant_loss
         self.n_iter_, self.n_calls_ = outcome.n_rounds, problem.pool.n_calls
-        self._free, self._salt = _free_of(problem), drawn_by(salt, problem)
+        self._free, self._salt = unconstrained(problem), drawn_by(salt, problem)
         # Of losses, what was proven of one bound may be disproven by answers to another.
         known = outcome.last if problem.is_parity else self._over_pool(bounds.tolist())
         last = [as_settled(found, outcome.reason) for found in known]
@@ -230,32 +230,19 @@ class RegressionFrontier(RegressionReduction):
 
     def _trace(self, bounds: list[float], last: list[Round]) -> None:
         self.points_ = self._points(bounds, last)
-        nothing, known = np.zeros(0), pool_in_units(self.pool_, self.cells_)
-        mixture = Mixture.of_weights(np.eye(len(known))[self._free], nothing)
-        game = self.lagrangian_.only([])
-        free = Round.of_mixture(game, known, mixture, 0, [nothing])
-        certificate = self._certified(free, game, known.s)
-        largest = self.lagrangian_.with_bound(0.0)
-        self.unconstrained_ = point_of(np.inf, free, largest, certificate)
+        known = pool_in_units(self.pool_, self.cells_)
+        certified = partial(self._certified, s=known.s)
+        self.unconstrained_ = unconstrained_point(self.lagrangian_, known, self._free, certified)
 
     def _points(self, bounds: list[float], rounds: list[Round]) -> Records[FrontierPoint]:
         known = pool_in_units(self.pool_, self.cells_)
-        s = known.s  # one array for all certificates
-        return Records(
-            self._point(eps, found, known, s) for eps, found in zip(bounds, rounds, strict=True)
-        )
-
-    def _point(self, eps: float, last: Round, known: Pool, s: Any) -> FrontierPoint:
-        stated: Lagrangian = self.lagrangian_.with_bound(eps)
-        found, game = in_units(last, stated, known, self.cells_)
-        return point_of(eps, found, stated, self._certified(found, game, s))
+        points, s = Records[FrontierPoint](), known.s  # one array for all certificates
+        for eps, last in zip(bounds, rounds, strict=True):
+            stated = self.lagrangian_.with_bound(eps)
+            found, game = in_units(last, stated, known, self.cells_)
+            points.append(point_of(eps, found, stated, self._certified(found, game, s)))
+        return points
 
     def _certified(self, found: Round, game: Lagrangian, s: Any) -> Certificate:
         out_of_fold = self._oracle_kind() == "plugin"
         return certified(found, game, s, self.cells_, self.nu_, out_of_fold)
-
-
-def _free_of(problem: RegressionProblem) -> int:
-    """Return the number of the answer without constraints; of the least loss if never asked."""
-    number = problem.pool.free_number
-    return int(problem.lagrangian.error(problem.pool.s).argmin()) if number is None else number

@@ -16,16 +16,15 @@ from equipoise.constraints.regression import ThresholdParity
 from equipoise.engines import engine_for
 from equipoise.estimators.base import fingerprint_of, overlap_of, read_limits, warn_of_absent
 from equipoise.estimators.regression.base import RegressionReduction, warn
-from equipoise.estimators.regression.groups import GroupNumbers, numbers_by_group
+from equipoise.estimators.regression.groups import (
+    GroupNumbers,
+    numbers_by_group,
+    worst_at_any_threshold,
+)
 from equipoise.estimators.regression.intervals import Level, loss_limits, parity_limits
 from equipoise.estimators.regression.problem import RegressionProblem, game_of
 from equipoise.estimators.regression.randomized import RandomizedRegressor
-from equipoise.estimators.regression.units import (
-    certified,
-    in_units,
-    pool_in_units,
-    worst_at_any_threshold,
-)
+from equipoise.estimators.regression.units import certified, in_units, pool_in_units
 from equipoise.estimators.results import as_settled, remarks_on_bounds, warn_of
 from equipoise.faces import Records, columns_of, table
 from equipoise.game.certificate import Certificate

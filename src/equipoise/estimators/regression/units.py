@@ -1,15 +1,15 @@
-"""The game of a regressor in the units of its loss, and differences at thresholds between."""
+"""The game of a regressor in the units of its loss."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from equipoise.cells.table import Array
-from equipoise.cells.threshold_table import ThresholdCells, ThresholdTable
+from equipoise.cells.threshold_table import ThresholdTable
 from equipoise.game.certificate import Certificate
 from equipoise.game.evidence import Scope
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian
@@ -99,40 +99,3 @@ def certified(
     )
     # What the game was loosened by beforehand is rounding alone.
     return replace(certificate, constant=None, measure="loss", sampling_slack=0.0)
-
-
-def worst_at_any_threshold(
-    lagrangian: Lagrangian, cells: ThresholdCells, predicted: Iterable[Array], weights: Array
-) -> tuple[float, float]:
-    """Return the largest difference that parity bounds, and the largest excess, at any threshold.
-
-    Between the thresholds of the fit groups may differ by more than at them. Here every number that
-    somebody is predicted is a threshold.
-
-    Parameters
-    ----------
-    lagrangian : Lagrangian
-        Its rows compare groups alike at all thresholds.
-    predicted : arrays of shape (n,), for each member
-    weights : array
-        Of the members.
-    """
-    rows, reached = reached_at_any_threshold(lagrangian, cells, predicted, weights)
-    return float(reached.max(initial=0.0)), float((reached - rows[:, -1]).max(initial=0.0))
-
-
-def reached_at_any_threshold(
-    lagrangian: Lagrangian, cells: ThresholdCells, predicted: Iterable[Array], weights: Array
-) -> tuple[Array, Array]:
-    """Return the rows of parity, slopes of cells and bound (R, C + 1), and what each reaches."""
-    slopes = np.reshape(lagrangian.gamma_slope, (lagrangian.n_constraints, cells.n_cells, -1))
-    rows = np.unique(np.column_stack([slopes.sum(axis=2), lagrangian.c]), axis=0)
-    values = np.concatenate(list(predicted))
-    order = np.argsort(-values, kind="stable")
-    ordered = values[order]
-    ends = np.append(ordered[1:] != ordered[:-1], True)
-    person = order % len(cells.code)
-    share = (weights[:, None] * cells.row_weights()).ravel()[order]
-    code = cells.code[person]
-    reached = [np.cumsum(row[:-1][code] * share)[ends].max(initial=0.0) for row in rows]
-    return rows, np.array(reached)
