@@ -17,7 +17,7 @@ from equipoise.cli.result_tables import say_who
 from equipoise.cli.spelling import spelled
 from equipoise.cli.tables.people import Reader
 from equipoise.cli.terminal import Tick, command_line
-from equipoise.cli.training import Training, TrainingData
+from equipoise.cli.training import Training
 from equipoise.estimators.regression.frontier import RegressionFrontier
 from equipoise.estimators.regression.intervals import Level
 from equipoise.estimators.regression.regressor import FairRegressor, Measured
@@ -72,23 +72,6 @@ class NumberTraining(Training):
             tick(0.0, f"{shown} question{'s' * (shown != 1)}")
 
         return watch
-
-    def contents(
-        self, model: Any, data: TrainingData, options: dict[str, Any]
-    ) -> RegressionContents:
-        """Return the contents of the report about a fitted model."""
-        return regression_contents(
-            model,
-            data.people,
-            source=data.name,
-            label=data.columns.label,
-            file=options["file"],
-            suppress_below=options["suppress_below"],
-            learner=repr(self.learner),
-            command=command_line(),
-            notes=list(terminal.running().notes),
-            seed=self.options.seed,
-        )
 
     def show(self, model: Any, contents: Any, results: opt.Results) -> None:
         """Print what a fitted model does to whom."""
@@ -155,7 +138,7 @@ def show_groups_of(point: RegressionPoint) -> None:
 def at_numbers(opened: ModelFile, eps: float, output: Path, results: opt.Results) -> None:
     """Pick a regressor from a frontier file and write it."""
     model = opened.model.at(eps)
-    contents = _of_file(opened, model, {}, results.suppress_below, output.name)
+    contents = contents_of(opened, model, {}, results.suppress_below, output.name)
     if not model.certificate_.feasible:
         terminal.note(f"the bound {eps:g} is {model.certificate_.verdict}.")
     note_untraced(opened.model, eps, model.certificate_)
@@ -166,22 +149,14 @@ def at_numbers(opened: ModelFile, eps: float, output: Path, results: opt.Results
     terminal.emit({"file": str(output), **contents.to_dict()})
 
 
-def report_numbers(opened: ModelFile, people: dict[str, Any], few: int) -> RegressionContents:
-    """Return what the page of a model file shows; from the file alone, or with new people."""
-    if not people:
-        return RegressionContents.from_dict(opened.metadata["report"])
-    return _of_file(opened, opened.model, people, few, opened.path.name)
-
-
-def _of_file(
+def contents_of(
     opened: ModelFile, model: Any, people: dict[str, Any], few: int, file: str
 ) -> RegressionContents:
+    """Return what a page shows of a regressor out of a model file."""
     stored = opened.metadata["report"]
-    found = regression_contents(
-        model, people, source=stored["source"], label=stored["label"], suppress_below=few, file=file
-    )
-    kept = {name: stored[name] for name in ("learner", "seed")}
-    return replace(found, command=command_line(), **kept)
+    about = {name: stored[name] for name in ("source", "label", "seed")}
+    found = regression_contents(model, people, suppress_below=few, file=file, **about)
+    return replace(found, command=command_line(), learner=stored["learner"])
 
 
 def certify_numbers(
@@ -195,7 +170,7 @@ def certify_numbers(
     people = reader.known(data, opened.columns, drop_missing=drop_missing)
     groups = {k: v for k, v in people.metadata.items() if k != "missing"}
     level, measured = sure.level, model.measure(people.X, people.y, **sure._asdict(), **groups)
-    contents = _of_file(opened, model, {"test": people}, few, opened.path.name)
+    contents = contents_of(opened, model, {"test": people}, few, opened.path.name)
     (point,) = contents.points
     terminal.say(f"{spelled(model.constraint_)} on {data.name}")
     say_who(f"{len(people):,} {contents.who['test']}", point.remarks, measured.overlap)

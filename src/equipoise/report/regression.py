@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
@@ -14,14 +14,13 @@ from equipoise.estimators.regression.base import remarks_on_numbers
 from equipoise.estimators.regression.frontier import RegressionFrontier
 from equipoise.estimators.regression.regressor import FairRegressor
 from equipoise.files.manifest import date_made, versions
-from equipoise.metrics.small_groups import SUPPRESS_BELOW, small_cells
+from equipoise.metrics.small_groups import small_cells
 from equipoise.oracles.regression import ConstantRegressor
 from equipoise.report.chart import Axis, Plot
 from equipoise.report.measurement import finite
 from equipoise.report.plain_data import made
 from equipoise.report.templates import markdown_template, page_template
 from equipoise.report.text import number, who_are
-from equipoise.rows.fingerprint import Overlap
 from equipoise.rows.people import People
 
 
@@ -103,6 +102,10 @@ class RegressionContents:
         from equipoise.report.page import inline
 
         return inline(self)
+
+    def in_order(self, order: Mapping[str, Sequence[str]]) -> Self:
+        """Return the contents: groups are in their order already."""
+        return self
 
     def to_dict(self) -> dict[str, Any]:
         """Return the contents as plain data for JSON."""
@@ -202,12 +205,11 @@ def regression_contents(
     model: FairRegressor | RegressionFrontier,
     people: Mapping[str, People],
     *,
-    source: str = "data in memory",
-    label: str = "y",
-    file: str = "model.equipoise",
-    suppress_below: int = SUPPRESS_BELOW,
-    learner: str | None = None,
-    **more: Any,
+    source: str,
+    label: str,
+    file: str,
+    suppress_below: int,
+    seed: int | None,
 ) -> RegressionContents:
     """Return what a page shows about a fitted regressor, or frontier, measured on these people."""
     traced = isinstance(model, RegressionFrontier)
@@ -225,22 +227,20 @@ def regression_contents(
         formula=first.constraint_.formula,
         loss=model.loss if isinstance(model.loss, str) else "a function of one's own",
         thresholds=len(first.thresholds_),
-        learner=repr(model.estimator) if learner is None else learner,
+        learner=repr(model.estimator),
         constant_loss=float(first.constant_loss_),
         points=[_point(each, people, suppress_below) for each in models],
         suppress_below=suppress_below,
         date=date_made(),
         versions=versions(),
         file=file,
-        who={data: who_are(data, _overlap(model, data, some)) for data, some in people.items()},
+        who={
+            data: who_are(data, None if data == "training" else overlap_of(model, some))
+            for data, some in people.items()
+        },
         fingerprint="" if model.people_ is None else model.people_.digest,
-        **{"seed": model.random_state, **more},
+        seed=seed,
     )
-
-
-def _overlap(model: Any, data: str, people: People) -> Overlap | None:
-    """Return how many of some people were learned from; of the training data, all."""
-    return None if data == "training" else overlap_of(model, people)
 
 
 def _point(model: FairRegressor, people: Mapping[str, People], least: int) -> RegressionPoint:

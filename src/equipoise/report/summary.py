@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from equipoise.estimators.frontier import Frontier
-from equipoise.estimators.reductions import FairClassifier
 from equipoise.estimators.regression.frontier import RegressionFrontier
 from equipoise.estimators.regression.regressor import FairRegressor
 from equipoise.files.manifest import date_made, versions
@@ -24,7 +23,7 @@ from equipoise.report.contents import (
     base_rate,
 )
 from equipoise.report.evaluate import frontier_points, model_points
-from equipoise.report.regression import regression_contents
+from equipoise.report.regression import RegressionContents, regression_contents
 from equipoise.report.text import constraint_contents
 from equipoise.rows.people import People
 
@@ -112,17 +111,13 @@ def report_of(
         people["test"] = _people(
             X_test, y_test, sensitive_features_test, control_features_test, sample_weight_test
         )
-    if isinstance(model, (FairRegressor, RegressionFrontier)):
-        given: dict[str, Any] = {"file": file, "suppress_below": suppress_below}
-        made = regression_contents(model, people, source=source, label=label, **given)
-        return replace(made, title=made.title if title is None else title, notes=list(notes))
     data = _data_contents(model, people, source, label)
     contents = summarize(model, people, data, file=file, level=level, suppress_below=suppress_below)
     return replace(contents, title=contents.title if title is None else title, notes=list(notes))
 
 
 def summarize(
-    model: Frontier | FairClassifier,
+    model: Any,
     people: Mapping[str, People],
     data: DataContents,
     *,
@@ -130,8 +125,12 @@ def summarize(
     level: float,
     suppress_below: int,
     seed: int | None = None,
-) -> ReportContents:
+) -> ReportContents | RegressionContents:
     """Return the contents of a report about a fitted model, measured on these people."""
+    seed = model.random_state if seed is None else seed
+    if isinstance(model, (FairRegressor, RegressionFrontier)):
+        about = dict[str, Any](source=data.source, label=data.label, file=file, seed=seed)
+        return regression_contents(model, people, suppress_below=suppress_below, **about)
     known = model.people_
     data = replace(data, fingerprint=known.digest) if known is not None else data
     traced = isinstance(model, Frontier)
@@ -148,7 +147,7 @@ def summarize(
         file=file,
         versions=versions(),
         date=date_made(),
-        seed=model.random_state if seed is None else seed,
+        seed=seed,
         suppress_below=suppress_below,
     )
     options: dict[str, Any] = {"level": level, "file": file, "suppress_below": suppress_below}
@@ -168,10 +167,11 @@ def _people(X: Any, y: Any, sensitive: Any, control: Any, weight: Any) -> People
 
 
 def _data_contents(
-    model: Frontier | FairClassifier, people: Mapping[str, People], source: str, label: str
+    model: Any, people: Mapping[str, People], source: str, label: str
 ) -> DataContents:
     train, test = people["training"], people.get("test")
-    cells = model.cells_ if isinstance(model, Frontier) else model.tallies_["training"].cells
+    cells = model.tallies_["training"].cells if hasattr(model, "tallies_") else model.cells_
+    classes = getattr(model, "classes_", ())  # a regressor has none
     weights = [some.sample_weight for some in people.values()]
     y = np.concatenate([np.asarray(some.y) for some in people.values()])
     weighted = all(weight is not None for weight in weights)
@@ -182,8 +182,8 @@ def _data_contents(
         train_rows=len(train.y),
         test_rows=0 if test is None else len(test.y),
         label=label,
-        labels=tuple(map(str, model.classes_)),
-        base_rate=base_rate(y, model.classes_, weight),
+        labels=tuple(map(str, classes)),
+        base_rate=base_rate(y, classes, weight) if len(classes) else np.nan,
         sensitive=list(cells.sensitive),
         control=list(cells.control),
         weight=None if weights[0] is None else "given",

@@ -56,13 +56,7 @@ def report(
         reader = Reader(terminal.note, format.dialect()).for_constraint(opened.model.constraint)
         people["test"] = new = reader.known(data, opened.columns, drop_missing=drop_missing)
         opened.note_unknown(new.X)
-    contents: ReportContents | RegressionContents
-    if opened.columns.numeric:
-        from equipoise.cli.regression import report_numbers
-
-        contents = report_numbers(opened, people, results.suppress_below)
-    else:
-        contents = make_contents(opened, people, data, results)
+    contents = make_contents(opened, people, data, results)
     write_page(contents, output, force=results.force)
     if card is not None:
         write_model_card(card, contents, overwrite=results.force)
@@ -72,14 +66,18 @@ def report(
 
 def make_contents(
     opened: ModelFile, people: dict[str, Examples], data: Path | None, results: opt.Results
-) -> ReportContents:
+) -> ReportContents | RegressionContents:
     """Return the contents of the page; from the file alone, or with new data."""
+    from equipoise.cli.regression import contents_of
     from equipoise.report.contents import DataContents, ReportContents
+    from equipoise.report.regression import RegressionContents
     from equipoise.report.summary import summarize
 
-    stored = opened.metadata.get("report")
+    stored, few = opened.metadata.get("report"), results.suppress_below
     if stored is not None and not people:
-        return ReportContents.from_dict(stored)
+        return (RegressionContents if opened.columns.numeric else ReportContents).from_dict(stored)
+    if opened.columns.numeric:
+        return contents_of(opened, opened.model, people, few, opened.path.name)
     about = stored["data"] if stored is not None else opened.metadata["data"]
     summary = DataContents.from_dict(about)
     if people and data is not None:
