@@ -43,6 +43,12 @@ class Ended(Exception):
         self.code = code
 
 
+def end_certify(exceeded: bool, compared: bool) -> None:
+    """End ``certify`` with its exit code, unless all is well."""
+    if exceeded or not compared:
+        raise Ended(EXCEEDED if exceeded else NOTHING_COMPARED)
+
+
 def explain(error: BaseException) -> int:
     """Print an error as a sentence, also as JSON if asked for; return the exit code."""
     if isinstance(error, Ended):

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.cli import exits, terminal
 from equipoise.cli import options as opt
+from equipoise.cli import terminal
+from equipoise.cli.exits import end_certify
 from equipoise.cli.model_files import ModelFile, made, note_untraced, write_model
 from equipoise.cli.names import find_regressor
 from equipoise.cli.result_tables import say_who
@@ -199,10 +200,7 @@ def certify_numbers(
             "remarks": point.remarks,
         }
     )
-    if measured.exceeds:
-        raise exits.Ended(exits.EXCEEDED)
-    if not is_compared:
-        raise exits.Ended(exits.NOTHING_COMPARED)
+    end_certify(bool(measured.exceeds), is_compared)
 
 
 def _outcome(measured: Measured, excess: float | None, level: float) -> str:

@@ -335,18 +335,14 @@ class TrainingData:
 
     def contents(self, model: Any) -> DataContents:
         """Return a summary for reports."""
-        columns, held_out = self.columns, 0 if self.test is None else len(self.test)
+        held_out = 0 if self.test is None else len(self.test)
         return DataContents(
             source=self.name,
             rows=len(self.train) + held_out,
             train_rows=len(self.train),
             test_rows=held_out,
-            label=columns.label,
-            labels=columns.labels,
+            **self.columns.shown,
             base_rate=self.base_rate,
-            sensitive=list(columns.sensitive),
-            control=list(columns.control),
-            weight=columns.weight,
             columns=self.read,
             format=self.format,
             fingerprint="" if model.people_ is None else model.people_.digest,

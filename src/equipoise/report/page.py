@@ -12,7 +12,7 @@ from equipoise.constraints.rates import of_decision
 from equipoise.report.card import card_sections, model_card
 from equipoise.report.chart import Axis, Chart, rate_axis
 from equipoise.report.contents import RATES, GroupContents, PointContents, ReportContents
-from equipoise.report.groups import largest_groups
+from equipoise.report.groups import Counted, largest_groups
 from equipoise.report.measurement import MeasuredContents, RowContents
 from equipoise.report.regression import RegressionContents, render_regression
 from equipoise.report.switches import MovedGroup, SwitchedGroup, moved_groups, switched_groups
@@ -197,13 +197,14 @@ class Page:
 
     def switched(self, point: PointContents, data: str) -> SwitchedRows:
         """Return whom a point decides on differently, of some data."""
-        groups = switched_groups(point.switched[data])
-        shown = largest_groups(groups, self.most_groups)
-        return SwitchedRows(shown, _left_out(len(groups) - len(shown)))
+        return SwitchedRows(*self._largest(switched_groups(point.switched[data])))
 
     def moved(self, point: PointContents, data: str) -> tuple[list[MovedGroup], str]:
         """Return who moves between more than two decisions, and which groups are left out."""
-        groups = moved_groups(point.switched[data])
+        return self._largest(moved_groups(point.switched[data]))
+
+    def _largest(self, groups: Sequence[Counted]) -> tuple[list[Counted], str]:
+        """Return the groups that are shown, and which are left out, in words."""
         shown = largest_groups(groups, self.most_groups)
         return shown, _left_out(len(groups) - len(shown))
 
@@ -250,8 +251,7 @@ class Page:
         return self._rows([] if self.contents.audit is None else self.contents.audit.groups, [])
 
     def _rows(self, groups: list[GroupContents], free: list[GroupContents]) -> GroupRows:
-        shown, others = (largest_groups(some, self.most_groups) for some in (groups, free))
-        words = _left_out(len(groups) - len(shown))
+        (shown, words), (others, _) = self._largest(groups), self._largest(free)
         if len(free) != len(groups):
             return GroupRows([(group, None) for group in shown], False, words)
         return GroupRows(list(zip(shown, others, strict=True)), True, words)

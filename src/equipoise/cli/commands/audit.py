@@ -12,9 +12,9 @@ from equipoise.cli.terminal import command_line
 
 if TYPE_CHECKING:
     from equipoise.cells.table import Array
-    from equipoise.cli.tables.people import Reader
+    from equipoise.cli.tables.people import Examples, Reader
+    from equipoise.cli.tables.request import Columns
     from equipoise.report.contents import AuditContents, DataContents, ReportContents
-    from equipoise.rows.people import People
 
 
 def audit(
@@ -38,26 +38,34 @@ def audit(
     from equipoise.cli.disparities import audit_contents, one_hot, read_decisions
     from equipoise.cli.model_files import check_outputs, write_page
     from equipoise.cli.tables.files import naming
-    from equipoise.cli.tables.people import Reader
+    from equipoise.cli.tables.people import Reader, describe
     from equipoise.cli.tables.request import check_columns
     from equipoise.metrics.summaries import few_of_a_label
-    from equipoise.report.contents import in_order
+    from equipoise.report.contents import DataContents, base_rate, in_order
 
     level = results.level
     check_outputs(page, force=results.force, reads=[table.data])
     reader = Reader(terminal.note, table.dialect())
     with naming(table.data):
-        people, labels = _read(table, reader)
-    data = _data_contents(table, people, labels, reader.format)
+        rows, people, columns = _read(table, reader)
+    labels = columns.labels
+    data = DataContents(
+        source=table.data.name,
+        rows=len(people),
+        train_rows=0,
+        test_rows=0,
+        **columns.shown,
+        base_rate=base_rate(people.y, labels if len(labels) > 2 else (0, 1), people.sample_weight),
+        columns=describe(rows, table.request().roles, ()),
+        format=reader.format,
+    )
     tables.show_columns(data.columns, labels, data.format)
     decided: Array = one_hot(people.y, labels) if data.decisions else people.y.astype(float)
     if prediction is not None:
-        check_columns(people.X.column_names, [prediction], table.data)
-        decided = read_decisions(people.X.column(prediction), prediction, labels)
+        check_columns(rows.column_names, [prediction], table.data)
+        decided = read_decisions(rows.column(prediction), prediction, labels)
     found = audit_contents(people, decided, prediction, min_size, results)
-    found = replace(
-        found, groups=in_order(found.groups, table.request().classes(people.X)["order"])
-    )
+    found = replace(found, groups=in_order(found.groups, columns.order))
     data = data.without_few([found.groups])
     of = f"predictions {prediction!r}" if prediction else f"labels {table.label!r}"
     rates = tables.RATES if prediction else tables.RATES[:1]
@@ -70,7 +78,7 @@ def audit(
         contents = _page_contents(table, data, found, results)
         write_page(contents, page, force=results.force)
     written = None if page is None else str(page)
-    terminal.emit({"page": written, "rows": len(people.y), "data": data, **_summary(found)})
+    terminal.emit({"page": written, "rows": len(people), "data": data, **_summary(found)})
 
 
 def _summary(found: AuditContents) -> dict[str, Any]:
@@ -105,55 +113,18 @@ def _page_contents(
     )
 
 
-def _read(table: opt.LabelledTable, reader: Reader) -> tuple[People, tuple[str, ...]]:
-    """Return the people with the labels 0 and 1, or more than two texts, and what they are."""
+def _read(table: opt.LabelledTable, reader: Reader) -> tuple[Any, Examples, Columns]:
+    """Return the table, its people with the labels 0 and 1, or more than two texts, and columns."""
     import numpy as np
 
-    from equipoise.cli.tables.columns import as_number
-    from equipoise.cli.tables.people import check_groups, read_label
-    from equipoise.rows.people import People
+    from equipoise.cli.tables.people import read_label
 
-    rows = reader.whole(table.data, table.request())
+    request = table.request()
+    rows = reader.whole(table.data, request)
     y, labels, recoded = read_label(rows, table.label, table.positive, one=True)
-    weight = None
-    if table.weight is not None:
-        weight = as_number(rows.column(table.weight), table.weight).to_numpy()
-    columns = table.request().columns(labels, recoded, {}, rows)
-    groups = {name: columns.group_values(rows.column(name), name) for name in table.sensitive}
-    for name, values in groups.items():
-        check_groups(values, rows.column(name), name, reader.note)
     if len(labels) > 2:
         y, labels = np.array(list(map(str, y)), dtype=object), tuple(sorted(labels))
     elif not recoded:
         y = (y == np.unique(y)[1]).astype(np.int64)
-    people = People(
-        rows,
-        y,
-        groups,
-        sample_weight=weight,
-        missing=columns.missing_groups,
-    )
-    return people, labels
-
-
-def _data_contents(
-    table: opt.LabelledTable, people: People, labels: tuple[str, ...], format_: str
-) -> DataContents:
-    from equipoise.cli.tables.people import describe
-    from equipoise.report.contents import DataContents, base_rate
-
-    classes = labels if len(labels) > 2 else (0, 1)
-    return DataContents(
-        source=table.data.name,
-        rows=len(people.y),
-        train_rows=0,
-        test_rows=0,
-        label=table.label,
-        labels=labels,
-        base_rate=base_rate(people.y, classes, people.sample_weight),
-        sensitive=list(table.sensitive),
-        control=[],
-        weight=table.weight,
-        columns=describe(people.X, table.request().roles, ()),
-        format=format_,
-    )
+    columns = request.columns(labels, recoded, {}, rows)
+    return rows, reader.examples(rows, columns, y), columns

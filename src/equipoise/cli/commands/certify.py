@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from equipoise.cli import exits, terminal
 from equipoise.cli import options as opt
+from equipoise.cli import terminal
+from equipoise.cli.exits import end_certify
 
 if TYPE_CHECKING:
     from equipoise.cli.model_files import ModelFile
@@ -78,8 +79,7 @@ def certify(
     how = {"constraint": repr(opened.model.constraint_), "level": level}
     labels = {"labels": people.y is not None}
     terminal.emit({**found, **how, **labels, **_summary(point, measured, rows)})
-    if certain or not compared:
-        raise exits.Ended(exits.EXCEEDED if certain else exits.NOTHING_COMPARED)
+    end_certify(bool(certain), bool(compared))
 
 
 def _summary(point: Any, measured: MeasuredContents, rows: list[dict[str, Any]]) -> dict[str, Any]:

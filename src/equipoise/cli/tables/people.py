@@ -127,7 +127,7 @@ class Reader:
         hint_at_copies(table, features, request.roles, self.note)
         columns = request.columns(labels, recoded, features, table)
         columns = replace(columns, numeric=self.numeric)
-        return self._examples(table, columns, y), columns
+        return self.examples(table, columns, y), columns
 
     def known(
         self,
@@ -158,7 +158,7 @@ class Reader:
             y = None
             if labelled or (labelled is None and _has_values(table, columns.label)):
                 y = self._known_labels(table, columns)
-            return self._examples(table, columns, y)
+            return self.examples(table, columns, y)
 
     def _known_labels(self, table: Any, columns: Columns) -> NDArray:
         if columns.numeric:
@@ -220,7 +220,8 @@ class Reader:
         self.note(f"{int(missing.sum()):,} rows that lack {' or '.join(named)} are left out.")
         return table.take(np.flatnonzero(~missing))
 
-    def _examples(self, table: Any, columns: Columns, y: NDArray | None) -> Examples:
+    def examples(self, table: Any, columns: Columns, y: NDArray | None) -> Examples:
+        """Return the people of a table, whose columns are known, with these labels."""
         sensitive, control = (
             {name: columns.group_values(table.column(name), name) for name in names}
             for names in (columns.sensitive, columns.control)

@@ -61,6 +61,12 @@ class Columns:
         by_name = dict(zip(names, levels(names), strict=True))
         return np.array([*(by_name[value] for value in values.tolist()), None], dtype=object)[:-1]
 
+    @property
+    def shown(self) -> dict[str, Any]:
+        """What a report tells of them, see `DataContents`."""
+        lists = {"sensitive": list(self.sensitive), "control": list(self.control)}
+        return {"label": self.label, "labels": self.labels, "weight": self.weight, **lists}
+
     def to_dict(self) -> dict[str, Any]:
         """Return the columns as a dictionary for JSON."""
         return {k: list(v) if isinstance(v, tuple) else v for k, v in vars(self).items()}
