@@ -28,7 +28,7 @@ from equipoise.game.column_generation import over_pool
 from equipoise.game.evidence import Scope
 from equipoise.game.known import Queries
 from equipoise.game.lagrangian import Lagrangian
-from equipoise.game.least_random import Lottery, least_random_round, members_that_matter
+from equipoise.game.least_random import Lottery, least_random_round
 from equipoise.game.mixture import Mixture
 from equipoise.game.rounds import Outcome, Pool, Reason, Round
 from equipoise.game.switches import Switched
@@ -131,12 +131,15 @@ class PoolReduction(Reduction):
         ]
 
     def _least_random(self, found: Round, game: Lagrangian) -> Round:
-        game, s, nu, free = game.relaxed(found.loosening), self._shares, self.nu_, self._free
-        mixture, lam, gap = found.mixture, found.multipliers, max(nu, found.gap)
-        numbers = members_that_matter(game, s, mixture, lam, gap=gap, free=free)
-        among = self.disagreement_[np.ix_(numbers, numbers)]
-        V = self.cells_.n_decisions
-        return least_random_round(found, game, s, numbers, among, nu=nu, free=free, n_decisions=V)
+        return least_random_round(
+            found,
+            game,
+            self._shares,
+            lambda numbers: self.disagreement_[np.ix_(numbers, numbers)],
+            nu=self.nu_,
+            free=self._free,
+            n_decisions=self.cells_.n_decisions,
+        )
 
     def without_search(self) -> Self:
         """Return a copy that keeps the bounds traced, and nothing to search other bounds with."""

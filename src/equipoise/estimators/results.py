@@ -30,7 +30,7 @@ from equipoise.game.certificate import Certificate
 from equipoise.game.evidence import Scope, Status
 from equipoise.game.feasibility import explain
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian
-from equipoise.game.least_random import Lottery, least_random_round, members_that_matter
+from equipoise.game.least_random import Lottery, least_random_round
 from equipoise.game.rounds import Outcome, Reason, Round
 from equipoise.game.switches import Switched
 from equipoise.metrics.audit import Tally
@@ -54,12 +54,15 @@ def with_least_random(problem: Problem, found: Round) -> Round:
     """
     if len(found.mixture.indices) == 1:
         return replace(found, by_lot=Lottery(0.0, True))
-    free, s, nu = unconstrained(problem), problem.pool.s, problem.nu
-    game = problem.lagrangian.relaxed(found.loosening)
-    mixture, lam, gap = found.mixture, found.multipliers, max(nu, found.gap)
-    numbers = members_that_matter(game, s, mixture, lam, gap=gap, free=free)
-    among, V = ask_again(problem, numbers).disagreement, problem.cells.n_decisions
-    chosen = least_random_round(found, game, s, numbers, among, nu=nu, free=free, n_decisions=V)
+    chosen = least_random_round(
+        found,
+        problem.lagrangian,
+        problem.pool.s,
+        lambda numbers: ask_again(problem, numbers).disagreement,
+        nu=problem.nu,
+        free=unconstrained(problem),
+        n_decisions=len(problem.engine.classes),
+    )
     return chosen if chosen.by_lot and chosen.by_lot.exact else measured(problem, chosen)
 
 

@@ -331,8 +331,7 @@ class Lagrangian:
 
     def violation(self, s: Array) -> Array:
         """By how much the worst constraint is exceeded, max over k of (gamma_k - c_k)+."""
-        excess = self.gamma(s) - self.c
-        return np.maximum(excess.max(axis=-1, initial=0.0), 0.0)
+        return (self.gamma(s) - self.c).max(axis=-1, initial=0.0)
 
     def value(self, s: Array, lam: Array) -> Array:
         """L(h, lambda), for several multipliers (T, K) and classifiers (P, C) a (T, P) table."""
@@ -352,7 +351,13 @@ class Lagrangian:
 
     def upper(self, s: Array) -> float:
         """max over lambda of L(Q, lambda), which is err(Q) + B max over k of (gamma_k - c_k)+."""
-        return self.penalised(float(self.error(s)), float(self.violation(s)))
+        return self.worth(s)[-1]
+
+    def worth(self, s: Array) -> tuple[float, Array, float, float]:
+        """Return error, gamma, violation and upper value of one classifier, or of one mixture."""
+        error, gamma = float(self.error(s)), self.gamma(s)
+        violation = float((gamma - self.c).max(initial=0.0))
+        return error, gamma, violation, self.penalised(error, violation)
 
     def penalised(self, error: float, violation: float) -> float:
         """Return the error plus the price of the worst violation, B each; rounding is free."""
