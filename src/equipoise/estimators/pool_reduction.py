@@ -20,7 +20,7 @@ from equipoise.estimators.decisions.switches import switched_of
 from equipoise.estimators.frontier_point import FrontierPoint, games_of, point_of, with_eps
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
 from equipoise.estimators.reductions import FairClassifier
-from equipoise.estimators.results import as_given, result_of, warn
+from equipoise.estimators.results import result_of, warn
 from equipoise.exceptions import EquipoiseWarning
 from equipoise.faces import Records
 from equipoise.game.certificate import Certificate
@@ -205,7 +205,7 @@ class PoolReduction(Reduction):
         """Return by how much bounds, as they were given, are exceeded; NaN where not known."""
         names, found = {"training": "train", "out of fold": "out_of_fold"}, point.certificate
         if self.cells_.together is None:
-            given = as_given(self.lagrangian_.with_bound(point.eps))
+            given = self.lagrangian_.with_bound(point.eps).as_given()
             excess = {data: float(given.violation(tally.s)) for data, tally in tallies.items()}
         else:  # small groups are not told apart
             certified = np.nan if found.sampling_slack else found.violation + found.least_slack

@@ -172,11 +172,7 @@ class BalancedError:
         """g_err in every cell (rows) for each decision (columns)."""
         labels = [cells.label == label for label in range(len(cells.decisions))]
         groups = list(cells.groups(self.on).values())
-        kinds = {
-            "label": labels,
-            "group": groups,
-            "both": [group & label for group in groups for label in labels],
-        }
+        kinds = {"label": labels, "group": groups, "both": [g & v for g in groups for v in labels]}
         if self.over not in kinds:
             raise ValueError(f"over is {self.over!r}; expected 'label', 'group' or 'both'.")
         parts = [part for part in kinds[self.over] if cells.mass[part].sum() > 0]
@@ -379,6 +375,10 @@ class Lagrangian:
     def relaxed(self, slack: Array | float) -> Lagrangian:
         """Return the same game with every bound loosened by ``slack``."""
         return replace(self, c=self.c + slack, loosening=self.loosening + slack)
+
+    def as_given(self) -> Lagrangian:
+        """Return the same game with the bounds of its rows, without what they were loosened by."""
+        return self.relaxed(-np.asarray(self.loosening))
 
     def with_bound(self, eps: float) -> Lagrangian:
         """Return the game with another ``eps``, which each row must have: only c differs."""
