@@ -15,7 +15,6 @@ from equipoise.engines.base import Engine
 from equipoise.estimators.base import overlap_of, read_fallback
 from equipoise.estimators.frontier_point import point_of, with_eps
 from equipoise.estimators.randomized import RandomizedClassifier
-from equipoise.estimators.results import as_given
 from equipoise.exceptions import (
     EquipoiseWarning,
     NotProvenWarning,
@@ -116,7 +115,7 @@ def _prove(
     engine = frontier._open_new(people)
     rows = rows_of_proof(constraint, engine.cells.table(), frontier.cells_)
     known = TestedRows.of(constraint, frontier.cells_)
-    game = as_given(frontier.lagrangian_.with_bound(bound))
+    game = frontier.lagrangian_.with_bound(bound).as_given()
     pool, nu = frontier.pool_, frontier.nu_
     ratio = engine.cells.n_effective / frontier.cells_.n_effective
     path = Path.over(
