@@ -308,7 +308,7 @@ def cost_sums(shard: Shard, costs: Array) -> Array:
 
 
 def digest_of(shard: Shard) -> bytes:
-    """Return a digest of all that is in it."""
+    """Return a digest of the rows of a shard."""
     digest = blake2b(digest_size=16)
     parts = [shard.code, shard.weight, *shard.factors, shard.target]
     if len(shard):
