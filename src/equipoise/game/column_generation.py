@@ -278,10 +278,8 @@ class _Bound:
     def program(self, known: Known) -> Program:
         """Return the program of the present stage."""
         B = 1.0 if self.stage == "feasibility" else self.multiplier_limit
-        excess, likely = known.gamma - self.game.c, None
-        if self._proof:  # what is nearest to its bound, as mixed before
-            likely = self.mixture.weights @ excess[self.mixture.indices]
-        return Program(known.errors(self.stage), excess, B, likely)
+        before = self.mixture if self._proof else None
+        return Program(known.errors(self.stage), known.gamma - self.game.c, B, before)
 
     def moves_on(self, known: Known, nu: float) -> bool:
         """Measure the gap; change the limit or the stage once the present one is done."""
