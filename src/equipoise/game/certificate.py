@@ -154,7 +154,7 @@ class Certificate(Face):
         conflict = found.explained
         rows = found.conflict if conflict is None else conflict.rows
         loosened = lagrangian.relaxed(found.loosening)
-        gamma, errors = lagrangian.gamma(found.s), lagrangian.error(s)
+        errors = lagrangian.error(s)
         return cls(
             error=found.error,
             violation=found.violation,
@@ -164,7 +164,7 @@ class Certificate(Face):
             nu=nu,
             B=lagrangian.B,
             scope=scope,
-            gamma=gamma,
+            gamma=found.gamma,
             bound=loosened.c,
             multipliers=found.multipliers,
             rows=lagrangian.rows,

@@ -12,8 +12,8 @@ from sklearn.dummy import DummyClassifier
 
 from equipoise.cells.table import Array
 from equipoise.engines import engine_for
-from equipoise.estimators.base import Problem, fingerprint_of
-from equipoise.estimators.results import unconstrained
+from equipoise.estimators.base import Problem
+from equipoise.estimators.results import fingerprint_of, unconstrained
 from equipoise.game.cuts import Criteria, directions_of, find_cut
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian
 from equipoise.game.least_random import Lottery
@@ -118,7 +118,7 @@ def check_same_people(frontier: Any, people: People) -> None:
     digest = None if frontier.people_ is None else frontier.people_.digest
     if digest is None or "recertified" in frontier.shares_:  # its digest is that of more people
         return
-    found = fingerprint_of(people, frontier.classes_)
+    found = fingerprint_of(engine_for(people.X), people, frontier.classes_)
     if found is not None and found.digest != digest:
         raise ValueError(
             "got as many people as the fit had, but others, or with other features; expected its "
