@@ -10,7 +10,7 @@ are as many rows as people in ``--copies`` tables. Equalized odds by sex, 20 bou
 
 - "training" is inside ``lightgbm.train``, "scores" the booster's scores of its own rows,
 - "labels, sums" are labels and weights for the learner and decisions added up by cell,
-- "LP" is the solver of linear programs,
+- "LP" is linear programs,
 - "asked again" is every classifier asked once more before the fit returns, predictions included,
 - "rest" is everything else: reading, bins, trees as text, fingerprint.
 
@@ -24,39 +24,37 @@ import argparse
 import os
 import time
 import warnings
-from contextlib import ExitStack
-from importlib import import_module
 from pathlib import Path
 
 import _raw
 import numpy as np
+from _clock import Clock
 from _machine import machine, markdown_table
-from many_groups import Clock
 from numpy.typing import NDArray
 
-#: What is watched: module, attribute of it or of a class in it, and the name of the column.
 PARTS = (
-    ("lightgbm", "train", "training"),
-    ("equipoise.oracles.trainers.lightgbm_bins", "_training_scores", "scores"),
-    ("equipoise.cells.rows", "Cells.relabel_rows", "labels, sums"),
-    ("equipoise.cells.rows", "Cells.sum", "labels, sums"),
-    ("equipoise.game.mixture", "linprog", "LP"),
-    ("equipoise.engines.memory", "MemoryEngine.compare", "asked again"),
+    ("lightgbm:train", "training"),
+    ("equipoise.oracles.trainers.lightgbm_bins:_training_scores", "scores"),
+    ("equipoise.cells.rows:Cells.relabel_rows", "labels, sums"),
+    ("equipoise.cells.rows:Cells.sum", "labels, sums"),
+    ("equipoise.game.mixture:_solve", "LP"),
+    ("equipoise.engines.memory:MemoryEngine.compare", "asked again"),
 )
-COLUMNS = tuple(dict.fromkeys(name for *_, name in PARTS))
+COLUMNS = tuple(dict.fromkeys(name for _, name in PARTS))
 
 
 def read_people() -> tuple[NDArray, NDArray, NDArray] | None:
     """Return features, labels and sex; None without the data."""
-    folder = Path(os.environ.get("EQUIPOISE_SHARED_DATA", Path(__file__).parents[2] / "shared/data"))
-    if not (file := folder / "acs_income_2018.parquet").exists():
+    shared = os.environ.get("EQUIPOISE_SHARED_DATA", Path(__file__).parents[2] / "shared/data")
+    if not (file := Path(shared) / "acs_income_2018.parquet").exists():
         return None
     import pandas
 
     table = pandas.read_parquet(file)
     label, sex = table.pop("label").to_numpy(dtype=np.int64), table["SEX"].to_numpy(dtype=str)
     numbers = [
-        table[name].cat.codes if isinstance(table[name].dtype, pandas.CategoricalDtype)
+        table[name].cat.codes
+        if isinstance(table[name].dtype, pandas.CategoricalDtype)
         else table[name]
         for name in table
     ]
@@ -77,12 +75,7 @@ def measure(asked: argparse.Namespace, people: tuple[NDArray, NDArray, NDArray])
     learner.fit(X, y)
     one_fit, clock = time.process_time() - start, Clock()
     frontier = Frontier(learner, EqualizedOdds(), bounds=np.geomspace(0.005, 0.1, asked.bounds))
-    with ExitStack() as watched:
-        for module, path, name in PARTS:
-            holder, (*classes, attribute) = import_module(module), path.split(".")
-            for each in classes:
-                holder = getattr(holder, each)
-            watched.enter_context(clock.watching(holder, attribute, name))
+    with clock.watching(PARTS):
         start = time.process_time()
         frontier.fit(X, y, sensitive_features=A)
         total = time.process_time() - start

@@ -258,17 +258,16 @@ class _Block:
         """Solve from the vertex that is known; False where there is none, or it leads nowhere."""
         if self._vertex is None:
             return False
-        n, tight = (
-            self.n_classifiers + self._n_slacks,
-            np.searchsorted(self.rows, self._vertex.tight),
-        )
+        n = self.n_classifiers + self._n_slacks
+        tight = np.searchsorted(self.rows, self._vertex.tight)
         program = SimplexProgram(
             self.cost[:n], self.A[:, :n].T, np.zeros(len(self.rows)), self._n_slacks
         )
         found = program.from_vertex(replace(self._vertex, tight=tight))
-        self._vertex = None if found is None else replace(found, tight=self.rows[found.tight])
         if found is None:
+            self._vertex = None
             return False
+        self._vertex = replace(found, tight=self.rows[found.tight])
         self.x, self.multipliers = np.zeros(len(self.cost)), np.zeros(len(self._excess))
         self.x[found.members] = found.weights
         self.multipliers[self._vertex.tight] = found.multipliers
