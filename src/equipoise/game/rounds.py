@@ -37,6 +37,9 @@ class Oracle(Protocol):
     exact: bool
     #: Whether shares are measured on rows that the classifier was not trained on.
     out_of_fold: bool
+    #: The probabilities that every answer cuts, `equipoise.oracles.plugin.SharedProbabilities`;
+    #: None where each answer has scores of its own, or workers hold the rows.
+    shared: Any = None
 
     def best_response(self, costs: Array) -> Response:
         """Return a classifier that makes the costs of those it selects as low as it can."""
@@ -311,6 +314,10 @@ class Limits:
     seen_as: Callable[[Any], Any] = lambda found: found
 
     def __post_init__(self) -> None:
+        if self.callback is not None and not callable(self.callback):
+            raise TypeError(
+                f"callback is {self.callback!r}; expected a function that takes a Round."
+            )
         if self.verbose:
             check_verbose(self.verbose)
 

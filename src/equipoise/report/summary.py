@@ -10,6 +10,7 @@ import narwhals as nw
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from equipoise.constraints import Constraint
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.regression.frontier import RegressionFrontier
 from equipoise.estimators.regression.regressor import FairRegressor
@@ -17,6 +18,7 @@ from equipoise.files.manifest import date_made, versions
 from equipoise.metrics.small_groups import SUPPRESS_BELOW
 from equipoise.report.contents import (
     ColumnContents,
+    ConstraintContents,
     DataContents,
     PointContents,
     ReportContents,
@@ -24,7 +26,6 @@ from equipoise.report.contents import (
 )
 from equipoise.report.evaluate import frontier_points, model_points
 from equipoise.report.regression import RegressionContents, regression_contents
-from equipoise.report.text import constraint_contents
 from equipoise.rows.people import People
 
 
@@ -135,7 +136,7 @@ def summarize(
     data = replace(data, fingerprint=known.digest) if known is not None else data
     traced = isinstance(model, Frontier)
     constraint = model.constraint if traced else model.constraint_
-    asked = constraint_contents(constraint, len(model.classes_))
+    asked = _constraint_contents(constraint, len(model.classes_))
     contents = ReportContents(
         kind="frontier" if traced else "model",
         title=f"{asked.name} in {data.source}",
@@ -159,6 +160,20 @@ def summarize(
         points = [point]
     data = data.without_few(points[0].groups.values())
     return replace(contents, data=data, points=points, unconstrained=free)
+
+
+def _constraint_contents(constraint: Constraint, n_decisions: int) -> ConstraintContents:
+    """Return the words of a constraint's class: what it asks, its formula, how it misleads."""
+    asks, formula = constraint.asks, constraint.formula
+    if n_decisions > 2 and constraint.of_several is not None:
+        asks, formula = constraint.of_several
+    return ConstraintContents(
+        name=constraint.name,
+        code=repr(constraint),
+        asks=asks,
+        formula=formula,
+        explanation=[constraint.misleads] if constraint.misleads else [],
+    )
 
 
 def _people(X: Any, y: Any, sensitive: Any, control: Any, weight: Any) -> People:

@@ -6,14 +6,12 @@ import tomllib
 from collections.abc import Sequence
 from importlib.resources import files
 
-from equipoise.constraints import Constraint
 from equipoise.constraints.rates import of_decision, rate_and_decision
 from equipoise.game.evidence import Scope, Status
 from equipoise.game.lagrangian import is_met
 from equipoise.game.switches import number as people
 from equipoise.report.contents import (
     AuditContents,
-    ConstraintContents,
     GroupContents,
     PointContents,
     ReportContents,
@@ -387,22 +385,3 @@ def facts_of_making(contents: ReportContents) -> list[tuple[str, str]]:
         ("Seed", "" if contents.seed is None else str(contents.seed)),
     ]
     return [(term, value) for term, value in facts if value]
-
-
-def constraint_contents(constraint: Constraint, n_decisions: int = 2) -> ConstraintContents:
-    """Return the words of a constraint's class: what it asks, its formula, how it misleads.
-
-    >>> from equipoise import DemographicParity
-    >>> constraint_contents(DemographicParity()).formula
-    '| P[h(X)=1 | A=a] - P[h(X)=1] | <= eps for every group a.'
-    """
-    asks, formula = constraint.asks, constraint.formula
-    if n_decisions > 2 and constraint.of_several is not None:
-        asks, formula = constraint.of_several
-    return ConstraintContents(
-        name=constraint.name,
-        code=repr(constraint),
-        asks=asks,
-        formula=formula,
-        explanation=[constraint.misleads] if constraint.misleads else [],
-    )

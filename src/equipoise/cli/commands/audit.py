@@ -43,7 +43,6 @@ def audit(
     from equipoise.metrics.summaries import few_of_a_label
     from equipoise.report.contents import DataContents, base_rate, in_order
 
-    level = results.level
     check_outputs(page, force=results.force, reads=[table.data])
     reader = Reader(terminal.note, table.dialect())
     with naming(table.data):
@@ -69,14 +68,13 @@ def audit(
     data = data.without_few([found.groups])
     of = f"predictions {prediction!r}" if prediction else f"labels {table.label!r}"
     rates = tables.RATES if prediction else tables.RATES[:1]
-    tables.show_group_rows(f"Groups: {of}, [{level:.0%} intervals]", found.groups, rates)
-    tables.show_disparities(found, level)
+    tables.show_group_rows(f"Groups: {of}, [{results.level:.0%} intervals]", found.groups, rates)
+    tables.show_disparities(found, results.level)
     tables.note_small(found.groups, results.suppress_below, min_size=min_size)
     for text in few_of_a_label(labels, np.array([(people.y == label).sum() for label in labels])):
         terminal.note(text)
     if page is not None:
-        contents = _page_contents(table, data, found, results)
-        write_page(contents, page, force=results.force)
+        write_page(_page_contents(table, data, found, results), page, force=results.force)
     written = None if page is None else str(page)
     terminal.emit({"page": written, "rows": len(people), "data": data, **_summary(found)})
 
