@@ -237,7 +237,7 @@ def _outcome(measured: Measured, excess: float | None, level: float) -> str:
     by = "" if excess is None else f", by {number(excess)}"
     if measured.exceeds:
         return f"EXCEEDED{by}: more than chance explains at the {level:.0%} level."
-    if measured.excess > 1e-8 * max(1.0, abs(measured.largest)):
+    if measured.excess > 1e-8 * abs(measured.largest):
         return (
             f"The bound is exceeded on these people{by}, but not beyond the {level:.0%} interval: "
             "chance may explain it."

@@ -250,13 +250,13 @@ def loss_table(loss: Objective | Loss | None, cells: CellTable) -> Array | str:
 TOLERANCE = 1e-8
 
 
-def is_met(excess: float | None) -> bool:
+def is_met(excess: float | None, tolerance: float = TOLERANCE) -> bool:
     """Whether a constraint is met, given its value minus its bound; what is unknown is not.
 
     >>> is_met(-0.1), is_met(1e-9), is_met(1e-6), is_met(float("nan")), is_met(None)
     (True, True, False, False, False)
     """
-    return excess is not None and bool(excess <= TOLERANCE)
+    return excess is not None and bool(excess <= tolerance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,6 +279,8 @@ class Lagrangian:
         By how much ``c`` exceeds the bounds of ``rows``.
     scale : float
         By how much the objective can vary: what multipliers and gaps are measured in. 1 for errors.
+    tolerance : float
+        By how much a constraint may be exceeded for rounding: less where bounds are small losses.
     """
 
     error_offset: float
@@ -291,6 +293,7 @@ class Lagrangian:
     elastic: Mask | None = field(default=None, repr=False)
     loosening: Array | float = field(default=0.0, repr=False)
     scale: float = field(default=1.0, repr=False)
+    tolerance: float = field(default=TOLERANCE, repr=False)
 
     @classmethod
     def from_moments(
@@ -346,7 +349,7 @@ class Lagrangian:
         """Best_lambda(Q): all of B on the constraint of largest excess, or zero if all are met."""
         lam = np.zeros(self.n_constraints)
         excess = self.gamma(s) - self.c
-        if excess.max(initial=0.0) > TOLERANCE:
+        if excess.max(initial=0.0) > self.tolerance:
             lam[excess.argmax()] = self.B
         return lam
 
@@ -356,7 +359,7 @@ class Lagrangian:
 
     def penalised(self, error: float, violation: float) -> float:
         """Return the error plus the price of the worst violation, B each; rounding is free."""
-        return error + (self.B * violation if violation > TOLERANCE else 0.0)
+        return error + (self.B * violation if violation > self.tolerance else 0.0)
 
     def lower(self, s: Array, lams: Array) -> tuple[float, Array]:
         """Return the best of the dual bounds min over h of L(h, lambda), and its lambda.

@@ -27,7 +27,8 @@ def facts_of(certificate: Certificate) -> list[tuple[str, str, str]]:
     closed = name + ("closed" if certificate.is_optimal() else "NOT closed")
     calls, shown = _calls(certificate), _format(certificate)
     fine = "{:.6f}".format if certificate.measure == "error" else shown
-    violation = 0.0 if is_met(certificate.violation) else certificate.violation
+    is_within = is_met(certificate.violation, certificate.tolerance)
+    violation = 0.0 if is_within else certificate.violation
     loosened = max(certificate.least_slack, certificate.sampling_slack) > 0
     found = [
         ("bounds", certificate.verdict, _asks_nothing(certificate) or _beforehand(certificate)),
@@ -101,7 +102,8 @@ def _beforehand(certificate: Certificate) -> str:
 def _format(certificate: Certificate) -> Callable[[float], str]:
     """Return how numbers are printed: losses may be of any size."""
     pattern = "{:.4f}" if certificate.measure == "error" else "{:.5g}"
-    return lambda value: pattern.format(0.0 if abs(value) < _ROUNDING else value)
+    rounding = _ROUNDING * min(certificate.unit, 1.0)
+    return lambda value: pattern.format(0.0 if abs(value) < rounding else value)
 
 
 def _calls(certificate: Certificate) -> str:
