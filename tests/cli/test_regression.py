@@ -108,7 +108,7 @@ def test_losses_of_groups(run, people):
     asked = ("--constraint", "group-error", "--eps", "20", "--loss", "absolute")
     fitted = run("fit", people, *COLUMNS, *asked, "--learner", "tree:max_depth=3")
     assert fitted.code == 0, fitted.err
-    assert "bounded group error of income in people.csv, absolute loss" in fitted.out
+    assert "bounded group loss of income in people.csv, absolute loss" in fitted.out
 
 
 @pytest.mark.parametrize(
