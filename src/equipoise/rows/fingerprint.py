@@ -250,8 +250,8 @@ def matching_hashes(
     with_another = np.zeros(len(compared), dtype=bool)
     for others in with_other_labels(compared, n_labels):
         with_another |= np.isin(as_uniform(with_salt(others, salt)), known)
-    others = int(np.count_nonzero(with_another & ~is_known))
-    return salted[is_known], others, int(np.count_nonzero(salted < reach)), hashes.ndim > 1
+    relabelled = int(np.count_nonzero(with_another & ~is_known))
+    return salted[is_known], relabelled, int(np.count_nonzero(salted < reach)), hashes.ndim > 1
 
 
 def _total(hashed: Hashed) -> tuple[int, str]:
