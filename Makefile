@@ -16,10 +16,13 @@ OLDEST_READY := $(OLDEST)/.test-installed
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 3
 PYTEST_OLDEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n 2
 
-# Without compiling: most of what is installed is never imported, the rest is compiled when it is.
-PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
+# For the Python named first: uv does in seconds what takes pip minutes, which is used where uv cannot be had.
+INSTALL := $(VENV)/bin/python tools/install.py
 
-.PHONY: help demo reproduce docs test lint types layers tests oldest clean
+# What is compiled once is kept, also where the environment says otherwise: the tests start many processes.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: help demo reproduce docs test ready lint types layers tests oldest clean
 
 help:
 	@echo "make demo    unconstrained and fair models on the Adult data, side by side; a plot in outputs/"
@@ -42,7 +45,11 @@ docs: $(DOCS_READY)
 	$(VENV)/bin/python -m sphinx -q -W --keep-going docs outputs/site
 	@echo "The site is outputs/site/index.html"
 
-test: lint types layers tests oldest
+test:
+	$(MAKE) --jobs=2 ready lint types layers
+	$(MAKE) tests oldest
+
+ready: $(TEST_READY) $(OLDEST_READY)
 
 lint: $(TEST_READY)
 	$(VENV)/bin/ruff check .
@@ -67,28 +74,29 @@ oldest: $(OLDEST_READY)
 $(VENV)/bin/python:
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'equipoise needs Python 3.11 or newer; say which one to use: make PYTHON=python3.11')"
 	$(PYTHON) -m venv $(VENV)
+	-$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check uv
 
 $(OLDEST)/bin/python: | $(VENV)/bin/python
 	$(PYTHON) -m venv $(OLDEST)
 
 $(DEMO_READY): pyproject.toml | $(VENV)/bin/python
-	$(VENV)/bin/python $(PIP_INSTALL) --editable ".[demo]"
+	$(INSTALL) $(VENV)/bin/python --editable ".[demo]"
 	touch $@
 
 $(EXPERIMENTS_READY): pyproject.toml | $(VENV)/bin/python
-	$(VENV)/bin/python $(PIP_INSTALL) --editable ".[experiments]"
+	$(INSTALL) $(VENV)/bin/python --editable ".[experiments]"
 	touch $@
 
 $(DOCS_READY): pyproject.toml | $(VENV)/bin/python
-	$(VENV)/bin/python $(PIP_INSTALL) --editable ".[docs]"
+	$(INSTALL) $(VENV)/bin/python --editable ".[docs]"
 	touch $@
 
 $(TEST_READY): pyproject.toml | $(VENV)/bin/python
-	$(VENV)/bin/python $(PIP_INSTALL) --editable ".[dev]"
+	$(INSTALL) $(VENV)/bin/python --editable ".[dev]"
 	touch $@ $(DEMO_READY) $(DOCS_READY)
 
 $(OLDEST_READY): pyproject.toml tests/oldest.txt | $(OLDEST)/bin/python
-	$(OLDEST)/bin/python $(PIP_INSTALL) --constraint tests/oldest.txt --editable ".[frames,plot,cli,onnx]" \
+	$(INSTALL) $(OLDEST)/bin/python --constraint tests/oldest.txt --editable ".[frames,plot,cli,onnx]" \
 		pytest pytest-xdist hypothesis fairlearn lightgbm
 	touch $@
 

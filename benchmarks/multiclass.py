@@ -4,6 +4,7 @@
     python benchmarks/multiclass.py --calls 5000
     python benchmarks/multiclass.py --data communities --learner logistic
     python benchmarks/multiclass.py --data diabetes130 --learner lightgbm --seeds 5
+    python benchmarks/multiclass.py --data communities --splits linearpost --learner lightgbm
     python benchmarks/multiclass.py --data communities --peer PYTHON --peer-bounds 0.001 0.1
 
 The first compares the game with the linear program over the whole class, for problems of 2 to 6
@@ -16,7 +17,8 @@ and the chord: what mixing the unconstrained model with that class would do at t
 "Program" is a linear program in the way of LinearPost (Xian and Zhao), written here:
 probabilities of label and group from one half of the people to fit, and prices from a program over
 the other half. ``--race`` leaves the shares of races of Communities among the features; the group
-itself is not given to any of these models either way.
+itself is not given to any of these models either way. ``--splits linearpost`` takes columns,
+learners and rows of LinearPost's own notebook, of which ``Plugin()`` gets both parts to fit.
 
 ``--peer PYTHON`` adds MLDebiaser of holisticai (Alabdulmohsin and Lucic), with its own defaults,
 run by a Python that has that package (``pip install "holisticai[bias]"``). It is given more than
@@ -38,11 +40,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from _linearpost import LinearPost, notebook_learner, notebook_split, read_notebook
 from _machine import machine, markdown_table
 from lightgbm import LGBMClassifier
-from scipy import sparse
-from scipy.optimize import linprog
-from sklearn.base import clone
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupShuffleSplit, train_test_split
@@ -69,6 +69,7 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=0, help="rows of calls that are timed")
     parser.add_argument("--data", choices=["communities", "diabetes130"])
     parser.add_argument("--learner", choices=["logistic", "lightgbm"], default="logistic")
+    parser.add_argument("--splits", choices=["own", "linearpost"], default="own")
     parser.add_argument("--oracle", choices=["plugin", "refit"], default="plugin")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--race", action="store_true")
@@ -77,6 +78,8 @@ def main() -> None:
     parser.add_argument("--peer-bounds", type=float, nargs="*", default=[0.001, 0.1])
     parser.add_argument("--folder", type=Path, default=Path(os.environ.get("EQUIPOISE_DATA", ".")))
     options = parser.parse_args()
+    if options.splits == "linearpost" and (options.data != "communities" or options.race):
+        parser.error("--splits linearpost is for --data communities, without --race")
     print(machine(), flush=True)
     if options.problems:
         random_problems(options.problems)
@@ -189,19 +192,18 @@ def learner(name: str) -> Any:
 
 def data_set(options: argparse.Namespace) -> None:
     """Trace a frontier on each split, and print means over the splits."""
-    if options.data == "communities":
-        X, y, A, unit = communities(options.folder, options.race)
-    else:
-        X, y, A, unit = diabetes130(options.folder)
+    X, y, A, unit = _read(options)
+    as_theirs = options.splits == "linearpost"
+    one = notebook_learner(options.learner) if as_theirs else learner(options.learner)
+    oracle = Refit(cv=3) if options.oracle == "refit" else Plugin() if as_theirs else Plugin(cv=3)
     peers: dict[float, list[tuple[float, ...]]] = {}
     found: dict[float, list[tuple[float, ...]]] = {}
     plain, majority, seconds = [], [], []
     for seed in range(33, 33 + options.seeds):
-        fit, test = _split(options.data, y, unit, seed)
+        fit, first, second, test = _split(options, y, unit, seed)
         start = time.process_time()
-        oracle = Plugin(cv=3) if options.oracle == "plugin" else Refit(cv=3)
         frontier = Frontier(
-            learner(options.learner),
+            one,
             DemographicParity(reference="pairwise"),
             bounds=BOUNDS,
             oracle=oracle,
@@ -215,7 +217,7 @@ def data_set(options: argparse.Namespace) -> None:
         plain.append(measured(free, X.iloc[test], y[test], A[test]))
         values, counts = np.unique(y[fit], return_counts=True)
         majority.append(float((y[test] == values[counts.argmax()]).mean()))
-        post = LinearPost(learner(options.learner), X.iloc[fit], y[fit], A[fit], seed)
+        post = LinearPost(one, X, y, A, first, second, joint=as_theirs)
         for eps in BOUNDS:
             accuracy, gap = measured(frontier.at(eps), X.iloc[test], y[test], A[test])
             theirs = measured(post.at(eps), X.iloc[test], y[test], A[test])
@@ -230,14 +232,30 @@ def data_set(options: argparse.Namespace) -> None:
     _print(options, found, peers, np.array(plain), np.array(majority), len(fit), len(test), seconds)
 
 
-def _split(name: str, y: np.ndarray, unit: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
+def _read(options: argparse.Namespace) -> Data:
+    if options.splits == "linearpost":
+        X, y, A = read_notebook(options.folder)
+        return X, y, A, np.arange(len(y))
+    if options.data == "communities":
+        return communities(options.folder, options.race)
+    return diabetes130(options.folder)
+
+
+def _split(
+    options: argparse.Namespace, y: np.ndarray, unit: np.ndarray, seed: int
+) -> tuple[np.ndarray, ...]:
+    """Return the rows to fit, the two parts of them that the program gets, and those to test."""
     rows = np.arange(len(y))
-    if name == "communities":
-        return tuple(train_test_split(rows, train_size=0.7, random_state=seed))  # type: ignore
-    fit, test = next(
-        GroupShuffleSplit(1, train_size=0.2, random_state=seed).split(rows, groups=unit)
-    )
-    return fit, test
+    if options.splits == "linearpost":
+        first, second, test = notebook_split(len(y), seed)
+        return np.union1d(first, second), first, second, test
+    if options.data == "communities":
+        fit, test = train_test_split(rows, train_size=0.7, random_state=seed)
+    else:
+        splits = GroupShuffleSplit(1, train_size=0.2, random_state=seed)
+        fit, test = next(splits.split(rows, groups=unit))
+    first, second = train_test_split(fit, test_size=0.5, random_state=seed)
+    return fit, first, second, test
 
 
 def measured(model: Any, X: Any, y: np.ndarray, A: np.ndarray) -> tuple[float, float]:
@@ -287,6 +305,7 @@ def _print(
     seconds: list[float],
 ) -> None:
     race = ", race among the features" if options.race else ""
+    race += ", LinearPost's splits" if options.splits == "linearpost" else ""
     race += "" if options.nu is None else f", nu={options.nu:g}"
     print(
         f"\n{options.data}, {options.learner}{race}, {options.oracle}, "
@@ -321,55 +340,6 @@ def _print(
 def _mean(values: np.ndarray, digits: int) -> str:
     error = values.std(ddof=1) / np.sqrt(len(values))
     return f"{values.mean():.{digits}f} ± {error:.{digits}f}"
-
-
-class LinearPost:
-    """One half of the people for probabilities, a linear program over the other for prices.
-
-    The program chooses probabilities of decisions with the least expected error, so that the rate
-    of every decision in each group, counted by the probabilities of groups, is within eps / 2 of a
-    common rate. Its dual variables are prices of decisions by group; the rule takes the decision of
-    least expected cost and price.
-    """
-
-    def __init__(self, learner: Any, X: Any, y: np.ndarray, A: np.ndarray, seed: int) -> None:
-        first, second = train_test_split(np.arange(len(y)), test_size=0.5, random_state=seed)
-        self.label = clone(learner).fit(X.iloc[first], y[first])
-        self.group = clone(learner).fit(X.iloc[first], A[first])
-        self.classes_ = self.label.classes_
-        self.P, self.Q = self._probabilities(X.iloc[second])
-        self.prices: np.ndarray | None = None
-
-    def _probabilities(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        return self.label.predict_proba(X), self.group.predict_proba(X)
-
-    def at(self, eps: float) -> LinearPost:
-        """Return the rule for a bound."""
-        (n, V), G = self.P.shape, self.Q.shape[1]
-        share = (self.Q / self.Q.sum(axis=0)).T  # (G, n): a person's part of a group
-        rate = sparse.kron(sparse.csr_array(share), sparse.eye_array(V))  # rows: group, decision
-        common = sparse.csr_array(np.tile(np.eye(V), (G, 1)))
-        both = sparse.block_array([[rate, -common], [-rate, common]], format="csr")
-        one = sparse.hstack(
-            [sparse.kron(sparse.eye_array(n), np.ones((1, V))), sparse.csr_array((n, V))]
-        )
-        found = linprog(
-            np.append(((1.0 - self.P) / n).ravel(), np.zeros(V)),
-            A_ub=both,
-            b_ub=np.full(2 * G * V, eps / 2),
-            A_eq=one,
-            b_eq=np.ones(n),
-            bounds=(0, 1),
-        )
-        above, below = found.ineqlin.marginals.reshape(2, G, V)
-        self.prices = n * (below - above) / self.Q.sum(axis=0)[:, None]
-        return self
-
-    def predict_pmf(self, X: Any) -> np.ndarray:
-        """Return zeros and ones: the rule decides without a lot."""
-        P, Q = self._probabilities(X)
-        assert self.prices is not None
-        return np.eye(P.shape[1])[(1.0 - P + Q @ self.prices).argmin(axis=1)]
 
 
 if __name__ == "__main__":

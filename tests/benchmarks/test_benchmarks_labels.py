@@ -34,13 +34,21 @@ def test_random_problems(multiclass, monkeypatch, capsys):
     assert "expressions" in said
 
 
-@pytest.mark.parametrize("data", ["communities", "diabetes130"])
-def test_a_data_set_beside_a_peer(multiclass, monkeypatch, capsys, data, tmp_path):
+@pytest.mark.parametrize(
+    ("data", "splits", "reads"),
+    [
+        ("communities", "own", "communities"),
+        ("communities", "linearpost", "read_notebook"),
+        ("diabetes130", "own", "diabetes130"),
+    ],
+)
+def test_a_data_set_beside_a_peer(multiclass, monkeypatch, capsys, data, splits, reads):
     """The peer is a stub here: it decides label 0 for everybody, so no groups differ."""
     X, y, A = three_labels(300)
     folder = BENCHMARKS / "nowhere"
     people = pd.DataFrame(X, columns=["one", "two"]), y, A, np.arange(len(y))
-    monkeypatch.setattr(multiclass, data, lambda *given: people)
+    given = people if splits == "own" else people[:3]
+    monkeypatch.setattr(multiclass, reads, lambda *_: given)
 
     def stub(command, **_):
         given = np.load(command[2])
@@ -50,7 +58,8 @@ def test_a_data_set_beside_a_peer(multiclass, monkeypatch, capsys, data, tmp_pat
 
     monkeypatch.setattr(multiclass.subprocess, "run", stub)
     monkeypatch.setattr(multiclass, "BOUNDS", (0.1,))
-    options = ("--data", data, "--seeds", 2, "--folder", folder, "--peer", "python")
+    options = ("--data", data, "--splits", splits, "--seeds", 2, "--folder", folder)
+    options = (*options, "--peer", "python")
     text = run(multiclass, monkeypatch, capsys, *options, "--peer-bounds", 0.1)
     assert "Majority class" in text
     row = next(line for line in text.splitlines() if line.startswith("| 0.1 |"))

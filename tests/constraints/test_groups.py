@@ -85,6 +85,17 @@ def test_size_counts_within_the_event() -> None:
     assert {row.group for row in moments.rows} == {"big"}
 
 
+def test_small_groups_are_said_once_for_all_decisions() -> None:
+    y, groups = [0, 1, 2] * 4 + [0, 1], ["a"] * 9 + ["b"] * 5
+    cells = Cells.from_columns(y, {"group": groups}, decisions=("low", "mid", "top"))
+    with pytest.warns(SmallGroupWarning) as caught:
+        assert len(eq.EqualizedOdds(min_size=2).moments(cells).rows) == 5 * 3 * 2
+    (warning,) = caught
+    assert "equalized odds given label top: fewer than min_size=2 people of b (1)" in str(
+        warning.message
+    )
+
+
 def test_empty_groups_are_named() -> None:
     crowd = uneven()
     y = np.where(crowd.columns["race"] == "wee", 0, crowd.y)

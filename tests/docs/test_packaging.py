@@ -54,6 +54,26 @@ def test_no_package_index_is_named(name):
     assert "index-url" not in text
 
 
+def test_uv_looks_where_pip_is_configured_to(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    from install import pip_settings, uv_options
+
+    listed = "\n".join(
+        [
+            "global.find-links='/far'",
+            ":env:.find-links='/near'",
+            "global.timeout='60'",
+            r"install.extra-index-url='file:///a\nfile:///b=1'",
+            "global.extra-index-url='file:///c'",
+            "global.no-index='true'",
+        ]
+    )
+    extra = ["--extra-index-url", "file:///a", "--extra-index-url", "file:///b=1"]
+    found = uv_options(pip_settings(listed))
+    assert found[2:] == [*extra, "--find-links", "/near", "--no-index"]
+    assert uv_options(pip_settings("")) == found[:2]
+
+
 def test_the_citation_is_of_this_version():
     text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     fields = dict(re.findall(r"^(version|license): (.+)$", text, flags=re.MULTILINE))

@@ -31,6 +31,14 @@ def differ(H):
     return (H[:, None, :] != H[None, :, :]).mean(axis=2)
 
 
+def least_random_within(game, s, H, mixture, room):
+    """The least random mixture that meets the bounds as this one does and errs ``room`` more."""
+    now = mixture.shares(s)
+    asked = np.append(np.maximum(game.c, game.gamma(now)), game.error(now) + room)
+    excess = np.column_stack([game.gamma(s), game.error(s)]) - asked
+    return least_random(excess, differ(H), mixture, free=0)
+
+
 def divided(H, q):
     """The share of people on whom the members with weight do not agree, counted."""
     some = H[np.asarray(q) > 1e-9]
@@ -49,7 +57,7 @@ def test_no_mixture_of_a_fine_grid_is_less_random(seed, constraint):
         pytest.skip("far from every bound")
     game = game.relaxed(float(game.violation(s).min()))
     best, room = best_mixture(game, s), 0.03
-    found = least_random(game, s, differ(H), best, room=room, free=0)
+    found = least_random_within(game, s, H, best, room)
     q = np.zeros(len(H))
     q[found.indices] = found.weights
     mine, most = divided(H, q), float(game.error(best.shares(s))) + room
@@ -75,7 +83,7 @@ def two():
 def test_of_equally_random_mixtures_the_nearest_to_the_unconstrained_decisions(two):
     H, game, s = two
     far = Mixture.of_weights(np.array([0.3, 0.7]), np.zeros(4))
-    found = least_random(game, s, differ(H), far, room=0.0, free=0)
+    found = least_random_within(game, s, H, far, 0.0)
     np.testing.assert_allclose(found.weights, [0.5, 0.5])
 
 
@@ -83,9 +91,9 @@ def test_nothing_to_gain_leaves_the_mixture_as_it_is(two):
     H, game, s = two
     best = best_mixture(game, s)
     np.testing.assert_allclose(best.weights, [0.5, 0.5])
-    assert least_random(game, s, differ(H), best, room=0.0, free=0) is best
-    assert least_random(game, s, differ(H), best, room=0.2, free=0) is best
-    alone = least_random(game, s, differ(H), best, room=0.25, free=0)
+    assert least_random_within(game, s, H, best, 0.0) is best
+    assert least_random_within(game, s, H, best, 0.2) is best
+    alone = least_random_within(game, s, H, best, 0.25)
     assert alone.indices.tolist() == [1]  # nobody selected: half of the people more are wronged
 
 
@@ -107,16 +115,17 @@ def test_only_members_that_could_have_weight_are_considered():
     game = game.relaxed(float(game.violation(s).min()))
     best = best_mixture(game, s)
     lam = best.multipliers
-    few = members_that_matter(game, s, best, lam, gap=1e-6, free=4)
+    value = game.value(s, lam)
+    few = members_that_matter(value, best, gap=1e-6, free=4)
     assert few[: len(best.indices)].tolist() == best.indices.tolist()
     assert 4 in few
-    every = members_that_matter(game, s, best, lam, gap=10.0, free=4)
+    every = members_that_matter(value, best, gap=10.0, free=4)
     assert sorted(every.tolist()) == list(range(len(H)))
-    lower = game.value(s, lam).min()
+    lower = value.min()
     for q in np.random.default_rng(0).dirichlet(np.ones(len(H)), 200):
         gap = float(game.error(q @ s)) - lower
         if game.violation(q @ s) <= 0:
             left_out = np.setdiff1d(
-                np.arange(len(H)), members_that_matter(game, s, best, lam, gap=gap, free=4)
+                np.arange(len(H)), members_that_matter(value, best, gap=gap, free=4)
             )
             assert (q[left_out] <= 0.05 + 1e-9).all()

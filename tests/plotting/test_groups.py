@@ -101,8 +101,13 @@ def test_three_labels_have_a_column_for_each_decision():
     assert found == pytest.approx(model.predict_pmf(X)[A == "a", 2].mean())
     with pytest.raises(ValueError, match=r"expected one of count, selection_rate\[low\]"):
         GroupRatesDisplay.from_estimator(model, X, y, sensitive_features=A)
-    with pytest.raises(ValueError, match="neither gained nor lost"):
-        SwitchedDisplay.from_estimator(model)
+    moved = SwitchedDisplay.from_estimator(model, X, y, sensitive_features=A)
+    assert moved.ax_.get_yticklabels()[-1].get_text() == f"b, decision top ({(A == 'b').sum()})"
+    gained, lost = (-moved.bars_[side][-1].get_width() for side in (0, 1))
+    before, chance = model.unconstrained_.predict(X) == "top", model.predict_pmf(X)[:, 2]
+    inside = A == "b"
+    assert gained == pytest.approx(-100 * (chance * ~before)[inside].mean())
+    assert lost == pytest.approx(100 * ((1 - chance) * before)[inside].mean())
 
 
 def test_any_rate_and_one_rule(model):

@@ -117,7 +117,7 @@ class GroupConstraint(Constraint):
             merged = self.small == "merge" and cells.count[together].sum() >= self.min_size
             if merged:
                 kept[MERGED] = together
-            self._warn_small(cells, small, event, merged)
+            self._warn_small(builder, small, event, merged)
         return kept
 
     def all_groups(self, builder: MomentsBuilder) -> dict[Hashable, Group]:
@@ -186,17 +186,17 @@ class GroupConstraint(Constraint):
             )
 
     def _warn_small(
-        self, cells: CellTable, small: dict[Hashable, Mask], event: Event, merged: bool
+        self, builder: MomentsBuilder, small: dict[Hashable, Mask], event: Event, merged: bool
     ) -> None:
-        sizes = (f"{group_name(g)} ({cells.count[mask].sum():g})" for g, mask in small.items())
+        count = builder.cells.count
+        sizes = (f"{group_name(g)} ({count[mask].sum():g})" for g, mask in small.items())
         fate = f"merged into {MERGED!r}" if merged else "left unconstrained"
         if self.small == "merge" and not merged:
             fate += ", because even together they are too few"
-        warnings.warn(
-            f"{self.name}{event}: fewer than min_size={self.min_size} people of "
+        builder.warn_once(
+            f"{self.name}{event.people}: fewer than min_size={self.min_size} people of "
             f"{', '.join(sizes)}; {fate}.",
             SmallGroupWarning,
-            stacklevel=2,
         )
 
     def _warn_empty(
@@ -204,8 +204,8 @@ class GroupConstraint(Constraint):
     ) -> None:
         nobody = "nobody with weight" if builder.cells.count[inside].sum() > 0 else "nobody"
         which = "counts" if group == "everybody" else f"belongs to {group_name(group)}"
-        warnings.warn(
-            f"{self.name}: {nobody} in the data {which}{event}. Its rate "
+        builder.warn_once(
+            f"{self.name}: {nobody} in the data {which}{event.people}. Its rate "
             "cannot be measured, so "
             + (
                 "it is left unconstrained; merge it with another group or collect data."
@@ -213,7 +213,6 @@ class GroupConstraint(Constraint):
                 else "no bound on it is checked on these people."
             ),
             EmptyCellWarning,
-            stacklevel=2,
         )
 
 

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from equipoise.cells.groups import Group
 from equipoise.cells.table import Array, CellTable, Mask
-from equipoise.exceptions import EmptyCellWarning
+from equipoise.exceptions import EmptyCellWarning, EquipoiseWarning
 
 #: What a moment averages: a table g(label, prediction), a function (sensitive values, label,
 #: prediction) -> number, or the name of a utility given row by row.
@@ -62,6 +62,11 @@ class Event(NamedTuple):
             of = f" of {self.decision}"
         within = "" if self.stratum is None else f" within {self.stratum}"
         return of + within + ("" if self.label is None else f" given label {self.label}")
+
+    @property
+    def people(self) -> str:
+        """The condition alone, which is the same for all decisions."""
+        return str(self._replace(decision=None))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -295,6 +300,7 @@ class MomentsBuilder:
     known: CellTable | None = None
     averaged: list[tuple[Mask, Array | str]] = field(default_factory=list)
     groups: dict[Hashable, dict[Hashable, Group]] = field(default_factory=dict)
+    _said: set[str] = field(default_factory=set)
     _numbers: dict[tuple[bytes, int], int] = field(default_factory=dict)
     _tables: dict[bytes, int] = field(default_factory=dict)
     _last: tuple[Array | str, int] = ("", -1)
@@ -332,6 +338,12 @@ class MomentsBuilder:
                 self.leave_out(row, "the constraint gives it no bound")
             else:
                 self._rows.append((row, dict(coefficients), follows_eps))
+
+    def warn_once(self, text: str, category: type[EquipoiseWarning]) -> None:
+        """Warn of what is true of several events: those of all decisions are of the same people."""
+        if text not in self._said:
+            self._said.add(text)
+            warnings.warn(text, category, stacklevel=3)
 
     def leave_out(self, row: Row, reason: str) -> None:
         """Warn that a row of the fit cannot be measured on these people."""

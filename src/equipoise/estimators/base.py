@@ -276,14 +276,6 @@ class Reduction(SaysNewWords, MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
-def fingerprint_of(people: People, classes: NDArray = NUMBERS) -> Fingerprint | None:
-    """Return the fingerprint of people; None where rows cannot be hashed."""
-    try:
-        return Fingerprint.of(engine_for(people.X).hashed(people, classes))
-    except TypeError:
-        return None
-
-
 def joined(known: Fingerprint | None, engine: Engine, people: People) -> Fingerprint | None:
     """Return the fingerprint of people learned from and further ones; None if one is not known."""
     try:

@@ -14,7 +14,6 @@ from equipoise.cells.values import Missing
 from equipoise.constraints.base import Constraint
 from equipoise.estimators.base import (
     Problem,
-    fingerprint_of,
     joined,
     overlap_of,
     read_limits,
@@ -36,7 +35,13 @@ from equipoise.estimators.guarantees.proofs import prove
 from equipoise.estimators.pool_reduction import PoolReduction
 from equipoise.estimators.reductions import FairClassifier
 from equipoise.estimators.regression.frontier import RegressionFrontier
-from equipoise.estimators.results import remarks_of_points, unconstrained, verify, warn_of
+from equipoise.estimators.results import (
+    fingerprint_of,
+    remarks_of_points,
+    unconstrained,
+    verify,
+    warn_of,
+)
 from equipoise.exceptions import DeploymentError
 from equipoise.faces import Records
 from equipoise.game.column_generation import many_bounds
@@ -179,7 +184,7 @@ class Frontier(PoolReduction):
         self._scope = Scope.WHOLE_CLASS if exact else Scope.ORACLE
         self._queries: Queries | None = queries
         self._settled = None if outcome.reason is Reason.FINISHED else set()
-        self.people_ = fingerprint_of(people, self.classes_)
+        self.people_ = fingerprint_of(problem.engine, people, self.classes_)
         self._unconstrained = unconstrained_of(problem)
         self._take_over(problem, problem.pool.detached())
         self._trace(bounds)

@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 from equipoise.cells.table import Array, CellTable
 from equipoise.cells.values import GroupRules, Missing
 from equipoise.engines import engine_for
-from equipoise.estimators.base import Problem, fingerprint_of
+from equipoise.estimators.base import Problem
 from equipoise.estimators.decisions.scores import ScoredReduction, unconstrained_of
 from equipoise.estimators.randomized import RandomizedClassifier
-from equipoise.estimators.results import remarks, switched, verify, warn_of
+from equipoise.estimators.results import fingerprint_of, remarks, switched, verify, warn_of
 from equipoise.exceptions import InfeasibleWarning
 from equipoise.faces import Record, Records
 from equipoise.game.column_generation import column_generation
@@ -157,7 +157,7 @@ class GridSearch(ScoredReduction):
         best = self._select(candidates, problem)
         check_features(self, problem.engine.example(X), reset=True)
         self.classes_ = problem.engine.classes
-        self.people_ = fingerprint_of(people, self.classes_)
+        self.people_ = fingerprint_of(problem.engine, people, self.classes_)
         self.constraint_ = problem.constraint
         self.unconstrained_ = unconstrained_of(problem)
         self.candidates_ = candidates

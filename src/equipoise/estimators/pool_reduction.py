@@ -20,7 +20,7 @@ from equipoise.estimators.decisions.switches import switched_of
 from equipoise.estimators.frontier_point import FrontierPoint, games_of, point_of, with_eps
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
 from equipoise.estimators.reductions import FairClassifier
-from equipoise.estimators.results import as_given, result_of, warn
+from equipoise.estimators.results import result_of, warn
 from equipoise.exceptions import EquipoiseWarning
 from equipoise.faces import Records
 from equipoise.game.certificate import Certificate
@@ -28,10 +28,11 @@ from equipoise.game.column_generation import over_pool
 from equipoise.game.evidence import Scope
 from equipoise.game.known import Queries
 from equipoise.game.lagrangian import Lagrangian
-from equipoise.game.least_random import Lottery, least_random_round, members_that_matter
+from equipoise.game.least_random import Lottery, least_random_round
 from equipoise.game.mixture import Mixture
 from equipoise.game.rounds import Outcome, Pool, Reason, Round
 from equipoise.game.switches import Switched
+from equipoise.guarantees.proof import Proof
 from equipoise.metrics.audit import Tally
 from equipoise.rows.fingerprint import Fingerprint
 from equipoise.rows.people import People
@@ -131,12 +132,15 @@ class PoolReduction(Reduction):
         ]
 
     def _least_random(self, found: Round, game: Lagrangian) -> Round:
-        game, s, nu, free = game.relaxed(found.loosening), self._shares, self.nu_, self._free
-        mixture, lam, gap = found.mixture, found.multipliers, max(nu, found.gap)
-        numbers = members_that_matter(game, s, mixture, lam, gap=gap, free=free)
-        among = self.disagreement_[np.ix_(numbers, numbers)]
-        V = self.cells_.n_decisions
-        return least_random_round(found, game, s, numbers, among, nu=nu, free=free, n_decisions=V)
+        return least_random_round(
+            found,
+            game,
+            self._shares,
+            lambda numbers: self.disagreement_[np.ix_(numbers, numbers)],
+            nu=self.nu_,
+            free=self._free,
+            n_decisions=self.cells_.n_decisions,
+        )
 
     def without_search(self) -> Self:
         """Return a copy that keeps the bounds traced, and nothing to search other bounds with."""
@@ -173,8 +177,8 @@ class PoolReduction(Reduction):
             switched = Switched.of_mixture(*known, found.mixture, self.classes_)
         return replace(certificate, switched=switched)
 
-    def _classifier(self, point: FrontierPoint) -> FairClassifier:
-        """Return the fitted classifier of a point."""
+    def _classifier(self, point: FrontierPoint, proof: Proof | None = None) -> FairClassifier:
+        """Return the fitted classifier of a point, with what is proven of it."""
         constraint = with_eps(self.constraint, point.eps)
         tallies = {
             data: Tally.of_shares(self.cells_, point.mixture.shares(shares))
@@ -195,6 +199,7 @@ class PoolReduction(Reduction):
             self.people_,
             example=self,
             unconstrained=self._unconstrained,
+            proof=proof,
         )
         return self._unfitted(constraint)._finish(result)
 
@@ -202,7 +207,7 @@ class PoolReduction(Reduction):
         """Return by how much bounds, as they were given, are exceeded; NaN where not known."""
         names, found = {"training": "train", "out of fold": "out_of_fold"}, point.certificate
         if self.cells_.together is None:
-            given = as_given(self.lagrangian_.with_bound(point.eps))
+            given = self.lagrangian_.with_bound(point.eps).as_given()
             excess = {data: float(given.violation(tally.s)) for data, tally in tallies.items()}
         else:  # small groups are not told apart
             certified = np.nan if found.sampling_slack else found.violation + found.least_slack

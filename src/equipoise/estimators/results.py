@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 
@@ -14,7 +15,8 @@ from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.cells.values import UNKNOWN
 from equipoise.constraints.distribution import DistributionParity
 from equipoise.constraints.slopes import row_blocks
-from equipoise.estimators.base import Problem, fingerprint_of
+from equipoise.engines.base import Engine
+from equipoise.estimators.base import NUMBERS, Problem
 from equipoise.estimators.decisions.scores import unconstrained_of
 from equipoise.estimators.frontier_point import FrontierPoint
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
@@ -30,13 +32,15 @@ from equipoise.game.certificate import Certificate
 from equipoise.game.evidence import Scope, Status
 from equipoise.game.feasibility import explain
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian
-from equipoise.game.least_random import Lottery, least_random_round, members_that_matter
+from equipoise.game.least_random import Lottery, least_random_round
 from equipoise.game.rounds import Outcome, Reason, Round
 from equipoise.game.switches import Switched
 from equipoise.metrics.audit import Tally
 from equipoise.metrics.summaries import few_of_a_label
 from equipoise.oracles.agreement import Agreement, check_shares
+from equipoise.rows.fingerprint import Fingerprint
 from equipoise.rows.hashing import salt_of
+from equipoise.rows.people import People
 
 #: Below this share of people selected, shares of those selected say next to nothing.
 FEW_SELECTED = 0.01
@@ -54,12 +58,15 @@ def with_least_random(problem: Problem, found: Round) -> Round:
     """
     if len(found.mixture.indices) == 1:
         return replace(found, by_lot=Lottery(0.0, True))
-    free, s, nu = unconstrained(problem), problem.pool.s, problem.nu
-    game = problem.lagrangian.relaxed(found.loosening)
-    mixture, lam, gap = found.mixture, found.multipliers, max(nu, found.gap)
-    numbers = members_that_matter(game, s, mixture, lam, gap=gap, free=free)
-    among, V = ask_again(problem, numbers).disagreement, problem.cells.n_decisions
-    chosen = least_random_round(found, game, s, numbers, among, nu=nu, free=free, n_decisions=V)
+    chosen = least_random_round(
+        found,
+        problem.lagrangian,
+        problem.pool.s,
+        lambda numbers: ask_again(problem, numbers).disagreement,
+        nu=problem.nu,
+        free=unconstrained(problem),
+        n_decisions=len(problem.engine.classes),
+    )
     return chosen if chosen.by_lot and chosen.by_lot.exact else measured(problem, chosen)
 
 
@@ -100,6 +107,8 @@ def result_of(problem: Problem, outcome: Outcome[Round], salt: int | None) -> Fi
     game, pool = problem.lagrangian, problem.pool
     engine, cells = problem.engine, problem.cells
     verify(problem, last.mixture.indices)
+    given = (game if game.elastic is None else game.only(np.flatnonzero(~game.elastic))).as_given()
+    violations = {"train": float(given.violation(last.s))}
     certificate = Certificate.of_round(
         replace(last, n_calls=pool.n_calls),
         game,
@@ -110,15 +119,14 @@ def result_of(problem: Problem, outcome: Outcome[Round], salt: int | None) -> Fi
         out_of_fold=problem.oracle.out_of_fold,
     )
     certified = Tally.of_shares(cells, last.s)
+    moved = switched(problem, certified.cells, last.mixture.indices, last.mixture.weights)
+    certificate = replace(certificate, switched=moved)
+    people = fingerprint_of(engine, problem.people, engine.classes)
     salt = salt_of(cells, engine.classes) if salt is None else salt
-    people = fingerprint_of(problem.people, engine.classes)
-    unconstrained_model = unconstrained_of(problem)
+    unconstrained_model, example = unconstrained_of(problem), engine.example(problem.people.X)
     members = [pool.classifiers[h] for h in last.mixture.indices]
     classifier = RandomizedClassifier(members, last.mixture.weights, engine.classes, salt)
-    moved = switched(problem, certified.cells, last.mixture.indices, classifier.weights)
-    certificate = replace(certificate, switched=moved)
-    given = as_given(game if game.elastic is None else game.only(np.flatnonzero(~game.elastic)))
-    tallies, violations = {"training": certified}, {"train": float(given.violation(last.s))}
+    tallies = {"training": certified}
     if problem.oracle.out_of_fold:
         seen = engine.tally(classifier)
         tallies = {"training": seen, "out of fold": certified}
@@ -134,14 +142,19 @@ def result_of(problem: Problem, outcome: Outcome[Round], salt: int | None) -> Fi
         last.iteration,
         pool.n_calls,
         people,
-        engine.example(problem.people.X),
+        example,
         unconstrained_model,
     )
 
 
-def as_given(game: Lagrangian) -> Lagrangian:
-    """Return the game with the bounds of its rows, without what they were loosened by."""
-    return game.relaxed(-np.asarray(game.loosening))
+def fingerprint_of(
+    engine: Engine | type[Engine], people: People, classes: NDArray = NUMBERS
+) -> Fingerprint | None:
+    """Return the fingerprint of people; None where rows cannot be hashed."""
+    try:
+        return Fingerprint.of(engine.hashed(people, classes))
+    except TypeError:
+        return None
 
 
 def as_settled(last: Round, reason: Reason) -> Round:

@@ -141,15 +141,16 @@ class _Bound:
         if free is not None and game.upper(known.s[free]) - lower <= self.nu:
             mixture = Mixture.of_weights(np.eye(len(known.s))[free], mixture.multipliers)
         s = mixture.shares(known.s)
-        upper = game.upper(s)
+        error, gamma, violation, upper = game.worth(s)
         return Round(
             iteration,
             known.pool.n_calls,
             mixture,
             s,
             lam,
-            error=float(game.error(s)),
-            violation=float(game.violation(s)),
+            error=error,
+            gamma=gamma,
+            violation=violation,
             lower=lower,
             upper=upper,
             gap=max(upper - lower, 0.0),

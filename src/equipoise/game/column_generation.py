@@ -217,7 +217,8 @@ def _solve_programs(bounds: list[_Bound], known: Known, nu: float) -> None:
         if stale:
             programs = [bound.program(known) for bound in stale]
             for bound, mixture in zip(stale, solve(programs), strict=True):
-                bound.mixture = mixture
+                bound.mixture, bound.s = mixture, mixture.shares(known.s)
+                bound.slack = mixture.slack
         pending = [bound for bound in pending if bound.moves_on(known, nu)]
     for bound in bounds:
         bound.choose_query(len(known.s), nu)
@@ -237,7 +238,10 @@ class _Bound:
     mixing others in.
     """
 
-    mixture: Mixture  #: Of the program that was solved last.
+    #: Of the program that was solved last, with its selected shares and its slack.
+    mixture: Mixture
+    s: Array
+    slack: float
 
     def __init__(self, game: Lagrangian, unconstrained: int, nu: float) -> None:
         self.game, self.unconstrained, self.nu = game, unconstrained, nu
@@ -272,7 +276,7 @@ class _Bound:
         if solved_for != self._solved[0]:
             return True
         excess = known.gamma[considered:] - self.game.c
-        values = known.errors(self.stage)[considered:] + self.mixture.multipliers @ excess.T
+        values = known.errors[self.stage][considered:] + self.mixture.multipliers @ excess.T
         return bool(values.min(initial=np.inf) < self.upper - _ROUNDING)
 
     def program(self, known: Known) -> Program:
@@ -281,21 +285,21 @@ class _Bound:
         excess, likely = known.gamma - self.game.c, None
         if self._proof:  # what is nearest to its bound, as mixed before
             likely = self.mixture.weights @ excess[self.mixture.indices]
-        return Program(known.errors(self.stage), excess, B, likely)
+        return Program(known.errors[self.stage], excess, B, likely)
 
     def moves_on(self, known: Known, nu: float) -> bool:
         """Measure the gap; change the limit or the stage once the present one is done."""
         game, duals = self.stage_game, known.duals[self.stage]
         lower, lam = -np.inf, self.mixture.multipliers
-        mixed, is_unmet = self.mixture.shares(known.s), self.mixture.slack > TOLERANCE
+        is_unmet = self.slack > TOLERANCE
         if len(duals.lams):
             lower, lam = duals.lower(game.c)
-        error, violation = float(game.error(mixed)), float(game.violation(mixed))
+        error, gamma, violation, self.upper = game.worth(self.s)
+        upper = self.game.penalised(error, violation)
         most = float((known.gamma[self.unconstrained] - self.game.c).max(initial=0.0))
-        self.upper, upper = (each.penalised(error, violation) for each in (game, self.game))
         self._alone = self.game.penalised(float(known.error[self.unconstrained]), most)
         self.gap = self.upper - lower
-        self._proof = {"s": mixed, "error": error, "violation": violation}
+        self._proof = {"s": self.s, "error": error, "gamma": gamma, "violation": violation}
         self._proof |= {"lower": lower, "upper": upper, "multipliers": lam}
         # The program's own multipliers prove its value, but for rounding: what is left of the gap
         # after they were asked is what the linear program can promise, and no query closes it.
@@ -318,7 +322,7 @@ class _Bound:
         if is_unmet and self.gap > nu * self.tolerated and not self._is_precise:
             return False
         if is_unmet:
-            self.least_slack = self.mixture.slack
+            self.least_slack = self.slack
             self.proven_slack = min(max(lower, 0.0), self.least_slack)
             if self.proven_slack > TOLERANCE:
                 used = np.flatnonzero(self.mixture.multipliers > TOLERANCE)

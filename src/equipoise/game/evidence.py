@@ -76,11 +76,11 @@ class Evidence:
 
     def numbers(self) -> dict[str, float]:
         """Return the numbers of a certificate that follow from this, by name."""
-        mean, lower, upper = self.mean_shares(), self.lower(), self.upper()
+        error, _, violation, upper = self.lagrangian.worth(self.mean_shares())
         return {
-            "error": float(self.lagrangian.error(mean)),
-            "violation": float(self.lagrangian.violation(mean)),
-            "lower": lower,
+            "error": error,
+            "violation": violation,
+            "lower": self.lower(),
             "upper": upper,
             "free_error": float(self.lagrangian.error(self.shares).min()),
         }

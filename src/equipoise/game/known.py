@@ -28,14 +28,16 @@ class Queries(NamedTuple):
 class Known:
     """What is known for every bound: of the pool, and what the queries prove with it.
 
-    ``s`` (P, C), ``error`` (P,) and ``gamma`` (P, K) are those of the pool, ``duals`` the lower
-    values by stage; all of them as of the last `update`.
+    ``s`` (P, C), ``error`` (P,) and ``gamma`` (P, K) are those of the pool. ``errors`` is what each
+    stage minimises: the error, or nothing but the excess; ``duals`` has the lower values of each.
+    All of them are as of the last `update`.
     """
 
     def __init__(self, game: Lagrangian, pool: Pool, queries: Queries) -> None:
         K = len(game.c)
         self.game, self.pool, self.queries = game, pool, queries
         self.error, self.gamma = np.zeros(0), np.zeros((0, K))
+        self.errors = dict.fromkeys(Queries._fields, self.error)
         self.duals = {stage: DualBounds(K) for stage in Queries._fields}
 
     def update(self) -> None:
@@ -44,13 +46,10 @@ class Known:
         new = self.s[len(self.error) :]
         self.error = np.append(self.error, self.game.error(new))
         self.gamma = np.vstack([self.gamma, self.game.gamma(new)])
+        self.errors = {"optimality": self.error, "feasibility": np.zeros_like(self.error)}
         for stage, duals in self.duals.items():
             lams = getattr(self.queries, stage)[len(duals.lams) :]
-            duals.update(self.errors(stage), self.gamma, lams)
-
-    def errors(self, stage: str) -> Array:
-        """Return what a stage minimises: the error, or nothing but the excess."""
-        return np.zeros_like(self.error) if stage == "feasibility" else self.error
+            duals.update(self.errors[stage], self.gamma, lams)
 
 
 class DualBounds:

@@ -172,11 +172,7 @@ class BalancedError:
         """g_err in every cell (rows) for each decision (columns)."""
         labels = [cells.label == label for label in range(len(cells.decisions))]
         groups = list(cells.groups(self.on).values())
-        kinds = {
-            "label": labels,
-            "group": groups,
-            "both": [group & label for group in groups for label in labels],
-        }
+        kinds = {"label": labels, "group": groups, "both": [g & v for g in groups for v in labels]}
         if self.over not in kinds:
             raise ValueError(f"over is {self.over!r}; expected 'label', 'group' or 'both'.")
         parts = [part for part in kinds[self.over] if cells.mass[part].sum() > 0]
@@ -334,8 +330,7 @@ class Lagrangian:
 
     def violation(self, s: Array) -> Array:
         """By how much the worst constraint is exceeded, max over k of (gamma_k - c_k)+."""
-        excess = self.gamma(s) - self.c
-        return np.maximum(excess.max(axis=-1, initial=0.0), 0.0)
+        return (self.gamma(s) - self.c).max(axis=-1, initial=0.0)
 
     def value(self, s: Array, lam: Array) -> Array:
         """L(h, lambda), for several multipliers (T, K) and classifiers (P, C) a (T, P) table."""
@@ -355,7 +350,13 @@ class Lagrangian:
 
     def upper(self, s: Array) -> float:
         """max over lambda of L(Q, lambda), which is err(Q) + B max over k of (gamma_k - c_k)+."""
-        return self.penalised(float(self.error(s)), float(self.violation(s)))
+        return self.worth(s)[-1]
+
+    def worth(self, s: Array) -> tuple[float, Array, float, float]:
+        """Return error, gamma, violation and upper value of one classifier, or of one mixture."""
+        error, gamma = float(self.error(s)), self.gamma(s)
+        violation = float((gamma - self.c).max(initial=0.0))
+        return error, gamma, violation, self.penalised(error, violation)
 
     def penalised(self, error: float, violation: float) -> float:
         """Return the error plus the price of the worst violation, B each; rounding is free."""
@@ -377,6 +378,10 @@ class Lagrangian:
     def relaxed(self, slack: Array | float) -> Lagrangian:
         """Return the same game with every bound loosened by ``slack``."""
         return replace(self, c=self.c + slack, loosening=self.loosening + slack)
+
+    def as_given(self) -> Lagrangian:
+        """Return the same game with the bounds of its rows, without what they were loosened by."""
+        return self.relaxed(-np.asarray(self.loosening))
 
     def with_bound(self, eps: float) -> Lagrangian:
         """Return the game with another ``eps``, which each row must have: only c differs."""

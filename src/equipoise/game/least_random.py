@@ -14,7 +14,7 @@ for members r that could have much weight: who disagrees with nearly nobody divi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import minimum_spanning_tree
 
 from equipoise.cells.table import Array
-from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.mixture import Mixture, cheapest_mixtures, least_excesses
 from equipoise.game.simplex import SimplexProgram, Vertex
 
 if TYPE_CHECKING:
+    from equipoise.game.lagrangian import Lagrangian
     from equipoise.game.rounds import Round
 
 #: Members that could have no more weight than this within the gap are not considered, nor are more
@@ -73,8 +73,7 @@ def least_random_round(
     found: Round,
     game: Lagrangian,
     s: Array,
-    numbers: NDArray[np.intp],
-    among: Array,
+    disagreement: Callable[[NDArray[np.intp]], Array],
     *,
     nu: float,
     free: int,
@@ -86,74 +85,69 @@ def least_random_round(
     ----------
     found : Round
     game : Lagrangian
-        With its bounds as loosened.
+        As it was stated.
     s : array of shape (P, C)
         The shares of the whole pool.
-    numbers : array of m int
-        The classifiers that are considered, see `members_that_matter`.
-    among : array of shape (m, m)
-        The share of people on whom each two of these decide differently.
+    disagreement : callable
+        From numbers of m classifiers to the share of people on whom each two of these decide
+        differently, of shape (m, m).
     free : int
         The number of the unconstrained classifier.
     n_decisions : int, default=2
     """
+    game, mixture = game.relaxed(found.loosening), found.mixture
+    error, gamma = game.error(s), game.gamma(s)
+    value = error + found.multipliers @ (gamma - game.c).T
+    numbers = members_that_matter(value, mixture, gap=max(nu, found.gap), free=free)
+    among = disagreement(numbers)
+    most = found.error + max(_OF_GAP * nu - found.gap, 0.0)
+    asked = np.append(np.maximum(game.c, found.gamma), most)  # bounds as the mixture meets them
     chosen = least_random(
-        game,
-        s[numbers],
+        np.column_stack([gamma[numbers], error[numbers]]) - asked,
         among,
-        replace(found.mixture, indices=np.arange(len(found.mixture.indices))),  # they come first
-        room=_OF_GAP * nu - found.gap,
+        replace(mixture, indices=np.arange(len(mixture.indices))),  # they come first
         free=int(np.flatnonzero(numbers == free)[0]),
     )
-    mixture = replace(chosen, indices=numbers[chosen.indices])
-    return found.mixing(game, s, mixture, by_lot=lottery(among, chosen.indices, n_decisions))
+    by_lot = lottery(among, chosen.indices, n_decisions)
+    return found.mixing(game, s, replace(chosen, indices=numbers[chosen.indices]), by_lot=by_lot)
 
 
 def members_that_matter(
-    game: Lagrangian, s: Array, mixture: Mixture, lam: Array, *, gap: float, free: int
+    value: Array, mixture: Mixture, *, gap: float, free: int
 ) -> NDArray[np.intp]:
     """Return members that a mixture within ``gap`` could weigh, its own first; and ``free``.
 
+    ``value`` (P,) is L(j, lambda) of each classifier j, at multipliers that prove the lower value.
     The weights q of such a mixture have ``sum_j q_j (L(j, lambda) - lower) <= gap``.
     """
-    values = game.value(s, lam)
-    above = values - values.min()
+    above = value - value.min()
     order = np.argsort(above, kind="stable")
     few = order[above[order] <= gap / _LEAST_WEIGHT][:_MOST_MEMBERS] if np.isfinite(gap) else []
     return np.array(list(dict.fromkeys([*mixture.indices, *few, free])), dtype=np.intp)
 
 
-def least_random(
-    game: Lagrangian, s: Array, disagreement: Array, mixture: Mixture, *, room: float, free: int
-) -> Mixture:
+def least_random(excess: Array, disagreement: Array, mixture: Mixture, *, free: int) -> Mixture:
     """Return the mixture that decides fewest by lot and, of such, fewest otherwise than ``free``.
 
-    Bounds are met as ``mixture`` meets them. Where nothing is gained, it is returned as it is.
+    Where nothing is gained, ``mixture`` is returned as it is.
 
     Parameters
     ----------
-    game : Lagrangian
-        With its bounds as loosened.
-    s : array of shape (P, C)
+    excess : array of shape (P, R)
+        By how much each classifier exceeds what is asked: each bound, and the most error.
     disagreement : array of shape (P, P)
         The share of people on whom each two classifiers decide differently.
     mixture : Mixture
-        Within the pool ``s``.
-    room : float
-        By how much the error may be larger than that of the mixture.
+        Of these classifiers; it exceeds nothing.
     free : int
         The number of the unconstrained classifier.
     """
     if len(mixture.indices) == 1:
         return mixture
-    now, excess = mixture.shares(s), np.column_stack([game.gamma(s), game.error(s)])
-    excess -= np.append(
-        np.maximum(game.c, game.gamma(now)), float(game.error(now)) + max(room, 0.0)
-    )
     search = _Search(excess, disagreement, mixture)
     search.try_few(1)
     search.try_few(2)
-    if search.share > _ROUNDING and len(s) > 3:  # of three, all sets but the whole were tried
+    if search.share > _ROUNDING and len(excess) > 3:  # of three, all but the whole were tried
         search.try_references()
         search.try_few(3)
     return search.result(free)

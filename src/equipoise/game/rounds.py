@@ -37,6 +37,9 @@ class Oracle(Protocol):
     exact: bool
     #: Whether shares are measured on rows that the classifier was not trained on.
     out_of_fold: bool
+    #: The probabilities that every answer cuts, `equipoise.oracles.plugin.SharedProbabilities`;
+    #: None where each answer has scores of its own, or workers hold the rows.
+    shared: Any = None
 
     def best_response(self, costs: Array) -> Response:
         """Return a classifier that makes the costs of those it selects as low as it can."""
@@ -160,8 +163,12 @@ class Round:
         Its selected shares, s(Q).
     multipliers : array of shape (K,)
         The multipliers lambda that prove ``lower``.
-    error, violation : float
-        err(Q), and by how much the worst constraint is exceeded.
+    error : float
+        err(Q).
+    gamma : array of shape (K,)
+        gamma(Q), the values of the constraints.
+    violation : float
+        By how much the worst constraint is exceeded.
     lower, upper : float
         No classifier does better than ``lower``; Q itself does no worse than ``upper``.
     gap : float
@@ -194,6 +201,7 @@ class Round:
     s: Array = field(repr=False)
     multipliers: Array = field(repr=False)
     error: float
+    gamma: Array = field(repr=False)
     violation: float
     lower: float
     upper: float
@@ -225,15 +233,16 @@ class Round:
         lower, multipliers = -np.inf, np.zeros(lagrangian.n_constraints)
         if len(queries):
             lower, multipliers = lagrangian.lower(pool.s, np.array(queries))
-        upper = lagrangian.upper(s)
+        error, gamma, violation, upper = lagrangian.worth(s)
         return cls(
             iteration=iteration,
             n_calls=pool.n_calls,
             mixture=mixture,
             s=s,
             multipliers=multipliers,
-            error=float(lagrangian.error(s)),
-            violation=float(lagrangian.violation(s)),
+            error=error,
+            gamma=gamma,
+            violation=violation,
             lower=lower,
             upper=upper,
             gap=max(upper - lower, 0.0),
@@ -254,13 +263,14 @@ class Round:
         ``game`` has its bounds as loosened in this round.
         """
         mixed = mixture.shares(s)
-        upper = game.upper(mixed)
+        error, gamma, violation, upper = game.worth(mixed)
         return replace(
             self,
             mixture=mixture,
             s=mixed,
-            error=float(game.error(mixed)),
-            violation=float(game.violation(mixed)),
+            error=error,
+            gamma=gamma,
+            violation=violation,
             upper=upper,
             gap=max(upper - self.lower, 0.0),
             **fields,

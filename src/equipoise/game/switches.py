@@ -58,6 +58,16 @@ class MovedRow:
         return {**vars(self), "group": group_name(self.group)}
 
 
+class DecisionTotal(NamedTuple):
+    """How many people of a group gain one of several decisions, and how many lose it."""
+
+    group: Hashable
+    decision: Any
+    people: float
+    gained: float
+    lost: float
+
+
 class Total(NamedTuple):
     """People, and how many of them gain or lose the favourable decision."""
 
@@ -123,7 +133,7 @@ class Switched(Face):
     def of_mixture(
         cls, cells: CellTable, switches: NDArray, mixture: Mixture, classes: ArrayLike
     ) -> Self:
-        """Return those of a mixture, from numbers of each classifier, (P, V (V - 1), C)."""
+        """Return the switches of a mixture, from those of each classifier, (P, V (V - 1), C)."""
         moved = np.tensordot(mixture.weights, switches[mixture.indices], 1)
         return cls(cells, moved, classes)
 
@@ -162,6 +172,17 @@ class Switched(Face):
         for (before, after), number in zip(pairs(len(labels)), sums, strict=True):
             if number > 0:
                 yield labels[before], labels[after], number
+
+    def by_decision(self) -> list[DecisionTotal]:
+        """Return who gains each decision and who loses it, of everybody and of every group."""
+        found = []
+        for _, group, mask in self.groups():
+            people, moves = float(self.cells.count[mask].sum()), [*self.between(mask)]
+            for label in self.labels:
+                gained = sum(some for _, after, some in moves if after == label)
+                lost = sum(some for before, _, some in moves if before == label)
+                found.append(DecisionTotal(group, label, people, gained, lost))
+        return found
 
     def _moves(self) -> Iterator[MovedRow]:
         for feature, group, mask in self.groups():

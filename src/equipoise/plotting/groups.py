@@ -166,6 +166,11 @@ def _reach(table: GroupTable, column: str, rows: list[int]) -> Any:
     return np.nan_to_num(np.clip([value - low, high - value], 0.0, None))
 
 
+def _kind(row: Any) -> str:
+    """Return what tells apart the rows of a group."""
+    return f"decision {row.decision}" if hasattr(row, "decision") else f"label {row.label}"
+
+
 class SwitchedDisplay:
     """Who is decided differently than by another model: gained and lost; see `from_estimator`.
 
@@ -173,7 +178,8 @@ class SwitchedDisplay:
     ----------
     rows : iterable
         One for each group and label: objects with ``group``, ``label``, ``people``, and of them
-        ``gained`` and ``lost``.
+        ``gained`` and ``lost``. Of more than two decisions one for each group and ``decision``,
+        which some gain and others lose.
 
     Attributes
     ----------
@@ -212,12 +218,8 @@ class SwitchedDisplay:
                 f"model is a {type(model).__name__}; expected a classifier of equipoise, whose "
                 "decisions are gained and lost."
             )
-        if len(model.classes_) > 2:
-            raise ValueError(
-                f"{len(model.classes_)} decisions are neither gained nor lost; expected two. "
-                "model.switched() is a table of who moves from which decision to which."
-            )
-        return cls(model.switched(X, y, **metadata).rows).plot(ax)
+        switched = model.switched(X, y, **metadata)
+        return cls(switched.rows if switched.is_binary else switched.by_decision()).plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
         """Draw on ``ax``, or on a new figure of pyplot's; shares of people, and their numbers."""
@@ -233,7 +235,7 @@ class SwitchedDisplay:
             lines = [number(people) if people >= 0.05 else "" for people in count]
             ax.bar_label(bars, lines, padding=3)
             self.bars_.append(bars)
-        names = [f"{group_name(row.group)}, label {row.label}" for row in self.rows]
+        names = [f"{group_name(row.group)}, {_kind(row)}" for row in self.rows]
         counts = [f"{row.people:,.0f}" for row in self.rows]
         ax.set_yticks(place, [f"{n} ({k})" for n, k in zip(names, counts, strict=True)])
         ax.set_ylim(len(self.rows) - 0.4, -0.6)

@@ -8,6 +8,7 @@ from numbers import Real
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.cells.groups import plain_group
 from equipoise.cells.table import Array
 
 #: Real numbers to Python that are none here: a duration has a unit.
@@ -27,7 +28,8 @@ def as_floats(values: NDArray, name: str, expected: str) -> Array:
     """
     wrong = [] if values.dtype.kind in "biuf" else [v for v in values.flat if not _is_real(v)]
     if wrong:
-        raise ValueError(f"{name} holds values such as {wrong[0]!r}; expected {expected}.")
+        value = plain_group(wrong[0])
+        raise ValueError(f"{name} holds values such as {value!r}; expected {expected}.")
     return values.astype(float, copy=False)
 
 

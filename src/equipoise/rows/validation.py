@@ -47,8 +47,8 @@ def read_labels(y: Any, n: int, fitted: NDArray | None = None) -> tuple[NDArray[
     codes, classes = factorize(y)
     if len(classes) == 1:
         raise ValueError(
-            f"y has only one class, {classes.tolist()[0]!r}; expected two. There is nothing to "
-            "classify."
+            f"y has only one class, {classes.tolist()[0]!r}; expected two or more. There is "
+            "nothing to classify."
         )
     if len(classes) > MOST_LABELS:
         raise ValueError(

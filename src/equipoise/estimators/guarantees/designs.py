@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from equipoise.engines.base import Engine, engine_for
-from equipoise.estimators.base import Problem, fingerprint_of, read_limits
+from equipoise.estimators.base import Problem, read_limits
 from equipoise.estimators.decisions.one_rule import with_one_rule
 from equipoise.estimators.decisions.scores import unconstrained_of
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
-from equipoise.estimators.results import result_of
+from equipoise.estimators.results import fingerprint_of, result_of
 from equipoise.exceptions import LotteryWarning
 from equipoise.game.certificate import Certificate
 from equipoise.game.evidence import Scope
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from equipoise.estimators.reductions import FairClassifier
 
 from equipoise.estimators.guarantees.proofs import (
-    as_written,
     note_people,
     people_for_proof,
     rows_of_proof,
@@ -203,7 +202,7 @@ def _average(
     s, _, _, switches = engine.compare(members, unconstrained and unconstrained.classifier)
     pool = Pool.of(members, s)
     pool.n_calls = sum(each.problem.pool.n_calls for each in both)
-    game = as_written(model._game(model.constraint, table))
+    game = model._game(model.constraint, table).as_given()
     mixture = Mixture.of_weights(weights, np.zeros(game.n_constraints))
     n_rounds = sum(each.path.n_rounds for each in both)
     proving = best_mixture(replace(game, B=64.0), s).multipliers
@@ -225,7 +224,7 @@ def _average(
         np.inf,
         n_rounds,
         pool.n_calls,
-        fingerprint_of(people, engine.classes),
+        fingerprint_of(engine, people, engine.classes),
         engine.example(people.X),
         unconstrained,
     )
@@ -250,7 +249,7 @@ class _Trained:
         with problem.opened:
             if problem.constraint is not model.constraint:  # it has parameters to be found first
                 problem = model._with_parameters(problem)
-            game, queries = as_written(problem.lagrangian), Queries([], [])
+            game, queries = problem.lagrangian.as_given(), Queries([], [])
             rows = TestedRows.of(problem.constraint, problem.cells.table())
             path = Path.train(
                 game,

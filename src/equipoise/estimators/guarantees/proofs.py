@@ -23,7 +23,6 @@ from equipoise.exceptions import (
     SeenPeopleWarning,
 )
 from equipoise.game.column_generation import over_pool
-from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.rounds import Pool, Round
 from equipoise.guarantees.path import Path
 from equipoise.guarantees.people_needed import Needed, needed_for, read_probability
@@ -116,7 +115,7 @@ def _prove(
     engine = frontier._open_new(people)
     rows = rows_of_proof(constraint, engine.cells.table(), frontier.cells_)
     known = TestedRows.of(constraint, frontier.cells_)
-    game = as_written(frontier.lagrangian_.with_bound(bound))
+    game = frontier.lagrangian_.with_bound(bound).as_given()
     pool, nu = frontier.pool_, frontier.nu_
     ratio = engine.cells.n_effective / frontier.cells_.n_effective
     path = Path.over(
@@ -146,9 +145,8 @@ def _prove(
     (best,) = over_pool([game], pool, frontier._queries, unconstrained=frontier._free, nu=nu)
     chosen = path.mixtures[proof.point]
     found = Round.of_mixture(game, pool, chosen, frontier.n_iter_, best.queries)
-    model = frontier._classifier(point_of(bound, found, game, frontier._certificate(found, game)))
-    model.proof_ = proof
-    return model
+    point = point_of(bound, found, game, frontier._certificate(found, game))
+    return frontier._classifier(point, proof)
 
 
 def warn_of_proof(proof: Proof) -> None:
@@ -157,11 +155,6 @@ def warn_of_proof(proof: Proof) -> None:
         warnings.warn(proof.sentence, NotProvenWarning, stacklevel=3)
     elif proof.regardless:
         warnings.warn(proof.sentence, RegardlessWarning, stacklevel=3)
-
-
-def as_written(game: Lagrangian) -> Lagrangian:
-    """Return the game with the bounds as they were given: without slack for sampling."""
-    return game.relaxed(-np.asarray(game.loosening))
 
 
 def sure_constants(pool: Pool, rows: TestedRows) -> dict[int, int]:

@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from equipoise.cells.values import Missing
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.regression import MinimaxGroupLoss, ThresholdParity, for_numbers
-from equipoise.estimators.base import fingerprint_of, read_limits
+from equipoise.engines import engine_for
+from equipoise.estimators.base import read_limits
 from equipoise.estimators.frontier_point import (
     FrontierPoint,
     point_of,
@@ -31,7 +32,7 @@ from equipoise.estimators.regression.regressor import (
     verify,
 )
 from equipoise.estimators.regression.units import certified, in_units, pool_in_units, scaled
-from equipoise.estimators.results import as_settled, warn_of
+from equipoise.estimators.results import as_settled, fingerprint_of, warn_of
 from equipoise.faces import Records
 from equipoise.game.certificate import Certificate
 from equipoise.game.column_generation import over_pool
@@ -136,7 +137,7 @@ class RegressionFrontier(RegressionReduction):
         mixed = [(point.certificate, point.mixture) for point in self.points_]
         exact = exact_differences(problem, mixed)
         self.exact_differences_ = np.array([largest for largest, _ in exact])
-        self.people_ = fingerprint_of(people)
+        self.people_ = fingerprint_of(engine_for(people.X), people)
         used = sorted({int(h) for point in self.points_ for h in point.mixture.indices})
         tightest = problem.lagrangian.with_bound(bounds[0])  # if it asks nothing, none does
         constant = problem.oracle.is_constant(problem.pool.classifiers[h] for h in used)

@@ -14,7 +14,7 @@ from equipoise.cells.threshold_table import ThresholdCells
 from equipoise.cells.values import Missing
 from equipoise.constraints.regression import ThresholdParity
 from equipoise.engines import engine_for
-from equipoise.estimators.base import fingerprint_of, overlap_of, read_limits, warn_of_absent
+from equipoise.estimators.base import overlap_of, read_limits, warn_of_absent
 from equipoise.estimators.regression.base import RegressionReduction, warn
 from equipoise.estimators.regression.groups import GroupNumbers, numbers_by_group
 from equipoise.estimators.regression.intervals import Level, loss_limits, parity_limits
@@ -26,7 +26,7 @@ from equipoise.estimators.regression.units import (
     pool_in_units,
     worst_at_any_threshold,
 )
-from equipoise.estimators.results import as_settled, remarks_on_bounds, warn_of
+from equipoise.estimators.results import as_settled, fingerprint_of, remarks_on_bounds, warn_of
 from equipoise.faces import Records, columns_of, table
 from equipoise.game.certificate import Certificate
 from equipoise.game.lagrangian import TOLERANCE
@@ -186,7 +186,7 @@ class FairRegressor(RegressorMixin, RegressionReduction):
         self.n_iter_, self.n_calls_ = found.iteration, found.n_calls
         (exact,) = exact_differences(problem, [(certificate, found.mixture)])
         self.exact_difference_, self.exact_violation_ = exact
-        self.people_ = fingerprint_of(people)
+        self.people_ = fingerprint_of(engine_for(people.X), people)
         warn(problem, outcome, certificate)
         return self
 

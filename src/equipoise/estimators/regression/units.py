@@ -73,7 +73,7 @@ def seen_in_units(
         if isinstance(found, list):
             return [seen(each) for each in found]
         worst = found.worst_rate
-        of_rows = ("violation", "least_slack", "proven_slack", "loosening")
+        of_rows = ("gamma", "violation", "least_slack", "proven_slack", "loosening")
         of_loss = ("error", "lower", "upper", "gap")
         numbers = {name: getattr(found, name) * rows for name in of_rows}
         numbers |= {name: getattr(found, name) * scale for name in of_loss}
