@@ -222,7 +222,7 @@ def test_parallel_fits_give_a_frontier_as_good(people, traced):
 def test_callback_progress_and_rounds(people, traced, capsys):
     rounds = []
     stopped = clone(traced).set_params(
-        callback=lambda plays: rounds.append(len(plays)) or len(rounds) == 2, verbose=True
+        callback=lambda found: rounds.append(len(found)) or len(rounds) == 2, verbose=True
     )
     stopped.fit(people.X, people.y, sensitive_features=people.A)
     assert rounds == [len(BOUNDS)] * 2
@@ -234,8 +234,8 @@ def test_callback_progress_and_rounds(people, traced, capsys):
 def test_an_interrupt_keeps_what_was_found(people, traced):
     calls = []
 
-    def interrupt(plays):
-        calls.append(plays)
+    def interrupt(found):
+        calls.append(found)
         if len(calls) == 3:
             raise KeyboardInterrupt
 
@@ -268,7 +268,7 @@ def test_a_constraint_without_eps_is_refused(people):
 
 def test_checkpoints_resume_and_refuse_other_data(people, traced, tmp_path):
     stopped = clone(traced).set_params(
-        checkpoint=tmp_path, callback=lambda plays: plays[0].iteration == 3
+        checkpoint=tmp_path, callback=lambda found: found[0].iteration == 3
     )
     stopped.fit(people.X, people.y, sensitive_features=people.A)
     kept = len(list(tmp_path.glob("answer-*")))
