@@ -192,7 +192,7 @@ class Certificate(Face):
             evidence=Evidence(
                 loosened,
                 s,
-                found.mixture,
+                found.mixture.alone(),
                 np.asarray(found.queries),
                 np.asarray(found.slack_queries),
             ),

@@ -273,10 +273,8 @@ class Lagrangian:
         Constraints without a bound of their own: their largest is made least before the error is.
     loosening : array of shape (K,) or float
         By how much ``c`` exceeds the bounds of ``rows``.
-    scale : float
-        By how much the objective can vary: what multipliers and gaps are measured in. 1 for errors.
-    tolerance : float
-        By how much a constraint may be exceeded for rounding: less where bounds are small losses.
+    scale, tolerance : float
+        By how much the objective can vary (1 for errors), and a row be exceeded for rounding.
     """
 
     error_offset: float

@@ -23,17 +23,19 @@ if TYPE_CHECKING:
 def facts_of(certificate: Certificate) -> list[tuple[str, str, str]]:
     """Return the numbers of a certificate: name, value and remark."""
     scope = certificate.scope.value
-    name = "" if certificate.scope is Scope.WHOLE_CLASS else "search gap "
-    closed = name + ("closed" if certificate.is_optimal() else "NOT closed")
+    name = "search gap " * (certificate.scope is not Scope.WHOLE_CLASS)
+    closed = name + "NOT " * (not certificate.is_optimal()) + "closed"
     calls, shown = _calls(certificate), _format(certificate)
     fine = "{:.6f}".format if certificate.measure == "error" else shown
-    is_within = is_met(certificate.violation, certificate.tolerance)
-    violation = 0.0 if is_within else certificate.violation
     loosened = max(certificate.least_slack, certificate.sampling_slack) > 0
     found = [
         ("bounds", certificate.verdict, _asks_nothing(certificate) or _beforehand(certificate)),
         (certificate.measure, shown(certificate.error), ""),
-        ("violation", shown(violation), f"largest excess over a bound{' as loosened' * loosened}"),
+        (
+            "violation",
+            shown(_no_rounding(certificate)),
+            f"largest excess over a bound{' as loosened' * loosened}",
+        ),
         ("lower value", shown(certificate.lower), scope),
         ("upper value", shown(certificate.upper), ""),
         (
@@ -82,6 +84,11 @@ def sentences_of(certificate: Certificate) -> list[str]:
     ]
     rest = len(prices) - _MOST_PRICES
     return sentences + [f"{rest} more bounds have a price, none of them a higher one"] * (rest > 0)
+
+
+def _no_rounding(certificate: Certificate) -> float:
+    """Return the violation, 0 where it is rounding."""
+    return 0.0 if is_met(certificate.violation, certificate.tolerance) else certificate.violation
 
 
 def _asks_nothing(certificate: Certificate) -> str:
