@@ -27,15 +27,12 @@ def facts_of(certificate: Certificate) -> list[tuple[str, str, str]]:
     closed = name + "NOT " * (not certificate.is_optimal()) + "closed"
     calls, shown = _calls(certificate), _format(certificate)
     fine = "{:.6f}".format if certificate.measure == "error" else shown
-    loosened = max(certificate.least_slack, certificate.sampling_slack) > 0
+    slack = max(certificate.least_slack, certificate.sampling_slack)
+    over = f"largest excess over a bound{' as loosened' * (slack > 0)}"
     found = [
         ("bounds", certificate.verdict, _asks_nothing(certificate) or _beforehand(certificate)),
         (certificate.measure, shown(certificate.error), ""),
-        (
-            "violation",
-            shown(_no_rounding(certificate)),
-            f"largest excess over a bound{' as loosened' * loosened}",
-        ),
+        ("violation", shown(_excess(certificate)), over),
         ("lower value", shown(certificate.lower), scope),
         ("upper value", shown(certificate.upper), ""),
         (
@@ -86,7 +83,7 @@ def sentences_of(certificate: Certificate) -> list[str]:
     return sentences + [f"{rest} more bounds have a price, none of them a higher one"] * (rest > 0)
 
 
-def _no_rounding(certificate: Certificate) -> float:
+def _excess(certificate: Certificate) -> float:
     """Return the violation, 0 where it is rounding."""
     return 0.0 if is_met(certificate.violation, certificate.tolerance) else certificate.violation
 
