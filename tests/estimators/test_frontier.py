@@ -14,6 +14,7 @@ import doomed
 import numpy as np
 import pytest
 from finite_problems import FiniteProblem, least_error
+from listed import Listed
 from people import make_people, selection_gap
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -30,7 +31,7 @@ from equipoise import (
     Frontier,
     GridSearch,
 )
-from equipoise.game.evidence import Scope
+from equipoise.game.evidence import Scope, Status
 from equipoise.oracles import Refit
 
 BOUNDS = (0.005, 0.01, 0.02, 0.05, 0.1)
@@ -330,6 +331,27 @@ def test_plug_in_frontier_trains_nothing_for_further_bounds(people):
     for point in frontier.points_:
         selected = frontier.at(point.eps).predict_pmf(new.X)[:, 1]
         assert selection_gap(selected, new.A) <= point.eps + 0.03
+
+
+def test_a_search_that_was_stopped_proves_nothing_impossible():
+    """The multipliers queried would; but the words are for searches that came to an end."""
+    rng, rows = np.random.default_rng(4), np.arange(24)[:, None]
+    y, A = rng.integers(0, 2, 24), rng.choice(list("abc"), 24)
+    rule, H = (
+        EqualizedOdds(reference="pairwise"),
+        [Listed(rng.integers(0, 2, 24)) for _ in range(8)],
+    )
+    rule = EqualizedOdds(reference="pairwise")
+    frontier = Frontier(H, rule, bounds=[0.0, 0.2], max_iter=12, nu=1e-6)
+    with pytest.warns(ConvergenceWarning, match="not met yet"):
+        frontier.fit(rows, y, sensitive_features=A)
+    assert [p.certificate.status for p in frontier.points_] == [Status.NOT_YET, Status.MET]
+    assert "impossible" not in str(frontier.at(0.0).certificate_)
+    assert frontier.at(0.001).certificate_.status is Status.NOT_YET
+    frontier.max_iter = 100
+    settled = frontier.refine(0.0, rows, y, sensitive_features=A)
+    assert settled.certificate_.status is Status.IMPOSSIBLE
+    assert frontier.at(0.001).certificate_.status is Status.NOT_YET  # refined was the other one
 
 
 @pytest.mark.parametrize("seed", [4, 7])
