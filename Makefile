@@ -13,8 +13,8 @@ OLDEST_READY := $(OLDEST)/.test-installed
 
 # The numerical libraries' own threads would fight over the cores with pytest's workers: three for two cores, since
 # tests wait for clusters and other processes.
-PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 3
-PYTEST_OLDEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n 2
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 3 --dist worksteal
+PYTEST_OLDEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n 2 --dist worksteal
 
 # For the Python named first: uv does in seconds what takes pip minutes, which is used where uv cannot be had.
 INSTALL := $(VENV)/bin/python tools/install.py

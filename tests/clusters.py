@@ -1,6 +1,8 @@
-"""People for engines: learners, arrays in partitions, and shares from raw arrays."""
+"""Clusters for tests, and people for engines: learners, arrays in partitions, shares."""
 
 from __future__ import annotations
+
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -8,6 +10,23 @@ from sklearn.linear_model import LogisticRegression
 
 N = 3000
 BOUNDS = [0.01, 0.03, 0.1]
+
+#: What workers need: imported once, by the process that they are forked off.
+PRELOADED = ["distributed", "dask.array", "dask.dataframe", "xgboost"]
+PRELOADED += ["equipoise.engines.dask.engine", "sklearn.linear_model"]
+
+
+@contextmanager
+def two_workers():
+    """Start a Dask cluster of two processes, without two interpreters that import everything."""
+    distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
+    dask = pytest.importorskip("dask")
+    with dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}):
+        distributed.utils.get_mp_context().set_forkserver_preload(PRELOADED)
+        with distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=":0"
+        ) as cluster:
+            yield cluster
 
 
 def logistic():

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from clusters import two_workers
 from hiring import COLUMNS, make_table
 
 from equipoise.cli.dask import cluster
@@ -24,12 +25,7 @@ NEEDS = "needs equipoise[dask]"
 def client():
     distributed = pytest.importorskip("distributed", reason=NEEDS)
     pytest.importorskip("dask.dataframe", reason=NEEDS)
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0"
-        ) as workers,
-        distributed.Client(workers) as client,
-    ):
+    with two_workers() as workers, distributed.Client(workers) as client:
         yield client
 
 

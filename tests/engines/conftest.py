@@ -3,18 +3,22 @@ from __future__ import annotations
 import hypothesis  # noqa: F401  its plugin would import it at the end, beside running threads
 import numpy as np
 import pytest
-from clusters import N
+from clusters import N, two_workers
 
 
-@pytest.fixture(scope="module")
-def client():
-    distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=":0"
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
+@pytest.fixture(scope="session")
+def cluster():
+    """For all tests that leave the workers alive."""
+    with two_workers() as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster):
+    """A client of one test: nothing of a test before it is left on the workers."""
+    from distributed import Client
+
+    with Client(cluster) as client:
         yield client
 
 

@@ -273,7 +273,7 @@ def test_a_frontier_that_was_stopped_proves_nothing_impossible() -> None:
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore::equipoise.exceptions.InfeasibleWarning")
-@pytest.mark.parametrize("problem", list(infeasible_problems(5, first_seed=5000)), ids=str)
+@pytest.mark.parametrize("problem", list(infeasible_problems(5, first_seed=5000)))
 def test_only_a_search_that_ended_says_impossible(problem: FiniteProblem) -> None:
     how = {"estimator": listed(problem), "constraint": constraint_of(problem)}
     ended = fit(FairClassifier(**how), problem)

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from equipoise.cells.codes import Counts, count_pairs
+from equipoise.cells.codes import Counts, add_up, count_pairs
 from equipoise.cells.labels import SoftLabels, WeightedLabels, savings, weighted_labels
 from equipoise.cells.layers import costs_of_rows, layer_sums, layer_tables
 from equipoise.cells.rows import Cells
@@ -190,15 +190,17 @@ least, most
         """Return s(h) of several classifiers, from their decisions."""
         return np.array([self.sum(h) for h in answers])
 
-    def count_rows(self, key: NDArray[np.integer], size: int) -> Counts:
-        """Return how many rows of each key are in each cell, (size, C), whatever they weigh.
+    def count_rows(self, key: NDArray[np.integer], size: int) -> tuple[Array, Counts]:
+        """Return the weight of the rows of each key, and how many are in each cell, (size, C).
 
-        Expected numbers, where groups are known by probability only.
+        The number counts rows, whatever they weigh; it is an expected one where groups are known by
+        probability only.
         """
+        weight = add_up(key, size, self.row_weights())
         if isinstance(self.place, np.ndarray):
-            return count_pairs(key, self.place, (size, self.n_cells))
+            return weight, count_pairs(key, self.place, (size, self.n_cells))
         n = len(key)
-        return csr_array((np.ones(n), (key, np.arange(n))), shape=(size, n)) @ self.place.T
+        return weight, csr_array((np.ones(n), (key, np.arange(n))), shape=(size, n)) @ self.place.T
 
     def row_weights(self) -> Array:
         """Return the share of the total weight that each row has in the error."""

@@ -116,9 +116,13 @@ class Cells(CellTable):
         ]
         return np.array(each) / self.total_weight
 
-    def count_rows(self, key: NDArray[np.integer], size: int) -> Counts:
-        """Return how many rows of each key are in each cell, (size, C), whatever they weigh."""
-        return count_pairs(key, self.code, (size, len(self.mass)))
+    def count_rows(self, key: NDArray[np.integer], size: int) -> tuple[Array, Counts]:
+        """Return the weight of the rows of each key, and how many are in each cell, (size, C).
+
+        The number counts rows, whatever they weigh.
+        """
+        weight = add_up(key, size, self.row_weights())
+        return weight, count_pairs(key, self.code, (size, len(self.mass)))
 
     def row_weights(self) -> Array:
         """Return the share of the total weight that each row has."""

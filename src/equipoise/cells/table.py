@@ -128,7 +128,7 @@ class CellTable:
         return self.as_kind(CellTable)
 
     def plain_rows(self) -> Cells | None:
-        """Return these cells with their rows; None if rows are elsewhere, or count in more ways."""
+        """Return these cells with their rows; None if these are not here, or count in more ways."""
         return None
 
     def summed(self, add: Adder, add_shares: Adder) -> dict[str, Any]:

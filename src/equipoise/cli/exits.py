@@ -6,7 +6,7 @@ code  meaning
 0     done
 1     ``certify`` found a bound exceeded beyond its confidence interval
 2     not done: wrong options, data or files; a sentence on the standard error says what to do
-3     not done: an error that was not foreseen; EQUIPOISE_TRACEBACK=1 shows where
+3     not done: an unexpected error; EQUIPOISE_TRACEBACK=1 shows where
 4     ``certify`` found nothing to compare: one group alone, or bounds that are not known
 5     ``monitor`` has raised the alarm, on this day or before
 6     ``fit --confidence`` did not prove the bounds; there is a model file only with ``--fallback``

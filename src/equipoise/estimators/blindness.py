@@ -27,7 +27,7 @@ from equipoise.game.known import Queries
 from equipoise.game.lagrangian import Lagrangian, Loss, Objective
 from equipoise.game.rounds import Limits, Oracle, Pool, Response, run
 from equipoise.oracles.decisions import select
-from equipoise.oracles.plugin import PluginOracle
+from equipoise.oracles.plugin import SharedProbabilities
 from equipoise.oracles.specs import Plugin
 from equipoise.rows.people import People
 
@@ -116,14 +116,14 @@ def price_of_blindness(
     stated = Lagrangian.from_moments(constraint.moments(engine.cells), engine.cells, objective)
     games = games_of(constraint, stated, traced)
     blind = engine.plugin(estimator, cv, aware=False)
-    if not isinstance(blind, PluginOracle):
+    if blind.shared is None:
         raise TypeError(
             "price_of_blindness needs rows in memory; load the data, or a sample of it."
         )
     return PriceOfBlindness(
         bounds=traced,
         blind=_errors(games, blind, gap),
-        aware=_errors(games, _AwareOracle(blind), gap),
+        aware=_errors(games, _AwareOracle(blind.shared), gap),
     )
 
 
@@ -140,14 +140,14 @@ class _AwareOracle(Oracle):
 
     exact, out_of_fold = False, True
 
-    def __init__(self, blind: PluginOracle) -> None:
+    def __init__(self, blind: SharedProbabilities) -> None:
         cells = blind.cells
         group = blind.deployed.table.group
         inside = group[cells.code][:, None] == group[None, :]
-        joint = np.where(inside, blind.probabilities, 0.0)
+        joint = np.where(inside, blind.measured, 0.0)
         total = joint.sum(axis=1, keepdims=True)
         # Where a group was thought impossible, the label alone tells what to expect.
-        label = blind.probabilities @ (cells.label[:, None] == cells.label[None, :])
+        label = blind.measured @ (cells.label[:, None] == cells.label[None, :])
         joint = np.where(total > 0, joint, np.where(inside, label, 0.0))
         self.cells = cells
         self.probabilities = joint / joint.sum(axis=1, keepdims=True)

@@ -13,8 +13,10 @@ import inspect
 import platform
 import sys
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import partial
 from hashlib import blake2b
+from importlib.metadata import PackageNotFoundError, version
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -46,11 +48,7 @@ class Identity:
 
     def versions(self) -> dict[str, str]:
         """Return the versions of Python and of the libraries that were met."""
-        found = {"python": platform.python_version()}
-        for name in sorted(self._libraries - {"__main__"}):
-            if version := getattr(sys.modules.get(name), "__version__", None):
-                found[name] = str(version)
-        return found
+        return versions_of(sorted(self._libraries - {"__main__"}))
 
     def _join(self, kind: str, parts: Iterable[bytes]) -> bytes:
         digest = blake2b(kind.encode(), digest_size=16)
@@ -160,3 +158,17 @@ def _survives_cloning(estimator: Any) -> bool:
     """Whether clones keep what was learned, as those of a FrozenEstimator do."""
     own = getattr(type(estimator), "__sklearn_clone__", None)
     return own not in (None, BaseEstimator.__sklearn_clone__)
+
+
+def versions_of(libraries: Iterable[str]) -> dict[str, str]:
+    """Return the version of Python, and of each of these libraries that is installed.
+
+    >>> list(versions_of(["numpy", "no such library"]))
+    ['python', 'numpy']
+    """
+    found = {"python": platform.python_version()}
+    for name in libraries:
+        number = getattr(sys.modules.get(name), "__version__", None)
+        with suppress(PackageNotFoundError):
+            found[name] = version(name) if number is None else str(number)
+    return found

@@ -32,6 +32,7 @@ from equipoise.game.least_random import Lottery, least_random_round
 from equipoise.game.mixture import Mixture
 from equipoise.game.rounds import Outcome, Pool, Reason, Round
 from equipoise.game.switches import Switched
+from equipoise.guarantees.proof import Proof
 from equipoise.metrics.audit import Tally
 from equipoise.rows.fingerprint import Fingerprint
 from equipoise.rows.people import People
@@ -176,8 +177,8 @@ class PoolReduction(Reduction):
             switched = Switched.of_mixture(*known, found.mixture, self.classes_)
         return replace(certificate, switched=switched)
 
-    def _classifier(self, point: FrontierPoint) -> FairClassifier:
-        """Return the fitted classifier of a point."""
+    def _classifier(self, point: FrontierPoint, proof: Proof | None = None) -> FairClassifier:
+        """Return the fitted classifier of a point, with what is proven of it."""
         constraint = with_eps(self.constraint, point.eps)
         tallies = {
             data: Tally.of_shares(self.cells_, point.mixture.shares(shares))
@@ -198,6 +199,7 @@ class PoolReduction(Reduction):
             self.people_,
             example=self,
             unconstrained=self._unconstrained,
+            proof=proof,
         )
         return self._unfitted(constraint)._finish(result)
 

@@ -150,7 +150,7 @@ class Checkpoint:
         return respond
 
     def keep(self, name: str, train: Callable[[], Any]) -> Any:
-        """Return what a fit of this name makes: from the folder, or made now and kept."""
+        """Return the result of a fit of this name: from the folder, or trained now and kept."""
         if not self._knows(key := name.encode()):
             self._write(key, Response(train(), np.zeros(0)))
         return self._answers[key].classifier

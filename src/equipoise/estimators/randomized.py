@@ -180,6 +180,8 @@ class FitResult:
         Has the features that were seen.
     unconstrained : UnconstrainedModel or None
         The learner's answer without constraints; None where it was not asked for one.
+    proof : Proof or None
+        What is promised about people who were not seen, where that was asked for.
     """
 
     classifier: RandomizedClassifier
@@ -194,6 +196,7 @@ class FitResult:
     people: Fingerprint | None
     example: Any
     unconstrained: UnconstrainedModel | None
+    proof: Proof | None = None
 
 
 class RandomizedReduction(ScoredReduction):
@@ -218,6 +221,9 @@ class RandomizedReduction(ScoredReduction):
         self.nu_, self.B_ = result.nu, result.B
         self.n_iter_, self.n_calls_ = result.n_iter, result.n_calls
         self.people_, self.unconstrained_ = result.people, result.unconstrained
+        self.__dict__.pop("proof_", None)
+        if result.proof is not None:
+            self.proof_ = result.proof
         if not isinstance(result.example, Reduction):
             validate_data(self, result.example, reset=True, skip_check_array=True)
             return self

@@ -214,7 +214,6 @@ class FairClassifier(RandomizedReduction):
             check_one_rule(self.deterministic, people, self._oracle_spec)
         if self.confidence is not None:
             return self._fit_with_proof(people)
-        self.__dict__.pop("proof_", None)
         problem = self._state(people, B=B, finds_worst_rate=True)
         with problem.opened:
             if problem.constraint is not self.constraint:  # it has parameters to be found first
@@ -235,8 +234,7 @@ class FairClassifier(RandomizedReduction):
     def _fit_with_proof(self, people: People) -> Self:
         """Find the most accurate classifier whose bounds are proven for people not seen."""
         proven = fit_with_proof(self, people)
-        self._finish(proven.result)
-        self.proof_ = proven.proof
+        self._finish(replace(proven.result, proof=proven.proof))
         cells = next(iter(self.tallies_.values())).cells
         warn_of(remarks_of(self.certificate_, cells))
         warn_of_stop(proven.outcome, self.certificate_)

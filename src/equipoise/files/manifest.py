@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -17,6 +14,7 @@ from sklearn.pipeline import Pipeline
 
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.frontier_point import FrontierPoint
+from equipoise.estimators.identity import versions_of
 from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.estimators.regression.frontier import RegressionFrontier
 from equipoise.estimators.regression.randomized import RandomizedRegressor
@@ -33,11 +31,7 @@ def versions() -> dict[str, str]:
     >>> list(versions())[:3]
     ['python', 'equipoise', 'numpy']
     """
-    found = {"python": platform.python_version()}
-    for name in _VERSIONED:
-        with suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
+    return versions_of(_VERSIONED)
 
 
 def date_made() -> str:

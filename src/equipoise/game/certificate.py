@@ -64,8 +64,8 @@ class Certificate(Face):
         When they cannot be met, constraints that contradict each other while no part of them does.
         Of a point of a frontier, which asks the learner nothing further, a part of them may do so.
     possible : bool
-        When they cannot be met: whether any decisions at all could, those that know every label
-        included. If so, it is the learner that does not find them.
+        When they cannot be met: whether any decisions at all could, even those that know every
+        label. If so, it is the learner that does not find them.
     sampling_slack : float
         By how much the parameter of this name has loosened bounds beforehand, at most. Whether they
         are met is said of bounds so loosened.

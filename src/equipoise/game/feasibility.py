@@ -152,7 +152,7 @@ class Conflict:
 
 
 class UnrestrictedOracle(Oracle):
-    """An oracle over all decisions whatsoever, including those that know every label."""
+    """An oracle over all possible decisions, even those that know every label."""
 
     exact, out_of_fold = True, False
 

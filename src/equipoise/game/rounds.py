@@ -37,6 +37,9 @@ class Oracle(Protocol):
     exact: bool
     #: Whether shares are measured on rows that the classifier was not trained on.
     out_of_fold: bool
+    #: The probabilities that every answer cuts, `equipoise.oracles.plugin.SharedProbabilities`;
+    #: None where each answer has scores of its own, or workers hold the rows.
+    shared: Any = None
 
     def best_response(self, costs: Array) -> Response:
         """Return a classifier that makes the costs of those it selects as low as it can."""

@@ -133,7 +133,7 @@ class Switched(Face):
     def of_mixture(
         cls, cells: CellTable, switches: NDArray, mixture: Mixture, classes: ArrayLike
     ) -> Self:
-        """Return those of a mixture, from numbers of each classifier, (P, V (V - 1), C)."""
+        """Return the switches of a mixture, from those of each classifier, (P, V (V - 1), C)."""
         moved = np.tensordot(mixture.weights, switches[mixture.indices], 1)
         return cls(cells, moved, classes)
 

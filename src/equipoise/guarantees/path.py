@@ -64,7 +64,7 @@ class Path:
         Classifiers that decide the same about everybody and all of whose rows are known for sure
         (see `TestedRows.sure`): their decisions, by their numbers in the pool.
     mixtures : list of Mixture
-        Over the pool. No more than three quarters of their decisions are constant, if that can be.
+        Over the pool. No more than three quarters of their decisions are constant, if possible.
     taus : list of float
         By how many standard errors they are below the bounds.
     n_rounds : int

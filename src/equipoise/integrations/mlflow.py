@@ -6,7 +6,6 @@ loaded as itself (`load_model`) and as MLflow's python function, which serves de
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from equipoise.files import load, save
+from equipoise.files.manifest import versions
 from equipoise.report import ReportContents, write_model_card, write_report
 
 try:
@@ -91,10 +91,11 @@ def save_model(model: Any, path: str | Path, mlflow_model: Model | None = None) 
     folder, described = Path(path), Model() if mlflow_model is None else mlflow_model
     folder.mkdir(parents=True, exist_ok=True)
     save(model, folder / FILE)
-    needs = [f"{name}=={version(name)}" for name in ("equipoise", "scikit-learn", "skops")]
+    known = versions()
+    needs = [f"{name}=={known[name]}" for name in ("equipoise", "scikit-learn", "skops")]
     (folder / "requirements.txt").write_text("\n".join(needs) + "\n", encoding="utf-8")
     mlflow.pyfunc.add_to_model(described, loader_module=__name__, data=FILE)
-    described.add_flavor(FLAVOR, equipoise_version=version("equipoise"), data=FILE)
+    described.add_flavor(FLAVOR, equipoise_version=known["equipoise"], data=FILE)
     described.save(str(folder / "MLmodel"))
 
 

@@ -122,14 +122,14 @@ class Audit:
 
     @classmethod
     def of_sums(cls, cells: CellTable, selected: Array, squares: Squares) -> Audit:
-        """Make one of people who are elsewhere, from sums over cells of weights that sum to one."""
+        """Return the audit of rows that workers hold, from sums over cells; weights sum to one."""
         audit = cls(cells, np.empty(0))
         vars(audit).update(mass=cells.mass, selected=selected, squares=squares)
         return audit
 
     @property
     def rows(self) -> Cells:
-        """The cells with their rows; people who are elsewhere have none."""
+        """The cells with their rows; rows that workers hold are not here."""
         rows = self.cells.plain_rows()
         assert rows is not None
         return rows

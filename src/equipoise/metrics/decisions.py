@@ -51,7 +51,7 @@ class Decisions:
     cells: CellTable
     #: The probability of each decision, of shape (n, V).
     prediction: Array
-    #: Of people who are elsewhere: s(h) and squares by cell and decision, see `Tally`.
+    #: Of rows that workers hold: s(h) and squares by cell and decision, see `Tally`.
     sums: tuple[Array, Squares] | None = None
 
     @classmethod

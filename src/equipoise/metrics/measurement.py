@@ -114,7 +114,7 @@ class Measured(Face):
 
 
 def _difference(excess: Interval, bound: float) -> Interval:
-    """Return the difference that exceeds a bound by this."""
+    """Return the difference: the bound plus the excess over it."""
     return Interval(*(max(bound + end, 0.0) for end in excess))
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from equipoise.cells.codes import Counts, add_up, number_combinations
+from equipoise.cells.codes import Counts, number_combinations
 from equipoise.cells.table import Array
 from equipoise.exceptions import DeploymentError
 from equipoise.game.switches import pairs
@@ -30,16 +30,15 @@ class SortedRows(Protocol):
         """V, the number of decisions."""
         ...
 
-    def row_weights(self) -> Array:
-        """Return the weight of each row."""
-        ...
-
     def sums(self, answers: Sequence[NDArray]) -> Array:
         """Return the weight that gets each decision of each answer in each cell, (P, C (V - 1))."""
         ...
 
-    def count_rows(self, key: NDArray[np.integer], size: int) -> Counts:
-        """Return how many rows of each key are in each cell, (size, C), whatever they weigh."""
+    def count_rows(self, key: NDArray[np.integer], size: int) -> tuple[Array, Counts]:
+        """Return the weight of the rows of each key, and how many are in each cell, (size, C).
+
+        The number counts rows, whatever they weigh.
+        """
         ...
 
 
@@ -112,11 +111,10 @@ def agreement(
             new = np.hstack([decided[old], new[more]])
         pattern, decided = code, new
     assert pattern is not None
-    weight, own = add_up(pattern, len(decided), rows.row_weights()), decided[:, :P]
+    (weight, counts), own = rows.count_rows(pattern, len(decided)), decided[:, :P]
     divided = float(weight[(own != own[:, :1]).any(axis=1)].sum())
     switches = None
     if reference is not None:
-        counts = rows.count_rows(pattern, len(decided))
         switches = _moves(decided[:, before], own, counts, list(pairs(V)))
     return Agreement(np.array(shares), _disagreement(own, weight, V), divided, switches)
 

@@ -94,7 +94,7 @@ def candidate_oracle(
     return ExactOracle(members, shares(members))
 
 
-class BestOfOracle:
+class BestOfOracle(Oracle):
     """Several oracles over the same cells: the best of their answers counts.
 
     Parameters

@@ -14,7 +14,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 
 from equipoise.cells.layered import AnyCells
 from equipoise.cells.table import Array
-from equipoise.game.rounds import Response
+from equipoise.game.rounds import Oracle, Response
 from equipoise.oracles.agreement import check_shares
 from equipoise.oracles.cell_probabilities import Rows
 from equipoise.oracles.decisions import predictions
@@ -23,7 +23,7 @@ from equipoise.rows.tables import take_rows
 from equipoise.rows.validation import read_integer
 
 
-class CrossFittedOracle:
+class CrossFittedOracle(Oracle):
     """The paper's oracle, with moments measured out of fold.
 
     A query trains the learner once on all examples, which gives the classifier that is deployed,

@@ -11,11 +11,12 @@ are P(Y | X) P(A | X, Y), from a learner with ``predict_proba``, and never chang
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from equipoise.cells.layered import AnyCells
+from equipoise.cells.rows import Cells
 from equipoise.cells.table import Array
 from equipoise.game.rounds import Oracle, Response
 from equipoise.oracles.agreement import check_probabilities
@@ -24,6 +25,18 @@ from equipoise.oracles.cross_fit import make_folds
 from equipoise.oracles.decisions import PluginClassifier, select
 from equipoise.oracles.learners import check_probabilistic
 from equipoise.rows.tables import take_rows
+
+
+class SharedProbabilities(NamedTuple):
+    """The probabilities of cells that all answers of a plug-in oracle cut.
+
+    ``measured`` (n, C) are out of fold, and ``deployed`` is the model whose probabilities count for
+    other people.
+    """
+
+    cells: Cells
+    measured: Array
+    deployed: CellProbabilities
 
 
 class PluginOracle(Oracle):
@@ -98,6 +111,7 @@ class PluginOracle(Oracle):
         self.deployed = CellProbabilities.learned(
             estimator, X, rows, table, np.arange(rows.n_examples), aware
         )
+        self.shared = SharedProbabilities(rows, self.probabilities, self.deployed)
         for model, (_, test) in zip(models, folds, strict=True):  # after all of the training
             check_probabilities(self.probabilities[test], model(take_rows(X, test)), estimator)
 

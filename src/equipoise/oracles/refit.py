@@ -14,13 +14,13 @@ from sklearn import config_context
 from equipoise.cells.labels import SoftLabels, WeightedLabels
 from equipoise.cells.layered import AnyCells
 from equipoise.cells.table import Array
-from equipoise.game.rounds import Response
+from equipoise.game.rounds import Oracle, Response
 from equipoise.oracles.decisions import ThresholdedClassifier, predictions
 from equipoise.oracles.thresholds import is_tuned, tuned
 from equipoise.oracles.trainers import Trained, choose_trainer, constant_classifier
 
 
-class RefitOracle:
+class RefitOracle(Oracle):
     """The paper's oracle: fit a clone of the learner to relabelled, reweighted examples.
 
     With d_i the signed cost of the cell of example i, the label is 1 where d_i < 0 and the weight

@@ -249,7 +249,7 @@ class DataContents:
 
 
 def _known_labels(group: GroupContents) -> set[str | None]:
-    """Return those of several labels whose share of a group is told."""
+    """Return the labels, of several, whose share of a group is told."""
     named = {rate_and_decision(name): rate.estimate for name, rate in group.rates.items()}
     return {v for (rate, v), known in named.items() if rate == RATES[0] and known is not None}
 

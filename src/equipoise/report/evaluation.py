@@ -38,7 +38,7 @@ class Evaluation(NamedTuple):
 
     @classmethod
     def of_tally(cls, tally: Tally, switched: Switched | None) -> Evaluation:
-        """Return the evaluation of people who are elsewhere, from sums over cells."""
+        """Return the evaluation of rows that workers hold, from sums over cells."""
         if tally.squares is None:
             raise ValueError(
                 "the groups of these people are probabilities, or people count in more than one "

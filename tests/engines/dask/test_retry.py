@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import time
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
-from clusters import BOUNDS, N, logistic, split, trees
+from clusters import BOUNDS, N, logistic, split, trees, two_workers
 
 from equipoise import EqualizedOdds, Frontier
 from equipoise.engines.dask import retry
@@ -20,19 +20,15 @@ from equipoise.rows.people import People
 dask = pytest.importorskip("dask", reason="dask is not installed")
 pytest.importorskip("distributed", reason="dask.distributed is not installed")
 
-from distributed import Client, LocalCluster  # noqa: E402
+from distributed import Client  # noqa: E402
 
 
 @pytest.fixture
 def own_client():
     """A cluster of one's own, to be broken."""
-    cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
-    client = Client(cluster)
-    with client.as_current():
+    # Dask may stumble over workers that were killed, at the end.
+    with suppress(Exception), two_workers() as cluster, Client(cluster) as client:
         yield client
-    for opened in (client, cluster):
-        with suppress(Exception):  # Dask may stumble over workers that were killed
-            opened.close()
 
 
 def pids(client):
@@ -113,7 +109,7 @@ def test_giving_up_keeps_what_was_found(own_client, people, tmp_path):
         frontier.fit(X, y, sensitive_features=A)
     kept = len(list((tmp_path / "kept").glob("answer-*.joblib")))
     assert kept >= rounds[-1] >= 1
-    with closing(LocalCluster(n_workers=1, dashboard_address=":0")) as cluster, Client(cluster):
+    with two_workers() as cluster, Client(cluster):
         again = Frontier(trees(), EqualizedOdds(), bounds=BOUNDS, checkpoint=tmp_path / "kept")
         again.fit(X, y, sensitive_features=A)
     expected = Frontier(trees(), EqualizedOdds(), bounds=BOUNDS)

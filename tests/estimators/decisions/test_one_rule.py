@@ -15,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import equipoise
 from equipoise import DemographicParity, EqualizedOdds, FairClassifier, Frontier, Monitor
+from equipoise.constraints import SelectionRate
 from equipoise.estimators.decisions import one_rule
 from equipoise.exceptions import LotteryWarning
 from equipoise.oracles.specs import BestOf, Plugin, Refit
@@ -212,6 +213,16 @@ class NoScores(ClassifierMixin, BaseEstimator):
 
     def predict(self, X):
         return self.tree_.predict(X)
+
+
+@pytest.mark.parametrize("oracle", ["plugin", "refit"])
+def test_constants_alone_are_left_to_the_lot(people, oracle):
+    X = np.zeros((200, 1))  # tells nobody apart
+    half = SelectionRate(at_least=0.4) & SelectionRate(at_most=0.5)
+    model = FairClassifier(LogisticRegression(), half, oracle=oracle, deterministic=True)
+    with pytest.warns(LotteryWarning, match="one rule was asked for"):
+        model.fit(X, people.y[:200], sensitive_features=people.A[:200])
+    assert model.certificate_.feasible
 
 
 def test_a_learner_without_scores_is_left_to_the_lot(people):

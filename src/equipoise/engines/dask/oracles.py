@@ -32,7 +32,7 @@ from equipoise.oracles.thresholds import is_tuned
 from equipoise.oracles.trainers import constant_classifier
 
 
-class ShardOracle:
+class ShardOracle(Oracle):
     """Best_h over shards: fit the learner where the rows are.
 
     The parameters are those of `equipoise.oracles.refit.RefitOracle`; two or more folds measure
@@ -178,7 +178,7 @@ def _selected(shard: Shard, classifier: PluginClassifier, probabilities: Array) 
     return shard.sum(classifier.select(probabilities))
 
 
-class TransformedOracle:
+class TransformedOracle(Oracle):
     """The answers of an oracle over transformed rows, as classifiers of rows as they were."""
 
     def __init__(self, oracle: Oracle, transformer: Any) -> None:

@@ -153,9 +153,8 @@ class Shard:
 
     def row_weights(self) -> Array:
         """Return the weight of each row in the error."""
-        if self.factors:
-            return self.factors[0]
-        return np.ones(len(self)) if self.weight is None else self.weight
+        own = self.factors[0] if self.factors else self.weight
+        return np.ones(len(self)) if own is None else own
 
     def sum(self, selected: NDArray) -> Array:
         """Return the weight that is selected in each cell, layer by layer where there are some.
@@ -171,9 +170,10 @@ class Shard:
         """Return the weight that each of several classifiers selects, from their decisions."""
         return np.array([self.sum(h) for h in answers])
 
-    def count_rows(self, key: NDArray[np.integer], size: int) -> Counts:
-        """Return how many rows of each key are in each cell, (size, C), whatever they weigh."""
-        return count_pairs(key, self.code, (size, self.n_cells))
+    def count_rows(self, key: NDArray[np.integer], size: int) -> tuple[Array, Counts]:
+        """Return the weight of the rows of each key, and how many are in each cell, (size, C)."""
+        shape = size, self.n_cells
+        return add_up(key, size, self.row_weights()), count_pairs(key, self.code, shape)
 
 
 def numbers_in(
@@ -308,7 +308,7 @@ def cost_sums(shard: Shard, costs: Array) -> Array:
 
 
 def digest_of(shard: Shard) -> bytes:
-    """Return a digest of all that is in it."""
+    """Return a digest of the rows of a shard."""
     digest = blake2b(digest_size=16)
     parts = [shard.code, shard.weight, *shard.factors, shard.target]
     if len(shard):

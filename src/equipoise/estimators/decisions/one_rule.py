@@ -22,7 +22,7 @@ from equipoise.game.rounds import Round
 from equipoise.oracles.agreement import check_shares
 from equipoise.oracles.cut import LinearCut, scored, scores_of
 from equipoise.oracles.decisions import PluginClassifier, decisions, select
-from equipoise.oracles.plugin import PluginOracle
+from equipoise.oracles.plugin import SharedProbabilities
 from equipoise.oracles.specs import BestOf, OracleSpec, Refit
 from equipoise.rows.people import People
 from equipoise.rows.validation import check_two_labels
@@ -237,9 +237,8 @@ class _Trial:
     def shares(self, rule: Any) -> Array:
         """Return the selected shares of a rule, measured as those of the pool are."""
         if isinstance(rule, PluginClassifier):
-            cells: Any = self.problem.engine.cells
-            oracle: Any = self.problem.oracle
-            return cells.sum(rule.select(oracle.probabilities))
+            shared: SharedProbabilities = self.problem.oracle.shared
+            return shared.cells.sum(rule.select(shared.measured))
         return self.problem.engine.shares([rule])[0]
 
     def excess(self, selected: Array) -> float:
@@ -273,14 +272,14 @@ class _Trial:
 
 def _bases(problem: Problem, found: Round, game: Lagrangian) -> list[Basis]:
     """Return the scores that members of the mixture cut, and more; none if a member has none."""
-    if isinstance(problem.oracle, PluginOracle):
-        return _of_probabilities(problem, problem.oracle, found, game)
+    if problem.oracle.shared is not None:
+        return _of_probabilities(problem, problem.oracle.shared, found, game)
     basis = _of_scores(problem, found)
     return [] if basis is None else [basis]
 
 
 def _of_probabilities(
-    problem: Problem, oracle: PluginOracle, found: Round, game: Lagrangian
+    problem: Problem, shared: SharedProbabilities, found: Round, game: Lagrangian
 ) -> list[Basis]:
     """Return the probabilities of cells times prices, and times prices that change.
 
@@ -291,17 +290,17 @@ def _of_probabilities(
     members = mixture.members(pool.classifiers)
     costs = [_costs_of(member, len(E)) for member in members]
     mean = sum(w * c / np.abs(c).sum() for w, c in zip(mixture.weights, costs, strict=True))
-    again = [oracle.cells.sum(select(oracle.probabilities, c)) for c in costs]
+    cells, measured, deployed = shared
+    again = [cells.sum(select(measured, c)) for c in costs]
     check_shares(pool.s[mixture.indices], again, members)
-    deployed = next(m for m in members if isinstance(m, PluginClassifier)).probabilities
-    measured, now = oracle.probabilities, deployed(problem.people.X)
+    now = deployed(problem.people.X)
 
     def mixed(probabilities: Array) -> Array:
         each = [select(probabilities, c) for c in costs]
         return mixture.weights @ np.array(each, dtype=float)
 
     def curved(probabilities: Array) -> Array:
-        chance = probabilities[:, oracle.cells.label == 1].sum(axis=1)
+        chance = probabilities[:, cells.label == 1].sum(axis=1)
         return np.column_stack([probabilities, chance[:, None] * probabilities])
 
     straight = Basis(
@@ -365,6 +364,8 @@ def _of_scores(problem: Problem, found: Round) -> Basis | None:
             continue
         starts.append((len(parts), cut[1]))
         parts.append(cut[0])
+    if not parts:  # constants alone
+        return None
     X = problem.people.X
     raw = scores_of(parts, X)
     scale = np.maximum(np.abs(raw).mean(axis=0), 1e-300)

@@ -145,9 +145,8 @@ def _prove(
     (best,) = over_pool([game], pool, frontier._queries, unconstrained=frontier._free, nu=nu)
     chosen = path.mixtures[proof.point]
     found = Round.of_mixture(game, pool, chosen, frontier.n_iter_, best.queries)
-    model = frontier._classifier(point_of(bound, found, game, frontier._certificate(found, game)))
-    model.proof_ = proof
-    return model
+    point = point_of(bound, found, game, frontier._certificate(found, game))
+    return frontier._classifier(point, proof)
 
 
 def warn_of_proof(proof: Proof) -> None:

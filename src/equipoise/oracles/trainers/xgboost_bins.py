@@ -141,7 +141,7 @@ def soft_booster(params: dict[str, Any], rounds: int, bins: Any, saved: Array, t
     saved : array of shape (n, V)
         What each label weighs in each row.
     total : array of shape (V,)
-        The same for all rows, those that are elsewhere included.
+        The same for all rows, also those that other workers hold.
     """
     import xgboost
 

@@ -1,4 +1,4 @@
-"""Logistic regression on rows that are elsewhere: Newton's method on sums over shards."""
+"""Logistic regression on rows that workers hold: Newton's method on sums over shards."""
 
 from __future__ import annotations
 

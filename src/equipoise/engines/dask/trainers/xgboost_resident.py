@@ -1,4 +1,4 @@
-"""XGBoost on rows that are elsewhere: bins stay with the workers, labels and weights change."""
+"""XGBoost on rows that workers hold: bins stay with the workers, labels and weights change."""
 
 from __future__ import annotations
 
