@@ -12,6 +12,9 @@ data, each in a fresh process of one thread.
   process that has done nothing but load its data and warm up on a few rows. "with scores" is the
   same for a learner that gives scores, whose threshold is then tuned: the scores are sorted.
 - Error and violation are computed from the expected predictions, without either library.
+- Then, for equipoise alone, with the fewest features: where its own time in a fit goes, medians of
+  the repeats, and what single passes of NumPy over as many rows take; and "total / learner" for
+  learners that take longer on the same rows and are called as often.
 
 Run ``python benchmarks/overhead.py``; ``--quick`` for a small version.
 """
@@ -35,6 +38,7 @@ from typing import Any, ClassVar, Self
 
 import _raw
 import numpy as np
+from _clock import Clock
 from _machine import machine, markdown_table
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -42,6 +46,20 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 LIBRARIES = ("equipoise", "fairlearn")
 EPS = 0.02
 _BLOCK = 1 << 16
+#: Functions whose time is shown apart, and what they do; what is in none of them is "the rest".
+PASSES = (
+    ("equipoise.rows.people:People.read", "once: people are read and sorted into cells"),
+    ("equipoise.cells.rows:Cells.relabel_rows", "a call: labels and weights for the learner"),
+    ("equipoise.oracles.refit:predictions", "a call: decisions are checked"),
+    ("equipoise.cells.rows:Cells.sum", "a call: decisions are added up by cell"),
+    ("equipoise.game.mixture:_solve", "a round: linear programs"),
+    ("equipoise.engines.memory:MemoryEngine.compare", "once: members asked again, and compared"),
+    ("equipoise.engines.memory:MemoryEngine.hashed", "once: rows are hashed"),
+    ("equipoise.rows.fingerprint:Fingerprint.of", "once: fingerprint of the hashes"),
+)
+LEARNER = (("overhead:Stump.fit", "learner"), ("overhead:Stump.predict", "learner"))
+#: Learners of so many seconds a call are spoken of, besides the stump.
+LONGER = (0.023, 0.1, 1.0)
 
 
 class Stump(ClassifierMixin, BaseEstimator):
@@ -175,6 +193,22 @@ def measure(
     )
 
 
+def measure_passes(n: int, n_groups: int, n_features: int) -> dict[str, float]:
+    """Return the CPU seconds of each pass of one fit, those of the learner left out."""
+    from overhead import Stump as Watched  # not that of __main__
+
+    X, y, group = make_data(n, n_groups, n_features).values()
+    make = reductions(Watched())["equipoise"]
+    make().fit(X[:500], y[:500], sensitive_features=group[:500])
+    clock = Clock()
+    with clock.watching((*PASSES, *LEARNER)):
+        start = time.process_time()
+        make().fit(X, y, sensitive_features=group)
+        total = time.process_time() - start
+    each = {name: clock.seconds.get(name, 0.0) for _, name in PASSES}
+    return each | {"the rest": total - sum(clock.seconds.values())}
+
+
 def _alone(X: NDArray, y: NDArray, repeats: int = 9) -> float:
     """Return the seconds that one ``fit`` and ``predict`` of the learner take by themselves."""
     weight, taken = np.random.default_rng(0).uniform(0.5, 1.5, len(y)), []
@@ -196,15 +230,24 @@ def _memory(field: str) -> float:
 
 def measure_apart(library: str, *arguments: object) -> Measured:
     """Measure in a fresh process of one thread."""
+    return Measured(**_apart(library, *arguments))
+
+
+def passes_apart(n: int, n_groups: int, n_features: int) -> dict[str, float]:
+    """Measure the passes of ours in a fresh process of one thread."""
+    return _apart("passes", "--rows", n, "--groups", n_groups, "--features", n_features)
+
+
+def _apart(what: str, *arguments: object) -> dict[str, Any]:
     one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     done = subprocess.run(
-        [sys.executable, __file__, "--measure", library, *map(str, arguments)],
+        [sys.executable, __file__, "--measure", what, *map(str, arguments)],
         env=os.environ | one_thread,
         check=True,
         capture_output=True,
         text=True,
     )
-    return Measured(**json.loads(done.stdout.splitlines()[-1]))
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 Results = dict[tuple[int, int, str], Measured]
@@ -265,6 +308,50 @@ def ratio_table(results: Results) -> str:
     return markdown_table(["groups", "features", "time", "overhead a call", "extra memory"], rows)
 
 
+def pass_table(n: int, groups: list[int], n_features: int, repeats: int) -> str:
+    """Measure and lay out the passes of ours, in milliseconds a fit."""
+    columns = []
+    for n_groups in groups:
+        runs = [passes_apart(n, n_groups, n_features) for _ in range(repeats)]
+        columns.append({name: np.median([run[name] for run in runs]) for name in runs[0]})
+    header = ["ms a fit", *(f"{n_groups} groups" for n_groups in groups)]
+    rows = [[name, *(f"{1e3 * each[name]:.1f}" for each in columns)] for name in columns[0]]
+    rows.append(["all", *(f"{1e3 * sum(each.values()):.1f}" for each in columns)])
+    return markdown_table(header, rows)
+
+
+def single_passes(n: int) -> str:
+    """Say what single passes of NumPy over so many rows take, at the least."""
+    numbers, flags = np.random.default_rng(0).random(n), np.arange(n) % 3 == 0
+    passes = {
+        "add up numbers": numbers.sum,
+        "copy numbers": numbers.copy,
+        "numbers to bools": lambda: numbers.astype(bool),
+        "count bools": lambda: np.count_nonzero(flags),
+    }
+    found = []
+    for name, one in passes.items():
+        taken = []
+        for _ in range(9):
+            start = time.perf_counter()
+            one()
+            taken.append(time.perf_counter() - start)
+        found.append(f"{name} {1e3 * min(taken):.2f} ms")
+    return "A pass of NumPy over as many rows: " + ", ".join(found) + "."
+
+
+def longer_table(results: Results, n_features: int) -> str:
+    """Lay out "total / learner" for learners that take longer on the same rows."""
+    rows = []
+    for (n_groups, features, library), run in results.items():
+        if (features, library) == (n_features, "equipoise"):
+            own = run.seconds / run.calls - run.learner_alone
+            each = (run.learner_alone, *LONGER)
+            rows.append([n_groups, f"{1e3 * own:.1f}", *(f"{1 + own / s:.2f}" for s in each)])
+    header = ["groups", "own ms a call", "the stump", *(f"{1e3 * s:.0f} ms" for s in LONGER)]
+    return markdown_table(header, rows)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=1_000_000)
@@ -272,12 +359,15 @@ def main() -> None:
     parser.add_argument("--features", type=int, nargs="+", default=[2, 6])
     parser.add_argument("--repeats", type=int, default=5, help="processes for each figure")
     parser.add_argument("--quick", action="store_true", help="20,000 rows, once")
-    parser.add_argument("--measure", choices=LIBRARIES, help=argparse.SUPPRESS)
+    parser.add_argument("--measure", choices=[*LIBRARIES, "passes"], help=argparse.SUPPRESS)
     parser.add_argument("--load", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--scores", action="store_true", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.measure:
         size = (asked.rows, asked.groups[0], asked.features[0])
+        if asked.measure == "passes":
+            print(json.dumps(measure_passes(*size)))
+            return
         data = partial(_load, asked.load) if asked.load else partial(make_data, *size)
         learner = ScoredStump() if asked.scores else Stump()
         print(json.dumps(vars(measure(asked.measure, data, learner))))
@@ -285,7 +375,11 @@ def main() -> None:
     rows, repeats = (20_000, 1) if asked.quick else (asked.rows, asked.repeats)
     results = benchmark(rows, asked.groups, asked.features, repeats)
     print(f"{machine()}\n\n{rows:,} rows, equalized odds within {EPS}.\n")
-    print(f"{each_table(results)}\n\nfairlearn / equipoise:\n\n{ratio_table(results)}")
+    print(f"{each_table(results)}\n\nfairlearn / equipoise:\n\n{ratio_table(results)}\n")
+    few = min(asked.features)
+    print(f"equipoise, {few} features:\n\n{pass_table(rows, asked.groups, few, repeats)}\n")
+    print(f"{single_passes(rows)}\n")
+    print(f"total / learner, by the learner's time a call:\n\n{longer_table(results, few)}")
 
 
 if __name__ == "__main__":

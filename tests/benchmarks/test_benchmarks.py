@@ -53,9 +53,10 @@ def test_overhead(script, monkeypatch, capsys):
         return replace(overhead.measure(library, data), bytes_per_row=1.0)
 
     monkeypatch.setattr(overhead, "measure_apart", measure_here)
+    monkeypatch.setattr(overhead, "passes_apart", overhead.measure_passes)
     small = ("--rows", 4000, "--groups", 2, 5, "--features", 2, "--repeats", 1)
     text = run(overhead, monkeypatch, capsys, *small)
-    each, ratios = read_tables(text)
+    each, ratios, passes, longer = read_tables(text)
     assert [(row["groups"], row["library"]) for row in each] == [
         (groups, library) for groups in ("2", "5") for library in ("equipoise", "fairlearn")
     ]
@@ -66,6 +67,8 @@ def test_overhead(script, monkeypatch, capsys):
         assert float(ours["CPU s"]) > 0
         assert float(ours["total / learner"]) > 1
     assert list(ratios[0]) == ["groups", "features", "time", "overhead a call", "extra memory"]
+    assert [float(row["5 groups"]) >= 0 for row in passes] == [True] * (len(overhead.PASSES) + 2)
+    assert float(longer[0]["the stump"]) > float(longer[0]["1000 ms"]) >= 1
     assert "equipoise" in text.splitlines()[0]  # the machine and the versions
 
 

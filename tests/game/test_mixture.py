@@ -13,6 +13,7 @@ from games import game_of, paper_order, weights_in_list
 from scipy.optimize import linprog
 
 from equipoise.game.mixture import Program, best_mixture, best_mixtures, solve
+from equipoise.game.simplex import SimplexProgram
 
 #: What the linear programs of both sides may differ by.
 SOLVER = 2e-7
@@ -67,13 +68,19 @@ def test_best_mixture_is_indifferent_between_its_members() -> None:
 
 
 @pytest.mark.parametrize("B", [0.3, np.inf])
-def test_of_many_inequalities_the_solution_is_one_of_the_whole_program(B: float) -> None:
+def test_of_many_inequalities_the_solution_is_one_of_the_whole_program(
+    B: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rng = np.random.default_rng(3)
     error, excess = rng.uniform(size=40), rng.normal(0.0, 0.02, size=(40, 500))
     excess[0], error[0] = -0.001, 1.0  # one that meets all
-    likely = rng.normal(size=500)
-    (found,) = solve([Program(error, excess, B, likely)])
-    (unaided,) = solve([Program(error, excess, B)])
+    (alone,) = solve([Program(error, excess, B)])
+    (before,) = solve([Program(error[:20], excess[:20] + 0.0005, B)])
+    (after,) = solve([Program(error, excess, B, before)])
+    assert all(mixture.vertex for mixture in (alone, before, after))
+    monkeypatch.setattr(SimplexProgram, "from_vertex", lambda *_: None)
+    (by_highs,) = solve([Program(error, excess, B, before)])
+    assert by_highs.vertex is None
     slack = np.append(np.ones(40), 0.0)[None, :]
     whole = linprog(
         np.append(error, 0.0 if np.isinf(B) else B),
@@ -83,10 +90,12 @@ def test_of_many_inequalities_the_solution_is_one_of_the_whole_program(B: float)
         b_eq=[1.0],
         bounds=[*[(0, None)] * 40, (0, 0.0 if np.isinf(B) else None)],
     )
-    for mixture in (found, unaided):
+    for mixture in (alone, after, by_highs):
         over = mixture.weights @ excess[mixture.indices]
         price = 0.0 if np.isinf(B) else B * max(over.max(), 0.0)
-        assert mixture.weights @ error[mixture.indices] + price == pytest.approx(whole.fun)
+        assert mixture.weights @ error[mixture.indices] + price == pytest.approx(
+            whole.fun, abs=1e-7
+        )
         assert (over <= mixture.slack + 1e-9).all()
         proven = (error + excess @ mixture.multipliers).min()  # the dual value of the multipliers
         assert proven == pytest.approx(whole.fun, abs=1e-6)

@@ -27,7 +27,8 @@ def check(found, cost, gamma, c):
     assert found.weights.min() >= 0
     assert (mixed - c).max(initial=-1.0) <= 1e-9
     assert found.weights @ cost[found.members] == pytest.approx(best, abs=1e-9)
-    lam = found.mixture(len(c)).multipliers
+    lam = np.zeros(len(c))
+    lam[found.tight] = found.multipliers
     assert lam.min(initial=0.0) >= 0
     assert (cost + gamma @ lam).min() - lam @ c == pytest.approx(best, abs=1e-9)
 

@@ -193,7 +193,11 @@ def count_selected(
     [0.0, 0.0, 2.0]
     """
     if 2 * size > _BYTE:
-        return np.bincount(code[selected], minlength=size).astype(float)
+        total = np.zeros(size)
+        for rows in blocks(len(code), max(_BLOCK, size)):
+            # Numbers of rows: many times as fast as a mask.
+            total += np.bincount(code[rows][np.flatnonzero(selected[rows])], minlength=size)
+        return total
     # Those selected are counted under a second set of codes.
     return _count_bytes(_shifted(code, size, selected), 2 * size)[size:]
 

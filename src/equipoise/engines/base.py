@@ -91,6 +91,11 @@ class Engine(Protocol):
         """
         ...
 
+    @staticmethod
+    def fetched(values: Any) -> Any:
+        """Return values of rows, as ``answer`` returns them or a user passes them, in memory."""
+        ...
+
     # Of an open engine: oracles, and sums over cells.
 
     def refit(self, learner: Any, threshold: str = "learner", cv: Any = None) -> Oracle:

@@ -96,6 +96,11 @@ class MemoryEngine:
         """Return the values of a function of rows, for each row."""
         return np.concatenate([function(rows) for rows in batches(X)])
 
+    @staticmethod
+    def fetched(values: Any) -> Any:
+        """Return values of rows in memory: as they are."""
+        return values
+
     def refit(self, learner: Any, threshold: str = "learner", cv: Any = None) -> Oracle:
         """Return the oracle that trains the learner for every query, out of fold given ``cv``."""
         if cv is None:

@@ -329,8 +329,13 @@ def remarks_of(certificate: Certificate, cells: CellTable) -> list[Remark]:
 
 def remarks_of_points(points: Sequence[FrontierPoint], cells: CellTable) -> list[Remark]:
     """Return the remarks that are true of every point of a frontier."""
-    found = [remarks_of(point.certificate, cells) for point in points]
-    return [remark for remark in found[0] if all(remark in others for others in found)]
+    found = remarks_of(points[0].certificate, cells)
+    for point in points[1:]:
+        if not found:  # as a rule
+            break
+        others = remarks_of(point.certificate, cells)
+        found = [remark for remark in found if remark in others]
+    return found
 
 
 def cannot_bind(lagrangian: Lagrangian, cells: CellTable) -> Mask:

@@ -3,7 +3,7 @@
 A constant predictor is the same for all groups, so that it meets every parity. Then no multipliers
 need a limit and no bound is impossible, and the loosest bound, which is the easiest, comes first:
 each bound starts from the pool and the mixture of its neighbour, and each program from the mixture
-that was best before the last answer came (`equipoise.game.simplex`).
+that was best before the last answer came (`equipoise.game.mixture.solve`).
 
 With many inequalities, as of parity at many thresholds, this takes a fraction of the time of
 `equipoise.game.column_generation.many_bounds`, which solves for all bounds in every round.
@@ -18,9 +18,8 @@ import numpy as np
 from equipoise.cells.table import Array
 from equipoise.game.column_generation import TOWARDS_LP
 from equipoise.game.lagrangian import Lagrangian
-from equipoise.game.mixture import Mixture, Program, solve
+from equipoise.game.mixture import Mixture, Program, cheapest_mixtures, solve
 from equipoise.game.rounds import Oracle, Pool, Round
-from equipoise.game.simplex import SimplexProgram, Vertex
 
 
 def one_after_another(
@@ -40,7 +39,7 @@ def one_after_another(
     known.ask(np.zeros(games[0].n_constraints))
     loosest = sorted(range(len(games)), key=lambda at: -float(games[at].c.sum()))
     bounds = [_Bound(game, known, nu) for game in games]
-    iteration, nearest = 1, Vertex.alone(0)
+    iteration, nearest = 1, bounds[0].mixture
     yield [bound.round(iteration) for bound in bounds]
     # What is found for one bound widens the gaps of others: these are gone through again.
     while any(bound.is_open for bound in bounds):
@@ -51,7 +50,7 @@ def one_after_another(
                 bound.solve(nearest)
                 iteration += 1
                 yield [other.round(iteration, fresh=other is bound) for other in bounds]
-            nearest = bound.vertex or nearest
+            nearest = bound.mixture
         for bound in bounds:
             bound.solve(nearest)
     iteration += 1
@@ -98,7 +97,6 @@ class _Bound:
         self.game, self.known, self.nu = game, known, nu
         self.mixture = Mixture.of_weights(np.ones(1), np.zeros(game.n_constraints))
         self.upper = float(known.error[0])
-        self.vertex: Vertex | None = None
         self._pool_size = self._solved = 0
         self._round: Round | None = None
 
@@ -107,17 +105,17 @@ class _Bound:
         """Whether the gap is wider than asked for."""
         return self.upper - self.known.lower(self.game.c)[0] > self.nu
 
-    def solve(self, nearest: Vertex) -> None:
+    def solve(self, nearest: Mixture) -> None:
         """Mix the pool, if it has grown; ``nearest`` is where to start for the first time."""
-        known, c = self.known, self.game.c
+        known = self.known
         if self._solved == len(known.error):
             return
         self._solved = len(known.error)
-        found = SimplexProgram(known.error, known.gamma, c).from_vertex(self.vertex or nearest)
-        if found is None:
-            (self.mixture,) = solve([Program(known.error, known.gamma - c, np.inf)])
-        else:
-            self.vertex, self.mixture = found, found.mixture(len(c))
+        start = self.mixture if self.mixture.vertex else nearest
+        excess = known.gamma - self.game.c
+        (self.mixture,) = cheapest_mixtures(known.error[None, :], excess, start) or solve(
+            [Program(known.error, excess, np.inf)]
+        )
         self.upper = float(self.mixture.weights @ known.error[self.mixture.indices])
 
     def query(self) -> None:

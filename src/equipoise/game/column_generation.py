@@ -226,8 +226,8 @@ def _solve_programs(bounds: list[_Bound], known: Known, nu: float) -> None:
 
 def _of_largest_gaps(bounds: list[_Bound], batch: int) -> list[Query]:
     """Return the queries of the bounds with the largest gaps; none when all are closed."""
-    pending = sorted((b for b in bounds if b.query is not None), key=lambda b: -b.gap)
-    return [b.query for b in pending[:batch] if b.query is not None]
+    pending = sorted((b for b in bounds if b.asks is not None), key=lambda b: -b.gap)
+    return [b.query(b.asks) for b in pending[:batch] if b.asks is not None]
 
 
 class _Bound:
@@ -249,7 +249,7 @@ class _Bound:
         self.stage = "optimality"
         self.least_slack = self.proven_slack = 0.0
         self.conflict: tuple[int, ...] = ()
-        self.query: Query | None = None
+        self.asks: Array | None = None  #: The next multipliers to query.
         self.gap = self.upper = np.inf
         self._proof: dict[str, Any] = {}
         self._alone = np.inf
@@ -282,10 +282,8 @@ class _Bound:
     def program(self, known: Known) -> Program:
         """Return the program of the present stage."""
         B = 1.0 if self.stage == "feasibility" else self.multiplier_limit
-        excess, likely = known.gamma - self.game.c, None
-        if self._proof:  # what is nearest to its bound, as mixed before
-            likely = self.mixture.weights @ excess[self.mixture.indices]
-        return Program(known.errors[self.stage], excess, B, likely)
+        before = self.mixture if self._proof else None
+        return Program(known.errors[self.stage], known.gamma - self.game.c, B, before)
 
     def moves_on(self, known: Known, nu: float) -> bool:
         """Measure the gap; change the limit or the stage once the present one is done."""
@@ -303,9 +301,7 @@ class _Bound:
         self._proof |= {"lower": lower, "upper": upper, "multipliers": lam}
         # The program's own multipliers prove its value, but for rounding: what is left of the gap
         # after they were asked is what the linear program can promise, and no query closes it.
-        self._is_precise = self.gap > nu * self.tolerated and any(
-            np.array_equal(self.mixture.multipliers, asked) for asked in duals.lams
-        )
+        self._is_precise = self.gap > nu * self.tolerated and duals.knows(self.mixture.multipliers)
         if self.stage == "feasibility":
             return self._ends_feasibility(lower, nu, is_unmet)
         is_open = self.gap > nu and not self._is_precise
@@ -332,14 +328,17 @@ class _Bound:
         return True
 
     def choose_query(self, pool_size: int, nu: float) -> None:
-        """Choose the next query, none if the gap is closed."""
-        self.query = None
+        """Choose the next multipliers to query, none if the gap is closed."""
+        self.asks = None
         if self.gap > nu * self.tolerated and not self._is_precise:
             # Nothing new was found on the way: the LP's own multipliers find it, or close the gap.
             step = TOWARDS_LP if pool_size > self._pool_size else 1.0
             self._pool_size, centre = pool_size, self._proof["multipliers"]
-            lam = centre + step * (self.mixture.multipliers - centre)
-            self.query = Query(self.stage, lam, self.stage_game.costs(lam))
+            self.asks = centre + step * (self.mixture.multipliers - centre)
+
+    def query(self, lam: Array) -> Query:
+        """Return these multipliers with their costs."""
+        return Query(self.stage, lam, self.stage_game.costs(lam))
 
     def round(self, pool: Pool, iteration: int, queries: Queries, over_pool: bool = False) -> Round:
         """Return the state as a Round; ``over_pool`` lets the program's duals prove it."""

@@ -81,6 +81,16 @@ class DualBounds:
             self._values = np.append(self._values, (error + more @ gamma.T).min(axis=1))
             self.lams = np.vstack([self.lams, more])
 
+    def knows(self, lam: Array) -> bool:
+        """Whether these very multipliers were queried.
+
+        >>> duals = DualBounds(2)
+        >>> duals.update(np.zeros(1), np.zeros((1, 2)), [[0.0, 1.5]])
+        >>> duals.knows(np.array([0.0, 1.5])), duals.knows(np.array([1.5, 0.0]))
+        (True, False)
+        """
+        return bool((self.lams == lam).all(axis=1).any())
+
     def lower(self, c: Array) -> tuple[float, Array]:
         """Return the best lower value for bounds ``c``, and the multipliers that prove it."""
         bounds = self._values - self.lams @ c

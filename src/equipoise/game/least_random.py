@@ -25,7 +25,6 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 
 from equipoise.cells.table import Array
 from equipoise.game.mixture import Mixture, cheapest_mixtures, least_excesses
-from equipoise.game.simplex import SimplexProgram, Vertex
 
 if TYPE_CHECKING:
     from equipoise.game.lagrangian import Lagrangian
@@ -205,7 +204,7 @@ class _Search:
         own = self.mixture.indices
         near = np.argsort(self.disagreement[own].sum(axis=0), kind="stable")
         few = list(dict.fromkeys([*own.tolist(), *near.tolist()]))[:_REFERENCES]
-        for found in _cheapest(self.disagreement[few], self.excess):
+        for found in cheapest_mixtures(self.disagreement[few], self.excess):
             self._offer(found.indices)
 
     def result(self, free: int) -> Mixture:
@@ -224,27 +223,12 @@ class _Search:
         """Return the cheapest mixture of the members; two need no program."""
         excess = self.excess[self.members]
         if len(excess) != 2:
-            return next(iter(_cheapest(costs[None, :], excess)), None)
+            return next(iter(cheapest_mixtures(costs[None, :], excess)), None)
         (least,), (most,) = _weights_of_first(*excess[:, None])
         at = most if costs[0] <= costs[1] else least
         if least > most:
             return None
         return Mixture.of_weights(np.array([at, 1.0 - at]), self.mixture.multipliers)
-
-
-def _cheapest(costs: Array, excess: Array) -> list[Mixture]:
-    """Return the same as `cheapest_mixtures`, from vertex to vertex as far as that leads.
-
-    The programs are small and differ in their costs alone: a few steps each.
-    """
-    R, vertex, found = excess.shape[1], Vertex.alone(0), list[Mixture]()
-    for cost in costs:
-        best = SimplexProgram(cost, excess, np.zeros(R)).from_vertex(vertex)
-        if best is None:
-            return cheapest_mixtures(costs, excess)
-        vertex = best
-        found.append(vertex.mixture(R))
-    return found
 
 
 def _weights_of_first(first: Array, second: Array) -> tuple[Array, Array]:

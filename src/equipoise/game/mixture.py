@@ -10,21 +10,26 @@ it is problem (P) restricted to the pool; without a cost, it is the least loosen
 Of many inequalities few bind. Programs of more than a few start with those that are likely to, and
 take in others as they are found exceeded, until none is: what is left out then holds, and its
 multiplier is 0, so that the solution is one of the whole program.
+
+A program that differs little from one that was solved starts from the vertex of that one, see
+`equipoise.game.simplex`. Where that leads nowhere, and where nothing is known to start from, HiGHS
+solves it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import OptimizeResult, linprog
+from scipy.optimize import linprog
 from scipy.sparse import csc_array
 
 from equipoise.cells.table import Array
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian
+from equipoise.game.simplex import SimplexProgram, Vertex
 
 #: The programs are small and dense: presolving them takes longer than it saves.
 _LP_OPTIONS = {
@@ -56,12 +61,19 @@ class Mixture:
         Dual solution of the program over the pool.
     slacks : array
         By how much bounds are exceeded, in the directions of the program.
+    vertex : Vertex, optional
+        Where the program was solved, for others to start from.
     """
 
     indices: NDArray[np.intp]
     weights: Array
     multipliers: Array
     slacks: Array
+    vertex: Vertex | None = field(default=None, repr=False)
+
+    def alone(self) -> Mixture:
+        """Return the mixture without where its program ended, which is for further programs."""
+        return replace(self, vertex=None)
 
     @classmethod
     def of_weights(cls, weights: Array, multipliers: Array, slacks: Array | float = 0.0) -> Mixture:
@@ -110,20 +122,20 @@ def best_mixtures(games: Sequence[Lagrangian], s: Array) -> list[Mixture]:
 class Program(NamedTuple):
     """Problem (P) over a pool: error (P,) and gamma - c (P, K) of its classifiers, and B.
 
-    Inequalities are the more likely to bind the higher their ``likely`` (K,), if that is known.
+    ``start`` is the mixture of a program that differs little from it, of a part of the pool.
     """
 
     error: Array
     excess: Array
     B: float
-    likely: Array | None = None
+    start: Mixture | None = None
 
 
 def solve(programs: Sequence[Program]) -> list[Mixture]:
     """Return the best mixture for each of several programs over the same pool.
 
-    They are solved as one whose blocks have nothing in common: that takes little longer than any
-    one of them.
+    Those that HiGHS solves are one to it, whose blocks have nothing in common: that takes little
+    longer than any one of them.
     """
     size, n_constraints = programs[0].excess.shape
     if size == 1:
@@ -172,7 +184,7 @@ def least_slack_mixture(excess: Array, directions: Array) -> Mixture:
     return mixtures[0]
 
 
-def cheapest_mixtures(costs: Array, excess: Array) -> list[Mixture]:
+def cheapest_mixtures(costs: Array, excess: Array, start: Mixture | None = None) -> list[Mixture]:
     """Return the mixture of least cost within some inequalities for each of several costs.
 
     Parameters
@@ -182,10 +194,16 @@ def cheapest_mixtures(costs: Array, excess: Array) -> list[Mixture]:
     excess : array of shape (P, R)
         By how much each classifier exceeds each inequality. Nothing is returned where no mixture
         meets them all.
+    start : Mixture, optional
+        Of a program that differs little from the first.
     """
-    directions, free = np.ones((excess.shape[1], 1)), np.zeros(1)
-    blocks = [_Block(cost, excess.T, directions, free, 0.0) for cost in costs]
-    return _solve(blocks)[0]
+    directions, free, found = np.ones((excess.shape[1], 1)), np.zeros(1), list[Mixture]()
+    vertex = (start and start.vertex) or Vertex.alone(int(costs[0].argmin()))
+    for cost in costs:  # each from the vertex of the one before, which is within the inequalities
+        best, _ = _solve([_Block(cost, excess.T, directions, free, 0.0, vertex)])
+        found += best
+        vertex = (found and found[-1].vertex) or vertex
+    return found if len(found) == len(costs) else []
 
 
 def least_excesses(sets: Sequence[Array]) -> Array:
@@ -213,9 +231,14 @@ class _Block:
         directions: Array,
         price: Array,
         most: float,
+        start: Vertex | None = None,
         likely: Array | None = None,
     ) -> None:
         self._excess, self._directions = excess, directions
+        # Without slacks, those of another program have no place in a vertex.
+        keeps = start is not None and (most == np.inf or start.members.min() >= 0)
+        self._vertex = start if keeps and most in (0.0, np.inf) else None
+        self._n_slacks = len(price) if most else 0
         self.n_classifiers = len(cost)
         self.cost = np.append(cost, price)
         self.bounds = np.zeros((len(self.cost), 2))
@@ -227,15 +250,36 @@ class _Block:
         if len(self.rows) > _AT_ONCE:
             first = excess[self.rows, cost.argmin()] if likely is None else likely[self.rows]
             self.rows = np.sort(self.rows[np.argsort(-first, kind="stable")[:_AT_ONCE]])
+        if self._vertex is not None:
+            self.rows = np.union1d(self.rows, self._vertex.tight)
 
     @property
     def A(self) -> Array:
         """The coefficients of the rows that are in."""
         return np.column_stack([self._excess[self.rows], -self._directions[self.rows]])
 
-    def is_exceeded(self, x: Array) -> bool:
-        """Whether a solution of these rows exceeds others; those are then taken in."""
-        weights, slacks = x[: self.n_classifiers], x[self.n_classifiers :]
+    def is_solved_from_vertex(self) -> bool:
+        """Solve from the vertex that is known; False where there is none, or it leads nowhere."""
+        if self._vertex is None:
+            return False
+        n = self.n_classifiers + self._n_slacks
+        tight = np.searchsorted(self.rows, self._vertex.tight)
+        program = SimplexProgram(
+            self.cost[:n], self.A[:, :n].T, np.zeros(len(self.rows)), self._n_slacks
+        )
+        found = program.from_vertex(replace(self._vertex, tight=tight))
+        if found is None:
+            self._vertex = None
+            return False
+        self._vertex = replace(found, tight=self.rows[found.tight])
+        self.x, self.multipliers = np.zeros(len(self.cost)), np.zeros(len(self._excess))
+        self.x[found.members] = found.weights
+        self.multipliers[self._vertex.tight] = found.multipliers
+        return True
+
+    def takes_in_rows(self) -> bool:
+        """Whether the solution exceeds rows that are not in; they are taken in."""
+        weights, slacks = self.x[: self.n_classifiers], self.x[self.n_classifiers :]
         over = self._excess @ weights - self._directions @ slacks
         exceeded = self._may_bind & (over > _LP_OPTIONS["primal_feasibility_tolerance"])
         exceeded[self.rows] = False
@@ -245,52 +289,47 @@ class _Block:
         self.rows = np.union1d(self.rows, new)
         return len(new) > 0
 
-    def mixture(self, x: Array, marginals: Array) -> Mixture:
-        """Return the mixture of a solution."""
-        weights, slacks = x[: self.n_classifiers], x[self.n_classifiers :]
-        multipliers = np.zeros(len(self._excess))
-        multipliers[self.rows] = np.maximum(-marginals, 0.0)
-        return Mixture.of_weights(
-            np.where(weights > 1e-12, weights, 0.0), multipliers, np.maximum(slacks, 0.0)
-        )
+    def mixture(self) -> Mixture:
+        """Return the mixture of the solution."""
+        weights, slacks = self.x[: self.n_classifiers], self.x[self.n_classifiers :]
+        weights = np.where(weights > 1e-12, weights, 0.0)
+        mixture = Mixture.of_weights(weights, self.multipliers, np.maximum(slacks, 0.0))
+        return replace(mixture, vertex=self._vertex)
 
 
 def _block_of(program: Program, most: float) -> _Block:
-    is_hard = not np.isfinite(program.B)
+    is_hard, before, likely = not np.isfinite(program.B), program.start, None
+    cost = program.error - _TIE * np.arange(len(program.error))
+    if before is not None:  # what is nearest to its bound, as mixed before
+        likely = before.weights @ program.excess[before.indices]
     return _Block(
-        cost=program.error - _TIE * np.arange(len(program.error)),
+        cost=cost,
         excess=program.excess.T,
         directions=np.ones((program.excess.shape[1], 1)),
         price=np.array([0.0 if is_hard else program.B]),
         most=most if is_hard else np.inf,
-        likely=program.likely,
+        start=(before and before.vertex) or Vertex.alone(int(cost.argmin())),
+        likely=likely,
     )
 
 
 def _solve(blocks: list[_Block]) -> tuple[list[Mixture], str]:
     """Return the mixture of each block, or none and the solver's message."""
-    mixtures: dict[_Block, Mixture] = {}
-    pending, message = blocks, ""
+    pending = blocks
     while pending:
-        solution = _solve_rows(pending)
-        message = solution.message
-        if solution.x is None:
+        left = [block for block in pending if not block.is_solved_from_vertex()]
+        if left and (message := _solve_together(left)):
             return [], message
-        exceeded, row, column = [], 0, 0
-        for block in pending:
-            x = solution.x[column : column + len(block.cost)]
-            marginals = solution.ineqlin.marginals[row : row + len(block.rows)]
-            row, column = row + len(block.rows), column + len(block.cost)
-            mixtures[block] = block.mixture(x, marginals)
-            if block.is_exceeded(x):
-                exceeded.append(block)
-        pending = exceeded
-    return [mixtures[block] for block in blocks], message
+        pending = [block for block in pending if block.takes_in_rows()]
+    return [block.mixture() for block in blocks], ""
 
 
-def _solve_rows(blocks: list[_Block]) -> OptimizeResult:
-    """Solve the programs of several blocks as one, each over the rows that are in."""
-    return linprog(
+def _solve_together(blocks: list[_Block]) -> str:
+    """Solve the programs of several blocks as one, each over the rows that are in.
+
+    Returns the solver's message where there is no solution, else nothing.
+    """
+    solution = linprog(
         np.concatenate([block.cost for block in blocks]),
         A_ub=_block_diagonal([block.A for block in blocks]),
         b_ub=np.zeros(sum(len(block.rows) for block in blocks)),
@@ -300,6 +339,15 @@ def _solve_rows(blocks: list[_Block]) -> OptimizeResult:
         method="highs-ds",
         options=_LP_OPTIONS,
     )
+    if solution.x is None:
+        return str(solution.message)
+    columns = np.cumsum([len(block.cost) for block in blocks])[:-1]
+    rows = np.cumsum([len(block.rows) for block in blocks])[:-1]
+    parts = np.split(solution.x, columns), np.split(solution.ineqlin.marginals, rows)
+    for block, x, marginals in zip(blocks, *parts, strict=True):
+        block.x, block.multipliers = x, np.zeros(len(block._excess))
+        block.multipliers[block.rows] = np.maximum(-marginals, 0.0)
+    return ""
 
 
 def _block_diagonal(blocks: list[Array]) -> Array | csc_array:

@@ -1,12 +1,13 @@
 """The simplex method from a vertex that is known: programs that differ little from the last one.
 
-`equipoise.game.mixture` solves every program from the start. Where a pool grows by one member, or
-a bound moves a little, the vertex that was best is a few steps from the one that is. ::
+Where a pool grows by one member, or a bound moves a little, the vertex that was best is a few steps
+from the one that is. ::
 
     minimise  cost . Q   subject to   gamma Q <= c,  sum Q = 1,  Q >= 0
 
-A vertex is given by the members that are mixed and the rows that are tight, one fewer. All of the
-linear algebra is in their small matrix: a step exchanges a member or a row of it for another.
+Columns of another kind, slacks, are not counted in the sum; what is said of members is true of
+these. A vertex is given by the members that are mixed and the rows that are tight, one fewer. All
+of the linear algebra is in their small matrix: a step exchanges a member or a row for another.
 
 A result is returned only where it proves itself: weights, slacks, multipliers and reduced costs,
 from a matrix that was inverted anew, all have the right sign. Else, and where steps lead nowhere,
@@ -21,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.cells.table import Array, Mask
-from equipoise.game.mixture import Mixture
 
 #: What may be on the wrong side of zero for rounding; that of the programs solved from the start.
 _ROUNDING = 1e-10
@@ -33,7 +33,11 @@ _MOST_STEPS = 500
 
 @dataclass(frozen=True, eq=False)
 class Vertex:
-    """Members mixed and rows that are tight, with the weights and multipliers that follow."""
+    """Members mixed and rows that are tight, with the weights and multipliers that follow.
+
+    Slacks among the members are -1, -2 and so on, whatever the number of members there are to
+    choose from.
+    """
 
     members: NDArray[np.intp]
     tight: NDArray[np.intp]
@@ -46,17 +50,12 @@ class Vertex:
         nothing = np.zeros(0)
         return cls(np.array([member]), nothing.astype(np.intp), np.ones(1), nothing)
 
-    def mixture(self, n_rows: int) -> Mixture:
-        """Return the mixture of the members that have weight, with multipliers of all rows."""
-        at, multipliers = np.argsort(self.members), np.zeros(n_rows)
-        multipliers[self.tight] = self.multipliers
-        weights = self.weights[at := at[self.weights[at] > 1e-12]]
-        return Mixture(self.members[at], weights / weights.sum(), multipliers, np.zeros(1))
-
 
 @dataclass(frozen=True, eq=False)
 class SimplexProgram:
     """One program: cost (P,) and gamma (P, K) of the members, and the bounds c (K,).
+
+    The last ``n_slacks`` members are slacks.
 
     Examples
     --------
@@ -70,6 +69,7 @@ class SimplexProgram:
     cost: Array
     gamma: Array
     c: Array
+    n_slacks: int = 0
 
     def from_vertex(self, start: Vertex) -> Vertex | None:
         """Return the best vertex, found from another one; None where that does not succeed.
@@ -86,21 +86,23 @@ class SimplexProgram:
 class _State:
     """A vertex on its way.
 
-    ``lines`` has ones, and below them gamma of each tight row, for all members of the pool;
+    ``lines`` has a one for each member, and below them gamma of each tight row;
     ``inverse`` is that of the lines of the members mixed. In the words of the simplex method,
     members mixed and slacks of rows that are not tight are basic.
     """
 
     def __init__(self, program: SimplexProgram, start: Vertex) -> None:
         self.program = program
-        self.members, self.tight = start.members.tolist(), start.tight.tolist()
+        self.members = (start.members % len(program.cost)).tolist()
+        self.tight = start.tight.tolist()
         self._invert()
 
     def _invert(self) -> None:
         """Compute the inverse anew, and what follows from it."""
         self.is_fresh = True
-        ones = np.ones((1, len(self.program.cost)))
-        self.lines = np.vstack([ones, self.program.gamma.T[self.tight]])
+        counted = np.ones((1, n := len(self.program.cost)))
+        counted[:, n - self.program.n_slacks :] = 0.0
+        self.lines = np.vstack([counted, self.program.gamma.T[self.tight]])
         self.inverse = np.linalg.inv(self.lines[:, self.members])
         self._measure()
 
@@ -126,9 +128,7 @@ class _State:
             elif not min(self.reduced.min(), self.multipliers.min(initial=0.0)) >= -_ROUNDING:
                 step = self._primal_step()
             elif self.is_fresh:
-                members, tight = (np.array(at, dtype=np.intp) for at in (self.members, self.tight))
-                least = np.maximum(self.weights, 0.0), np.maximum(self.multipliers, 0.0)
-                return Vertex(members, tight, *least)
+                return self._vertex()
             else:
                 self._invert()
                 continue
@@ -136,6 +136,13 @@ class _State:
                 return None
             self._measure()
         return None
+
+    def _vertex(self) -> Vertex:
+        members, tight = (np.array(at, dtype=np.intp) for at in (self.members, self.tight))
+        n = len(self.program.cost)
+        members[members >= n - self.program.n_slacks] -= n
+        least = np.maximum(self.weights, 0.0), np.maximum(self.multipliers, 0.0)
+        return Vertex(members, tight, *least)
 
     def _primal_step(self) -> bool:
         """Let in what lowers the cost most, until something reaches zero; False if nothing does.

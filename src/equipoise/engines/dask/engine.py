@@ -144,6 +144,11 @@ class DaskEngine:
         """Return the values of a function of rows, for each row, not computed yet."""
         return lazily(lambda number, rows: function(rows), X, columns=columns)
 
+    @staticmethod
+    def fetched(values: Any) -> Any:
+        """Return the values of a collection, computed."""
+        return values.compute()
+
     def refit(self, learner: Any, threshold: str = "learner", cv: Any = None) -> Oracle:
         """Return the oracle that trains the learner where the rows are."""
         folds = 1 if cv is None else _read_folds(cv)

@@ -159,7 +159,7 @@ def read_decision(decision: Any, classes: NDArray) -> int:
 
 def _fetched(values: Any) -> Any:
     """Return values in memory, also those of a collection whose rows are on other machines."""
-    return values if engine_for(values).is_local else values.compute()
+    return engine_for(values).fetched(values)
 
 
 def select_by_rank(
