@@ -248,7 +248,7 @@ def test_checkpoint_keeps_what_was_trained(people, tmp_path, kind):
             return clf.fit(people.X, people.y, sensitive_features=people.A)
 
     plain = fitted()
-    fitted(checkpoint=tmp_path, callback=lambda play: play.iteration == 2)
+    fitted(checkpoint=tmp_path, callback=lambda each: each.iteration == 2)
     kept, fits = len(list(tmp_path.glob("answer-*.joblib"))), Counted.fits
     assert kept > 0
     again = fitted(checkpoint=tmp_path)

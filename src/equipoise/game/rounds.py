@@ -317,6 +317,10 @@ class Limits:
     measure: str = "error"
 
     def __post_init__(self) -> None:
+        if self.callback is not None and not callable(self.callback):
+            raise TypeError(
+                f"callback is {self.callback!r}; expected a function that takes a Round."
+            )
         if self.verbose:
             check_verbose(self.verbose)
 

@@ -262,7 +262,8 @@ def _certificate(certificate: Certificate, hidden: Collection[Row], least: int) 
     """Return a certificate as plain data, without lines about suppressed inequalities."""
     contents = certificate.to_dict()
     names = [str(row) for row in hidden]
-    names += [f"; {group_name(row.group)} limits" for row in hidden if row.group is not None]
+    about = [group_name(row.group) for row in hidden if row.group is not None]
+    names += [f"; {name} {does}" for name in about for does in ("limits", "is dearest")]
     lines = contents["text"].splitlines()
     shown = [line for line in lines if not any(name in line for name in names)]
     if len(shown) < len(lines):
