@@ -131,8 +131,7 @@ class RegressionFrontier(RegressionReduction):
         self.n_iter_, self.n_calls_ = outcome.n_rounds, problem.pool.n_calls
         self._free, self._salt = _free_of(problem), drawn_by(salt, problem)
         # Of losses, what was proven of one bound may be disproven by answers to another.
-        known = outcome.last if problem.is_parity else self._over_pool(bounds.tolist())
-        last = [as_settled(found, outcome.reason) for found in known]
+        last = outcome.last if problem.is_parity else self._over_pool(bounds.tolist())
         self._trace(bounds.tolist(), last)
         mixed = [(point.certificate, point.mixture) for point in self.points_]
         exact = exact_differences(problem, mixed)
