@@ -32,7 +32,7 @@ from equipoise.estimators.regression.regressor import (
     verify,
 )
 from equipoise.estimators.regression.units import certified, in_units, pool_in_units, scaled
-from equipoise.estimators.results import as_settled, fingerprint_of, warn_of
+from equipoise.estimators.results import fingerprint_of, warn_of
 from equipoise.faces import Records
 from equipoise.game.certificate import Certificate
 from equipoise.game.column_generation import over_pool
