@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 Array = NDArray[np.float64]
+NOTIONS = ("DP", "EO")
 
 
 class Key(NamedTuple):
@@ -191,3 +193,14 @@ def infeasible_problems(count: int, first_seed: int = 0) -> Iterator[FiniteProbl
             count -= 1
             yield problem
         seed += 1
+
+
+def every_classifier(n: int) -> NDArray[np.int64]:
+    """Return all decisions about n people there can be."""
+    return np.array(list(product((0, 1), repeat=n)))
+
+
+def random_lambda(problem: FiniteProblem, seed: int) -> dict[Key, float]:
+    """Return one multiplier for every index of the paper."""
+    values = np.random.default_rng(seed).exponential(size=len(problem.keys))
+    return dict(zip(problem.keys, values.tolist(), strict=True))

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from finite_problems import Array, FiniteProblem, Key
 from numpy.typing import NDArray
+from printed import Multipliers
 
 from equipoise import DemographicParity, EqualizedOdds
 from equipoise.cells import Cells
@@ -76,3 +77,11 @@ def weights_in_list(problem: FiniteProblem, classifiers: Sequence[int], mixture:
     q = np.zeros(len(problem.H))
     np.add.at(q, mixture.members(classifiers), mixture.weights)
     return q
+
+
+def library_costs(problem: FiniteProblem, lam: Multipliers) -> Array:
+    """Return C^1 - C^0 of every example, as the library sends it to a learner."""
+    game = game_of(problem)
+    vector = np.zeros(len(lam))
+    vector[paper_order(problem, game.moments.rows)] = list(lam.values())
+    return game.cells.spread(game.lagrangian.costs(vector))

@@ -64,16 +64,7 @@ def test_a_model_is_that_of_the_table_in_memory(run, address, parts, tmp_path, m
     logistic(tmp_path)
     columns = make_table()
     pq.write_table(pa.table(columns), "people.parquet")
-    options = (
-        *COLUMNS,
-        "--learner",
-        "far:exact",
-        "--eps",
-        0.1,
-        "--test-size",
-        0,
-        "--json",
-    )
+    options = (*COLUMNS, "--learner", "far:exact", "--eps", 0.1, "--test-size", 0, "--json")
     options += ("--weight", "importance")
     memory = run("fit", "people.parquet", *options, "-o", "memory.equipoise")
     far = run("fit", "parts/*.parquet", *options, "-o", "far.equipoise", "--dask", address)
@@ -115,15 +106,7 @@ def test_a_frontier_of_trees_with_people_held_out(run, address, parts, tmp_path,
     pytest.importorskip("xgboost", reason=NEEDS)
     monkeypatch.syspath_prepend(str(tmp_path))
     logistic(tmp_path)
-    options = (
-        *COLUMNS,
-        "--learner",
-        "far:trees",
-        "--bounds",
-        "0.05,0.3",
-        "--max-iter",
-        5,
-    )
+    options = (*COLUMNS, "--learner", "far:trees", "--bounds", "0.05,0.3", "--max-iter", 5)
     options += ("--json", "--test-size", 0.3, "--checkpoint", "kept", "--dask", address)
     ran = run("frontier", "parts", *options)
     assert ran.code == 0, ran.err

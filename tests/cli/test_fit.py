@@ -165,7 +165,7 @@ def test_bounds_that_cannot_be_met_are_a_note(run, data):
 def test_the_rows_held_out_are_written_and_certify_on_them(run, data, name):
     ran = run("fit", data, *COLUMNS, "--eps", 0.05, "--held-out", name, "--json")
     assert ran.code == 0
-    assert ran.json["measured"][-1]["overlap"] == [120, 0, 0, 0, True, 0]
+    assert ran.json["measured"][-1]["overlap"] == [120, 0, 0, 0, True, 0, False, False]
     rest = read_table(data.parent / name).to_pydict()
     whole = read_table(data).to_pydict()
     at = [whole["person"].index(person) for person in rest["person"]]

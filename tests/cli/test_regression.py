@@ -50,14 +50,15 @@ def test_fit_predict_report_and_certify(run, people, tmp_path):
     assert told["exceeded"] == (told["low"] > 0.2)
     assert told["low"] <= told["largest"] <= told["high"]
     assert told["people"] == 60
-    assert told["learned_from"]["high"] == 0
+    assert told["learned_from"]["set_apart"]
     assert run("report", "model.equipoise", "held.csv", "-o", "new.html").code == 0
     new = (tmp_path / "new.html").read_text("utf-8")
     assert "Groups of the test data, 60 people held out" in new
     assert load("model.equipoise").people_.digest in new
     assert "Seed: 0" in new
     both = run("certify", "model.equipoise", people)
-    assert "Measured on 300 people (240 of them were learned from" in both.out
+    assert "demographic parity (--eps 0.2) on people.csv" in both.out
+    assert "Measured on 300 people (241 of them were learned from" in both.out
     assert "held out" not in both.out
     assert "--held-out FILE" in both.err
 
@@ -128,3 +129,11 @@ def test_what_is_refused(run, people, arguments, told):
     refused = run("fit", people, *COLUMNS[:4], *arguments)
     assert refused.code == 2
     assert told in " ".join(refused.err.split())
+
+
+def test_labels_of_text_are_no_numbers(run, people):
+    given = ("--label", "town", "--sensitive", "sex", "--task", "regression")
+    ran = run("fit", people, *given)
+    assert ran.code == 2
+    assert "label 'town' holds values such as" in ran.err
+    assert "expected numbers, which is what --task regression predicts" in ran.err

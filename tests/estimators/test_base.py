@@ -74,7 +74,7 @@ def test_fit_writes_no_parameter(reduction):
         make_pipeline(StandardScaler(), LogisticRegression()),
         DemographicParity(eps=0.1) & EqualizedOdds(eps=0.1),
         sampling_slack=0.01,
-        **({"B": None, "callback": lambda play: None} if reduction in RANDOMIZED else {}),
+        **({"B": None, "callback": lambda each: None} if reduction in RANDOMIZED else {}),
     )
     before = fair.get_params(deep=True)
     frozen = pickle.dumps({k: v for k, v in before.items() if k != "callback"})

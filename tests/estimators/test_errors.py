@@ -234,9 +234,10 @@ def test_objective_that_is_none(spy):
     assert spy.seen == []
 
 
-def test_callback_that_cannot_be_called(spy):
+@pytest.mark.parametrize("reduction", [FairClassifier, GridSearch])
+def test_callback_that_cannot_be_called(spy, reduction):
     with pytest.raises(TypeError, match=r"callback is 3; expected a function"):
-        fit(FairClassifier, spy(), callback=3)
+        fit(reduction, spy(), callback=3)
     assert spy.seen == []
 
 

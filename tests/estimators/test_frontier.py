@@ -14,6 +14,7 @@ import doomed
 import numpy as np
 import pytest
 from finite_problems import FiniteProblem, least_error
+from listed import Listed
 from people import make_people, selection_gap
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -30,7 +31,7 @@ from equipoise import (
     Frontier,
     GridSearch,
 )
-from equipoise.game.evidence import Scope
+from equipoise.game.evidence import Scope, Status
 from equipoise.oracles import Refit
 
 BOUNDS = (0.005, 0.01, 0.02, 0.05, 0.1)
@@ -221,7 +222,7 @@ def test_parallel_fits_give_a_frontier_as_good(people, traced):
 def test_callback_progress_and_rounds(people, traced, capsys):
     rounds = []
     stopped = clone(traced).set_params(
-        callback=lambda plays: rounds.append(len(plays)) or len(rounds) == 2, verbose=True
+        callback=lambda found: rounds.append(len(found)) or len(rounds) == 2, verbose=True
     )
     stopped.fit(people.X, people.y, sensitive_features=people.A)
     assert rounds == [len(BOUNDS)] * 2
@@ -233,13 +234,13 @@ def test_callback_progress_and_rounds(people, traced, capsys):
 def test_an_interrupt_keeps_what_was_found(people, traced):
     calls = []
 
-    def interrupt(plays):
-        calls.append(plays)
+    def interrupt(found):
+        calls.append(found)
         if len(calls) == 3:
             raise KeyboardInterrupt
 
     kept = clone(traced).set_params(callback=interrupt)
-    with pytest.warns(ConvergenceWarning, match="interrupted"):
+    with pytest.warns(ConvergenceWarning, match="interrupted .* fit again, or with a checkpoint"):
         kept.fit(people.X, people.y, sensitive_features=people.A)
     assert 1 < kept.n_calls_ < traced.n_calls_ + 1
     assert len(kept.points_) == len(BOUNDS)
@@ -267,7 +268,7 @@ def test_a_constraint_without_eps_is_refused(people):
 
 def test_checkpoints_resume_and_refuse_other_data(people, traced, tmp_path):
     stopped = clone(traced).set_params(
-        checkpoint=tmp_path, callback=lambda plays: plays[0].iteration == 3
+        checkpoint=tmp_path, callback=lambda found: found[0].iteration == 3
     )
     stopped.fit(people.X, people.y, sensitive_features=people.A)
     kept = len(list(tmp_path.glob("answer-*")))
@@ -330,6 +331,27 @@ def test_plug_in_frontier_trains_nothing_for_further_bounds(people):
     for point in frontier.points_:
         selected = frontier.at(point.eps).predict_pmf(new.X)[:, 1]
         assert selection_gap(selected, new.A) <= point.eps + 0.03
+
+
+def test_a_search_that_was_stopped_proves_nothing_impossible():
+    """The multipliers queried would; but the words are for searches that came to an end."""
+    rng, rows = np.random.default_rng(4), np.arange(24)[:, None]
+    y, A = rng.integers(0, 2, 24), rng.choice(list("abc"), 24)
+    rule, H = (
+        EqualizedOdds(reference="pairwise"),
+        [Listed(rng.integers(0, 2, 24)) for _ in range(8)],
+    )
+    rule = EqualizedOdds(reference="pairwise")
+    frontier = Frontier(H, rule, bounds=[0.0, 0.2], max_iter=12, nu=1e-6)
+    with pytest.warns(ConvergenceWarning, match="not met yet"):
+        frontier.fit(rows, y, sensitive_features=A)
+    assert [p.certificate.status for p in frontier.points_] == [Status.NOT_YET, Status.MET]
+    assert "impossible" not in str(frontier.at(0.0).certificate_)
+    assert frontier.at(0.001).certificate_.status is Status.NOT_YET
+    frontier.max_iter = 100
+    settled = frontier.refine(0.0, rows, y, sensitive_features=A)
+    assert settled.certificate_.status is Status.IMPOSSIBLE
+    assert frontier.at(0.001).certificate_.status is Status.NOT_YET  # refined was the other one
 
 
 @pytest.mark.parametrize("seed", [4, 7])

@@ -161,6 +161,12 @@ def test_another_fit_is_refused_with_what_differs(part, tmp_path):
         fit(tmp_path, **{"X": FRAME, **OTHERS[part]})
 
 
+def test_a_file_is_no_folder(tmp_path):
+    (tmp_path / "people.csv").write_text("age")
+    with pytest.raises(ValueError, match="a file; expected a folder"):
+        fit(tmp_path / "people.csv")
+
+
 def test_other_versions_are_refused_by_name(kept):
     folder, _, _ = kept
     path = folder / "identity.json"
@@ -248,7 +254,7 @@ def test_checkpoint_keeps_what_was_trained(people, tmp_path, kind):
             return clf.fit(people.X, people.y, sensitive_features=people.A)
 
     plain = fitted()
-    fitted(checkpoint=tmp_path, callback=lambda play: play.iteration == 2)
+    fitted(checkpoint=tmp_path, callback=lambda each: each.iteration == 2)
     kept, fits = len(list(tmp_path.glob("answer-*.joblib"))), Counted.fits
     assert kept > 0
     again = fitted(checkpoint=tmp_path)

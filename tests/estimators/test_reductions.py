@@ -158,17 +158,17 @@ def test_salt_of_a_problem():
 
 @pytest.mark.parametrize("reduction", RANDOMIZED)
 def test_callback_receives_every_round(reduction):
-    plays = []
-    fair = fitted(reduction, callback=plays.append)
-    rounds = [play.iteration for play in plays]
+    found = []
+    fair = fitted(reduction, callback=found.append)
+    rounds = [each.iteration for each in found]
     assert rounds[0] == 1
     assert rounds[-1] == fair.n_iter_ > 1
     assert rounds == sorted(set(rounds))
-    assert plays[-1].n_calls == fair.n_calls_
+    assert found[-1].n_calls == fair.n_calls_
     # Of mixtures within nu of the best, the least random one is the result.
-    assert plays[-1].gap <= fair.certificate_.gap + 1e-12 <= fair.nu_ + 1e-12
-    assert plays[-1].lower == fair.certificate_.lower
-    assert all(np.isclose(play.mixture.weights.sum(), 1) for play in plays)
+    assert found[-1].gap <= fair.certificate_.gap + 1e-12 <= fair.nu_ + 1e-12
+    assert found[-1].lower == fair.certificate_.lower
+    assert all(np.isclose(each.mixture.weights.sum(), 1) for each in found)
 
 
 @pytest.mark.parametrize("answer", [True, np.True_])
@@ -176,8 +176,8 @@ def test_callback_receives_every_round(reduction):
 def test_callback_stops(reduction, answer):
     seen = []
 
-    def stop_at_once(play):
-        seen.append(play)
+    def stop_at_once(each):
+        seen.append(each)
         return answer
 
     with warnings.catch_warnings():
@@ -191,22 +191,22 @@ def test_callback_stops(reduction, answer):
 
 @pytest.mark.parametrize("answer", [None, False, 1, "go on"])
 def test_other_answers_do_not_stop(answer):
-    assert fitted(callback=lambda play: answer).n_iter_ == fitted().n_iter_ > 1
+    assert fitted(callback=lambda each: answer).n_iter_ == fitted().n_iter_ > 1
 
 
 @pytest.mark.parametrize("reduction", RANDOMIZED)
 def test_verbose(reduction, capsys):
-    plays = []
-    fair = fitted(reduction, verbose=True, callback=plays.append)
+    found = []
+    fair = fitted(reduction, verbose=True, callback=found.append)
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == len(plays) > 1
+    assert len(lines) == len(found) > 1
     assert f"round {fair.n_iter_}:" in lines[-1]
-    for line, play in zip(lines, plays, strict=True):
-        assert f"{play.n_calls} calls" in line
-        assert f"error {play.error:.4f}" in line
-        assert f"violation {play.violation:.4f}" in line
+    for line, each in zip(lines, found, strict=True):
+        assert f"{each.n_calls} calls" in line
+        assert f"error {each.error:.4f}" in line
+        assert f"violation {each.violation:.4f}" in line
         assert "gap" in line
-    assert f"{plays[-1].gap:.6f}" in lines[-1]
+    assert f"{found[-1].gap:.6f}" in lines[-1]
     fitted(reduction)
     assert capsys.readouterr().out == ""
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from by_hand import PARITIES, random_crowd
 from finite_problems import FiniteProblem, infeasible_problems, least_error, random_problem
-from games import constraint_of, fit, key_of, listed
+from games import constraint_of, fit, key_of, listed, paper_order
 from listed import Listed, fitted
 
 import equipoise as eq
@@ -44,6 +44,9 @@ def test_the_multipliers_prove_the_lower_value(nu: float | None) -> None:
         # The list is all there is: the dual value is the least Lagrangian over it.
         dual = problem.lagrangian(in_paper_order(problem, certificate)).min()
         assert dual == pytest.approx(certificate.lower, abs=1e-9), seed
+        gamma = problem.gamma(clf.predict_pmf(problem.H.T)[:, 1])
+        order = paper_order(problem, certificate.rows)
+        assert certificate.gamma[order] == pytest.approx(gamma, abs=1e-9), seed
         best = least_error(problem)
         assert best is not None
         assert dual <= best.value + SOLVER

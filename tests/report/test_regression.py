@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from equipoise import BoundedGroupLoss, DemographicParity, FairRegressor, Frontier
-from equipoise.exceptions import NothingComparedWarning
+from equipoise import (
+    BoundedGroupLoss,
+    DemographicParity,
+    FairRegressor,
+    Frontier,
+    MinimaxGroupLoss,
+)
+from equipoise.exceptions import InfeasibleWarning, NothingComparedWarning
 from equipoise.report import report_of, write_model_card, write_report
 from equipoise.report.regression import RegressionContents, regression_card, render_regression
 
@@ -156,6 +163,22 @@ def test_in_a_notebook_it_is_the_page(rows, model):
     assert contents._repr_html_().startswith("<iframe ")
     assert "allow-same-origin" not in contents._repr_html_()
     assert repr(contents) == "<RegressionContents: demographic parity of y in data in memory>"
+    assert contents.points[0].certificate == str(model.certificate_)
+
+
+@pytest.mark.parametrize("constraint", [BoundedGroupLoss(0.1), MinimaxGroupLoss()])
+def test_a_small_group_is_not_in_the_words_of_the_certificate(rows, constraint):
+    X, y, A = rows
+    A = np.where(np.arange(300) < 4, "X", A)
+    y = np.where(A == "X", y + 20, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InfeasibleWarning)
+        reg = FairRegressor(LinearRegression(), constraint).fit(X, y, sensitive_features=A)
+    assert "X" in str(reg.certificate_)
+    told = report_of(reg, X, y, sensitive_features=A).points[0].certificate
+    assert told.startswith("bounds ")
+    assert "X" not in told
+    assert "worst group" not in told
 
 
 def test_one_model_for_everybody_is_not_called_drawn(rows):

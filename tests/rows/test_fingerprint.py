@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
+from equipoise.report.text import who_are
 from equipoise.rows.fingerprint import (
     SKETCH_SIZE,
     Fingerprint,
@@ -14,7 +15,7 @@ from equipoise.rows.fingerprint import (
     Overlap,
     least_hashes,
 )
-from equipoise.rows.hashing import as_uniform, hash_people, with_salt
+from equipoise.rows.hashing import as_uniform, hash_people, parts_of, with_salt
 
 
 def people(n, seed=0, decimals=8):
@@ -47,6 +48,32 @@ def test_a_person_with_another_label_is_another_person():
     X, y = people(100)
     fit = Fingerprint.of(hashed(X, y))
     assert fit.overlap(hashed(X, 1 - y)).estimate == 0
+
+
+@pytest.mark.parametrize("n", [1000, 30_000])
+def test_people_with_another_number_were_learned_from(n):
+    X, _ = people(2 * n)
+    y = np.random.default_rng(1).normal(size=2 * n)
+
+    def numbered(rows, y):
+        return LocalHashes(parts_of(hash_people(X[rows], y[rows])))
+
+    fit = Fingerprint.of(numbered(slice(n), y))
+    found = fit.overlap(numbered(slice(n), y + 0.001))
+    assert found.estimate == pytest.approx(n, rel=0 if n < 4096 else 0.1)
+    assert str(found).endswith("of them were learned from, or equal somebody who was in features")
+    assert fit.overlap(numbered(slice(n), y)).same  # the hash of the table has the numbers
+    new = fit.overlap(numbered(slice(n, None), y))
+    assert (new.estimate, new.relabelled) == (0, 0)
+
+
+def test_others_who_all_equal_somebody_learned_from_are_not_called_learned_from():
+    X, y = people(1000)
+    X = (X[:, :1] > 0).astype(float)
+    found = Fingerprint.of(hashed(X[:500], y[:500])).overlap(hashed(X[500:], y[500:]))
+    assert found.estimate == 500
+    assert str(found).startswith("all of them were learned from, or equal somebody who was")
+    assert who_are("test", found) == f"people ({found})"
 
 
 @pytest.mark.parametrize("labels", [2, 3])
@@ -105,7 +132,7 @@ def test_the_people_themselves_are_found_whatever_their_order():
     X, y = people(50_000)
     fit = Fingerprint.of(hashed(X, y))
     order = np.random.default_rng(1).permutation(50_000)
-    assert fit.overlap(hashed(X[order], y[order])) == Overlap(50_000, 50_000, 50_000, 50_000)
+    assert fit.overlap(hashed(X[order], y[order])) == Overlap(*[50_000] * 4, same=True)
 
 
 def test_parts_make_the_fingerprint_of_the_whole():

@@ -119,7 +119,7 @@ def test_the_bins_on_disk_are_gone_after_the_fit(rows, tmp_path, monkeypatch):
     clf = FairClassifier(
         xgboost_classifier(),
         DemographicParity(eps=0.02),
-        callback=lambda play: seen.extend(tmp_path.glob("equipoise-bins-*/*.page")),
+        callback=lambda each: seen.extend(tmp_path.glob("equipoise-bins-*/*.page")),
     )
     clf.fit(rows, rows.column("label"), sensitive_features=rows.column("sex"))
     gc.collect()

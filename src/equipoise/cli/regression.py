@@ -21,7 +21,7 @@ from equipoise.cli.training import Training, TrainingData
 from equipoise.estimators.regression.frontier import RegressionFrontier
 from equipoise.estimators.regression.intervals import Level
 from equipoise.estimators.regression.regressor import FairRegressor, Measured
-from equipoise.game.lagrangian import is_met
+from equipoise.game.lagrangian import TOLERANCE, is_met
 from equipoise.report.measurement import finite
 from equipoise.report.regression import (
     RegressionContents,
@@ -238,7 +238,7 @@ def _outcome(measured: Measured, excess: float | None, level: float) -> str:
     by = "" if excess is None else f", by {number(excess)}"
     if measured.exceeds:
         return f"EXCEEDED{by}: more than chance explains at the {level:.0%} level."
-    if not is_met(measured.excess / max(1.0, abs(measured.largest))):
+    if not is_met(measured.excess, TOLERANCE * abs(measured.largest)):
         return (
             f"The bound is exceeded on these people{by}, but not beyond the {level:.0%} interval: "
             "chance may explain it."

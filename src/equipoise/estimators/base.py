@@ -380,10 +380,6 @@ def read_fallback(fallback: str | None) -> str | None:
 
 def read_limits(estimator: Any) -> tuple[Limits, int | None]:
     """Return the checked limits of a fit, and the salt of the draws if one was given."""
-    if estimator.callback is not None and not callable(estimator.callback):
-        raise TypeError(
-            f"callback is {estimator.callback!r}; expected a function that takes a Round."
-        )
     max_iter = read_integer(estimator.max_iter, "max_iter", least=1)
     salt = estimator.random_state
     if salt is not None:

@@ -94,6 +94,9 @@ class Certificate(Face):
         Whether all of it speaks of out-of-fold decisions, and not of the classifiers deployed.
     measure : "error" or "loss"
         What ``error`` is: of a regressor it is the mean loss.
+    unit, tolerance : float
+        What a large error is, 1 or the loss of a constant; and by how much a constraint may be
+        exceeded for rounding.
     """
 
     error: float
@@ -127,6 +130,8 @@ class Certificate(Face):
     measure: str = "error"
     sampling_slack: float = 0.0
     weighted: bool = False
+    unit: float = 1.0
+    tolerance: float = TOLERANCE
 
     @classmethod
     def of_round(
@@ -182,11 +187,12 @@ class Certificate(Face):
             why_by_lot=found.why_by_lot,
             out_of_fold=out_of_fold,
             sampling_slack=float(np.max(lagrangian.loosening, initial=0.0)),
+            tolerance=lagrangian.tolerance,
             weighted=cells.n_effective < cells.n_examples * (1 - 1e-9),
             evidence=Evidence(
                 loosened,
                 s,
-                found.mixture,
+                found.mixture.alone(),
                 np.asarray(found.queries),
                 np.asarray(found.slack_queries),
             ),
@@ -230,9 +236,9 @@ class Certificate(Face):
 
         As they were given, but for ``sampling_slack``.
         """
-        if self.least_slack == 0 and is_met(self.violation):
+        if self.least_slack == 0 and is_met(self.violation, self.tolerance):
             return Status.MET
-        return Status.IMPOSSIBLE if self.proven_slack > TOLERANCE else Status.NOT_YET
+        return Status.IMPOSSIBLE if self.proven_slack > self.tolerance else Status.NOT_YET
 
     @property
     def verdict(self) -> str:
@@ -248,7 +254,7 @@ class Certificate(Face):
     @property
     def binding(self) -> tuple[Row, ...]:
         """The constraints that are used up to their bounds."""
-        at_bound = self.gamma >= self.bound - 1e-7
+        at_bound = self.gamma >= self.bound - 10 * self.tolerance
         return FrozenRecords(row for row, tight in zip(self.rows, at_bound, strict=True) if tight)
 
     @property
@@ -260,7 +266,12 @@ class Certificate(Face):
                 if group not in (None, "overall", "everybody"):
                     prices[group] = prices.get(group, 0.0) + float(price)
         best = max(prices, key=prices.__getitem__, default=None)
-        return best if best is not None and prices[best] > TOLERANCE else None
+        return best if best is not None and prices[best] > self.least_price else None
+
+    @property
+    def least_price(self) -> float:
+        """Multipliers below this are rounding."""
+        return TOLERANCE * self.unit * (TOLERANCE / self.tolerance)
 
     def is_optimal(self, tolerance: float | None = None) -> bool:
         """Whether the gap is proven to be no more than ``tolerance`` (by default ``nu``)."""
@@ -278,7 +289,7 @@ class Certificate(Face):
         return Records(
             Price(self.rows[k], min(float(self.multipliers[k] * loosening) + self.gap, most))
             for k in order
-            if self.multipliers[k] > TOLERANCE
+            if self.multipliers[k] > self.least_price
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -246,13 +246,13 @@ def loss_table(loss: Objective | Loss | None, cells: CellTable) -> Array | str:
 TOLERANCE = 1e-8
 
 
-def is_met(excess: float | None) -> bool:
+def is_met(excess: float | None, tolerance: float = TOLERANCE) -> bool:
     """Whether a constraint is met, given its value minus its bound; what is unknown is not.
 
     >>> is_met(-0.1), is_met(1e-9), is_met(1e-6), is_met(float("nan")), is_met(None)
     (True, True, False, False, False)
     """
-    return excess is not None and bool(excess <= TOLERANCE)
+    return excess is not None and bool(excess <= tolerance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,8 +273,8 @@ class Lagrangian:
         Constraints without a bound of their own: their largest is made least before the error is.
     loosening : array of shape (K,) or float
         By how much ``c`` exceeds the bounds of ``rows``.
-    scale : float
-        By how much the objective can vary: what multipliers and gaps are measured in. 1 for errors.
+    scale, tolerance : float
+        By how much the objective can vary (1 for errors), and a row be exceeded for rounding.
     """
 
     error_offset: float
@@ -287,6 +287,7 @@ class Lagrangian:
     elastic: Mask | None = field(default=None, repr=False)
     loosening: Array | float = field(default=0.0, repr=False)
     scale: float = field(default=1.0, repr=False)
+    tolerance: float = field(default=TOLERANCE, repr=False)
 
     @classmethod
     def from_moments(
@@ -341,7 +342,7 @@ class Lagrangian:
         """Best_lambda(Q): all of B on the constraint of largest excess, or zero if all are met."""
         lam = np.zeros(self.n_constraints)
         excess = self.gamma(s) - self.c
-        if excess.max(initial=0.0) > TOLERANCE:
+        if excess.max(initial=0.0) > self.tolerance:
             lam[excess.argmax()] = self.B
         return lam
 
@@ -357,7 +358,7 @@ class Lagrangian:
 
     def penalised(self, error: float, violation: float) -> float:
         """Return the error plus the price of the worst violation, B each; rounding is free."""
-        return error + (self.B * violation if violation > TOLERANCE else 0.0)
+        return error + (self.B * violation if violation > self.tolerance else 0.0)
 
     def lower(self, s: Array, lams: Array) -> tuple[float, Array]:
         """Return the best of the dual bounds min over h of L(h, lambda), and its lambda.

@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 def facts_of(certificate: Certificate) -> list[tuple[str, str, str]]:
     """Return the numbers of a certificate: name, value and remark."""
     scope = certificate.scope.value
-    name = "" if certificate.scope is Scope.WHOLE_CLASS else "search gap "
-    closed = name + ("closed" if certificate.is_optimal() else "NOT closed")
+    name = "search gap " * (certificate.scope is not Scope.WHOLE_CLASS)
+    closed = name + "NOT " * (not certificate.is_optimal()) + "closed"
     calls, shown = _calls(certificate), _format(certificate)
     fine = "{:.6f}".format if certificate.measure == "error" else shown
-    violation = 0.0 if is_met(certificate.violation) else certificate.violation
-    loosened = max(certificate.least_slack, certificate.sampling_slack) > 0
+    slack = max(certificate.least_slack, certificate.sampling_slack)
+    over = f"largest excess over a bound{' as loosened' * (slack > 0)}"
     found = [
         ("bounds", certificate.verdict, _asks_nothing(certificate) or _beforehand(certificate)),
         (certificate.measure, shown(certificate.error), ""),
-        ("violation", shown(violation), f"largest excess over a bound{' as loosened' * loosened}"),
+        ("violation", shown(_excess(certificate)), over),
         ("lower value", shown(certificate.lower), scope),
         ("upper value", shown(certificate.upper), ""),
         (
@@ -83,6 +83,11 @@ def sentences_of(certificate: Certificate) -> list[str]:
     return sentences + [f"{rest} more bounds have a price, none of them a higher one"] * (rest > 0)
 
 
+def _excess(certificate: Certificate) -> float:
+    """Return the violation, 0 where it is rounding."""
+    return 0.0 if is_met(certificate.violation, certificate.tolerance) else certificate.violation
+
+
 def _asks_nothing(certificate: Certificate) -> str:
     """Return a remark where no bound depends on the decisions, as far as that is known."""
     evidence = certificate.evidence
@@ -101,7 +106,8 @@ def _beforehand(certificate: Certificate) -> str:
 def _format(certificate: Certificate) -> Callable[[float], str]:
     """Return how numbers are printed: losses may be of any size."""
     pattern = "{:.4f}" if certificate.measure == "error" else "{:.5g}"
-    return lambda value: pattern.format(0.0 if abs(value) < _ROUNDING else value)
+    rounding = _ROUNDING * min(certificate.unit, 1.0)
+    return lambda value: pattern.format(0.0 if abs(value) < rounding else value)
 
 
 def _calls(certificate: Certificate) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +14,7 @@ from equipoise.estimators.regression.base import remarks_on_numbers
 from equipoise.estimators.regression.frontier import RegressionFrontier
 from equipoise.estimators.regression.regressor import FairRegressor
 from equipoise.files.manifest import date_made, versions
+from equipoise.game.certificate import Certificate
 from equipoise.metrics.small_groups import SUPPRESS_BELOW, small_cells
 from equipoise.oracles.regression import ConstantRegressor
 from equipoise.report.chart import Axis, Plot
@@ -248,16 +249,13 @@ def _point(model: FairRegressor, people: Mapping[str, People], least: int) -> Re
     params = model.constraint_.get_params()
     bound = params.get("eps", params.get("bound"))
     hides = certificate.suppressed or bool(small_cells(model.cells_, least).any())
-    text = str(certificate)
-    if hides:  # lines about single groups may be about small ones
-        kept = ("loosening", "binding", "In conflict")
-        text = "\n".join(line for line in text.splitlines() if not line.startswith(kept))
+    text = str(_without_groups(certificate) if hides else certificate)
     largest = float(certificate.gamma.max()) if len(certificate.gamma) and not hides else None
     mixed, evidence = model.regressor_, certificate.evidence
     game = None if evidence is None else evidence.lagrangian
     constant = all(isinstance(member, ConstantRegressor) for member in mixed.members)
-    remarks = [text for _, text in remarks_on_numbers(game, model.cells_, constant)]
-    remarks += [text for some in people.values() if (text := _absent(model, some))]
+    remarks = [remark for _, remark in remarks_on_numbers(game, model.cells_, constant)]
+    remarks += filter(None, (_absent(model, some) for some in people.values()))
     return RegressionPoint(
         eps=float(bound) if isinstance(bound, (int, float)) else None,
         loss=float(certificate.error),
@@ -271,6 +269,12 @@ def _point(model: FairRegressor, people: Mapping[str, People], least: int) -> Re
         remarks=remarks,
         free_loss=finite(certificate.free_error),
     )
+
+
+def _without_groups(certificate: Certificate) -> Certificate:
+    """Return a certificate without what is about single groups, which may be small ones."""
+    no_prices = np.zeros_like(certificate.multipliers)
+    return replace(certificate, conflict=(), worst_rate=None, multipliers=no_prices)
 
 
 def _absent(model: FairRegressor, people: People) -> str:

@@ -348,7 +348,7 @@ def who_are(data: str, overlap: Overlap | None) -> str:
     if overlap is None:
         unknown = "people (whether they were learned from is not known)"
         return unknown if data == "test" else "people learned from"
-    if overlap.low == overlap.people and not overlap.set_apart:
+    if overlap.same:
         return "people learned from"
     if overlap.is_nobody:
         return "people held out"

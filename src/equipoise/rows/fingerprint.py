@@ -1,10 +1,11 @@
 """The fingerprint of people: how many of other people are among them, and nobody's row.
 
 Every row, with its label, is hashed once to 64 bits that look random; salted, they are a number in
-[0, 1). A fingerprint keeps the number of rows, a hash of the whole table, and a *bottom-k sketch*:
-the k least of these numbers. Of other people, those whose numbers lie below the largest one kept
-are a random sample, drawn by the hash; how many of that sample are in the sketch tells how many
-there are in all.
+[0, 1). Where labels are numbers the hash of the table has them, and the sketch does not. A
+fingerprint keeps the number of rows, a hash of the whole table, and a *bottom-k sketch*: the k
+least of these numbers. Of other people, those whose numbers lie below the largest one kept are a
+random sample, drawn by the hash; how many of that sample are in the sketch tells how many there are
+in all.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ class Overlap(NamedTuple):
     ``low`` and ``high`` are the ends of a 95 % interval; all three are equal where it is exact.
     ``set_apart`` says that the fit itself held these rows out: those counted are other people.
     ``relabelled`` estimates how many more equal somebody in features, who had another label.
+    ``same`` says that they are those learned from, ``featured`` that features alone were compared.
 
     >>> print(Overlap(100, 0, 0, 0))
     none of them was learned from
@@ -60,6 +62,9 @@ class Overlap(NamedTuple):
     none of them was learned from as labelled here; 7 equal somebody who was, with another label
     >>> print(Overlap(9000, 480, 410, 560))
     about 480 of them were learned from, or equal somebody who was in features and label
+    >>> print(Overlap(9, 9, 9, 9), Overlap(9, 9, 9, 9, same=True), sep=chr(10))
+    all of them were learned from, or equal somebody who was in features and label
+    all of them were learned from
     >>> print(Overlap(9000, 0, 0, 27))
     at most 27 of them were learned from, and none of a sample
     """
@@ -70,6 +75,8 @@ class Overlap(NamedTuple):
     high: int
     set_apart: bool = False
     relabelled: int = 0
+    same: bool = False
+    featured: bool = False
 
     @property
     def is_nobody(self) -> bool:
@@ -97,12 +104,15 @@ class Overlap(NamedTuple):
             return "none of them was learned from"
         if self.estimate == 0:
             return f"at most {self.high:,} of them were learned from, and none of a sample"
-        if self.is_exact and self.estimate == self.people:
+        if self.same:
             return "all of them were learned from"
         about = f"{'' if self.is_exact else 'about '}{self.estimate:,} of them"
+        if self.is_exact and self.estimate == self.people:
+            about = "all of them"
+        alike = "in features" if self.featured else "in features and label"
         if self.set_apart:
-            return f"{about} equal somebody learned from in features and label"
-        return f"{about} were learned from, or equal somebody who was in features and label"
+            return f"{about} equal somebody learned from {alike}"
+        return f"{about} were learned from, or equal somebody who was {alike}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,20 +193,21 @@ class Fingerprint:
         probability that is the largest hash kept. The interval is that of a Poisson count,
         widened where people equal each other and are drawn together. Of people whose hash is
         within the sketch's reach it is certain whether they are in it. Of ``n_labels`` known
-        labels, people who are with another one are counted too.
+        labels, people who are with another one are counted too; of numbers, whatever these are.
         """
         people, digest = _total(hashed)
         if digest == self.digest:
-            return Overlap(people, people, people, people)
+            return Overlap(people, people, people, people, same=True)
         known = self.sketch if self.is_complete else self.sketch[:-1]
         apart = digest == self.held_out
         labels = 0 if apart else min(n_labels, MOST_LABELS)
         parts = hashed.map(matching_hashes, self.salt, known, self.reach, labels)
-        matching, relabelled, within = zip(*parts, strict=True)
+        matching, relabelled, within, featured = zip(*parts, strict=True)
+        alone = any(featured)
         _, count = np.unique(np.concatenate(matching), return_counts=True)
         found, others = int(count.sum()), sum(relabelled)
         if self.is_complete:
-            return Overlap(people, found, found, found, apart, others)
+            return Overlap(people, found, found, found, apart, others, featured=alone)
         together = float(np.square(count).sum()) / found if found else 1.0
         drawn, most = found / together, people - sum(within) + found
         low = chi2.ppf(0.025, 2 * drawn) / 2 if found else 0.0
@@ -204,21 +215,22 @@ class Fingerprint:
         scale = together / self.reach
         drawn, low, high = (int(np.clip(round(v * scale), found, most)) for v in (drawn, low, high))
         more = min(round(others / self.reach), people)
-        return Overlap(people, drawn, low, high, apart, more)
+        return Overlap(people, drawn, low, high, apart, more, featured=alone)
 
 
 def add_hashes(hashes: Bits) -> tuple[int, int, int]:
     """Return the number of rows, and sums of hashes and of their squares, which stand for all."""
+    whole = np.atleast_2d(hashes)[-1]
     return (
-        len(hashes),
-        int(hashes.sum(dtype=np.uint64)),
-        int((hashes * hashes).sum(dtype=np.uint64)),
+        len(whole),
+        int(whole.sum(dtype=np.uint64)),
+        int((whole * whole).sum(dtype=np.uint64)),
     )
 
 
 def least_hashes(hashes: Bits, salt: int, below: float = 1.0) -> Array:
     """Return the least different hashes of a part, salted, as numbers in [0, ``below``)."""
-    salted = with_salt(hashes, salt)
+    salted = with_salt(np.atleast_2d(hashes)[0], salt)
     if below < 1:
         salted = salted[salted < np.uint64(below * 2.0**64)]
     return np.unique(as_uniform(salted))[:SKETCH_SIZE]
@@ -226,18 +238,20 @@ def least_hashes(hashes: Bits, salt: int, below: float = 1.0) -> Array:
 
 def matching_hashes(
     hashes: Bits, salt: int, known: Array, reach: float, n_labels: int = 0
-) -> tuple[Array, int, int]:
+) -> tuple[Array, int, int, bool]:
     """Return the salted hashes of a part that are known, as often as they occur, and two numbers.
 
-    These are of the others that would be known with another label, and of all within reach.
+    These are of the others that would be known with another label, and of all within reach. The
+    last says whether the hashes compared are of features alone.
     """
-    salted = as_uniform(with_salt(hashes, salt))
+    compared = np.atleast_2d(hashes)[0]
+    salted = as_uniform(with_salt(compared, salt))
     is_known = np.isin(salted, known)
-    with_another = np.zeros(len(hashes), dtype=bool)
-    for others in with_other_labels(hashes, n_labels):
+    with_another = np.zeros(len(compared), dtype=bool)
+    for others in with_other_labels(compared, n_labels):
         with_another |= np.isin(as_uniform(with_salt(others, salt)), known)
-    within = int(np.count_nonzero(salted < reach))
-    return salted[is_known], int(np.count_nonzero(with_another & ~is_known)), within
+    relabelled = int(np.count_nonzero(with_another & ~is_known))
+    return salted[is_known], relabelled, int(np.count_nonzero(salted < reach)), hashes.ndim > 1
 
 
 def _total(hashed: Hashed) -> tuple[int, str]:

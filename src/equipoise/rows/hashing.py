@@ -156,21 +156,21 @@ def _added_up(rows: Any, read: Read, place: Place) -> Bits:
 
 
 def parts_of(values: NDArray) -> list[NDArray]:
-    """Return an array in parts that stay in the processor's cache: views."""
-    return np.array_split(values, len(values) // _PART + 1)
+    """Return an array, of one row or several, in parts that stay in the cache: views."""
+    return np.array_split(values, values.shape[-1] // _PART + 1, axis=-1)
 
 
 def hash_people(X: Any, y: Any, *others: Any) -> Bits:
     """Return 64 bits for each row and its label: one of ``others``, or the first of all.
 
-    Without others the labels are numbers, and count by their values.
+    Without others the labels are numbers, which differ a little from one time to the next: then
+    there are two rows of bits, of people without their numbers and with them.
     """
     y = (y if type(y) is np.ndarray else to_array(y, "y")).reshape(-1)
     hashes = _added_up(X, lambda values: values, _place_lightly)
-    label = y if others else hash_bits(y)
-    for some, labels in zip(parts_of(hashes), parts_of(label), strict=True):
-        if not others:
-            some ^= labels
+    if not others:
+        return _mix(np.array([hashes, hashes ^ hash_bits(y)]))
+    for some, labels in zip(parts_of(hashes), parts_of(y), strict=True):
         for at, other in enumerate(others, 1):
             some ^= np.multiply(labels == other, _position(at), dtype=np.uint64)
         some[:] = _mix(some)

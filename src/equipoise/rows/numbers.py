@@ -10,7 +10,7 @@ from sklearn.utils import column_or_1d
 from equipoise.cells.table import Array
 from equipoise.cells.threshold_table import LossFunction
 from equipoise.rows.floats import as_floats
-from equipoise.rows.validation import check_length, missing_in, to_array
+from equipoise.rows.validation import LEAST, MOST, check_length, missing_in, to_array
 
 _LOSSES: dict[str, LossFunction] = {"squared": np.square, "absolute": np.abs}
 
@@ -31,7 +31,14 @@ def read_numbers(y: Any, n: int) -> Array:
             f"Input y contains NaN, None or infinity: {int(gone.sum())} of {n} entries, the first "
             f"in row {at}. Drop these rows."
         )
-    return as_floats(values, "y", "numbers. Use FairClassifier for labels")
+    found = as_floats(values, "y", "numbers. Use FairClassifier for labels")
+    largest = float(np.abs(found).max(initial=0.0))
+    if largest != 0 and not LEAST <= largest <= MOST:
+        raise ValueError(
+            f"y has values as large as {largest:.3g}, whose squares cannot be told from 0 or "
+            f"infinity; expected the largest from {LEAST:g} to {MOST:g}. Scale y."
+        )
+    return found
 
 
 def read_loss(loss: Any) -> LossFunction:

@@ -27,7 +27,7 @@ MOST_LABELS = 50
 #: The least weight, as a share of all, that sums of weights still tell from zero.
 LEAST_SHARE = 1e-14
 #: Weights whose squares are far from the ends of all numbers.
-_LEAST, _MOST = 1e-90, 1e90
+LEAST, MOST = 1e-90, 1e90
 _ADVICE = (
     "Pass missing='ignore' to count these people in the error and in no group, Probabilities where "
     "a model can tell their groups, or drop these rows."
@@ -236,11 +236,11 @@ def check_size(weight: Array) -> Array:
     Weights are not scaled: of a learner with regularisation a weight of two is the row twice.
     """
     positive = weight[weight > 0]
-    extreme = positive[(positive < _LEAST) | (positive > _MOST)]
+    extreme = positive[(positive < LEAST) | (positive > MOST)]
     if extreme.size:
         raise ValueError(
-            f"sample_weight has the value {extreme[0]}; expected 0, or numbers from {_LEAST:g} to "
-            f"{_MOST:g}. Scale all weights, or set those that are next to zero to zero."
+            f"sample_weight has the value {extreme[0]}; expected 0, or numbers from {LEAST:g} to "
+            f"{MOST:g}. Scale all weights, or set those that are next to zero to zero."
         )
     return positive
 

@@ -41,7 +41,7 @@ def test_a_killed_worker_changes_nothing(own_client, people, learner):
     expected = Frontier(learner(), EqualizedOdds(), bounds=BOUNDS).fit(X, y, sensitive_features=A)
     killed = []
 
-    def kill(plays):
+    def kill(found):
         if len(killed) < 1:
             killed.append(pids(own_client)[0])
             os.kill(killed[0], signal.SIGKILL)
@@ -90,8 +90,8 @@ def test_giving_up_keeps_what_was_found(own_client, people, tmp_path):
     X, y, A = split(*people)
     rounds = []
 
-    def fail(plays):
-        rounds.append(plays[0].n_calls)
+    def fail(found):
+        rounds.append(found[0].n_calls)
         if len(rounds) == 2:
             own_client.cluster.close()
             # From here on nothing can succeed, however long it is waited for.

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from finite_regression import play
 from regression_problems import FiniteRegression, least_bound, least_loss
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from equipoise import (
@@ -237,6 +238,33 @@ def test_other_people_in_other_groups_are_measured_in_their_own(people):
     )
 
 
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e5])
+def test_what_is_said_does_not_depend_on_the_unit_of_y(people, unit):
+    X, y, A = people
+    least = FairRegressor(LinearRegression(), MinimaxGroupLoss()).fit(X, y, sensitive_features=A)
+    bound = 0.7 * least.certificate_.worst_rate[0] * unit**2
+    reg = FairRegressor(LinearRegression(), BoundedGroupLoss(bound), max_iter=1)
+    with pytest.warns(ConvergenceWarning, match="not met yet"):
+        reg.fit(X, y * unit, sensitive_features=A)
+    reg.set_params(max_iter=500)
+    with pytest.warns(InfeasibleWarning, match="cannot be met with this learner"):
+        certificate = reg.fit(X, y * unit, sensitive_features=A).certificate_
+    lower, upper = certificate.check()
+    assert 0 < lower <= upper < np.inf
+    assert certificate.binding
+    assert f"loss        {certificate.error:.5g}" in str(certificate)
+    assert reg.measure(X, y * unit, sensitive_features=A, level=0.95).exceeds
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_numbers_whose_squares_are_none_are_refused_before_any_work(people, unit):
+    X, y, A = people
+    with pytest.raises(ValueError, match="Scale y"):
+        FairRegressor(LinearRegression(), DemographicParity(0.1)).fit(
+            X, y * unit, sensitive_features=A
+        )
+
+
 @pytest.mark.parametrize("traced", [False, True])
 def test_how_many_were_learned_from_is_known(people, traced):
     X, y, A = people
@@ -248,8 +276,9 @@ def test_how_many_were_learned_from_is_known(people, traced):
     assert reg.people_.rows == 400
     assert reg.measure(X, y, sensitive_features=A).overlap[:2] == (600, 400)
     assert reg.measure(X[400:], y[400:], sensitive_features=A[400:]).overlap.high == 0
-    other = np.where(np.arange(600) < 100, y + 1e-9, y)  # another number is another person
-    assert reg.measure(X, other, sensitive_features=A).overlap.estimate == 300
+    again = reg.measure(X[:400], y[:400] + 0.1, sensitive_features=A[:400]).overlap
+    assert (again.estimate, again.same) == (400, False)  # the same people, whatever their number is
+    assert reg.measure(X[:400], y[:400], sensitive_features=A[:400]).overlap.same
 
 
 def test_one_group_alone_is_not_measured(people):

@@ -246,7 +246,7 @@ def _check_apart(frontier: Frontier, people: People) -> str:
         return ""
     if overlap.low == overlap.people:
         raise ValueError(
-            "all people of the proof were learned from; expected people apart from the fit. Fit a "
+            f"of the people of the proof, {overlap}; expected people apart from the fit. Fit a "
             "part of the table and prove on the rest, or use FairClassifier(confidence=...)."
         )
     warnings.warn(

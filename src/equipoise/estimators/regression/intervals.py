@@ -66,7 +66,8 @@ class RowLimits(NamedTuple):
     @property
     def exceeds(self) -> bool | None:
         """Whether a bound is exceeded by more than chance explains; None without limits."""
-        return None if np.isnan(self.low).any() else bool((self.low > self.bound + 1e-12).any())
+        most = self.bound + 1e-12 * np.abs(self.reached)
+        return None if np.isnan(self.low).any() else bool((self.low > most).any())
 
 
 def parity_limits(

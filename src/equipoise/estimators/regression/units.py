@@ -39,13 +39,10 @@ def pool_in_units(pool: Pool, cells: ThresholdTable) -> Pool:
 def in_units(
     found: Round, lagrangian: Lagrangian, known: Pool, cells: ThresholdTable
 ) -> tuple[Round, Lagrangian]:
-    """Return a round of the scaled game, and the game, in units of the loss, as ``known`` is.
-
-    What the program may be wrong by for rounding is scaled with the loss and does not count.
-    """
+    """Return a round of the scaled game, and the game, in units of the loss, as ``known`` is."""
     rows = row_scale(lagrangian, cells)
     factor = cells.scale / rows
-    game = lagrangian if rows == 1 else lagrangian.relaxed(TOLERANCE * rows)
+    game = replace(lagrangian, tolerance=TOLERANCE * rows)
     mixture = found.mixture
     loosening = np.broadcast_to(np.asarray(found.loosening) * rows, lagrangian.c.shape)
     worst = found.worst_rate
@@ -97,8 +94,7 @@ def certified(
     certificate = Certificate.of_round(
         found, game, s, nu=nu, scope=Scope.ORACLE, cells=cells, out_of_fold=out_of_fold
     )
-    # What the game was loosened by beforehand is rounding alone.
-    return replace(certificate, constant=None, measure="loss", sampling_slack=0.0)
+    return replace(certificate, constant=None, measure="loss", unit=cells.scale)
 
 
 def worst_at_any_threshold(
