@@ -39,6 +39,13 @@ def test_many_groups_adds_up(script, monkeypatch, capsys):
     assert float(row["excess"]) < 1e-6
 
 
+def test_large_frontier_without_the_data_says_so(script, monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv("EQUIPOISE_SHARED_DATA", str(tmp_path))
+    monkeypatch.setattr(sys, "argv", ["large_frontier"])
+    script("large_frontier").main()
+    assert capsys.readouterr().out.startswith("skipped: acs_income_2018.parquet")
+
+
 def test_matched_violations_are_read_off_the_lower_hull(script):
     pytest.importorskip("lightgbm")
     plugin = script("plugin")

@@ -109,9 +109,9 @@ def with_eps(constraint: Constraint, eps: float) -> Constraint:
         return All(tuple(with_eps(part, eps) for part in constraint.parts))
     if "eps" not in constraint.get_params() or not constraint.traceable:
         raise TypeError(
-            f"{type(constraint).__name__} has no eps to trace a frontier over: no number that is "
-            "the bound of its inequalities and changes nothing else. Use FairClassifier, or a "
-            "parity such as DemographicParity."
+            f"{type(constraint).__name__} has no eps to trace a frontier over, a number that is a "
+            "difference of rates and changes nothing but bounds. Use FairClassifier for one bound "
+            "at a time, or a parity such as DemographicParity."
         )
     return deepcopy(constraint).set_params(eps=eps)
 
