@@ -29,7 +29,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
@@ -253,15 +253,17 @@ def _apart(what: str, *arguments: object) -> dict[str, Any]:
 Results = dict[tuple[int, int, str], Measured]
 
 
-def benchmark(n: int, groups: list[int], features: list[int], repeats: int) -> Results:
-    """Measure both libraries for each number of groups and of features."""
+def benchmark(
+    n: int, groups: list[int], features: list[int], repeats: int, libraries: Sequence[str]
+) -> Results:
+    """Measure libraries for each number of groups and of features."""
     results = {}
     for n_groups, n_features in product(groups, features):
         size = ("--rows", n, "--groups", n_groups, "--features", n_features)
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "data.npz"
             np.savez(file, **make_data(n, n_groups, n_features))
-            for library in LIBRARIES:
+            for library in libraries:
                 timed = [measure_apart(library, *size) for _ in range(repeats)]
                 middle = sorted(timed, key=lambda run: run.seconds)[repeats // 2]
                 memory, with_scores = (
@@ -359,6 +361,7 @@ def main() -> None:
     parser.add_argument("--features", type=int, nargs="+", default=[2, 6])
     parser.add_argument("--repeats", type=int, default=5, help="processes for each figure")
     parser.add_argument("--quick", action="store_true", help="20,000 rows, once")
+    parser.add_argument("--alone", action="store_true", help="leave fairlearn out")
     parser.add_argument("--measure", choices=[*LIBRARIES, "passes"], help=argparse.SUPPRESS)
     parser.add_argument("--load", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--scores", action="store_true", help=argparse.SUPPRESS)
@@ -373,9 +376,12 @@ def main() -> None:
         print(json.dumps(vars(measure(asked.measure, data, learner))))
         return
     rows, repeats = (20_000, 1) if asked.quick else (asked.rows, asked.repeats)
-    results = benchmark(rows, asked.groups, asked.features, repeats)
+    libraries = LIBRARIES[:1] if asked.alone else LIBRARIES
+    results = benchmark(rows, asked.groups, asked.features, repeats, libraries)
     print(f"{machine()}\n\n{rows:,} rows, equalized odds within {EPS}.\n")
-    print(f"{each_table(results)}\n\nfairlearn / equipoise:\n\n{ratio_table(results)}\n")
+    print(f"{each_table(results)}\n")
+    if not asked.alone:
+        print(f"fairlearn / equipoise:\n\n{ratio_table(results)}\n")
     few = min(asked.features)
     print(f"equipoise, {few} features:\n\n{pass_table(rows, asked.groups, few, repeats)}\n")
     print(f"{single_passes(rows)}\n")

@@ -24,6 +24,13 @@ def test_a_bound_that_was_not_traced_says_that_nothing_was_searched(run, data):
     assert told in run("at", "frontier.equipoise", "--eps", 0.05, "-o", "a.equipoise").err
     traced = run("at", "frontier.equipoise", "--eps", 0.02, "-o", "b.equipoise")
     assert "nothing was searched" not in traced.err
+    columns = make_table()
+    columns["sex"][:5] = ["X"] * 5  # small groups are not told apart: only traced bounds are left
+    write_table(columns, data)
+    assert run(*trace, "--force").code == 0
+    told = run("at", "frontier.equipoise", "--eps", 0.05, "-o", "c.equipoise").err
+    assert "that of the next stricter one, 0.02" in told
+    assert "nothing was searched" not in told
 
 
 def test_groups_of_few_people_get_a_sentence(run, data):

@@ -80,6 +80,11 @@ def test_a_label_of_a_handful_is_noted_and_its_share_is_hidden(run, grades, tmp_
     told = run("fit", "few.csv", *given).json
     assert sum(said in text for text in told["notes"]) == 1
     assert run("audit", "grades.csv", *FIT[:4], "--json").json["notes"] == []
+    alone = np.where(np.arange(240) == grades["group"].tolist().index("a"), "rare", grades["grade"])
+    pa.csv.write_csv(pa.table({**grades, "grade": alone}), tmp_path / "one.csv")
+    decided = run("audit", "one.csv", *FIT[:4], "--prediction", "grade").err
+    assert "b with label rare: its true_positive_rate cannot be measured" in decided
+    assert "with label 1" not in decided
 
 
 @pytest.mark.parametrize("constraint", ["four-fifths", "fpr", "treatment"])
@@ -112,7 +117,7 @@ def test_fit_predict_certify_and_select(run, grades, fitted, tmp_path):
     assert set(chosen) == {"top", "not top"}
     ran = run("select", fitted, "grades.csv", "-k", 20, "-o", "t.csv")
     assert ran.code == 2
-    assert "decision is None, and there are 3" in ran.err
+    assert "no --decision is given; expected the one of 'low', 'mid', 'top'" in ran.err
     assert run("report", fitted, "grades.csv", "-o", "r.html").code == 0
     assert "Get mid" in (tmp_path / "r.html").read_text(encoding="utf-8")
 

@@ -57,6 +57,7 @@ def test_fit_predict_report_and_certify(run, people, tmp_path):
     assert load("model.equipoise").people_.digest in new
     assert "Seed: 0" in new
     both = run("certify", "model.equipoise", people)
+    assert "demographic parity (--eps 0.2) on people.csv" in both.out
     assert "Measured on 300 people (241 of them were learned from" in both.out
     assert "held out" not in both.out
     assert "--held-out FILE" in both.err
@@ -128,3 +129,11 @@ def test_what_is_refused(run, people, arguments, told):
     refused = run("fit", people, *COLUMNS[:4], *arguments)
     assert refused.code == 2
     assert told in " ".join(refused.err.split())
+
+
+def test_labels_of_text_are_no_numbers(run, people):
+    given = ("--label", "town", "--sensitive", "sex", "--task", "regression")
+    ran = run("fit", people, *given)
+    assert ran.code == 2
+    assert "label 'town' holds values such as" in ran.err
+    assert "expected numbers, which is what --task regression predicts" in ran.err

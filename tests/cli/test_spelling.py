@@ -19,6 +19,7 @@ from equipoise.cli.spelling import in_options, spelled
             "Fit it anew with --suppress-below 0 to watch them.",
         ),
         ("fewer than min_size=30 people of X", "fewer than --min-size 30 people of X"),
+        ("min_size=30 of a constraint (--min-size 30) leaves", "--min-size 30 leaves"),
         ("Use oracle='refit', and missing='ignore'.", None),
         ("use DemographicParity, EqualizedOdds(eps=0.1) or a tree", "use dp, eo or a tree"),
         ("Name it, FourFifthsRule(positive='yes').", "Name it, --positive 'yes'."),

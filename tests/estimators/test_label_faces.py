@@ -144,7 +144,9 @@ def test_exactly_k_for_a_named_decision(fair, by):
 
 
 def test_what_has_no_meaning_is_refused(fair):
-    with pytest.raises(ValueError, match="decision is None, and there are 3: 'low', 'mid', 'top'"):
+    with pytest.raises(
+        ValueError, match="decision is None; expected the one of 'low', 'mid', 'top'"
+    ):
         fair.select(X, 10)
     with pytest.raises(ValueError, match="decision is 'best'"):
         fair.select(X, 10, decision="best")

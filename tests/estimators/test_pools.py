@@ -161,6 +161,12 @@ def test_another_fit_is_refused_with_what_differs(part, tmp_path):
         fit(tmp_path, **{"X": FRAME, **OTHERS[part]})
 
 
+def test_a_file_is_no_folder(tmp_path):
+    (tmp_path / "people.csv").write_text("age")
+    with pytest.raises(ValueError, match="a file; expected a folder"):
+        fit(tmp_path / "people.csv")
+
+
 def test_other_versions_are_refused_by_name(kept):
     folder, _, _ = kept
     path = folder / "identity.json"

@@ -9,6 +9,7 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 from people import three_labels
+from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 
 from equipoise import DemographicParity, EqualizedOdds, FairClassifier, Frontier
@@ -39,6 +40,14 @@ def fair():
 def contents(fair):
     people = {"X_test": TEST[0], "y_test": TEST[1], "sensitive_features_test": TEST[2]}
     return report_of(fair, X, Y, sensitive_features=A, **people, label="grade")
+
+
+def test_members_are_told_by_what_they_decide(contents):
+    names = [name for name, _ in contents.points[0].members]
+    assert "<least expected cost by the probabilities of 6 cells>" in names
+    same = FairClassifier(DummyClassifier(), DemographicParity(0.1)).fit(X, Y, sensitive_features=A)
+    (member,) = report_of(same, X, Y, sensitive_features=A).points[0].members
+    assert member == (f"{same.predict(X)[0]} for everybody", 1.0)
 
 
 def test_groups_have_the_rates_of_every_decision(fair, contents):
@@ -157,9 +166,9 @@ def test_rates_of_few_people_of_a_label_are_suppressed(fair):
     assert group.count == (groups == "b").sum()
     assert group.rates["selection_rate[top]"].estimate is not None
     for text in (render(contents).decode(), model_card(contents)):
-        assert "Rates are suppressed where fewer than 10 people of a group have the label" in text
+        assert "Rates about a label are suppressed where fewer than 10 people of a group" in text
     for text in (render(everything).decode(), model_card(everything)):
-        assert "Rates are suppressed" not in text
+        assert "Rates about a label" not in text
     moves = contents.points[0].switched["test"]
     assert all(row.people in (300, *((groups == one).sum() for one in "ab")) for row in moves)
 

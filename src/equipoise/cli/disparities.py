@@ -71,8 +71,7 @@ def audit_contents(
     if not several:
         return _compared(found, y, h, about, least)
     for number, decision in enumerate(np.unique(people.y).tolist()):
-        of_one = (y == decision).astype(np.int64), h[:, number]
-        found = _compared(found, *of_one, about, least, decision)
+        found = _compared(found, y, h[:, number], about, least, decision)
     return found
 
 
@@ -89,7 +88,9 @@ def _compared(
     by_estimate = dict(audit.by_estimate)
     of_labels = audit.decisions == "labels"
     for at, name in enumerate(list(_DISPARITIES)[: _OF_LABELS if of_labels else None]):
-        pairs = metrics.compare_groups(getattr(metrics, name), y, h, **about).without_few(least)
+        metric = getattr(metrics, name)
+        pairs = metrics.compare_groups(metric, y, h, **about, pos_label=decision)
+        pairs = pairs.without_few(least)
         by_label = decision is not None and (of_labels or at >= _OF_LABELS)
         shown = TPR.column if by_label else SELECTION.column
         shown = shown if decision is None else of_decision(shown, decision)

@@ -131,9 +131,12 @@ def with_min_size(model: Any, min_size: int | None) -> Any:
 
 
 def note_untraced(frontier: Any, eps: float, certificate: Any) -> None:
-    """Note a gap that is left since nobody searched at this bound."""
+    """Note a gap that is left since nobody searched at this bound.
+
+    A file that does not tell small groups apart has said that it answers with a bound traced.
+    """
     traced = any(abs(point.eps - eps) <= 1e-5 * eps for point in frontier.points_)
-    if not traced and not certificate.is_optimal():
+    if not traced and frontier.cells_.together is None and not certificate.is_optimal():
         terminal.note(
             f"the bound {eps:g} was not traced: this is the best mixture of what was found for "
             "other bounds, and nothing was searched to close its gap. Trace it: frontier "

@@ -29,9 +29,11 @@ _SPELLINGS: tuple[tuple[str, str], ...] = (
         r"Fit it anew with --suppress-below 0\1.",
     ),
     (r"\beps of (?=[A-Z])", "--eps of "),
+    (r"\bdecision is None;", "no --decision is given;"),
     (r"; or FairClassifier where there are labels", ""),
     (r"missing='ignore'", "--missing-groups ignore"),
     (r"\b(oracle|by|proof|fallback)='(\w+)'", r"--\1 \2"),
+    (r"\bmin_size=(\d+) of a constraint \(--min-size \1\)", r"--min-size \1"),
     (r"\b(cv|max_iter|min_size|suppress_below)=(\d+)", r"--\1 \2"),
     (r"(?<!['-])\b(max_iter|min_size|suppress_below)\b", r"--\1"),
     (r"(?<!['-])\brandom_state\b", "--seed"),
@@ -62,7 +64,7 @@ def spelled(constraint: Constraint) -> str:
     >>> spelled(DemographicParity(eps=0.02, reference="pairwise"))
     'demographic parity (--eps 0.02 --reference pairwise)'
     """
-    if type(constraint).__name__ not in _NAMES:
+    if repr(constraint).partition("(")[0] not in _NAMES:
         return repr(constraint)  # of one's own
     given, plain = constraint.get_params(), type(constraint)().get_params()
     lines = []

@@ -71,7 +71,7 @@ def point_of(eps: float, found: Round, game: Lagrangian, certificate: Certificat
         price=float(found.multipliers.sum()) if np.isfinite(eps) else 0.0,
         members=len(found.mixture.indices),
         certificate=certificate,
-        mixture=found.mixture.alone(),
+        mixture=found.mixture,
     )
 
 
@@ -109,9 +109,9 @@ def with_eps(constraint: Constraint, eps: float) -> Constraint:
         return All(tuple(with_eps(part, eps) for part in constraint.parts))
     if "eps" not in constraint.get_params() or not constraint.traceable:
         raise TypeError(
-            f"{type(constraint).__name__} has no eps to trace a frontier over: no number that is "
-            "the bound of its inequalities and changes nothing else. Use FairClassifier, or a "
-            "parity such as DemographicParity."
+            f"{type(constraint).__name__} has no eps to trace a frontier over, a number that is a "
+            "difference of rates and changes nothing but bounds. Use FairClassifier for one bound "
+            "at a time, or a parity such as DemographicParity."
         )
     return deepcopy(constraint).set_params(eps=eps)
 
@@ -151,10 +151,11 @@ def warn_of_points(
         parts = [f"{waiting} bounds are not met yet"] if waiting else []
         if by_status[Status.MET]:
             parts.append(f"the largest gap of bounds that are met is {gap:.3g} (nu={nu:.3g})")
-        more = "smaller nu" if outcome.reason is Reason.FINISHED else "larger max_iter"
+        more = {Reason.FINISHED: "with a smaller nu", Reason.MAX_ITER: "with a larger max_iter"}
+        how = more.get(outcome.reason, "again")
         warnings.warn(
             f"{outcome.reason.value} after {outcome.n_rounds} rounds and {n_calls} calls: "
-            f"{', and '.join(parts)}. The frontier holds what was found; fit with a {more}, or "
+            f"{', and '.join(parts)}. The frontier holds what was found; fit {how}, or "
             "with a checkpoint, to go on.",
             ConvergenceWarning,
             stacklevel=3,

@@ -130,6 +130,8 @@ class Checkpoint:
     def __init__(self, folder: str | Path | None, identity: dict[str, Any]) -> None:
         self.is_temporary = folder is None
         self.folder = Path(mkdtemp(prefix="equipoise-") if folder is None else folder)
+        if self.folder.is_file():
+            raise ValueError(f"checkpoint is {str(self.folder)!r}, a file; expected a folder.")
         self.folder.mkdir(parents=True, exist_ok=True)
         self._check_identity(identity)
         text = json.dumps(identity, sort_keys=True).encode()

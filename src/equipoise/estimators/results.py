@@ -242,11 +242,12 @@ def warn_of_bounds(certificate: Certificate, relax: str = "uniform") -> None:
 def warn_of_stop(outcome: Outcome[Round], certificate: Certificate) -> None:
     """Warn of a search that was stopped before its gap was closed."""
     is_met = certificate.feasible
+    how = "Fit again" if outcome.reason is Reason.INTERRUPT else "Raise max_iter"
     if outcome.reason.is_early and not certificate.is_optimal():
         warnings.warn(
             f"{outcome.reason.value} after {outcome.n_rounds} rounds: the bounds are "
             f"{certificate.status.value}, and the gap is {certificate.gap:.3g}, above "
-            f"nu={certificate.nu:.3g}. Raise max_iter{', or accept a larger nu' * is_met}.",
+            f"nu={certificate.nu:.3g}. {how}{', or accept a larger nu' * is_met}.",
             ConvergenceWarning,
             stacklevel=4,
         )

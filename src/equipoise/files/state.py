@@ -75,8 +75,8 @@ _CONTAINERS = {
     f"${kind.__name__}": kind for kind in (tuple, set, frozenset, Records, FrozenRecords)
 }
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType, partial, np.ufunc)
-#: Attributes that serve a fit and would carry code, paths or threads.
-_LEFT_OUT = ("callback", "checkpoint")
+#: Attributes that serve a fit alone; some would carry code, paths or threads.
+_LEFT_OUT = ("callback", "checkpoint", "vertex")
 #: In bytes; texts of a fixed length can claim any.
 _LARGEST_ARRAY = 1 << 30
 

@@ -306,12 +306,15 @@ class Limits:
     seen_as : callable, optional
         From what a solver yields to what callback and progress get to see of it, where the game has
         units of its own.
+    measure : str
+        What progress calls the number that is made least.
     """
 
     max_iter: int
     callback: Callable[[Any], object] | None = None
     verbose: bool | int | str | None = False
     seen_as: Callable[[Any], Any] = lambda found: found
+    measure: str = "error"
 
     def __post_init__(self) -> None:
         if self.callback is not None and not callable(self.callback):
@@ -367,7 +370,7 @@ def _told(rounds: Iterable[T], nu: float, tell: Tell, limits: Limits) -> Iterato
     furthest = 0.0
     for found in rounds:
         furthest = max(furthest, nearness(found, nu))
-        line = progress(limits.seen_as(found))
+        line = progress(limits.seen_as(found), limits.measure)
         tell(furthest if nu > 0 else None, line.partition(": ")[2], line)
         yield found
 
@@ -378,12 +381,12 @@ def nearness(found: Round | list[Round], nu: float) -> float:
     return float(np.mean([1.0 if gap <= nu else nu / gap for gap in gaps]))
 
 
-def progress(found: Round | list[Round]) -> str:
+def progress(found: Round | list[Round], measure: str = "error") -> str:
     """Return the line that is printed for a round."""
     if isinstance(found, Round):
         gap = "not met yet" if np.isinf(found.gap) else f"{found.gap:.6f}"
         return (
-            f"[{found.stage}] round {found.iteration}: {found.n_calls} calls, error "
+            f"[{found.stage}] round {found.iteration}: {found.n_calls} calls, {measure} "
             f"{found.error:.4f}, violation {found.violation:.4f}, gap {gap}"
         )
     gaps = np.array([each.gap for each in found])

@@ -117,7 +117,8 @@ class Audit:
         check_rows(y_true, y_pred, sensitive_features, control_features, sample_weight)
         label, prediction = read_predictions(y_true, y_pred, pos_label)
         about = (sensitive_features, control_features, sample_weight)
-        return cls(read_cells(label, *about, missing), prediction)
+        names = (0, 1) if pos_label is None else ("another", pos_label)
+        return cls(read_cells(label, *about, missing, names), prediction)
 
     @classmethod
     def of_sums(cls, cells: CellTable, selected: Array, squares: Squares) -> Audit:

@@ -200,8 +200,11 @@ class PluginClassifier:
     slopes: Array | None = None
 
     def __repr__(self) -> str:
-        what = "threshold" if self.slopes is None else "curved threshold"
-        return f"<{what} on the probabilities of {len(self.probabilities.table.label)} cells>"
+        what = "threshold on" if self.slopes is None else "curved threshold on"
+        n_cells = len(self.probabilities.table.label)
+        if len(self.costs) > n_cells:
+            what = "least expected cost by"
+        return f"<{what} the probabilities of {n_cells} cells>"
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return the decision, 0 to V - 1, for each row."""

@@ -28,6 +28,7 @@ from equipoise.metrics.measurement import Measured
 from equipoise.metrics.small_groups import SUPPRESS_BELOW
 from equipoise.metrics.summaries import FEW
 from equipoise.metrics.violations import largest, measure
+from equipoise.oracles.trainers.base import is_constant
 from equipoise.report.contents import MovedContents, PointContents, SwitchedContents
 from equipoise.report.evaluation import Evaluation, on_frontier, on_model
 from equipoise.report.groups import (
@@ -167,6 +168,12 @@ class _View:
             )
         return self._facts[id(cells)][1]
 
+    def _described(self, member: Any) -> str:
+        """Return what a member is, and of one that decides the same for everybody what."""
+        if is_constant(member):
+            return f"{self.model.classes_[member.constant]} for everybody"
+        return repr(member)
+
     def point(
         self,
         certificate: Certificate,
@@ -182,7 +189,7 @@ class _View:
         return PointContents(
             error=float(certificate.error),
             members=[
-                (repr(member), float(weight))
+                (self._described(member), float(weight))
                 for member, weight in zip(members, weights, strict=True)
             ],
             certificate=_certificate(certificate, rows, self.least),
@@ -260,9 +267,11 @@ def _certificate(certificate: Certificate, hidden: Collection[Row], least: int) 
     lines = contents["text"].splitlines()
     shown = [line for line in lines if not any(name in line for name in names)]
     if len(shown) < len(lines):
+        left_out = len(lines) - len(shown)
+        some, are = ("1 line", "is") if left_out == 1 else (f"{left_out} lines", "are")
         shown.append(
-            f"{len(lines) - len(shown)} lines about groups of fewer than {least} people, or that "
-            "would tell of them, are left out"
+            f"{some} about groups of fewer than {least} people, or that would tell of them, {are} "
+            "left out"
         )
     kept = [str(row) for row in certificate.conflict if row not in hidden]
     return {**contents, "text": "\n".join(shown), "conflict": kept}

@@ -191,8 +191,9 @@ def small_group_remarks(groups: Sequence[GroupContents], suppress_below: int) ->
     remarks = few_people(features, names, np.array(counts))
     if any(row.hides_a_label for row in groups):
         remarks.append(
-            f"Rates are suppressed where fewer than {suppress_below} people of a group have the "
-            "label or get the decision, and where these could be told from the others."
+            f"Rates about a label are suppressed where fewer than {suppress_below} people of a "
+            "group have the label or get the decision, and where these could be told from the "
+            "others."
         )
     if len(shown) == len(groups):
         return remarks

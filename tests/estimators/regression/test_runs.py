@@ -57,7 +57,7 @@ def test_who_watches_sees_losses_in_their_own_units(people, constraint, traced, 
         assert found.violation <= certificate.bound.max()
     lines = capsys.readouterr().out.splitlines()
     if not traced:
-        told = float(re.search(r"error ([\d.]+)", lines[-1])[1])
+        told = float(re.search(r"loss ([\d.]+)", lines[-1])[1])
         assert told == pytest.approx(ended[0].error, rel=0.01)
 
 

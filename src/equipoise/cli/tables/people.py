@@ -242,8 +242,30 @@ class Reader:
 
 def _numbers(table: Any, name: str) -> NDArray:
     """Return a label that is a number."""
-    found: NDArray = as_number(table.column(name), name).to_numpy().astype(float)
+    column = table.column(name)
+    try:
+        found: NDArray = as_number(column, name).to_numpy().astype(float)
+    except ValueError:
+        texts = plain_values(column, name)
+        first = next((value for value in texts if not is_number(value)), None)
+        raise ValueError(
+            f"label {name!r} holds values such as {first!r}; expected numbers, which is what "
+            "--task regression predicts."
+        ) from None
     return found
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value of a table is a number, or says one.
+
+    >>> [is_number(value) for value in ("1.5", 2, "high", None)]
+    [True, True, False, False]
+    """
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def read_label(

@@ -151,8 +151,8 @@ def read_decision(decision: Any, classes: NDArray) -> int:
         return 1
     if decision not in known:
         raise ValueError(
-            f"decision is {decision!r}, and there are {len(known)}: {shown(tuple(known))}; "
-            "expected the one that people are selected for."
+            f"decision is {decision!r}; expected the one of {shown(tuple(known))} that people are "
+            "selected for."
         )
     return known.index(decision)
 

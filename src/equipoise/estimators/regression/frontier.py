@@ -32,7 +32,7 @@ from equipoise.estimators.regression.regressor import (
     verify,
 )
 from equipoise.estimators.regression.units import certified, in_units, pool_in_units, scaled
-from equipoise.estimators.results import as_settled, fingerprint_of, warn_of
+from equipoise.estimators.results import fingerprint_of, warn_of
 from equipoise.faces import Records
 from equipoise.game.certificate import Certificate
 from equipoise.game.column_generation import over_pool
@@ -131,8 +131,7 @@ class RegressionFrontier(RegressionReduction):
         self.n_iter_, self.n_calls_ = outcome.n_rounds, problem.pool.n_calls
         self._free, self._salt = _free_of(problem), drawn_by(salt, problem)
         # Of losses, what was proven of one bound may be disproven by answers to another.
-        known = outcome.last if problem.is_parity else self._over_pool(bounds.tolist())
-        last = [as_settled(found, outcome.reason) for found in known]
+        last = outcome.last if problem.is_parity else self._over_pool(bounds.tolist())
         self._trace(bounds.tolist(), last)
         mixed = [(point.certificate, point.mixture) for point in self.points_]
         exact = exact_differences(problem, mixed)

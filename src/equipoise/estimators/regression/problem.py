@@ -64,7 +64,7 @@ class RegressionProblem:
 
     def run(self, rounds: Iterable[T], limits: Limits) -> Outcome[T]:
         """Run a solver; callback and progress get losses in their own units."""
-        shown = replace(limits, seen_as=seen_in_units(self.lagrangian, self.cells))
+        shown = replace(limits, seen_as=seen_in_units(self.lagrangian, self.cells), measure="loss")
         with self.opened:
             return run(rounds, shown, self.nu)
 
