@@ -122,3 +122,18 @@ def test_a_frontier_alone_is_asked_for_fairlearns_gap(script, monkeypatch, capsy
         assert int(row["fits"]) > 0
         assert 0 < float(row["mean error"]) < 0.5
         assert float(row["over a bound, largest"]) < 1e-6
+
+
+def test_tuned_thresholds_are_compared_on_both_kinds_of_rows(script, monkeypatch, capsys):
+    pytest.importorskip("fairlearn")
+    tuned = script("tuned")
+    rows = script("step").made_up(0, 2, 400)
+    monkeypatch.setattr(tuned, "problems", lambda most: [("made up", rows)])
+    monkeypatch.setattr(sys, "argv", ["tuned", "--seeds", "2", "--bounds", "2"])
+    tuned.main()
+    found = rows_of(capsys.readouterr().out)
+    assert [row["problem"] for row in found] == ["made up DP", "made up EO"]
+    for row in found:
+        assert float(row["training error, tuned minus own"]) < 0.01  # up to the gap, and to zero
+        assert abs(float(row["test error at equal violation"])) < 0.2
+        assert float(row["standard error"]) >= 0

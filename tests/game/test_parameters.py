@@ -15,6 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from equipoise import ExponentiatedGradient, FairClassifier, Frontier, GridSearch
 from equipoise.constraints import TreatmentEquality
 from equipoise.exceptions import EquipoiseWarning
+from equipoise.game import parameters
 
 TAUS = np.tan(np.linspace(0.0, np.pi / 2, 401)[1:-1])
 
@@ -141,7 +142,7 @@ class CountingLearner(LogisticRegression):
 
 @pytest.mark.filterwarnings("ignore::equipoise.exceptions.InfeasibleWarning")
 @pytest.mark.parametrize("estimator", [FairClassifier, ExponentiatedGradient, GridSearch])
-def test_a_learner_is_fitted_a_bounded_number_of_times(estimator) -> None:
+def test_a_learner_is_fitted_a_bounded_number_of_times(estimator, monkeypatch) -> None:
     rng = np.random.default_rng(1)
     group = rng.integers(0, 2, 300)
     X = np.column_stack([group + rng.normal(size=300), rng.normal(size=300)])
@@ -154,6 +155,10 @@ def test_a_learner_is_fitted_a_bounded_number_of_times(estimator) -> None:
         fits.append(CountingLearner.n_fits)
     # Besides the search, another tau may take a few fits more or less.
     assert fits[0] <= fits[1] + 60
+    monkeypatch.setattr(parameters, "_LEARNER", parameters._LEARNER._replace(fits=1))
+    CountingLearner.n_fits = 0
+    estimator(CountingLearner(), TreatmentEquality(0.02)).fit(X, y, sensitive_features=group)
+    assert CountingLearner.n_fits < fits[0]
 
 
 def test_a_frontier_asks_for_tau() -> None:

@@ -8,6 +8,7 @@ from inspect import signature
 from typing import Any, Self
 
 from numpy.typing import ArrayLike
+from sklearn import config_context
 from sklearn.utils.validation import check_is_fitted
 
 from equipoise.cells.values import Missing
@@ -367,12 +368,12 @@ class Frontier(PoolReduction):
         """Keep what later bounds and reports need: a few numbers a cell, and no rows."""
         self.pool_, self.cells_ = pool, problem.cells.table()
         self.lagrangian_, self.n_calls_ = problem.lagrangian, pool.n_calls
-        found = problem.engine.compare(pool.classifiers, pool.classifiers[self._free])
+        with config_context(assume_finite=True):  # they have seen these rows before
+            found = problem.engine.compare(pool.classifiers, pool.classifiers[self._free])
         seen, self.disagreement_, _, self.switches_ = found
         problem.asked_again.update(enumerate(seen))
-        self.shares_ = {"training": pool.s}
-        if problem.oracle.out_of_fold:
-            self.shares_ = {"training": seen, "out of fold": pool.s}
+        apart = problem.oracle.out_of_fold
+        self.shares_ = {"training": seen, "out of fold": pool.s} if apart else {"training": pool.s}
 
     def _verify(self, problem: Problem) -> None:
         """Raise, and be as if never fitted, unless the whole pool decides as recorded."""

@@ -71,7 +71,7 @@ def point_of(eps: float, found: Round, game: Lagrangian, certificate: Certificat
         price=float(found.multipliers.sum()) if np.isfinite(eps) else 0.0,
         members=len(found.mixture.indices),
         certificate=certificate,
-        mixture=found.mixture.alone(),
+        mixture=found.mixture,
     )
 
 

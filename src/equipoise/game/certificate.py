@@ -192,7 +192,7 @@ class Certificate(Face):
             evidence=Evidence(
                 loosened,
                 s,
-                found.mixture.alone(),
+                found.mixture,
                 np.asarray(found.queries),
                 np.asarray(found.slack_queries),
             ),

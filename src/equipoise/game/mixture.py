@@ -71,10 +71,6 @@ class Mixture:
     slacks: Array
     vertex: Vertex | None = field(default=None, repr=False)
 
-    def alone(self) -> Mixture:
-        """Return the mixture without where its program ended, which is for further programs."""
-        return replace(self, vertex=None)
-
     @classmethod
     def of_weights(cls, weights: Array, multipliers: Array, slacks: Array | float = 0.0) -> Mixture:
         """Return the mixture of the classifiers whose weight is positive.
