@@ -56,8 +56,8 @@ class Clock:
                 for each in classes:
                     holder = getattr(holder, each)
                 original = getattr_static(holder, attribute)
-                is_static = isinstance(original, staticmethod)
-                timed = self.timing(name, original.__func__ if is_static else original)
-                setattr(holder, attribute, staticmethod(timed) if is_static else timed)
+                kind = type(original) if isinstance(original, (staticmethod, classmethod)) else None
+                timed = self.timing(name, original.__func__ if kind else original)
+                setattr(holder, attribute, kind(timed) if kind else timed)
                 watched.callback(setattr, holder, attribute, original)
             yield self

@@ -213,12 +213,10 @@ def _solve_programs(bounds: list[_Bound], known: Known, nu: float) -> None:
     """Solve the programs of all bounds over the pool, and let each decide its next query."""
     pending = bounds
     while pending:
-        stale = [bound for bound in pending if bound.is_stale(known)]
-        if stale:
-            programs = [bound.program(known) for bound in stale]
-            for bound, mixture in zip(stale, solve(programs), strict=True):
-                bound.mixture, bound.s = mixture, mixture.shares(known.s)
-                bound.slack = mixture.slack
+        for bound in pending:
+            if bound.is_stale(known):  # one at a time: a program is as large as all of gamma
+                (bound.mixture,) = solve([bound.program(known)])
+                bound.s, bound.slack = bound.mixture.shares(known.s), bound.mixture.slack
         pending = [bound for bound in pending if bound.moves_on(known, nu)]
     for bound in bounds:
         bound.choose_query(len(known.s), nu)
