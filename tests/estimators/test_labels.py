@@ -187,6 +187,15 @@ def test_what_is_for_two_labels_is_refused(params, says):
         FairClassifier(LogisticRegression(), **given).fit(X, Y, sensitive_features=A)
 
 
+@pytest.mark.parametrize("positive", ["no", 0])
+def test_of_two_labels_the_favourable_one_is_the_second(positive):
+    bound = DemographicParity(positive=positive)
+    with pytest.raises(ValueError, match=f"such as y == {positive!r}"):
+        FairClassifier(LogisticRegression(), bound).fit(
+            X, np.where(Y == "top", "yes", "no"), sensitive_features=A
+        )
+
+
 def test_rates_by_head_with_weights_in_the_error_only():
     weight = np.random.default_rng(1).uniform(0.2, 3.0, len(X))
     bound = DemographicParity(0.05, reference="pairwise")

@@ -110,6 +110,12 @@ def number_of(decision: Hashable, cells: CellTable, called: str) -> int:
     >>> number_of("b", cells, "positive")
     1
     """
+    if cells.decisions == (0, 1) and decision not in ((1,) if called == "positive" else (0, 1)):
+        raise ValueError(
+            f"{called} is {decision!r}, but there are two labels. Of two the second in sorted "
+            "order is the favourable one, and called 1 here. If it is the other one, pass labels "
+            f"of which it is the second, such as y == {decision!r}."
+        )
     if decision not in cells.decisions:
         raise ValueError(
             f"{called} is {decision!r}, which is no decision here; there are "
