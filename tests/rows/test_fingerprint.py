@@ -101,6 +101,18 @@ def test_people_with_another_label_are_counted_too(labels, n):
     assert new.is_nobody is (n < 4096)
 
 
+@pytest.mark.parametrize("n", [1000, 30_000])
+def test_people_who_are_there_with_either_label_are_in_both_counts(n):
+    X, y = people(n)[0], np.arange(n) % 2
+    twice = hash_people(np.vstack([X, X]), np.append(y, 1 - y), 1)
+    fit = Fingerprint.of(LocalHashes([twice]))
+    found = fit.overlap(LocalHashes([hash_people(X, y, 1)]), 2)
+    within = 0.001 if n < 2000 else 0.15
+    assert found.estimate == pytest.approx(n, rel=within)
+    assert found.relabelled == pytest.approx(n, rel=within)
+    assert " more " not in str(found)
+
+
 def test_one_person_many_times_is_not_taken_for_many():
     X, y = people(40_000)
     fit = Fingerprint.of(hashed(X, y))

@@ -53,7 +53,8 @@ class Overlap(NamedTuple):
 
     ``low`` and ``high`` are the ends of a 95 % interval; all three are equal where it is exact.
     ``set_apart`` says that the fit itself held these rows out: those counted are other people.
-    ``relabelled`` estimates how many more equal somebody in features, who had another label.
+    ``relabelled`` estimates how many equal somebody in features who had another label; they may
+    be among those counted, where people with either label were learned from.
     ``same`` says that they are those learned from, ``featured`` that features alone were compared.
 
     >>> print(Overlap(100, 0, 0, 0))
@@ -66,7 +67,7 @@ class Overlap(NamedTuple):
     all of them were learned from, or equal somebody who was in features and label
     all of them were learned from
     >>> print(Overlap(9000, 0, 0, 27))
-    at most 27 of them were learned from, and none of a sample
+    at most 27 of them were learned from, none in a sample of them
     """
 
     people: int
@@ -92,18 +93,17 @@ class Overlap(NamedTuple):
         if not self.relabelled:
             return self._as_labelled()
         here = " as labelled here" if self.estimate == 0 else ""
-        more = "" if self.estimate == 0 else " more"
         about = "" if self.is_exact else "about "
         return (
-            f"{self._as_labelled()}{here}; {about}{self.relabelled:,}{more} equal somebody who "
-            "was, with another label"
+            f"{self._as_labelled()}{here}; {about}{self.relabelled:,} equal somebody who was, with "
+            "another label"
         )
 
     def _as_labelled(self) -> str:
         if self.high == 0:
             return "none of them was learned from"
         if self.estimate == 0:
-            return f"at most {self.high:,} of them were learned from, and none of a sample"
+            return f"at most {self.high:,} of them were learned from, none in a sample of them"
         if self.same:
             return "all of them were learned from"
         about = f"{'' if self.is_exact else 'about '}{self.estimate:,} of them"
@@ -241,8 +241,8 @@ def matching_hashes(
 ) -> tuple[Array, int, int, bool]:
     """Return the salted hashes of a part that are known, as often as they occur, and two numbers.
 
-    These are of the others that would be known with another label, and of all within reach. The
-    last says whether the hashes compared are of features alone.
+    These are of those that would be known with another label, whether or not they are with their
+    own, and of all within reach. The last says whether the hashes compared are of features alone.
     """
     compared = np.atleast_2d(hashes)[0]
     salted = as_uniform(with_salt(compared, salt))
@@ -250,7 +250,7 @@ def matching_hashes(
     with_another = np.zeros(len(compared), dtype=bool)
     for others in with_other_labels(compared, n_labels):
         with_another |= np.isin(as_uniform(with_salt(others, salt)), known)
-    relabelled = int(np.count_nonzero(with_another & ~is_known))
+    relabelled = int(np.count_nonzero(with_another))
     return salted[is_known], relabelled, int(np.count_nonzero(salted < reach)), hashes.ndim > 1
 
 
