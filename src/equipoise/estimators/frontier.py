@@ -22,7 +22,7 @@ from equipoise.estimators.base import (
     warn_of_absent,
 )
 from equipoise.estimators.decisions.one_rule import check_same_people
-from equipoise.estimators.decisions.scores import unconstrained_of
+from equipoise.estimators.decisions.unconstrained import unconstrained_of
 from equipoise.estimators.frontier_point import (
     FrontierPoint,
     games_of,

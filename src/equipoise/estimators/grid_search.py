@@ -15,8 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 from equipoise.cells.table import Array, CellTable
 from equipoise.cells.values import GroupRules, Missing
 from equipoise.engines import engine_for
-from equipoise.estimators.base import Problem
-from equipoise.estimators.decisions.scores import ScoredReduction, unconstrained_of
+from equipoise.estimators.base import Problem, Reduction
+from equipoise.estimators.decisions.scores import DecisionsMixin
+from equipoise.estimators.decisions.unconstrained import unconstrained_of
 from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.estimators.results import fingerprint_of, remarks, switched, verify, warn_of
 from equipoise.exceptions import InfeasibleWarning
@@ -51,7 +52,7 @@ class Candidate(Record):
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
-class GridSearch(ScoredReduction):
+class GridSearch(DecisionsMixin, Reduction):
     """One deterministic classifier, chosen among best responses to a grid of multipliers.
 
     For those who cannot use a randomized decision. It may err more or violate more than

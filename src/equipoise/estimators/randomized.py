@@ -15,8 +15,9 @@ from equipoise.cells.values import GroupRules
 from equipoise.constraints.base import Constraint
 from equipoise.engines import engine_for
 from equipoise.estimators.base import Reduction, overlap_of, warn_of_absent
-from equipoise.estimators.decisions.scores import ScoredReduction, UnconstrainedModel
+from equipoise.estimators.decisions.scores import DecisionsMixin
 from equipoise.estimators.decisions.switches import switched_of
+from equipoise.estimators.decisions.unconstrained import UnconstrainedModel
 from equipoise.game.certificate import Certificate
 from equipoise.game.switches import Switched
 from equipoise.guarantees.proof import Proof
@@ -199,7 +200,7 @@ class FitResult:
     proof: Proof | None = None
 
 
-class RandomizedReduction(ScoredReduction):
+class RandomizedReduction(DecisionsMixin, Reduction):
     """A reduction whose result is a randomized classifier: its decisions, and reports on them."""
 
     classifier_: RandomizedClassifier

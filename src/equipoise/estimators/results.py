@@ -17,7 +17,7 @@ from equipoise.constraints.distribution import DistributionParity
 from equipoise.constraints.slopes import row_blocks
 from equipoise.engines.base import Engine
 from equipoise.estimators.base import NUMBERS, Problem
-from equipoise.estimators.decisions.scores import unconstrained_of
+from equipoise.estimators.decisions.unconstrained import unconstrained_of
 from equipoise.estimators.frontier_point import FrontierPoint
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
 from equipoise.estimators.regression.problem import RegressionProblem

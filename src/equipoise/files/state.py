@@ -32,7 +32,7 @@ from equipoise.constraints.expressions import Expression, Term
 from equipoise.constraints.moments import Event, Threshold
 from equipoise.constraints.regression import BoundedGroupLoss, MinimaxGroupLoss, ThresholdParity
 from equipoise.constraints.slopes import Slopes
-from equipoise.estimators.decisions.scores import UnconstrainedModel
+from equipoise.estimators.decisions.unconstrained import UnconstrainedModel
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.frontier_point import FrontierPoint
 from equipoise.estimators.grid_search import Candidate, GridSearch

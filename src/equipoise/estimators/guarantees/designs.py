@@ -12,7 +12,7 @@ import numpy as np
 from equipoise.engines.base import Engine, engine_for
 from equipoise.estimators.base import Problem, read_limits
 from equipoise.estimators.decisions.one_rule import with_one_rule
-from equipoise.estimators.decisions.scores import unconstrained_of
+from equipoise.estimators.decisions.unconstrained import unconstrained_of
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
 from equipoise.estimators.results import fingerprint_of, result_of
 from equipoise.exceptions import LotteryWarning

@@ -15,7 +15,7 @@ from equipoise.cells.rows import Cells
 from equipoise.cells.table import Array
 from equipoise.engines import engine_for
 from equipoise.estimators.base import overlap_of
-from equipoise.estimators.decisions.scores import ScoredReduction
+from equipoise.estimators.decisions.scores import DecisionsMixin
 from equipoise.estimators.guarantees.day import batch_digest, label_numbers, read_like
 from equipoise.estimators.guarantees.monitor_state import read_state, write_state
 from equipoise.estimators.guarantees.strata import RowStrata
@@ -133,7 +133,7 @@ class Monitor(Face):
     """
 
     def __init__(self, model: Any, delta: float = 0.05, detect: float | None = None) -> None:
-        if not isinstance(model, ScoredReduction):
+        if not isinstance(model, DecisionsMixin):
             raise TypeError(
                 f"model is a {type(model).__name__}; expected a fitted FairClassifier, "
                 "ExponentiatedGradient or GridSearch, which keep the rates of their fit. Of a "
