@@ -71,7 +71,7 @@ def _told(error: BaseException) -> tuple[int, str]:
     if isinstance(error, _EXPLAINED) and str(error):
         return NOT_DONE, printable(_sentence(error), keep=chr(10))
     return UNFORESEEN, (
-        f"{type(error).__name__}: {printable(str(error))}. This was not foreseen; set "
+        f"{type(error).__name__}: {printable(str(error))}. This error was unexpected; set "
         "EQUIPOISE_TRACEBACK=1 to see where it happened."
     )
 
