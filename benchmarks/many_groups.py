@@ -35,7 +35,7 @@ HEADER = [
     "MiB",
 ]
 PARTS = (
-    ("equipoise.oracles.trainers.base:WarmStartTrainer.fit", "learner"),
+    ("equipoise.oracles.trainers.logistic:LogisticTrainer.fit", "learner"),
     ("equipoise.oracles.trainers.lightgbm_bins:LightGBMTrainer.fit", "learner"),
     ("sklearn.linear_model:LogisticRegression.decision_function", "learner"),
     ("sklearn.linear_model:LogisticRegression.predict", "learner"),

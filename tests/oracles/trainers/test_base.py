@@ -54,7 +54,7 @@ class Doubled(TransformerMixin, BaseEstimator):
     ("make", "expected"),
     [
         (GaussianNB, "PlainTrainer"),
-        (LogisticRegression, "WarmStartTrainer"),
+        (LogisticRegression, "LogisticTrainer"),
         (lambda: LogisticRegression(solver="liblinear"), "PlainTrainer"),
         (lambda: LogisticRegression(solver="saga"), "PlainTrainer"),
         (lambda: make_pipeline(StandardScaler(), GaussianNB()), "PipelineTrainer"),

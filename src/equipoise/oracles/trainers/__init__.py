@@ -2,8 +2,8 @@
 
 Every call of the learner sees the same X; only labels and weights change. A trainer keeps what
 does not depend on these: the output of a pipeline's transformers, the binned features of a
-boosting library, the last solution of a convex problem. It is chosen from the learner, and where
-nothing is known to be safe the learner is simply cloned and fitted.
+boosting library, the distinct rows and the last solution of a convex problem. It is chosen from the
+learner, and where nothing is known to be safe the learner is simply cloned and fitted.
 
 A learner's fast path is one file with a `Trainer`, and one line in a list below.
 """
@@ -16,12 +16,12 @@ from equipoise.oracles.trainers.base import (
     PlainTrainer,
     Trained,
     Trainer,
-    WarmStartTrainer,
     constant_classifier,
     is_constant,
     weight_parameter,
 )
 from equipoise.oracles.trainers.lightgbm_bins import LightGBMTrainer
+from equipoise.oracles.trainers.logistic import LogisticTrainer
 from equipoise.oracles.trainers.pipeline_head import PipelineTrainer
 from equipoise.oracles.trainers.xgboost_bins import XGBoostDiskTrainer, XGBoostTrainer
 from equipoise.rows.parquet import ParquetRows
@@ -39,7 +39,7 @@ __all__ = [
 #: The first that suits the learner trains it; the last one suits all.
 _IN_MEMORY: tuple[type[Trainer], ...] = (
     PipelineTrainer,
-    WarmStartTrainer,
+    LogisticTrainer,
     LightGBMTrainer,
     XGBoostTrainer,
     PlainTrainer,
@@ -64,7 +64,7 @@ def choose_trainer(estimator: Any, X: Any) -> Trainer:
     >>> type(choose_trainer(GaussianNB(), X)).__name__
     'PlainTrainer'
     >>> type(choose_trainer(LogisticRegression(warm_start=True), X)).__name__
-    'WarmStartTrainer'
+    'LogisticTrainer'
     """
     for kind in _ON_DISK if isinstance(X, ParquetRows) else _IN_MEMORY:
         if kind.learner in ("", type(estimator).__name__) and kind.suits(estimator, X):

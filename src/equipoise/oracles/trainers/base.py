@@ -12,11 +12,9 @@ import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn import config_context
 from sklearn.base import clone, is_regressor
 from sklearn.dummy import DummyClassifier
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
@@ -25,15 +23,13 @@ from equipoise.cells.labels import SoftLabels
 from equipoise.cells.table import Array
 from equipoise.oracles.candidates import LabelAdapter
 from equipoise.oracles.decisions import Guard
-from equipoise.oracles.trainers.soft_logistic import fit_soft_logistic, takes_soft_labels
 from equipoise.rows.tables import take_rows
 
 
 def weight_parameter(estimator: Any) -> str:
     """Return the name under which ``estimator.fit`` takes weights; an error if it takes none.
 
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from sklearn.pipeline import make_pipeline
+    >>>     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
     >>> weight_parameter(make_pipeline(StandardScaler(), LogisticRegression()))
     'logisticregression__sample_weight'
@@ -270,72 +266,4 @@ class PlainTrainer(Trainer):
             return classifier
 
         classifier = self._guard(train, self.X, label, weight)
-        return Trained(classifier, classifier, self.X)
-
-
-#: Solvers that can be started anywhere and draw nothing at random.
-_SOLVERS = ("lbfgs", "newton-cg", "newton-cholesky")
-
-
-class WarmStartTrainer(Trainer):
-    """Start each fit from the solution that was named last.
-
-    The problem is convex: a warm start reaches the same solution as a cold one, up to the
-    solver's own tolerance. The start is named from outside, by the pool, and not simply the last
-    solution, so that a fit that was interrupted and resumed finds what an undisturbed one finds.
-    """
-
-    learner = "LogisticRegression"
-
-    def __init__(self, estimator: Any, X: Any) -> None:
-        super().__init__(estimator, X)
-        self._start: tuple[NDArray, NDArray] | None = None
-        #: Whether it has looked through these rows for missing values, which it does once.
-        self._has_looked = False
-        self._start_labels: list[int] = []
-
-    @classmethod
-    def suits(cls, estimator: Any, X: Any) -> bool:
-        """Whether the learner has a solver that can be started anywhere.
-
-        >>> WarmStartTrainer.suits(LogisticRegression(), None)
-        True
-        >>> WarmStartTrainer.suits(LogisticRegression(solver="saga"), None)
-        False
-        """
-        return type(estimator) is LogisticRegression and estimator.solver in _SOLVERS
-
-    def start_from(self, classifier: Any) -> None:
-        """Start all later fits from the solution of this one."""
-        if isinstance(classifier, LogisticRegression):
-            self._start = classifier.coef_, classifier.intercept_
-            self._start_labels = classifier.classes_.tolist()
-
-    def fit(self, label: NDArray, weight: Array) -> Trained:
-        """Fit a clone of the learner, from the start if there is one."""
-
-        def train(X: Any, label: NDArray, weight: Array) -> Any:
-            classifier = clone(self.estimator).set_params(warm_start=True)
-            if self._start is not None:
-                # scikit-learn starts from these two.
-                classifier.coef_, classifier.intercept_ = (part.copy() for part in self._start)
-            classifier.fit(X, label, **{self.weight_parameter: weight})
-            return classifier.set_params(warm_start=self.estimator.warm_start)
-
-        with config_context(assume_finite=self._has_looked or None):
-            classifier = self._guard(train, self.X, label, weight)
-        self._has_looked = True
-        return Trained(classifier, classifier, self.X)
-
-    def fit_soft(self, examples: SoftLabels) -> Trained:
-        """Fit the same loss to soft labels, which takes no copies of rows."""
-        labels = examples.labels
-        if len(labels) < 3 or not takes_soft_labels(self.estimator):
-            return super().fit_soft(examples)
-        start = self._start if self._start_labels == labels.tolist() else None
-
-        def train(X: Any, saved: Array) -> Any:
-            return fit_soft_logistic(clone(self.estimator), X, saved, labels, start)
-
-        classifier = self._guard(train, self.X, examples.saved[:, labels])
         return Trained(classifier, classifier, self.X)

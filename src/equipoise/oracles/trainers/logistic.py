@@ -1,0 +1,208 @@
+"""Logistic regression: the solution of scikit-learn's own fit, from rows that are read once."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import logsumexp
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.validation import validate_data
+
+from equipoise.cells.labels import SoftLabels
+from equipoise.cells.table import Array
+from equipoise.oracles.trainers.base import CachingTrainer, Trained
+from equipoise.oracles.trainers.compact_rows import CompactRows
+
+#: Solvers that can be started anywhere and draw nothing at random.
+_SOLVERS = ("lbfgs", "newton-cg", "newton-cholesky")
+
+
+class LogisticTrainer(CachingTrainer):
+    """Start each fit from the solution that was named last, on rows kept in `CompactRows`.
+
+    The problem is convex: a warm start reaches the same solution as a cold one, up to the
+    solver's own tolerance. The start is named from outside, by the pool, and not simply the last
+    solution, so that a fit that was interrupted and resumed finds what an undisturbed one finds.
+
+    Where the loss is the plain one, "lbfgs" runs here, step by step as scikit-learn's. Otherwise,
+    and for rows in single precision, scikit-learn's own fit is started from the solution.
+    """
+
+    learner = "LogisticRegression"
+    # Rows without each fold would be kept along with their compact form.
+    caches = False
+
+    def __init__(self, estimator: Any, X: Any) -> None:
+        super().__init__(estimator, X)
+        self._start: tuple[NDArray, NDArray] | None = None
+        self._start_labels: list[int] = []
+        #: Whether scikit-learn has looked through these rows for missing values: once is enough.
+        self._has_looked = False
+
+    @classmethod
+    def suits(cls, estimator: Any, X: Any) -> bool:
+        """Whether the learner has a solver that can be started anywhere.
+
+        >>> LogisticTrainer.suits(LogisticRegression(), None)
+        True
+        >>> LogisticTrainer.suits(LogisticRegression(solver="saga"), None)
+        False
+        """
+        return type(estimator) is LogisticRegression and estimator.solver in _SOLVERS
+
+    def start_from(self, classifier: Any) -> None:
+        """Start all later fits from the solution of this one."""
+        if isinstance(classifier, LogisticRegression):
+            self._start = classifier.coef_, classifier.intercept_
+            self._start_labels = classifier.classes_.tolist()
+
+    def fit(self, label: NDArray, weight: Array) -> Trained:
+        """Fit a clone of the learner, from the start if there is one."""
+        is_single = getattr(self.X, "dtype", None) == np.float32  # which need not be copied
+        if self.estimator.solver != "lbfgs" or is_single or not has_plain_loss(self.estimator):
+            return self._fit_with_sklearn(label, weight)
+        return self._fit(weight * (label == 1), weight, np.array([0, 1]))
+
+    def fit_soft(self, examples: SoftLabels) -> Trained:
+        """Fit the same loss to soft labels, which takes no copies of rows."""
+        labels = examples.labels
+        if len(labels) < 3 or not has_plain_loss(self.estimator):
+            return super().fit_soft(examples)
+        saved = examples.saved[:, labels]
+        return self._fit(saved, saved.sum(axis=1), labels)
+
+    def _prepare(self, label: NDArray) -> CompactRows:
+        X = validate_data(clone(self.estimator), self.X, accept_sparse="csr", dtype=np.float64)
+        return CompactRows(X)
+
+    def _fit(self, saved: Array, weight: Array, labels: NDArray) -> Trained:
+        with self._lock:
+            rows = self._prepared(labels)
+        classifier = clone(self.estimator)
+        validate_data(classifier, self.X, skip_check_array=True)  # notes the features and names
+        start = self._start if self._start_labels == labels.tolist() else None
+        minimise(classifier, rows, rows.merge(saved), rows.merge(weight), start)
+        classifier.classes_ = labels
+        return Trained(classifier, classifier, self.X)
+
+    def _fit_with_sklearn(self, label: NDArray, weight: Array) -> Trained:
+        def train(X: Any, label: NDArray, weight: Array) -> Any:
+            classifier = clone(self.estimator).set_params(warm_start=True)
+            if self._start is not None:
+                # scikit-learn starts from these two.
+                classifier.coef_, classifier.intercept_ = (part.copy() for part in self._start)
+            classifier.fit(X, label, **{self.weight_parameter: weight})
+            return classifier.set_params(warm_start=self.estimator.warm_start)
+
+        with config_context(assume_finite=self._has_looked or None):
+            classifier = self._guard(train, self.X, label, weight)
+        self._has_looked = True
+        return Trained(classifier, classifier, self.X)
+
+
+def has_plain_loss(estimator: Any) -> bool:
+    """Whether it is a logistic regression of the default penalty or none, with equal classes.
+
+    >>> has_plain_loss(LogisticRegression(C=0.1)), has_plain_loss(
+    ...     LogisticRegression(class_weight="balanced"))
+    (True, False)
+    """
+    given = estimator.get_params()
+    return (
+        given.get("penalty", "l2") in ("l2", "deprecated", None)
+        and not given.get("l1_ratio")
+        and given["class_weight"] is None
+        and given["intercept_scaling"] == 1
+    )
+
+
+def minimise(
+    classifier: Any,
+    rows: CompactRows,
+    saved: Array,
+    weight: Array,
+    start: tuple[NDArray, NDArray] | None = None,
+) -> None:
+    """Give the classifier the coefficients that scikit-learn's "lbfgs" finds.
+
+    Objective, solver and stopping rule are scikit-learn's. With more than two labels these are
+    those of copies of rows, one for each label.
+
+    Parameters
+    ----------
+    classifier : LogisticRegression
+    rows : CompactRows
+    saved : array of shape (n,) or (n, K)
+        What label 1, or each of K > 2 labels, weighs in each distinct row.
+    weight : array of shape (n,)
+        What all labels weigh together.
+    start : tuple of coefficients and intercepts, optional
+        Where to start.
+    """
+    n_scores = 1 if saved.ndim == 1 else saved.shape[1]
+    first = np.zeros((n_scores, rows.d + 1)) if start is None else np.column_stack(start)
+    options = {"maxiter": classifier.max_iter, "gtol": classifier.tol, "maxls": 50}
+    options["ftol"] = 64 * np.finfo(float).eps
+    found = minimize(
+        _objective(classifier, rows, saved, weight),
+        first.ravel(),
+        jac=True,
+        method="L-BFGS-B",
+        options=options,
+    )
+    if found.nit >= classifier.max_iter:
+        warnings.warn(
+            f"logistic regression did not converge in max_iter={classifier.max_iter} steps; "
+            "scale the features, or let it take more.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    at = found.x.reshape(n_scores, rows.d + 1)
+    classifier.coef_, classifier.intercept_ = at[:, :-1].copy(), at[:, -1].copy()
+    classifier.n_iter_ = np.array([found.nit], dtype=np.int32)
+
+
+def _objective(
+    classifier: Any, rows: CompactRows, saved: Array, weight: Array
+) -> Callable[[Array], tuple[float, Array]]:
+    """Return the penalised loss, and its slope, as a function of coefficients and intercepts."""
+    total = float(weight.sum())
+    saved, weight = saved / total, weight / total
+    without_penalty = getattr(classifier, "penalty", "l2") is None or np.isinf(classifier.C)
+    ridge = 0.0 if without_penalty else 1.0 / (classifier.C * total)
+    of_scores = _two_labels if saved.ndim == 1 else _more_labels
+
+    def objective(flat: Array) -> tuple[float, Array]:
+        at = flat.reshape(-1, rows.d + 1)
+        coef = at[:, :-1]
+        scores = rows.scores(coef.T if saved.ndim == 2 else coef[0])
+        scores += at[:, -1]
+        top, share = of_scores(scores)
+        loss = float(weight @ top - np.vdot(saved, scores))
+        rest = (weight * share.T).T - saved
+        slope = np.empty_like(at)
+        slope[:, :-1] = rows.slopes(rest).T + ridge * coef
+        slope[:, -1] = rest.sum(axis=0) if classifier.fit_intercept else 0.0
+        return loss + 0.5 * ridge * float(np.vdot(coef, coef)), slope.ravel()
+
+    return objective
+
+
+def _two_labels(score: Array) -> tuple[Array, Array]:
+    """Return log(1 + exp(score)), and the probability of label 1."""
+    small = np.exp(-np.abs(score))
+    return np.log1p(small) + np.maximum(score, 0.0), np.where(score < 0, small, 1.0) / (1.0 + small)
+
+
+def _more_labels(scores: Array) -> tuple[Array, Array]:
+    """Return log(sum of exp(scores)), and the probability of each label."""
+    top = logsumexp(scores, axis=1)
+    return top, np.exp(scores - top[:, None])
