@@ -10,7 +10,9 @@ median is over the calls after the first, in which the bins are made; that one i
 one, and "decisions" the share of training rows on which the two agree, both averaged over calls.
 
 The second table is the frontier of logistic regression on Adult, demographic parity and equalized
-odds at twenty bounds, each fit started from zero, or from the solution of the most similar one.
+odds at twenty bounds: scikit-learn's fits from zero ("cold"), from the solution of the most similar
+one ("warm"), and the same on rows that are merged where they are equal and stored without common
+values ("compact"), where the first call is the one that makes these.
 
 Run ``python benchmarks/bin_once.py``; ``--quick`` for a small version.
 """
@@ -20,7 +22,6 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Iterator
-from functools import wraps
 from itertools import product
 from typing import Any
 
@@ -36,7 +37,13 @@ from xgboost import XGBClassifier
 from equipoise import DemographicParity, EqualizedOdds, Frontier
 from equipoise.datasets import load_adult
 from equipoise.oracles.decisions import scores
-from equipoise.oracles.trainers import PlainTrainer, Trainer, choose_trainer
+from equipoise.oracles.trainers import (
+    LogisticTrainer,
+    PlainTrainer,
+    Trainer,
+    choose_trainer,
+    logistic,
+)
 
 
 def asked(n: int, features: int, calls: int) -> tuple[NDArray, list[tuple[NDArray, NDArray]]]:
@@ -98,18 +105,19 @@ def warm_rows(quick: bool) -> Iterator[list[str]]:
     rows = slice(0, 5000 if quick else None)
     X = StandardScaler().fit_transform(np.asarray(adult.data, dtype=float)[rows])
     y, sex = np.asarray(adult.target)[rows], np.asarray(adult.sensitive["sex"])[rows]
-    ways = ("cold", FromZero), ("warm", LogisticRegression)
-    for constraint, solver, (name, kind) in product(
-        (DemographicParity(), EqualizedOdds()), ("lbfgs", "newton-cholesky"), ways
+    for constraint, solver, way in product(
+        (DemographicParity(), EqualizedOdds()), ("lbfgs", "newton-cholesky"), WAYS
     ):
-        counted = _Counted(kind(C=0.01, solver=solver, max_iter=1000))
-        frontier = Frontier(counted.learner, constraint)
-        with counted:
+        if way == "compact" and solver != "lbfgs":
+            continue
+        kind = FromZero if way == "cold" else LogisticRegression
+        frontier = Frontier(kind(C=0.01, solver=solver, max_iter=1000), constraint)
+        with _Counted(is_compact=way == "compact") as counted:
             frontier.fit(X, y, sensitive_features=sex)
         yield [
             type(constraint).__name__,
             solver,
-            name,
+            way,
             str(frontier.n_calls_),
             f"{np.mean(counted.steps):.1f}",
             f"{np.mean(counted.seconds):.3f}",
@@ -117,33 +125,46 @@ def warm_rows(quick: bool) -> Iterator[list[str]]:
         ]
 
 
+LOGISTIC = ["constraint", "solver", "way", "calls", "steps a call", "seconds a call", "mean error"]
+#: Each fit from zero; from the most similar solution; the same on compact rows, as it is done.
+WAYS = ("cold", "warm", "compact")
+
+
 class FromZero(LogisticRegression):
     """Logistic regression under another name, for which no start is known to be safe."""
 
 
 class _Counted:
-    """Counts the steps and seconds of logistic regressions while it is entered."""
+    """Counts the steps and seconds of trainers while it is entered; rows are compact if asked."""
 
-    def __init__(self, learner: LogisticRegression) -> None:
-        self.learner = learner
+    def __init__(self, is_compact: bool) -> None:
+        self.is_compact = is_compact
         self.steps: list[int] = []
         self.seconds: list[float] = []
 
-    def __enter__(self) -> None:
-        self._fit = fit = LogisticRegression.fit
+    def __enter__(self) -> _Counted:
+        self._changed = [(PlainTrainer, "fit", self.counting(PlainTrainer.fit))]
+        self._changed.append((LogisticTrainer, "fit", self.counting(LogisticTrainer.fit)))
+        if not self.is_compact:
+            self._changed.append((logistic, "has_plain_loss", lambda estimator: False))
+        self._before = [(where, name, getattr(where, name)) for where, name, _ in self._changed]
+        for change in self._changed:
+            setattr(*change)
+        return self
 
-        @wraps(fit)  # so that it is seen to take weights
-        def counted(classifier: Any, *args: Any, **kwargs: Any) -> Any:
+    def counting(self, fit: Any) -> Any:
+        def counted(trainer: Trainer, *args: Any) -> Any:
             start = time.process_time()
-            fit(classifier, *args, **kwargs)
+            trained = fit(trainer, *args)
             self.seconds.append(time.process_time() - start)
-            self.steps.append(int(classifier.n_iter_[0]))
-            return classifier
+            self.steps.append(int(trained.classifier.n_iter_[0]))
+            return trained
 
-        LogisticRegression.fit = counted
+        return counted
 
     def __exit__(self, *_: object) -> None:
-        LogisticRegression.fit = self._fit
+        for change in self._before:
+            setattr(*change)
 
 
 def main() -> None:
@@ -151,9 +172,17 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="20,000 rows instead of 500,000")
     parser.add_argument("--calls", type=int, default=4)
     parser.add_argument("--jobs", type=int, default=1, help="threads of the learner")
+    parser.add_argument("--logistic", action="store_true", help="the second table alone")
     options = parser.parse_args()
     n = 20_000 if options.quick else 500_000
     print(machine())
+    if not options.logistic:
+        boosting(options, n)
+    print(markdown_table(LOGISTIC, warm_rows(options.quick)))
+
+
+def boosting(options: argparse.Namespace, n: int) -> None:
+    """Print the first table."""
     print(
         f"{options.jobs} thread(s), 100 trees, median of {options.calls - 1} calls.\n", flush=True
     )
@@ -166,16 +195,6 @@ def main() -> None:
     tables = np.asarray, DataFrame
     rows = [compare(*what, n, 20, options.calls) for what in product(learners, tables)]
     print(markdown_table(header, rows), end="\n\n", flush=True)
-    header = [
-        "constraint",
-        "solver",
-        "start",
-        "calls",
-        "steps a call",
-        "seconds a call",
-        "mean error",
-    ]
-    print(markdown_table(header, warm_rows(options.quick)))
 
 
 if __name__ == "__main__":
