@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from training import ASKED, X_NEW, A, N, X, Y, plainly, trainer_of
 
 from equipoise import DemographicParity, FairClassifier
-from equipoise.oracles.trainers.compact_rows import CompactRows
+from equipoise.oracles.trainers.logistic import CompactRows
 
 rng = np.random.default_rng(3)
 #: Columns of a one-hot encoding, scaled, beside numbers: hardly any zeros, few uncommon values.

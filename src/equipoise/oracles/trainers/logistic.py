@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
+from scipy.sparse import csr_matrix, issparse
 from scipy.special import logsumexp
 from sklearn import config_context
 from sklearn.base import clone
@@ -16,16 +18,24 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import validate_data
 
+from equipoise.cells.codes import blocks
 from equipoise.cells.labels import SoftLabels
 from equipoise.cells.table import Array
-from equipoise.oracles.trainers.base import CachingTrainer, Trained
-from equipoise.oracles.trainers.compact_rows import CompactRows
+from equipoise.oracles.trainers.base import Trained, Trainer
 
 #: Solvers that can be started anywhere and draw nothing at random.
 _SOLVERS = ("lbfgs", "newton-cg", "newton-cholesky")
+#: Equal rows are merged where at most this share of the rows is left.
+_MOST_DISTINCT = 0.8
+#: Common values are left out where so many features are, and at most this share of values is left.
+_LEAST_FEATURES, _MOST_LEFT = 50, 0.25
+#: From so many rows, an odd number, the common values are guessed.
+_SAMPLE = 255
+#: So many numbers at a time are compared, which fits into the processor's cache.
+_BLOCK = 1 << 18
 
 
-class LogisticTrainer(CachingTrainer):
+class LogisticTrainer(Trainer):
     """Start each fit from the solution that was named last, on rows kept in `CompactRows`.
 
     The problem is convex: a warm start reaches the same solution as a cold one, up to the
@@ -37,8 +47,6 @@ class LogisticTrainer(CachingTrainer):
     """
 
     learner = "LogisticRegression"
-    # Rows without each fold would be kept along with their compact form.
-    caches = False
 
     def __init__(self, estimator: Any, X: Any) -> None:
         super().__init__(estimator, X)
@@ -79,13 +87,16 @@ class LogisticTrainer(CachingTrainer):
         saved = examples.saved[:, labels]
         return self._fit(saved, saved.sum(axis=1), labels)
 
-    def _prepare(self, label: NDArray) -> CompactRows:
+    @cached_property
+    def _rows(self) -> CompactRows:
         X = validate_data(clone(self.estimator), self.X, accept_sparse="csr", dtype=np.float64)
         return CompactRows(X)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: part for name, part in vars(self).items() if name != "_rows"}
+
     def _fit(self, saved: Array, weight: Array, labels: NDArray) -> Trained:
-        with self._lock:
-            rows = self._prepared(labels)
+        rows = self._rows
         classifier = clone(self.estimator)
         validate_data(classifier, self.X, skip_check_array=True)  # notes the features and names
         start = self._start if self._start_labels == labels.tolist() else None
@@ -206,3 +217,93 @@ def _more_labels(scores: Array) -> tuple[Array, Array]:
     """Return log(sum of exp(scores)), and the probability of each label."""
     top = logsumexp(scores, axis=1)
     return top, np.exp(scores - top[:, None])
+
+
+class CompactRows:
+    """Rows X in the form that takes least work to multiply: X = S + 1 m', equal rows once.
+
+    Where most values of a feature are the same, as in the columns of a one-hot encoding, scaled or
+    not, S holds what differs from the common values m and is sparse. Products are those of X, up to
+    the order in which numbers are added.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n, d)
+        Finite numbers. It is kept where nothing is gained by another form.
+
+    Examples
+    --------
+    >>> rows = CompactRows(np.array([[1.0, 2.0], [1.0, 2.0], [0.0, 1.0]]))
+    >>> rows.n, rows.scores(np.array([1.0, 1.0])).tolist()
+    (2, [1.0, 3.0])
+    >>> rows.merge(np.array([1.0, 5.0, 3.0])).tolist()
+    [3.0, 6.0]
+    """
+
+    def __init__(self, X: Any) -> None:
+        self._number: NDArray[np.intp] | None = None  # of the distinct row that each row is
+        self._common: Array | None = None
+        if not issparse(X):
+            X = self._without_common_values(self._distinct(X))
+        self._rows = X
+        self.n, self.d = X.shape
+
+    def merge(self, weight: Array) -> Array:
+        """Return the sums of (n,) or (n, K) numbers over equal rows."""
+        if self._number is None:
+            return weight
+        columns = weight.reshape(len(weight), -1).T
+        merged = np.column_stack([np.bincount(self._number, c, self.n) for c in columns])
+        return merged.reshape(self.n, *weight.shape[1:])
+
+    def scores(self, coef: Array) -> Array:
+        """Return X coef for the distinct rows; ``coef`` has shape (d,) or (d, K)."""
+        scores = self._rows @ coef
+        if self._common is not None:
+            scores += self._common @ coef
+        return np.asarray(scores)
+
+    def slopes(self, weight: Array) -> Array:
+        """Return X' weight for the distinct rows; ``weight`` has shape (n,) or (n, K)."""
+        slopes = self._rows.T @ weight
+        if self._common is not None:
+            slopes += np.multiply.outer(self._common, weight.sum(axis=0))
+        return np.asarray(slopes)
+
+    @staticmethod
+    def _block(X: Array) -> int:
+        return max(_BLOCK // max(X.shape[1], 1), 1)
+
+    def _distinct(self, X: Array) -> Array:
+        """Return the distinct rows if they are few, and keep which of them each row is."""
+        direction = np.random.default_rng(0).standard_normal(X.shape[1])
+        _, first, number = np.unique(X @ direction, return_index=True, return_inverse=True)
+        if len(first) > _MOST_DISTINCT * len(X):
+            return X
+        distinct = X[first]
+        for part in blocks(
+            len(X), self._block(X)
+        ):  # rows that differ may be projected to the same number
+            if not np.array_equal(distinct[number[part]], X[part]):
+                return X
+        self._number = number
+        return distinct
+
+    def _without_common_values(self, X: Array) -> Any:
+        """Return what differs from the common values, or X where these are too few."""
+        n, d = X.shape
+        sample = X[np.linspace(0, n - 1, _SAMPLE).astype(np.intp)]
+        common = np.median(sample, axis=0)
+        if d < _LEAST_FEATURES or np.mean(sample != common) > _MOST_LEFT:
+            return X
+        values, columns, counts = [], [], [np.zeros(1, dtype=np.int64)]
+        for part in blocks(n, self._block(X)):
+            differs = X[part] != common
+            values.append((X[part] - common)[differs])
+            columns.append(np.nonzero(differs)[1].astype(np.int32))
+            counts.append(differs.sum(axis=1))
+        starts = np.cumsum(np.concatenate(counts))
+        self._common = common
+        return csr_matrix(
+            (np.concatenate(values), np.concatenate(columns), starts), shape=(n, d), copy=False
+        )
