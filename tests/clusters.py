@@ -29,6 +29,14 @@ def two_workers():
             yield cluster
 
 
+@contextmanager
+def client_of(cluster):
+    """Connect to a cluster; afterwards nothing is computed there, whatever else is connected."""
+    distributed, dask = pytest.importorskip("distributed"), pytest.importorskip("dask")
+    with dask.config.set(scheduler=None), distributed.Client(cluster) as client:
+        yield client
+
+
 def logistic():
     return LogisticRegression(C=0.1, tol=1e-12, solver="newton-cholesky", max_iter=200)
 

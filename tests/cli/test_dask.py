@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from clusters import two_workers
+from clusters import client_of, two_workers
 from hiring import COLUMNS, make_table
 
 from equipoise.cli.dask import cluster
@@ -23,9 +23,9 @@ NEEDS = "needs equipoise[dask]"
 
 @pytest.fixture(scope="module")
 def client():
-    distributed = pytest.importorskip("distributed", reason=NEEDS)
+    pytest.importorskip("distributed", reason=NEEDS)
     pytest.importorskip("dask.dataframe", reason=NEEDS)
-    with two_workers() as workers, distributed.Client(workers) as client:
+    with two_workers() as workers, client_of(workers) as client:
         yield client
 
 

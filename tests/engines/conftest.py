@@ -3,7 +3,7 @@ from __future__ import annotations
 import hypothesis  # noqa: F401  its plugin would import it at the end, beside running threads
 import numpy as np
 import pytest
-from clusters import N, split, trees, two_workers
+from clusters import N, client_of, split, trees, two_workers
 
 from equipoise import ParquetRows
 from equipoise.engines import engine_for
@@ -20,9 +20,7 @@ def cluster():
 @pytest.fixture
 def client(cluster):
     """A client of one test: nothing of a test before it is left on the workers."""
-    from distributed import Client
-
-    with Client(cluster) as client:
+    with client_of(cluster) as client:
         yield client
 
 

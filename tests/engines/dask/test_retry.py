@@ -9,7 +9,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
-from clusters import BOUNDS, N, logistic, split, trees, two_workers
+from clusters import BOUNDS, N, client_of, logistic, split, trees, two_workers
 
 from equipoise import EqualizedOdds, Frontier
 from equipoise.engines.dask import retry
@@ -20,14 +20,12 @@ from equipoise.rows.people import People
 dask = pytest.importorskip("dask", reason="dask is not installed")
 pytest.importorskip("distributed", reason="dask.distributed is not installed")
 
-from distributed import Client  # noqa: E402
-
 
 @pytest.fixture
 def own_client():
     """A cluster of one's own, to be broken."""
     # Dask may stumble over workers that were killed, at the end.
-    with suppress(Exception), two_workers() as cluster, Client(cluster) as client:
+    with suppress(Exception), two_workers() as cluster, client_of(cluster) as client:
         yield client
 
 
@@ -109,7 +107,7 @@ def test_giving_up_keeps_what_was_found(own_client, people, tmp_path):
         frontier.fit(X, y, sensitive_features=A)
     kept = len(list((tmp_path / "kept").glob("answer-*.joblib")))
     assert kept >= rounds[-1] >= 1
-    with two_workers() as cluster, Client(cluster):
+    with two_workers() as cluster, client_of(cluster):
         again = Frontier(trees(), EqualizedOdds(), bounds=BOUNDS, checkpoint=tmp_path / "kept")
         again.fit(X, y, sensitive_features=A)
     expected = Frontier(trees(), EqualizedOdds(), bounds=BOUNDS)
