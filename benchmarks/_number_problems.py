@@ -13,11 +13,11 @@ import numpy as np
 
 from equipoise import BoundedGroupLoss, DemographicParity
 from equipoise.constraints import Constraint
-from equipoise.estimators.base import NU_SCALE
 from equipoise.estimators.regression.units import certified, in_units
 from equipoise.estimators.results import as_settled
 from equipoise.game.column_generation import column_generation
 from equipoise.game.feasibility import irreducible
+from equipoise.game.lagrangian import NU_SCALE
 from equipoise.game.rounds import Limits, Pool, Round, run
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))

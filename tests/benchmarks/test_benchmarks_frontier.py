@@ -137,3 +137,15 @@ def test_tuned_thresholds_are_compared_on_both_kinds_of_rows(script, monkeypatch
         assert float(row["training error, tuned minus own"]) < 0.01  # up to the gap, and to zero
         assert abs(float(row["test error at equal violation"])) < 0.2
         assert float(row["standard error"]) >= 0
+
+
+@pytest.mark.parametrize(
+    ("row", "theirs"),
+    [(("DP", 0.05), 0.26653), (("error", 0.005, 0.8), 0.27531), (("EO", 0.02, 0.8), 0.29665)],
+)
+def test_smoke_rows_reach_what_fairlearn_finds(script, row, theirs):
+    smoke_rows = script("smoke_rows")
+    found = smoke_rows.run(smoke_rows.Problem(*row), smoke_rows.People.of(), theirs=False)
+    assert found.error <= theirs + smoke_rows.NU
+    assert found.excess <= 1e-6
+    assert found.calls <= 15

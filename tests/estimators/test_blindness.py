@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from equipoise import DemographicParity, EqualizedOdds
+from equipoise import Costs, DemographicParity, EqualizedOdds
 from equipoise.estimators import price_of_blindness
 
 BOUNDS = [0.0, 0.02, 0.1, 0.3]
@@ -90,3 +91,25 @@ def test_printed_as_a_table_and_refused_without_probabilities():
     assert float(row.split()[1]) == pytest.approx(found.blind[0], abs=1e-4)
     with pytest.raises(TypeError, match="no predict_proba"):
         price_of_blindness(LinearSVC(), DemographicParity(), X, y, sensitive_features=A)
+
+
+@pytest.mark.parametrize("scale", [0.01, 100.0])
+def test_the_scale_of_the_costs_changes_nothing(scale):
+    rng = np.random.default_rng(0)
+    A = rng.integers(0, 2, 300)
+    X = np.column_stack([A + rng.normal(size=300), rng.normal(size=300)])
+    y = (X.sum(axis=1) + rng.normal(size=300) > 0.5).astype(int)
+    one, other = (
+        price_of_blindness(
+            LogisticRegression(),
+            DemographicParity(),
+            X,
+            y,
+            sensitive_features=A,
+            bounds=BOUNDS,
+            objective=Costs(k, 3 * k),
+        )
+        for k in (1.0, scale)
+    )
+    assert other.blind == pytest.approx(scale * one.blind)
+    assert other.aware == pytest.approx(scale * one.aware)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from finite_problems import least_error, random_problem
@@ -10,8 +12,9 @@ from sklearn.linear_model import LogisticRegression
 
 from equipoise import Costs, DemographicParity, FairClassifier
 from equipoise.cells import Cells
-from equipoise.game import Lagrangian, Pool, many_bounds, tries
+from equipoise.game import Lagrangian, Mixture, Pool, many_bounds, tries
 from equipoise.game.rounds import Response
+from equipoise.game.tries import Tries
 
 
 class Halving:
@@ -31,11 +34,15 @@ class Halving:
         pass
 
 
-def solved(seed, factor=0.5):
-    """Return the error found for a problem, the least one, and the calls."""
-    problem, nu = random_problem(seed), 1e-3
+def solved(seed, factor=0.5, part=0.1):
+    """Return the error found for a problem, the least one, and the calls.
+
+    The gap is this part of the default.
+    """
+    problem = random_problem(seed)
     cells = Cells.from_columns(problem.y, {"group": problem.group}, weight=problem.weight)
     game = Lagrangian.from_moments(constraint_of(problem).moments(cells), cells)
+    nu = part * game.default_nu
     oracle = Halving(np.array([cells.sum(h) for h in problem.H]), game.error_slope, factor)
     pool = Pool()
     for s in (cells.constant(0), cells.constant(1)):
@@ -55,10 +62,32 @@ def test_multiples_find_what_a_learner_that_errs_does_not_tell(monkeypatch):
     assert (found[:, 2] >= without[:, 2]).all()
 
 
-def test_a_learner_that_was_not_seen_to_err_is_not_tried_at_multiples(monkeypatch):
-    found = [solved(seed, factor=1.0) for seed in range(10)]
+@pytest.mark.parametrize(("part", "is_tried"), [(0.1, False), (0.099, True)])
+def test_a_learner_that_was_not_seen_to_err_is_tried_at_multiples_for_a_precise_gap(
+    monkeypatch, part, is_tried
+):
+    calls = np.array([solved(seed, 1.0, part)[2] for seed in range(10)])
     monkeypatch.setattr(tries, "_FAILED_MULTIPLES", 0)
-    assert found == [solved(seed, factor=1.0) for seed in range(10)]
+    without = np.array([solved(seed, 1.0, part)[2] for seed in range(10)])
+    assert (calls >= without).all()
+    assert (calls > without).any() == is_tried
+
+
+def test_all_that_led_to_members_is_doubled_the_latest_first():
+    game = Lagrangian(0.5, np.ones(2), np.zeros(2), np.eye(2), np.zeros(2))
+    program, members = np.array([0.0, 0.3]), np.array([0, 1])
+    bound = SimpleNamespace(
+        game=game, mixture=Mixture(members, np.array([0.9, 0.1]), program, np.zeros(1)), upper=0.5
+    )
+    asked, known = Tries(exact=False, nu=0.01, default_nu=1.0), []
+    for size, h in [(0, 0), (3, 1), (1, 0), (2, 1), (4, 2)]:  # 2 is no member
+        asked.note(np.array([size, 0.0]), h)
+    pool = SimpleNamespace(n_calls=1, knows=lambda costs: costs.tolist() in known)
+    while found := asked.next([bound], 1, pool, np.zeros(3), np.zeros((3, 2))):
+        known.append(found[0].costs.tolist())
+        bound.upper -= 0.1  # the try pays
+    lams = (np.array(known) - game.error_slope).tolist()
+    assert lams == pytest.approx(np.array([[0, 0.6], [4, 0], [2, 0], [6, 0], [0, 1.2]]))
 
 
 @pytest.mark.parametrize("scale", [0.01, 100.0])

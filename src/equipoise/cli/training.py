@@ -41,8 +41,9 @@ from equipoise.cli.terminal import Tick, command_line
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.distribution import takes_numbers
 from equipoise.engines import engine_for
-from equipoise.estimators.base import NU_SCALE, NUMBERS
+from equipoise.estimators.base import NUMBERS
 from equipoise.exceptions import ManyGroupsWarning
+from equipoise.game.lagrangian import NU_SCALE
 from equipoise.report.contents import ColumnContents, DataContents, base_rate
 
 #: Learners, by their names on the command line, that are trained where the rows are.

@@ -42,8 +42,6 @@ _MOST_NAMES = 5
 MANY_GROUPS = 20
 #: The classes of labels that are numbers: there are none.
 NUMBERS: NDArray = np.array([])
-#: Default gap, as a multiple of n^(-1/2): a fifth of the largest standard error of an error rate.
-NU_SCALE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +143,7 @@ class Reduction(SaysNewWords, MetaEstimatorMixin, BaseEstimator):
         if self._finds_parameters and constraint.n_open:
             constraint = constraint.closed(np.ones(constraint.n_open))
         lagrangian = self._game(constraint, cells, np.sqrt(n) if B is None else B)
-        nu = read_nu(self.nu, n, lagrangian.scale)
+        nu = read_nu(self.nu, lagrangian)
         warn_of_many(lagrangian)
         if lagrangian.elastic is not None and not finds_worst_rate:
             raise TypeError(
@@ -352,13 +350,9 @@ def check_classifies(estimator: Any, owner: str) -> None:
         )
 
 
-def read_nu(nu: float | None, n: float, scale: float = 1.0) -> float:
-    """Return the gap at which to stop; None is a default for ``n`` rows of equal weight.
-
-    That is a fifth of the largest standard error that a mean over the rows can have, if what is
-    averaged varies by ``scale``.
-    """
-    return scale * NU_SCALE / np.sqrt(n) if nu is None else read_positive(nu, "nu")
+def read_nu(nu: float | None, game: Lagrangian) -> float:
+    """Return the gap at which to stop; None is the default of the game."""
+    return game.default_nu if nu is None else read_positive(nu, "nu")
 
 
 def read_jobs(n_jobs: Any) -> int | None:

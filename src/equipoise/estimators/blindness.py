@@ -112,8 +112,8 @@ def price_of_blindness(
     people = People(X, y, sensitive_features, control_features, sample_weight)
     engine = engine_for(X).open(people, estimator=estimator)
     Plugin(cv=cv).check(estimator, weighted=sample_weight is not None)
-    traced, gap = read_bounds(bounds), read_nu(nu, engine.cells.n_effective)
     stated = Lagrangian.from_moments(constraint.moments(engine.cells), engine.cells, objective)
+    traced, gap = read_bounds(bounds), read_nu(nu, stated)
     games = games_of(constraint, stated, traced)
     blind = engine.plugin(estimator, cv, aware=False)
     if blind.shared is None:

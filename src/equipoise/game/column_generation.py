@@ -162,7 +162,8 @@ def many_bounds(
     """
     start, is_trying = np.zeros(len(games[0].c)), False
     queries = Queries([], []) if queries is None else queries
-    known, tries = Known(games[0], pool, queries), Tries(oracle.exact, nu)
+    known = Known(games[0], pool, queries)
+    tries = Tries(oracle.exact, nu, games[0].default_nu)
     queries.optimality.append(start)
     (first,) = pool.ask(oracle, games[0].error_slope)  # the costs at these multipliers
     tries.note(start, first)

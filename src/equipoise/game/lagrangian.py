@@ -244,6 +244,8 @@ def loss_table(loss: Objective | Loss | None, cells: CellTable) -> Array | str:
 
 #: A constraint counts as met when it is exceeded by no more than this (what the LP can promise).
 TOLERANCE = 1e-8
+#: Default gap, as a multiple of n^(-1/2): a fifth of the largest standard error of an error rate.
+NU_SCALE = 0.1
 
 
 def is_met(excess: float | None, tolerance: float = TOLERANCE) -> bool:
@@ -273,8 +275,9 @@ class Lagrangian:
         Constraints without a bound of their own: their largest is made least before the error is.
     loosening : array of shape (K,) or float
         By how much ``c`` exceeds the bounds of ``rows``.
-    scale, tolerance : float
-        By how much the objective can vary (1 for errors), and a row be exceeded for rounding.
+    scale, default_nu, tolerance : float
+        By how much the objective can vary (1 for errors), the gap at which to stop unless another
+        is asked for, and by how much a row may be exceeded for rounding.
     """
 
     error_offset: float
@@ -287,6 +290,7 @@ class Lagrangian:
     elastic: Mask | None = field(default=None, repr=False)
     loosening: Array | float = field(default=0.0, repr=False)
     scale: float = field(default=1.0, repr=False)
+    default_nu: float = field(default=0.0, repr=False)
     tolerance: float = field(default=TOLERANCE, repr=False)
 
     @classmethod
@@ -301,16 +305,12 @@ class Lagrangian:
         error_offset, error_slope = cells.total(loss_table(loss, cells))
         least, most = cells.limits()
         scale = round(float(np.abs(error_slope) @ np.where(error_slope, most - least, 0.0)), 9)
+        scale = scale if 0 < scale < np.inf else 1.0
+        gamma = moments.M @ moments.offset, slopes_of(moments.M, moments.U)
         return cls(
-            error_offset=error_offset,
-            error_slope=error_slope,
-            gamma_offset=moments.M @ moments.offset,
-            gamma_slope=slopes_of(moments.M, moments.U),
-            c=moments.c,
-            B=B,
-            rows=moments.rows,
-            elastic=moments.elastic,
-            scale=scale if 0 < scale < np.inf else 1.0,
+            *(error_offset, error_slope, *gamma, moments.c, B, moments.rows, moments.elastic),
+            scale=scale,
+            default_nu=scale * NU_SCALE / np.sqrt(cells.n_effective),
         )
 
     @property

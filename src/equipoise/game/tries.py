@@ -6,8 +6,9 @@ in its answers to other multipliers.
 
 - Between the multipliers whose answers are mixed, where ``-Cov(lambda_h, gamma(h))`` promises more.
 - At multiples of the multipliers, of the program's and of those that led to its members, where the
-  learner was *seen to err*: a classifier already known does better by more than twice nu at the
-  costs that it was given.
+  learner was *seen to err*, since a classifier already known does better by more than twice nu at
+  the costs that it was given, or where nu is far below the game's ``default_nu``: who asks for such
+  precision would pay for a few more queries.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ _FAILED_TRIES, _SHARE_OF_TRIES = 2, 0.3
 #: One that errs by more than this many nu is seen to: on German credit and credit default, those
 #: that err by less gained nothing from tries.
 _ERRS_BY = 2.0
-#: One that was seen to err is tried at multiples until this many tries in a row fail.
+#: Where nu is below this part of the default, any is tried at multiples, seen to err or not.
+_PRECISE = 0.1
+#: Tries at multiples end when this many in a row fail.
 _FAILED_MULTIPLES = 3
 #: A try has failed that gains no more than this part of nu.
 _LEAST_GAIN = 0.25
@@ -58,10 +61,12 @@ class Tries:
     exact : bool
         Whether the oracle is; then nothing is tried.
     nu : float
+    default_nu : float
+        That of the game.
     """
 
-    def __init__(self, exact: bool, nu: float) -> None:
-        self._nu = nu
+    def __init__(self, exact: bool, nu: float, default_nu: float) -> None:
+        self._nu, self._is_precise = nu, nu < _PRECISE * default_nu
         self._answers: list[tuple[Array, int]] = []
         self._origin: dict[int, Array] = {}
         self._failures_left, self._tries_left = _FAILED_TRIES, 0.0 if exact else np.inf
@@ -87,7 +92,7 @@ class Tries:
                 self._tried = [(bound, bound.upper) for bound, _ in found]
                 return [query for _, query in found]
         self._tries_left = 0
-        if self._multiples_left > 0 and self._has_erred(error, gamma):
+        if self._multiples_left > 0 and (self._is_precise or self._has_erred(error, gamma)):
             self._at_multiples = True
             new = [query for query in self._multiples(bounds) if not pool.knows(query.costs)]
             if new:
@@ -142,14 +147,14 @@ class Tries:
     def _multiples(self, bounds: Sequence[Bound]) -> list[Query]:
         """Return multiples of multipliers that may be put to the oracle, dearest bound first.
 
-        Twice those of the program, twice those that led to its members, four times the program's.
+        Twice those of the program; twice all that led to its members, the latest first, since they
+        are nearest to where the search has come; four times the program's.
         """
         found = []
         for bound in sorted(bounds, key=lambda bound: -bound.upper):
-            lam, mixture = bound.mixture.multipliers, bound.mixture
-            heaviest = mixture.indices[np.argsort(-mixture.weights, kind="stable")].tolist()
-            origins = [self._origin[h] for h in heaviest if h in self._origin]
-            multiples = [2.0 * lam, *(2.0 * each for each in origins), 4.0 * lam]
+            lam, members = bound.mixture.multipliers, bound.mixture.indices.tolist()
+            led = [each for each, h in reversed(self._answers) if h in members]
+            multiples = [2.0 * lam, *(2.0 * each for each in led), 4.0 * lam]
             within = (lam for lam in multiples if lam.any() and lam.sum() <= bound.game.B)
             found += [Query("optimality", lam, bound.game.costs(lam)) for lam in within]
         return found
