@@ -73,21 +73,21 @@ def test_a_learner_that_was_not_seen_to_err_is_tried_at_multiples_for_a_precise_
     assert (calls > without).any() == is_tried
 
 
-def test_all_that_led_to_members_is_doubled_the_latest_first():
+def test_all_that_led_to_members_is_doubled_the_largest_first_then_the_latest():
     game = Lagrangian(0.5, np.ones(2), np.zeros(2), np.eye(2), np.zeros(2))
     program, members = np.array([0.0, 0.3]), np.array([0, 1])
     bound = SimpleNamespace(
         game=game, mixture=Mixture(members, np.array([0.9, 0.1]), program, np.zeros(1)), upper=0.5
     )
     asked, known = Tries(exact=False, nu=0.01, default_nu=1.0), []
-    for size, h in [(0, 0), (3, 1), (1, 0), (2, 1), (4, 2)]:  # 2 is no member
-        asked.note(np.array([size, 0.0]), h)
+    for lam, h in [((0, 0), 0), ((0.1, 0.2), 1), ((0.3, 0), 0), ((0.7, 0), 1), ((4, 0), 2)]:
+        asked.note(np.array(lam, dtype=float), h)  # 2 is no member
     pool = SimpleNamespace(n_calls=1, knows=lambda costs: costs.tolist() in known)
     while found := asked.next([bound], 1, pool, np.zeros(3), np.zeros((3, 2))):
         known.append(found[0].costs.tolist())
         bound.upper -= 0.1  # the try pays
     lams = (np.array(known) - game.error_slope).tolist()
-    assert lams == pytest.approx(np.array([[0, 0.6], [4, 0], [2, 0], [6, 0], [0, 1.2]]))
+    assert lams == pytest.approx(np.array([[0, 0.6], [1.4, 0], [0.6, 0], [0.2, 0.4], [0, 1.2]]))
 
 
 @pytest.mark.parametrize("scale", [0.01, 100.0])

@@ -147,13 +147,15 @@ class Tries:
     def _multiples(self, bounds: Sequence[Bound]) -> list[Query]:
         """Return multiples of multipliers that may be put to the oracle, dearest bound first.
 
-        Twice those of the program; twice all that led to its members, the latest first, since they
-        are nearest to where the search has come; four times the program's.
+        Twice those of the program; twice all that led to its members, the largest first, since
+        beyond these the learner turned to another classifier; four times the program's. Many are
+        equally large but for rounding, steps within one limit: of these the latest comes first.
         """
         found = []
         for bound in sorted(bounds, key=lambda bound: -bound.upper):
             lam, members = bound.mixture.multipliers, bound.mixture.indices.tolist()
             led = [each for each, h in reversed(self._answers) if h in members]
+            led.sort(key=lambda each: -round(float(each.sum()) / bound.game.scale, 9))
             multiples = [2.0 * lam, *(2.0 * each for each in led), 4.0 * lam]
             within = (lam for lam in multiples if lam.any() and lam.sum() <= bound.game.B)
             found += [Query("optimality", lam, bound.game.costs(lam)) for lam in within]
