@@ -38,7 +38,7 @@ from sklearn.model_selection import train_test_split
 from equipoise import Frontier
 
 #: How many of fairlearn's models are added, and how often they are drawn.
-DRAWN, DRAWS = (5, 10, 20, 40, 80), 5
+DRAWN, DRAWS = (5, 10, 20, 40), 5
 HEADER = [
     *("problem", "fits of Frontier", "more models", "training error, difference"),
     *("test error at equal violation, difference", "standard error"),

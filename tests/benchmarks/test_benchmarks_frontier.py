@@ -149,3 +149,14 @@ def test_smoke_rows_reach_what_fairlearn_finds(script, row, theirs):
     assert found.error <= theirs + smoke_rows.NU
     assert found.excess <= 1e-6
     assert found.calls <= 15
+
+
+def test_draws_mixes_models_within_the_bound(script):
+    draws = script("draws")
+    y, A = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1])
+    decisions = np.array([[0, 0, 1, 1], [0, 0, 0, 0]])  # 1/2 apart from overall; nobody
+    error, difference = draws.rates(decisions, y, A, (None,))
+    assert error.tolist() == [0.5, 0.5]
+    np.testing.assert_allclose(difference, [[-0.5, 0.5], [0.0, 0.0]])
+    weights = draws.best_mixtures(np.array([0.1, 0.5]), difference, np.array([0.1, 0.5]))
+    np.testing.assert_allclose(weights, [[0.2, 0.8], [1.0, 0.0]], atol=1e-9)
