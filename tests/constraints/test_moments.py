@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 from dataclasses import fields
 
@@ -28,8 +29,10 @@ from equipoise.constraints import (
     TreatmentEquality,
     rate,
 )
-from equipoise.constraints.moments import Event, event_mask, tabulate, utility_table
+from equipoise.constraints.moments import event_mask, tabulate, utility_table
+from equipoise.constraints.rows import Event, Rows
 from equipoise.exceptions import SmallGroupWarning
+from equipoise.files.state import Encoder
 
 WITH_EPS = [
     kind for kind in CATALOGUE if "eps" in {field.name for field in fields(kind)} and kind.traceable
@@ -183,3 +186,15 @@ def test_tables_functions_and_names() -> None:
     np.testing.assert_array_equal(utility_table(by_label, cells), expected)
     np.testing.assert_array_equal(tabulate(lambda a, y, h: by_label[y, h], cells), expected)
     assert utility_table("profit", cells) == "profit"
+
+
+def test_rows_with_another_bound_are_made_when_they_are_looked_at() -> None:
+    moments = EqualizedOdds(0.1).moments(cells_of(random_crowd(0)))
+    rows = moments.with_bound(0.05).rows
+    assert isinstance(rows, Rows)
+    assert rows == tuple(row._replace(bound=0.05) for row in moments.rows)
+    assert rows != moments.rows
+    assert rows[1:3] == tuple(rows)[1:3]
+    assert Rows(rows, 0.2)._rows is moments.rows  # none are made for others
+    assert Encoder().encode(rows) == Encoder().encode(tuple(rows))
+    assert pickle.loads(pickle.dumps(rows)) == rows

@@ -69,3 +69,12 @@ def test_memory_of_moments_grows_with_cells_not_with_pairs():
     rate = (s / cells.mass).reshape(500, 2)
     above = rate - rate.mean(axis=0)
     np.testing.assert_allclose(np.sort(gamma), np.sort(np.append(above, -above)), atol=1e-12)
+
+
+def test_factors_are_made_once(factors):
+    slopes = Slopes(*factors)
+    np.ones(900) @ slopes
+    made = slopes._matrices()
+    np.ones(400) @ slopes.T
+    assert slopes._matrices() is made
+    assert made[2].data is made[0].data  # the transposed ones are views

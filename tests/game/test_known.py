@@ -25,3 +25,20 @@ def test_kept_values_are_those_of_the_whole_table(seed):
             ]
             assert lower == pytest.approx(max(least))
             np.testing.assert_array_equal(lam, lams[int(np.argmax(least))])
+
+
+def test_of_many_inequalities_tables_have_those_with_multipliers():
+    rng = np.random.default_rng(0)
+    error, gamma, lams = rng.random(6), rng.normal(size=(6, 5000)), np.zeros((4, 5000))
+    for lam in lams:
+        lam[rng.integers(0, 5000, 3)] = rng.random(3)
+    duals = DualBounds(5000)
+    duals.update(error[:3], gamma[:3], lams[:2])
+    duals.update(error, gamma, lams[2:])
+    assert duals._table.shape[1] <= 12
+    c = rng.random(5000)
+    least = (error + lams @ (gamma - c).T).min(axis=1)
+    assert duals.lower(c)[0] == pytest.approx(least.max())
+    assert all(duals.knows(lam) for lam in lams)
+    assert not duals.knows(lams[0] + lams[1])
+    assert not duals.knows(np.ones(5000))

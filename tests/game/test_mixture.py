@@ -74,12 +74,12 @@ def test_of_many_inequalities_the_solution_is_one_of_the_whole_program(
     rng = np.random.default_rng(3)
     error, excess = rng.uniform(size=40), rng.normal(0.0, 0.02, size=(40, 500))
     excess[0], error[0] = -0.001, 1.0  # one that meets all
-    (alone,) = solve([Program(error, excess, B)])
-    (before,) = solve([Program(error[:20], excess[:20] + 0.0005, B)])
-    (after,) = solve([Program(error, excess, B, before)])
+    (alone,) = solve([Program(error, excess, np.zeros(500), B)])
+    (before,) = solve([Program(error[:20], excess[:20], np.full(500, -0.0005), B)])
+    (after,) = solve([Program(error, excess, np.zeros(500), B, before)])
     assert all(mixture.vertex for mixture in (alone, before, after))
     monkeypatch.setattr(SimplexProgram, "from_vertex", lambda *_: None)
-    (by_highs,) = solve([Program(error, excess, B, before)])
+    (by_highs,) = solve([Program(error, excess, np.zeros(500), B, before)])
     assert by_highs.vertex is None
     slack = np.append(np.ones(40), 0.0)[None, :]
     whole = linprog(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from equipoise.constraints.moments import DIFFERENCE, Row
+from equipoise.constraints.rows import DIFFERENCE, Row
 from equipoise.metrics import compare_groups, demographic_parity_violation
 from equipoise.metrics.headline import first, headline
 from equipoise.metrics.intervals import Interval

@@ -15,7 +15,7 @@ from equipoise.constraints.group_bounds import (
     TreatmentEquality,
 )
 from equipoise.constraints.groups import GroupConstraint
-from equipoise.constraints.moments import Moments, Row
+from equipoise.constraints.moments import Moments
 from equipoise.constraints.parity import (
     AccuracyEquality,
     DemographicParity,
@@ -29,6 +29,7 @@ from equipoise.constraints.parity import (
 )
 from equipoise.constraints.rates import Rate
 from equipoise.constraints.regression import BoundedGroupLoss, MinimaxGroupLoss
+from equipoise.constraints.rows import Row
 
 #: The names of fairlearn, where they differ.
 TruePositiveRateParity = EqualOpportunity

@@ -11,8 +11,9 @@ import numpy as np
 
 from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.groups import Bounds, GroupConstraint, RateOf, group_name
-from equipoise.constraints.moments import DIFFERENCE, MomentsBuilder, Row
+from equipoise.constraints.moments import MomentsBuilder
 from equipoise.constraints.rates import SELECTION, Rate, number_of, shown
+from equipoise.constraints.rows import DIFFERENCE, Row
 
 #: Cells of those who count, and what is averaged over them.
 Compared = Mapping[RateOf, tuple[Mask, Array | str]]

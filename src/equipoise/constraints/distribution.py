@@ -13,8 +13,9 @@ from equipoise.cells.table import CellTable, Mask
 from equipoise.cells.values import Level, is_number
 from equipoise.constraints.base import All, Constraint
 from equipoise.constraints.groups import all_events
-from equipoise.constraints.moments import MomentsBuilder, Row
+from equipoise.constraints.moments import MomentsBuilder
 from equipoise.constraints.rates import SELECTION, shown
+from equipoise.constraints.rows import Row
 
 #: More values than these make tables of cells and inequalities too large.
 MOST_VALUES = 500

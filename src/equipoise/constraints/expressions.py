@@ -16,8 +16,9 @@ import numpy as np
 from equipoise.cells.table import CellTable, Mask
 from equipoise.cells.values import is_number
 from equipoise.constraints.base import Constraint, refuse
-from equipoise.constraints.moments import MomentsBuilder, Row, event_mask
+from equipoise.constraints.moments import MomentsBuilder, event_mask
 from equipoise.constraints.rates import RATES, number_of
+from equipoise.constraints.rows import Row
 
 _SYNONYMS = {
     "positive": "selection",

@@ -13,8 +13,9 @@ from equipoise.cells.threshold_table import ThresholdTable
 from equipoise.cells.values import is_number
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.groups import Bounds, GroupConstraint, RateOf, group_name
-from equipoise.constraints.moments import DIFFERENCE, Event, MomentsBuilder, Row
+from equipoise.constraints.moments import MomentsBuilder
 from equipoise.constraints.rates import ERROR, SELECTION, number_of, one_against_rest, shown
+from equipoise.constraints.rows import DIFFERENCE, Event, Row
 
 
 @dataclass(repr=False)

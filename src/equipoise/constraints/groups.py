@@ -14,7 +14,8 @@ from equipoise.cells.groups import Group
 from equipoise.cells.table import CellTable, Mask
 from equipoise.cells.values import is_number
 from equipoise.constraints.base import Constraint
-from equipoise.constraints.moments import Event, MomentsBuilder, Row, label_names
+from equipoise.constraints.moments import MomentsBuilder, label_names
+from equipoise.constraints.rows import Event, Row
 from equipoise.exceptions import EmptyCellWarning, EquipoiseWarning, SmallGroupWarning
 
 T = TypeVar("T")

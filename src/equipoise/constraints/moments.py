@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 from equipoise.cells.groups import Group
 from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.cells.values import is_number
+from equipoise.constraints.rows import Row, Rows
 from equipoise.exceptions import EmptyCellWarning, EquipoiseWarning
 
 #: What a moment averages: a table g(label, prediction), a function (sensitive values, label,
@@ -21,61 +22,6 @@ from equipoise.exceptions import EmptyCellWarning, EquipoiseWarning
 Utility = ArrayLike | Callable[[dict, Any, Any], float] | str
 #: Whom it is averaged over: conditions on columns and "label", a function of these, or everybody.
 Condition = Mapping[str, Any] | Callable[[dict], bool] | None
-
-
-class Threshold(float):
-    """A number z that stands for the decision that predictions of at least z are.
-
-    >>> print(Event(decision=Threshold(0.5)))
-     of predictions >= 0.5
-    """
-
-    def __str__(self) -> str:
-        return f"predictions >= {float(self):.6g}"
-
-
-class Event(NamedTuple):
-    """A condition on the control features and the label; and the decision whose rate is meant.
-
-    Attributes
-    ----------
-    stratum : str or None
-        The name of the stratum of the control features.
-    label : label or None
-    decision : decision or None
-        None where there are but two, or where the rate is of wrong decisions.
-
-    Examples
-    --------
-    >>> str(Event("old", 1)), Event("old", 1).names
-    (' within old given label 1', ('old, label=1', 'old', 'label=1'))
-    >>> print(Event(decision="refer"))
-     of decision refer
-    """
-
-    stratum: str | None = None
-    label: Hashable = None
-    decision: Hashable = None
-
-    def __str__(self) -> str:
-        of = "" if self.decision is None else f" of decision {self.decision}"
-        if isinstance(self.decision, Threshold):
-            of = f" of {self.decision}"
-        within = "" if self.stratum is None else f" within {self.stratum}"
-        return of + within + ("" if self.label is None else f" given label {self.label}")
-
-    @property
-    def people(self) -> str:
-        """The condition alone, which is the same for all decisions."""
-        return str(self._replace(decision=None))
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names by which a mapping of bounds may mean this event, the most specific first."""
-        parts = [] if self.stratum is None else [self.stratum]
-        parts += [] if self.label is None else [f"label={self.label}"]
-        parts += [] if self.decision is None else [f"decision={self.decision}"]
-        return tuple(dict.fromkeys((", ".join(parts), *parts))) if parts else ()
 
 
 def event_mask(condition: Condition, cells: CellTable, known: CellTable | None = None) -> Mask:
@@ -152,70 +98,13 @@ def tabulate(g: Callable[[dict, Any, Any], float], cells: CellTable) -> Array:
     return np.array([[g(a, y, h) for h in cells.decisions] for a, y in cell_values], dtype=float)
 
 
-#: How the bound of a difference is said after its text.
-DIFFERENCE = " by at most"
-
-
-class Row(NamedTuple):
-    """One inequality of a constraint; printed, it is a sentence.
-
-    Attributes
-    ----------
-    constraint : str
-        The name of the constraint.
-    text : str
-        The inequality in words.
-    group, against : group or None
-        The group that it is about, and what that is compared with: a group, "overall" or nothing.
-    event : Event
-        The condition that the moments are taken under.
-    side : +1 or -1
-        Whether it bounds the group's rate from above (+1) or from below (-1).
-    bound : float or None
-        c_k, as asked for: without slack for sampling. None where the row has no bound of its own,
-        because the largest of such rows is what is minimised.
-    limit : str
-        How the bound is said after the text; empty where the text has it.
-
-    Examples
-    --------
-    >>> event = Event(label=1)
-    >>> row = Row("equal opportunity", "F below M", "F", "M", event, -1, 0.02, " by at most")
-    >>> print(row)
-    equal opportunity given label 1: F below M
-    >>> row.sentence()
-    'equal opportunity given label 1: F below M by at most 0.02'
-    """
-
-    constraint: str
-    text: str
-    group: Hashable = None
-    against: Hashable = None
-    event: Event = Event()
-    side: int = 1
-    bound: float | None = None
-    limit: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.constraint}{self.event}: {self.text}" if self.constraint else self.text
-
-    def sentence(self) -> str:
-        """Return the inequality in words with its bound, which tells it from all others."""
-        says_more = self.limit and self.bound is not None
-        return f"{self}{self.limit} {self.bound:.6g}" if says_more else str(self)
-
-    def shown(self) -> dict[str, str]:
-        """Return the inequality as its table shows it."""
-        return {"constraint": self.sentence()}
-
-
 @dataclass(frozen=True, eq=False)
 class Moments:
     """Equation (1) over cells: M mu(h) <= c, with mu(h) = offset + U s(h).
 
     Attributes
     ----------
-    rows : tuple of Row
+    rows : sequence of Row
         The K inequalities, in words.
     M : sparse array of shape (K, J)
     offset : array of shape (J,)
@@ -231,7 +120,7 @@ class Moments:
         Rows whose bound is the ``eps`` of their constraint; see `with_bound`.
     """
 
-    rows: tuple[Row, ...]
+    rows: Sequence[Row]
     M: csr_array
     offset: Array
     U: csr_array
@@ -276,8 +165,7 @@ class Moments:
         if not is_number(eps) or not np.isfinite(eps) or eps < 0:
             raise ValueError(f"eps is {eps!r}; expected a finite number >= 0.")
         bound = float(eps)
-        rows = tuple(row._replace(bound=bound) for row in self.rows)
-        return replace(self, rows=rows, c=np.full(len(rows), bound))
+        return replace(self, rows=Rows(self.rows, bound), c=np.full(len(self.rows), bound))
 
 
 @dataclass(eq=False, repr=False)

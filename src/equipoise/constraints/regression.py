@@ -18,8 +18,9 @@ from equipoise.cells.threshold_table import ThresholdTable
 from equipoise.constraints.base import All, Constraint
 from equipoise.constraints.comparison import Compared
 from equipoise.constraints.group_bounds import BoundedGroupError, MinimaxGroupError
-from equipoise.constraints.moments import Event, MomentsBuilder, Threshold
+from equipoise.constraints.moments import MomentsBuilder
 from equipoise.constraints.parity import DemographicParity
+from equipoise.constraints.rows import Event, Threshold
 
 
 @dataclass(repr=False)

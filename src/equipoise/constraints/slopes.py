@@ -45,9 +45,16 @@ class Slopes:
             (matrix.data, matrix.indices, matrix.indptr, matrix.shape)
             for matrix in (csr_array(first), csr_array(second))
         ]
+        self.matrices: list[sparray] | None = None
 
-    def _matrices(self) -> list[csr_array]:
-        return [csr_array(tuple(parts), shape=tuple(shape)) for *parts, shape in self.factors]
+    def _matrices(self) -> list[sparray]:
+        """Return both factors, and both transposed."""
+        if self.matrices is None:
+            first, second = (
+                csr_array(tuple(parts), shape=tuple(shape)) for *parts, shape in self.factors
+            )
+            self.matrices = [first, second, first.T, second.T]
+        return self.matrices
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -61,19 +68,19 @@ class Slopes:
         return _Transposed(self)
 
     def __rmatmul__(self, left: Array) -> Array:
-        first, second = self._matrices()
-        return (left @ first) @ second
+        *_, first, second = self._matrices()
+        return (second @ (first @ left.T)).T
 
     def __matmul__(self, right: Array) -> Array:
-        first, second = self._matrices()
+        first, second, *_ = self._matrices()
         return first @ (second @ right)
 
     def __getitem__(self, rows: slice | Sequence[int] | NDArray[np.intp]) -> Slopes:
-        first, second = self._matrices()
+        first, second, *_ = self._matrices()
         return Slopes(first[rows], second)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray:
-        first, second = self._matrices()
+        first, second, *_ = self._matrices()
         return (first @ second).toarray().astype(dtype or float, copy=False)
 
 

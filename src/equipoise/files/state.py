@@ -29,8 +29,8 @@ from equipoise.cells.threshold_table import ThresholdTable
 from equipoise.cells.values import UNKNOWN, GroupRules, Level
 from equipoise.constraints import CATALOGUE, All, Inequality, Linear, Row
 from equipoise.constraints.expressions import Expression, Term
-from equipoise.constraints.moments import Event, Threshold
 from equipoise.constraints.regression import BoundedGroupLoss, MinimaxGroupLoss, ThresholdParity
+from equipoise.constraints.rows import Event, Rows, Threshold
 from equipoise.constraints.slopes import Slopes
 from equipoise.estimators.decisions.unconstrained import UnconstrainedModel
 from equipoise.estimators.frontier import Frontier
@@ -75,8 +75,8 @@ _CONTAINERS = {
     f"${kind.__name__}": kind for kind in (tuple, set, frozenset, Records, FrozenRecords)
 }
 _FUNCTIONS = (FunctionType, BuiltinFunctionType, MethodType, partial, np.ufunc)
-#: Attributes that serve a fit alone; some would carry code, paths or threads.
-_LEFT_OUT = ("callback", "checkpoint", "vertex")
+#: Attributes that serve a fit alone, or follow from others; some would carry code, paths, threads.
+_LEFT_OUT = ("callback", "checkpoint", "matrices", "vertex")
 #: In bytes; texts of a fixed length can claim any.
 _LARGEST_ARRAY = 1 << 30
 
@@ -175,6 +175,8 @@ class Encoder:
         return self._container(value)
 
     def _container(self, value: Any) -> Any:
+        if type(value) is Rows:
+            return self._container(tuple(value))
         if type(value) is list:
             return [self.encode(entry) for entry in value]
         if type(value) in _CONTAINERS.values():

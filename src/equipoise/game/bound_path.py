@@ -114,7 +114,7 @@ class _Bound:
         start = self.mixture if self.mixture.vertex else nearest
         excess = known.gamma - self.game.c
         (self.mixture,) = cheapest_mixtures(known.error[None, :], excess, start) or solve(
-            [Program(known.error, excess, np.inf)]
+            [Program(known.error, known.gamma, self.game.c, np.inf)]
         )
         self.upper = float(self.mixture.weights @ known.error[self.mixture.indices])
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from equipoise.cells.table import Array, CellTable
-from equipoise.constraints.moments import Row
+from equipoise.constraints.rows import Row
 from equipoise.faces import Columns, Face, FrozenRecords, Records, facts, folded, paragraph, table
 from equipoise.game.evidence import Evidence, Price, Scope, Status
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian, is_met
@@ -51,7 +51,7 @@ class Certificate(Face):
     gamma, bound, multipliers : arrays of shape (K,)
         Each constraint's value M mu(Q), its bound c, and its multiplier lambda: the multipliers
         are those that prove ``lower``.
-    rows : tuple of Row
+    rows : sequence of Row
         The constraints, in words.
     least_slack, proven_slack : float
         When positive, every bound was loosened by ``least_slack``, the least for which a mixture
@@ -110,7 +110,7 @@ class Certificate(Face):
     gamma: Array = field(repr=False)
     bound: Array = field(repr=False)
     multipliers: Array = field(repr=False)
-    rows: tuple[Row, ...] = field(repr=False)
+    rows: Sequence[Row] = field(repr=False)
     evidence: Evidence | None = field(repr=False)
     least_slack: float = 0.0
     proven_slack: float = 0.0
@@ -254,17 +254,17 @@ class Certificate(Face):
     @property
     def binding(self) -> tuple[Row, ...]:
         """The constraints that are used up to their bounds."""
-        at_bound = self.gamma >= self.bound - 10 * self.tolerance
-        return FrozenRecords(row for row, tight in zip(self.rows, at_bound, strict=True) if tight)
+        at_bound = np.flatnonzero(self.gamma >= self.bound - 10 * self.tolerance)
+        return FrozenRecords(self.rows[k] for k in at_bound.tolist())
 
     @property
     def limiting_group(self) -> Hashable:
         """The group whose constraints cost most, None when none costs anything."""
         prices: dict[Hashable, float] = {}
-        for row, price in zip(self.rows, self.multipliers, strict=True):
-            for group in (row.group, row.against):
+        for k in np.flatnonzero(self.multipliers).tolist():
+            for group in (self.rows[k].group, self.rows[k].against):
                 if group not in (None, "overall", "everybody"):
-                    prices[group] = prices.get(group, 0.0) + float(price)
+                    prices[group] = prices.get(group, 0.0) + float(self.multipliers[k])
         best = max(prices, key=prices.__getitem__, default=None)
         return best if best is not None and prices[best] > self.least_price else None
 

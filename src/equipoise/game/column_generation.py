@@ -216,8 +216,7 @@ def _solve_programs(bounds: list[_Bound], known: Known, nu: float) -> None:
     while pending:
         for bound in pending:
             if bound.is_stale(known):  # one at a time: a program is as large as all of gamma
-                (bound.mixture,) = solve([bound.program(known)])
-                bound.s, bound.slack = bound.mixture.shares(known.s), bound.mixture.slack
+                bound.solve(known)
         pending = [bound for bound in pending if bound.moves_on(known, nu)]
     for bound in bounds:
         bound.choose_query(len(known.s), nu)
@@ -278,26 +277,28 @@ class _Bound:
         values = known.errors[self.stage][considered:] + self.mixture.multipliers @ excess.T
         return bool(values.min(initial=np.inf) < self.upper - _ROUNDING)
 
-    def program(self, known: Known) -> Program:
-        """Return the program of the present stage."""
+    def solve(self, known: Known) -> None:
+        """Solve the program of the present stage, and measure its mixture."""
         B = 1.0 if self.stage == "feasibility" else self.multiplier_limit
         before = self.mixture if self._proof else None
-        return Program(known.errors[self.stage], known.gamma - self.game.c, B, before)
+        costs, c = known.errors[self.stage], self.game.c
+        (self.mixture,) = solve([Program(costs, known.gamma, c, B, before, known.highest)])
+        self.s, self.slack = self.mixture.shares(known.s), self.mixture.slack
+        error, gamma, violation, self.upper = self.stage_game.worth(self.s)
+        upper = self.game.penalised(error, violation)
+        most = float((known.gamma[self.unconstrained] - c).max(initial=0.0))
+        self._alone = self.game.penalised(float(known.error[self.unconstrained]), most)
+        self._proof = {"s": self.s, "error": error, "gamma": gamma, "violation": violation}
+        self._proof["upper"] = upper
 
     def moves_on(self, known: Known, nu: float) -> bool:
         """Measure the gap; change the limit or the stage once the present one is done."""
-        game, duals = self.stage_game, known.duals[self.stage]
+        duals, is_unmet = known.duals[self.stage], self.slack > TOLERANCE
         lower, lam = -np.inf, self.mixture.multipliers
-        is_unmet = self.slack > TOLERANCE
-        if len(duals.lams):
-            lower, lam = duals.lower(game.c)
-        error, gamma, violation, self.upper = game.worth(self.s)
-        upper = self.game.penalised(error, violation)
-        most = float((known.gamma[self.unconstrained] - self.game.c).max(initial=0.0))
-        self._alone = self.game.penalised(float(known.error[self.unconstrained]), most)
+        if duals.lams:
+            lower, lam = duals.lower(self.game.c)
         self.gap = self.upper - lower
-        self._proof = {"s": self.s, "error": error, "gamma": gamma, "violation": violation}
-        self._proof |= {"lower": lower, "upper": upper, "multipliers": lam}
+        self._proof |= {"lower": lower, "multipliers": lam}
         # The program's own multipliers prove its value, but for rounding: what is left of the gap
         # after they were asked is what the linear program can promise, and no query closes it.
         self._is_precise = self.gap > nu * self.tolerated and duals.knows(self.mixture.multipliers)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from equipoise.cells.table import Array
-from equipoise.constraints.moments import Row
+from equipoise.constraints.rows import Row
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.mixture import Mixture
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from equipoise.cells.table import Array
 from equipoise.game.lagrangian import Lagrangian
@@ -28,15 +28,17 @@ class Queries(NamedTuple):
 class Known:
     """What is known for every bound: of the pool, and what the queries prove with it.
 
-    ``s`` (P, C), ``error`` (P,) and ``gamma`` (P, K) are those of the pool. ``errors`` is what each
-    stage minimises: the error, or nothing but the excess; ``duals`` has the lower values of each.
+    ``s`` (P, C), ``error`` (P,) and ``gamma`` (P, K) are those of the pool, and ``highest`` (K,) is
+    the largest gamma of each inequality. ``errors`` is what each stage minimises: the error, or
+    nothing but the excess; ``duals`` has the lower values of each.
     All of them are as of the last `update`.
     """
 
     def __init__(self, game: Lagrangian, pool: Pool, queries: Queries) -> None:
         K = len(game.c)
         self.game, self.pool, self.queries = game, pool, queries
-        self.error, self.gamma = np.zeros(0), np.zeros((0, K))
+        self.error, self.gamma, self._room = np.zeros(0), np.zeros((0, K)), np.zeros((0, K))
+        self.highest = np.full(K, -np.inf)
         self.errors = dict.fromkeys(Queries._fields, self.error)
         self.duals = {stage: DualBounds(K) for stage in Queries._fields}
 
@@ -45,15 +47,28 @@ class Known:
         self.s = self.pool.s
         new = self.s[len(self.error) :]
         self.error = np.append(self.error, self.game.error(new))
-        self.gamma = np.vstack([self.gamma, self.game.gamma(new)])
+        if len(new):
+            self._add(self.game.gamma(new))
         self.errors = {"optimality": self.error, "feasibility": np.zeros_like(self.error)}
         for stage, duals in self.duals.items():
             lams = getattr(self.queries, stage)[len(duals.lams) :]
             duals.update(self.errors[stage], self.gamma, lams)
 
+    def _add(self, gamma: Array) -> None:
+        """Append to gamma, which has room for as many again, so that few are copied twice."""
+        known, size = len(self.gamma), len(self.gamma) + len(gamma)
+        if size > len(self._room):
+            self._room = np.empty((2 * size, gamma.shape[1]))
+            self._room[:known] = self.gamma
+        self._room[known:size] = gamma
+        self.gamma = self._room[:size]
+        self.highest = np.maximum(self.highest, gamma.max(axis=0))
+
 
 class DualBounds:
     """For each query the least of ``err + lambda . gamma`` over a pool that grows.
+
+    Of many inequalities few ever have a multiplier: tables are of those that have.
 
     Examples
     --------
@@ -67,19 +82,33 @@ class DualBounds:
     """
 
     def __init__(self, n_constraints: int) -> None:
-        self.lams = np.zeros((0, n_constraints))
-        self._values = np.zeros(0)
+        self.lams: list[Array] = []
+        self._columns = np.zeros(0, dtype=np.intp)
+        self._table = np.zeros((0, 0))
+        self._is_in, self._values = np.zeros(n_constraints, dtype=bool), np.zeros(0)
         self._known = 0
 
     def update(self, error: Array, gamma: Array, lams: ArrayLike = ()) -> None:
         """Take in error (P,) and gamma (P, K) of the pool as it is now, and further queries."""
         if len(error) > self._known:
             new = slice(self._known, len(error))
-            least = (error[new] + self.lams @ gamma[new].T).min(axis=1)
-            self._values, self._known = np.minimum(self._values, least), len(error)
-        if len(more := np.asarray(lams)):
-            self._values = np.append(self._values, (error + more @ gamma.T).min(axis=1))
-            self.lams = np.vstack([self.lams, more])
+            if self.lams:
+                least = (error[new] + self._table @ gamma[new][:, self._columns].T).min(axis=1)
+                self._values = np.minimum(self._values, least)
+            self._known = len(error)
+        for lam in np.asarray(lams):
+            at = np.flatnonzero(lam)
+            self._values = np.append(self._values, (error + lam[at] @ gamma[:, at].T).min())
+            self._add(lam, at)
+
+    def _add(self, lam: Array, at: NDArray[np.intp]) -> None:
+        new = at[~self._is_in[at]]
+        self._is_in[new] = True
+        self._columns = np.append(self._columns, new)
+        table = np.zeros((len(self.lams) + 1, len(self._columns)))
+        table[:-1, : self._table.shape[1]], table[-1] = self._table, lam[self._columns]
+        self._table = table
+        self.lams.append(lam)
 
     def knows(self, lam: Array) -> bool:
         """Whether these very multipliers were queried.
@@ -89,10 +118,12 @@ class DualBounds:
         >>> duals.knows(np.array([0.0, 1.5])), duals.knows(np.array([1.5, 0.0]))
         (True, False)
         """
-        return bool((self.lams == lam).all(axis=1).any())
+        if lam[~self._is_in].any():
+            return False
+        return bool((self._table == lam[self._columns]).all(axis=1).any())
 
     def lower(self, c: Array) -> tuple[float, Array]:
         """Return the best lower value for bounds ``c``, and the multipliers that prove it."""
-        bounds = self._values - self.lams @ c
+        bounds = self._values - self._table @ c[self._columns]
         best = int(bounds.argmax())
         return float(bounds[best]), self.lams[best]

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from equipoise.cells.table import Array, CellTable, Mask
-from equipoise.constraints.moments import Moments, Row, tabulate
+from equipoise.constraints.moments import Moments, tabulate
 from equipoise.constraints.rates import ERROR, shown
+from equipoise.constraints.rows import Row, Rows
 from equipoise.constraints.slopes import Slopes, slopes_of
 
 #: g_err(A, Y, h): (sensitive values of a cell, label, prediction) -> loss in [0, 1].
@@ -267,7 +268,7 @@ class Lagrangian:
         err(h) = offset + slope . s(h).
     gamma_offset, gamma_slope : arrays of shape (K,) and (K, len(s))
         gamma(h) = M mu(h) = offset + slope s(h).
-    c, rows : array of shape (K,), tuple of Row
+    c, rows : array of shape (K,), sequence of Row
         The bounds, c-hat of equation (4), and the K constraints in words.
     B : float
         Bound on the l1 norm of lambda; infinite for hard constraints.
@@ -286,7 +287,7 @@ class Lagrangian:
     gamma_slope: Array | Slopes
     c: Array
     B: float = np.inf
-    rows: tuple[Row, ...] = field(default=(), repr=False)
+    rows: Sequence[Row] = field(default=(), repr=False)
     elastic: Mask | None = field(default=None, repr=False)
     loosening: Array | float = field(default=0.0, repr=False)
     scale: float = field(default=1.0, repr=False)
@@ -340,8 +341,7 @@ class Lagrangian:
 
     def best_lambda(self, s: Array) -> Array:
         """Best_lambda(Q): all of B on the constraint of largest excess, or zero if all are met."""
-        lam = np.zeros(self.n_constraints)
-        excess = self.gamma(s) - self.c
+        lam, excess = np.zeros(self.n_constraints), self.gamma(s) - self.c
         if excess.max(initial=0.0) > self.tolerance:
             lam[excess.argmax()] = self.B
         return lam
@@ -383,8 +383,8 @@ class Lagrangian:
 
     def with_bound(self, eps: float) -> Lagrangian:
         """Return the game with another ``eps``, which each row must have: only c differs."""
-        rows = tuple(row._replace(bound=float(eps)) for row in self.rows)
-        return replace(self, rows=rows, c=np.full(self.n_constraints, eps) + self.loosening)
+        c = np.full(self.n_constraints, eps) + self.loosening
+        return replace(self, rows=Rows(self.rows, float(eps)), c=c)
 
     def only(self, rows: Sequence[int] | NDArray[np.intp]) -> Lagrangian:
         """Return the game with these constraints alone."""

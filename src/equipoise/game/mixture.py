@@ -112,19 +112,22 @@ def best_mixtures(games: Sequence[Lagrangian], s: Array) -> list[Mixture]:
 
     See `solve`.
     """
-    return solve([Program(game.error(s), game.gamma(s) - game.c, game.B) for game in games])
+    return solve([Program(game.error(s), game.gamma(s), game.c, game.B) for game in games])
 
 
 class Program(NamedTuple):
-    """Problem (P) over a pool: error (P,) and gamma - c (P, K) of its classifiers, and B.
+    """Problem (P) over a pool: error (P,) and gamma (P, K) of its classifiers, c (K,) and B.
 
-    ``start`` is the mixture of a program that differs little from it, of a part of the pool.
+    ``start`` is the mixture of a program that differs little from it, of a part of the pool, and
+    ``highest`` (K,) the largest gamma of each row, where it is known.
     """
 
     error: Array
-    excess: Array
+    gamma: Array
+    c: Array
     B: float
     start: Mixture | None = None
+    highest: Array | None = None
 
 
 def solve(programs: Sequence[Program]) -> list[Mixture]:
@@ -133,7 +136,7 @@ def solve(programs: Sequence[Program]) -> list[Mixture]:
     Those that HiGHS solves are one to it, whose blocks have nothing in common: that takes little
     longer than any one of them.
     """
-    size, n_constraints = programs[0].excess.shape
+    size, n_constraints = programs[0].gamma.shape
     if size == 1:
         return [_only_one(program) for program in programs]
     # Hard constraints are met as they are if possible, else within half the tolerance.
@@ -148,7 +151,7 @@ def solve(programs: Sequence[Program]) -> list[Mixture]:
 
 
 def _only_one(program: Program) -> Mixture:
-    excess = program.excess[0]
+    excess = program.gamma[0] - program.c
     most = max(float(excess.max(initial=0.0)), 0.0)
     lam = np.zeros(len(excess))
     if most > TOLERANCE:
@@ -169,7 +172,8 @@ def least_slack_mixture(excess: Array, directions: Array) -> Mixture:
     n_slacks = directions.shape[1]
     block = _Block(
         cost=np.zeros(len(excess)),
-        excess=excess.T,
+        gamma=excess,
+        c=np.zeros(excess.shape[1]),
         directions=directions,
         price=np.ones(n_slacks),
         most=np.inf,
@@ -193,10 +197,11 @@ def cheapest_mixtures(costs: Array, excess: Array, start: Mixture | None = None)
     start : Mixture, optional
         Of a program that differs little from the first.
     """
-    directions, free, found = np.ones((excess.shape[1], 1)), np.zeros(1), list[Mixture]()
+    K, free, found = excess.shape[1], np.zeros(1), list[Mixture]()
+    rows = excess, np.zeros(K), np.ones((K, 1))
     vertex = (start and start.vertex) or Vertex.alone(int(costs[0].argmin()))
     for cost in costs:  # each from the vertex of the one before, which is within the inequalities
-        best, _ = _solve([_Block(cost, excess.T, directions, free, 0.0, vertex)])
+        best, _ = _solve([_Block(cost, *rows, free, 0.0, vertex)])
         found += best
         vertex = (found and found[-1].vertex) or vertex
     return found if len(found) == len(costs) else []
@@ -207,10 +212,9 @@ def least_excesses(sets: Sequence[Array]) -> Array:
 
     ``sets`` holds the excesses (P, R) of the classifiers of each set; what is below zero is zero.
     """
-    blocks = [
-        _Block(np.zeros(len(excess)), excess.T, np.ones((excess.shape[1], 1)), np.ones(1), np.inf)
-        for excess in sets
-    ]
+    K, one = sets[0].shape[1] if len(sets) else 0, np.ones(1)
+    rows = np.zeros(K), np.ones((K, 1))
+    blocks = [_Block(np.zeros(len(excess)), excess, *rows, one, np.inf) for excess in sets]
     return np.array([mixture.slack for mixture in _solve(blocks)[0]] or [np.inf] * len(sets))
 
 
@@ -223,14 +227,16 @@ class _Block:
     def __init__(
         self,
         cost: Array,
-        excess: Array,
+        gamma: Array,
+        c: Array,
         directions: Array,
         price: Array,
         most: float,
         start: Vertex | None = None,
         likely: Array | None = None,
+        highest: Array | None = None,
     ) -> None:
-        self._excess, self._directions = excess, directions
+        self._gamma, self._c, self._directions = gamma, c, directions
         # Without slacks, those of another program have no place in a vertex.
         keeps = start is not None and (most == np.inf or start.members.min() >= 0)
         self._vertex = start if keeps and most in (0.0, np.inf) else None
@@ -241,18 +247,19 @@ class _Block:
         self.bounds[: len(cost), 1] = np.inf
         self.bounds[len(cost) :, 1] = most
         self.sum_to_one = np.append(np.ones(len(cost)), np.zeros(len(price)))[None, :]
-        self._may_bind = excess.max(axis=1) > _ROUNDING
-        self.rows = np.flatnonzero(self._may_bind)
-        if len(self.rows) > _AT_ONCE:
-            first = excess[self.rows, cost.argmin()] if likely is None else likely[self.rows]
-            self.rows = np.sort(self.rows[np.argsort(-first, kind="stable")[:_AT_ONCE]])
+        self._may_bind = (gamma.max(axis=0) if highest is None else highest) - c > _ROUNDING
+        first = gamma[cost.argmin()] - c if likely is None else likely
+        self._is_in = np.zeros(len(c), dtype=bool)
+        self._is_in[_largest(np.flatnonzero(self._may_bind), first)] = True
         if self._vertex is not None:
-            self.rows = np.union1d(self.rows, self._vertex.tight)
+            self._is_in[self._vertex.tight] = True
+        self.rows = np.flatnonzero(self._is_in)
 
     @property
     def A(self) -> Array:
         """The coefficients of the rows that are in."""
-        return np.column_stack([self._excess[self.rows], -self._directions[self.rows]])
+        excess = self._gamma[:, self.rows] - self._c[self.rows]
+        return np.column_stack([excess.T, -self._directions[self.rows]])
 
     def is_solved_from_vertex(self) -> bool:
         """Solve from the vertex that is known; False where there is none, or it leads nowhere."""
@@ -268,7 +275,7 @@ class _Block:
             self._vertex = None
             return False
         self._vertex = replace(found, tight=self.rows[found.tight])
-        self.x, self.multipliers = np.zeros(len(self.cost)), np.zeros(len(self._excess))
+        self.x, self.multipliers = np.zeros(len(self.cost)), np.zeros(len(self._c))
         self.x[found.members] = found.weights
         self.multipliers[self._vertex.tight] = found.multipliers
         return True
@@ -276,13 +283,13 @@ class _Block:
     def takes_in_rows(self) -> bool:
         """Whether the solution exceeds rows that are not in; they are taken in."""
         weights, slacks = self.x[: self.n_classifiers], self.x[self.n_classifiers :]
-        over = self._excess @ weights - self._directions @ slacks
+        mixed = np.flatnonzero(weights)
+        over = weights[mixed] @ self._gamma[mixed] - weights.sum() * self._c
+        over -= self._directions @ slacks
         exceeded = self._may_bind & (over > _LP_OPTIONS["primal_feasibility_tolerance"])
-        exceeded[self.rows] = False
-        new = np.flatnonzero(exceeded)
-        if len(new) > _AT_ONCE:  # those by most
-            new = new[np.argsort(-over[new], kind="stable")[:_AT_ONCE]]
-        self.rows = np.union1d(self.rows, new)
+        new = _largest(np.flatnonzero(exceeded & ~self._is_in), over)
+        self._is_in[new] = True
+        self.rows = np.flatnonzero(self._is_in)
         return len(new) > 0
 
     def mixture(self) -> Mixture:
@@ -297,16 +304,25 @@ def _block_of(program: Program, most: float) -> _Block:
     is_hard, before, likely = not np.isfinite(program.B), program.start, None
     cost = program.error - _TIE * np.arange(len(program.error))
     if before is not None:  # what is nearest to its bound, as mixed before
-        likely = before.weights @ program.excess[before.indices]
+        likely = before.weights @ program.gamma[before.indices] - program.c
     return _Block(
         cost=cost,
-        excess=program.excess.T,
-        directions=np.ones((program.excess.shape[1], 1)),
+        gamma=program.gamma,
+        c=program.c,
+        directions=np.ones((len(program.c), 1)),
         price=np.array([0.0 if is_hard else program.B]),
         most=most if is_hard else np.inf,
         start=(before and before.vertex) or Vertex.alone(int(cost.argmin())),
         likely=likely,
+        highest=program.highest,
     )
+
+
+def _largest(rows: NDArray[np.intp], values: Array) -> NDArray[np.intp]:
+    """Return those of the rows with the largest values, as many as are taken in at once."""
+    if len(rows) <= _AT_ONCE:
+        return rows
+    return rows[np.argpartition(-values[rows], _AT_ONCE)[:_AT_ONCE]]
 
 
 def _solve(blocks: list[_Block]) -> tuple[list[Mixture], str]:
@@ -341,7 +357,7 @@ def _solve_together(blocks: list[_Block]) -> str:
     rows = np.cumsum([len(block.rows) for block in blocks])[:-1]
     parts = np.split(solution.x, columns), np.split(solution.ineqlin.marginals, rows)
     for block, x, marginals in zip(blocks, *parts, strict=True):
-        block.x, block.multipliers = x, np.zeros(len(block._excess))
+        block.x, block.multipliers = x, np.zeros(len(block._c))
         block.multipliers[block.rows] = np.maximum(-marginals, 0.0)
     return ""
 

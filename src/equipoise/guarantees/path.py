@@ -123,7 +123,9 @@ class Path:
         error = self.game.error(pool.s)
         taus = path_taus(min(most, self._most(pool)))
         excesses = [self._excess(pool, tau) for tau in taus]
-        mixtures = solve([Program(error, excess, np.inf) for excess in excesses])
+        mixtures = solve(
+            [Program(error, excess, np.zeros_like(excess[0]), np.inf) for excess in excesses]
+        )
         for t, (mixture, excess) in enumerate(zip(mixtures, excesses, strict=True)):
             dearer = float(error[self.free] - mixture.weights @ error[mixture.indices])
             if dearer <= nu and excess[self.free].max(initial=0.0) <= 0:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from equipoise.cells.table import Array
-from equipoise.constraints.moments import DIFFERENCE, Row
+from equipoise.constraints.rows import DIFFERENCE, Row
 from equipoise.metrics.intervals import Interval
 from equipoise.metrics.summaries import FEW
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.constraints.moments import Row
+from equipoise.constraints.rows import Row
 from equipoise.faces import Columns, Face, columns_of, folded, paragraph, table, text_lines
 from equipoise.game.lagrangian import TOLERANCE, is_met
 from equipoise.game.switches import Switched

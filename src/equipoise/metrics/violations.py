@@ -10,7 +10,8 @@ import numpy as np
 from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.groups import people_of
-from equipoise.constraints.moments import DIFFERENCE, Moments, MomentsBuilder, Row
+from equipoise.constraints.moments import Moments, MomentsBuilder
+from equipoise.constraints.rows import DIFFERENCE, Row
 from equipoise.constraints.slopes import row_blocks, slopes_of
 from equipoise.game.lagrangian import TOLERANCE, Loss, Objective, loss_table
 from equipoise.metrics.audit import Tally

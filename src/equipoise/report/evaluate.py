@@ -14,7 +14,8 @@ import numpy as np
 from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.groups import group_name
-from equipoise.constraints.moments import MomentsBuilder, Row
+from equipoise.constraints.moments import MomentsBuilder
+from equipoise.constraints.rows import Row
 from equipoise.engines import engine_for
 from equipoise.estimators.base import absent_groups, overlap_of
 from equipoise.estimators.frontier import Frontier

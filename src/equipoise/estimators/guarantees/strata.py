@@ -15,7 +15,7 @@ from equipoise.cells.rows import Cells
 from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.groups import group_name
-from equipoise.constraints.moments import Row
+from equipoise.constraints.rows import Row
 from equipoise.exceptions import AbsentGroupWarning, EquipoiseWarning, NothingComparedWarning
 from equipoise.guarantees.row_tables import RowTables
 from equipoise.metrics.audit import Tally
