@@ -170,7 +170,7 @@ def many_bounds(
     bounds = [_Bound(game, first, nu) for game in games]
     for iteration in count(1):
         known.update()
-        _solve_programs(bounds, known, nu)
+        _solve_programs(bounds, known, nu, np.inf if is_trying else batch)
         # Gaps that a try has opened again are closed when all tries are made.
         was_trying, chosen = is_trying, [] if is_trying else _of_largest_gaps(bounds, batch)
         if not chosen:
@@ -206,20 +206,32 @@ def over_pool(
     asked = Queries([], []) if queries is None else Queries(*map(np.array, queries))
     known = Known(games[0], pool, asked)
     known.update()
-    _solve_programs(bounds, known, nu=np.inf)
+    _solve_programs(bounds, known, np.inf, np.inf)
     return [bound.round(pool, 0, asked, over_pool=queries is None) for bound in bounds]
 
 
-def _solve_programs(bounds: list[_Bound], known: Known, nu: float) -> None:
-    """Solve the programs of all bounds over the pool, and let each decide its next query."""
-    pending = bounds
-    while pending:
-        for bound in pending:
-            if bound.is_stale(known):  # one at a time: a program is as large as all of gamma
-                bound.solve(known)
-        pending = [bound for bound in pending if bound.moves_on(known, nu)]
+def _solve_programs(bounds: list[_Bound], known: Known, nu: float, batch: float) -> None:
+    """Solve programs over the pool until the ``batch`` largest gaps that are open are known.
+
+    A mixture is no worse for what has come to the pool since, so the gap of a bound that was not
+    solved again is no larger than what it was with the lower value of now.
+    """
+    waiting, solved = bounds, list[_Bound]()
     for bound in bounds:
-        bound.choose_query(len(known.s), nu)
+        bound.look(known)
+    while waiting:
+        bound = max(waiting, key=lambda each: np.inf if each.is_unmet else each.gap)
+        if (
+            not bound.is_unmet
+            and sum(b.asks is not None and b.gap > bound.gap for b in solved) >= batch
+        ):
+            break
+        waiting = [each for each in waiting if each is not bound]
+        bound.solve(known)
+        while bound.moves_on(known, nu):
+            bound.solve(known)
+        bound.choose_query(known, nu)
+        solved.append(bound)
 
 
 def _of_largest_gaps(bounds: list[_Bound], batch: int) -> list[Query]:
@@ -239,7 +251,7 @@ class _Bound:
     #: Of the program that was solved last, with its selected shares and its slack.
     mixture: Mixture
     s: Array
-    slack: float
+    slack = np.inf
 
     def __init__(self, game: Lagrangian, unconstrained: int, nu: float) -> None:
         self.game, self.unconstrained, self.nu = game, unconstrained, nu
@@ -252,7 +264,6 @@ class _Bound:
         self._proof: dict[str, Any] = {}
         self._alone = np.inf
         self._is_precise = False
-        self._pool_size = 0
         self._solved: tuple[tuple[str, float] | None, int] = None, 0
 
     @property
@@ -267,6 +278,22 @@ class _Bound:
         """The share of nu at which the present stage ends."""
         return 0.1 if self.stage == "feasibility" else 1.0
 
+    @property
+    def is_unmet(self) -> bool:
+        """Whether the mixture exceeds the bound, so far."""
+        return self.slack > TOLERANCE
+
+    def look(self, known: Known) -> None:
+        """Take note of what was proven since; what to query is decided once it is solved."""
+        self.asks = None
+        if not self._proof:  # nothing is solved yet
+            return
+        duals, lower, lam = known.duals[self.stage], -np.inf, self.mixture.multipliers
+        if duals.lams:
+            lower, lam = duals.lower(self.game.c)
+        self.gap = self.upper - lower
+        self._proof |= {"lower": lower, "multipliers": lam}
+
     def is_stale(self, known: Known) -> bool:
         """Whether some classifier that has come since could improve the mixture."""
         solved_for, considered = self._solved
@@ -278,7 +305,9 @@ class _Bound:
         return bool(values.min(initial=np.inf) < self.upper - _ROUNDING)
 
     def solve(self, known: Known) -> None:
-        """Solve the program of the present stage, and measure its mixture."""
+        """Solve the program of the present stage, unless it is, and measure its mixture."""
+        if not self.is_stale(known):
+            return
         B = 1.0 if self.stage == "feasibility" else self.multiplier_limit
         before = self.mixture if self._proof else None
         costs, c = known.errors[self.stage], self.game.c
@@ -293,17 +322,13 @@ class _Bound:
 
     def moves_on(self, known: Known, nu: float) -> bool:
         """Measure the gap; change the limit or the stage once the present one is done."""
-        duals, is_unmet = known.duals[self.stage], self.slack > TOLERANCE
-        lower, lam = -np.inf, self.mixture.multipliers
-        if duals.lams:
-            lower, lam = duals.lower(self.game.c)
-        self.gap = self.upper - lower
-        self._proof |= {"lower": lower, "multipliers": lam}
+        duals, is_unmet = known.duals[self.stage], self.is_unmet
+        self.look(known)
         # The program's own multipliers prove its value, but for rounding: what is left of the gap
         # after they were asked is what the linear program can promise, and no query closes it.
         self._is_precise = self.gap > nu * self.tolerated and duals.knows(self.mixture.multipliers)
         if self.stage == "feasibility":
-            return self._ends_feasibility(lower, nu, is_unmet)
+            return self._ends_feasibility(self._proof["lower"], nu, is_unmet)
         is_open = self.gap > nu and not self._is_precise
         if is_open or not is_unmet or self.multiplier_limit >= self.game.B:
             return False
@@ -327,13 +352,11 @@ class _Bound:
         self.stage, self.multiplier_limit = "optimality", np.inf
         return True
 
-    def choose_query(self, pool_size: int, nu: float) -> None:
+    def choose_query(self, known: Known, nu: float) -> None:
         """Choose the next multipliers to query, none if the gap is closed."""
-        self.asks = None
         if self.gap > nu * self.tolerated and not self._is_precise:
             # Nothing new was found on the way: the LP's own multipliers find it, or close the gap.
-            step = TOWARDS_LP if pool_size > self._pool_size else 1.0
-            self._pool_size, centre = pool_size, self._proof["multipliers"]
+            step, centre = TOWARDS_LP if known.grew else 1.0, self._proof["multipliers"]
             self.asks = centre + step * (self.mixture.multipliers - centre)
 
     def query(self, lam: Array) -> Query:

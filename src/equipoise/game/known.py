@@ -29,8 +29,9 @@ class Known:
     """What is known for every bound: of the pool, and what the queries prove with it.
 
     ``s`` (P, C), ``error`` (P,) and ``gamma`` (P, K) are those of the pool, and ``highest`` (K,) is
-    the largest gamma of each inequality. ``errors`` is what each stage minimises: the error, or
-    nothing but the excess; ``duals`` has the lower values of each.
+    the largest gamma of each inequality; ``grew`` is whether the last update found new ones.
+    ``errors`` is what each stage minimises: the error, or nothing but the excess; ``duals`` has the
+    lower values of each.
     All of them are as of the last `update`.
     """
 
@@ -38,7 +39,7 @@ class Known:
         K = len(game.c)
         self.game, self.pool, self.queries = game, pool, queries
         self.error, self.gamma, self._room = np.zeros(0), np.zeros((0, K)), np.zeros((0, K))
-        self.highest = np.full(K, -np.inf)
+        self.highest, self.grew = np.full(K, -np.inf), False
         self.errors = dict.fromkeys(Queries._fields, self.error)
         self.duals = {stage: DualBounds(K) for stage in Queries._fields}
 
@@ -46,6 +47,7 @@ class Known:
         """Take in what has come to the pool and to the queries."""
         self.s = self.pool.s
         new = self.s[len(self.error) :]
+        self.grew = len(new) > 0
         self.error = np.append(self.error, self.game.error(new))
         if len(new):
             self._add(self.game.gamma(new))
