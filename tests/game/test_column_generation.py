@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import warnings
 from copy import deepcopy
 from dataclasses import replace
@@ -358,3 +359,19 @@ def test_no_classifier_found_has_a_smaller_worst_group_than_is_proven(seed):
     assert low <= by_hand.least_slack(fair | rows, directions) + 1e-7
     assert high <= low + clf.nu_
     clf.certificate_.check()
+
+
+@pytest.mark.filterwarnings("ignore::equipoise.exceptions.ManyGroupsWarning")
+def test_only_programs_whose_gap_could_be_the_largest_are_solved(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    solver, solved = importlib.import_module("equipoise.game.column_generation"), list[int]()
+    real = solver.solve
+    monkeypatch.setattr(solver, "solve", lambda programs: solved.append(1) or real(programs))
+    X, y, group = thirty_groups()
+    bounds = np.geomspace(0.02, 0.2, 10)
+    frontier = Frontier(LogisticRegression(), DemographicParity(), bounds=bounds)
+    frontier.fit(X, y, sensitive_features=group)
+    assert all(point.gap <= frontier.nu_ for point in frontier.points_)
+    during = len(solved) - len(bounds)  # the rest are those of the points
+    assert during < 0.6 * frontier.n_iter_ * len(bounds)

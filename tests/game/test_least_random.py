@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import product
+from dataclasses import replace
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -10,8 +11,9 @@ import pytest
 from equipoise.cells import Cells
 from equipoise.constraints import DemographicParity, EqualizedOdds
 from equipoise.game.lagrangian import Lagrangian
-from equipoise.game.least_random import least_random, lottery, members_that_matter
+from equipoise.game.least_random import _Search, least_random, lottery, members_that_matter
 from equipoise.game.mixture import Mixture, best_mixture
+from equipoise.game.simplex import _State
 
 STEPS = 20
 
@@ -129,3 +131,31 @@ def test_only_members_that_could_have_weight_are_considered():
                 np.arange(len(H)), members_that_matter(value, best, gap=gap, free=4)
             )
             assert (q[left_out] <= 0.05 + 1e-9).all()
+
+
+def test_sets_that_could_meet_all_are_found_by_their_bits():
+    rng = np.random.default_rng(0)
+    for rows in (3, 64, 130):
+        excess = rng.normal(-1.0, 1.0, size=(12, rows))
+        differ_by = np.abs(rng.normal(size=(12, 12)))
+        found = _Search(excess, differ_by, Mixture.of_weights(np.ones(12), np.zeros(rows)))
+        sets = np.array(list(combinations(range(12), 2)))
+        some = np.concatenate([sets[:0], *found._possible(sets)])
+        met = (excess[sets].min(axis=1) <= 1e-12).all(axis=1)
+        np.testing.assert_array_equal(some, sets[met])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_programs_start_where_the_mixture_was_found(seed, monkeypatch):
+    H, game, s = problem(seed, EqualizedOdds(eps=0.3), P=12)
+    game = game.relaxed(float(game.violation(s).min()))
+    best, steps = best_mixture(game, s), []
+    exchange = _State._exchange
+    counted = lambda *args: steps.append(1) or exchange(*args)  # noqa: E731
+    monkeypatch.setattr(_State, "_exchange", counted)
+    found = least_random_within(game, s, H, best, 0.0)
+    warm = len(steps)
+    cold = least_random_within(game, s, H, replace(best, vertex=None), 0.0)
+    assert warm <= len(steps) - warm
+    np.testing.assert_array_equal(found.indices, cold.indices)
+    np.testing.assert_allclose(found.weights, cold.weights, atol=1e-9)

@@ -111,7 +111,7 @@ class _Bound:
         if self._solved == len(known.error):
             return
         self._solved = len(known.error)
-        start = self.mixture if self.mixture.vertex else nearest
+        start = self.mixture.vertex or nearest.vertex
         excess = known.gamma - self.game.c
         (self.mixture,) = cheapest_mixtures(known.error[None, :], excess, start) or solve(
             [Program(known.error, known.gamma, self.game.c, np.inf)]

@@ -227,9 +227,10 @@ def _solve_programs(bounds: list[_Bound], known: Known, nu: float, batch: float)
         ):
             break
         waiting = [each for each in waiting if each is not bound]
-        bound.solve(known)
+        nearest = solved[-1].mixture if solved else None
+        bound.solve(known, nearest)
         while bound.moves_on(known, nu):
-            bound.solve(known)
+            bound.solve(known, nearest)
         bound.choose_query(known, nu)
         solved.append(bound)
 
@@ -304,12 +305,15 @@ class _Bound:
         values = known.errors[self.stage][considered:] + self.mixture.multipliers @ excess.T
         return bool(values.min(initial=np.inf) < self.upper - _ROUNDING)
 
-    def solve(self, known: Known) -> None:
-        """Solve the program of the present stage, unless it is, and measure its mixture."""
+    def solve(self, known: Known, nearest: Mixture | None) -> None:
+        """Solve the program of the present stage, unless it is, and measure its mixture.
+
+        It starts from the last solution or, where there is none, from that of another bound.
+        """
         if not self.is_stale(known):
             return
         B = 1.0 if self.stage == "feasibility" else self.multiplier_limit
-        before = self.mixture if self._proof else None
+        before = self.mixture if self._proof else nearest
         costs, c = known.errors[self.stage], self.game.c
         (self.mixture,) = solve([Program(costs, known.gamma, c, B, before, known.highest)])
         self.s, self.slack = self.mixture.shares(known.s), self.mixture.slack

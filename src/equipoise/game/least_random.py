@@ -23,8 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import minimum_spanning_tree
 
-from equipoise.cells.table import Array
+from equipoise.cells.table import Array, Mask
 from equipoise.game.mixture import Mixture, cheapest_mixtures, least_excesses
+from equipoise.game.simplex import Vertex
 
 if TYPE_CHECKING:
     from equipoise.game.lagrangian import Lagrangian
@@ -39,6 +40,8 @@ _REFERENCES, _TRIPLES = 6, 64
 _AT_ONCE = 1 << 18
 #: Part of the gap that may be given up: rounding must not open it.
 _OF_GAP = 0.999
+#: A word of which every bit is set.
+_ALL = np.uint64(np.iinfo(np.uint64).max)
 #: Shares that differ by less are the same, and inequalities exceeded by less are met.
 _ROUNDING = 1e-12
 
@@ -95,20 +98,47 @@ def least_random_round(
     n_decisions : int, default=2
     """
     game, mixture = game.relaxed(found.loosening), found.mixture
-    error, gamma = game.error(s), game.gamma(s)
-    value = error + found.multipliers @ (gamma - game.c).T
+    value = s @ game.costs(found.multipliers)  # but for what is the same of all
     numbers = members_that_matter(value, mixture, gap=max(nu, found.gap), free=free)
     among = disagreement(numbers)
     most = found.error + max(_OF_GAP * nu - found.gap, 0.0)
     asked = np.append(np.maximum(game.c, found.gamma), most)  # bounds as the mixture meets them
     chosen = least_random(
-        np.column_stack([gamma[numbers], error[numbers]]) - asked,
+        np.column_stack([game.gamma(s[numbers]), game.error(s[numbers])]) - asked,
         among,
-        replace(mixture, indices=np.arange(len(mixture.indices))),  # they come first
+        replace(  # whose members come first
+            mixture,
+            indices=np.arange(len(mixture.indices)),
+            vertex=_among(mixture.vertex, members=numbers),
+        ),
         free=int(np.flatnonzero(numbers == free)[0]),
     )
     by_lot = lottery(among, chosen.indices, n_decisions)
     return found.mixing(game, s, replace(chosen, indices=numbers[chosen.indices]), by_lot=by_lot)
+
+
+def _among(
+    vertex: Vertex | None,
+    members: NDArray[np.intp] | None = None,
+    rows: NDArray[np.intp] | None = None,
+) -> Vertex | None:
+    """Return a vertex in other numbers, where some members or rows are left; or None.
+
+    There is none where one of its own is not left.
+    """
+    if vertex is None:
+        return None
+    found = [
+        at if left is None else np.array([*map(_places(left).get, at.tolist())], dtype=float)
+        for at, left in ((vertex.members, members), (vertex.tight, rows))
+    ]
+    if any(np.isnan(at).any() for at in found):
+        return None
+    return replace(vertex, members=found[0].astype(np.intp), tight=found[1].astype(np.intp))
+
+
+def _places(numbers: NDArray[np.intp]) -> dict[int, int]:
+    return {number: place for place, number in enumerate(numbers.tolist())}
 
 
 def members_that_matter(
@@ -116,7 +146,8 @@ def members_that_matter(
 ) -> NDArray[np.intp]:
     """Return members that a mixture within ``gap`` could weigh, its own first; and ``free``.
 
-    ``value`` (P,) is L(j, lambda) of each classifier j, at multipliers that prove the lower value.
+    ``value`` (P,) is L(j, lambda) of each classifier j, at multipliers that prove the lower value;
+    what is the same of all may be missing.
     The weights q of such a mixture have ``sum_j q_j (L(j, lambda) - lower) <= gap``.
     """
     above = value - value.min()
@@ -156,15 +187,19 @@ class _Search:
     """The best set of members so far, and its share decided by lot."""
 
     def __init__(self, excess: Array, disagreement: Array, mixture: Mixture) -> None:
-        may_bind = excess.max(axis=0, initial=-np.inf) > _ROUNDING  # others hold whatever is mixed
+        # Other inequalities hold whatever is mixed.
+        may_bind = np.flatnonzero(excess.max(axis=0, initial=-np.inf) > _ROUNDING)
         self.excess, self.disagreement, self.mixture = excess[:, may_bind], disagreement, mixture
+        #: Where programs start: of the mixture as it was, and of the best set of members.
+        self.start = self.vertex = _among(mixture.vertex, rows=may_bind)
         self.members = mixture.indices
+        self._met = _as_words(self.excess <= _ROUNDING)
         self.share = lottery(disagreement, mixture.indices).share
 
-    def _offer(self, members: NDArray[np.intp]) -> None:
+    def _offer(self, members: NDArray[np.intp], vertex: Vertex | None = None) -> None:
         share = lottery(self.disagreement, members).share
         if share < self.share - _ROUNDING:
-            self.members, self.share = members, share
+            self.members, self.share, self.vertex = members, share, vertex
 
     def try_few(self, size: int) -> None:
         """Try all sets of one, two or three members that would be better, best first."""
@@ -195,8 +230,8 @@ class _Search:
         step = max(_AT_ONCE // max(self.excess.shape[1], 1), 1)
         for start in range(0, len(sets), step):
             some = sets[start : start + step]
-            met = self.excess[some].min(axis=1) <= _ROUNDING
-            if (possible := met.all(axis=1)).any():
+            met = np.bitwise_or.reduce(self._met[some], axis=1)
+            if (possible := (met == _ALL).all(axis=1)).any():
                 yield some[possible]
 
     def try_references(self) -> None:
@@ -204,8 +239,8 @@ class _Search:
         own = self.mixture.indices
         near = np.argsort(self.disagreement[own].sum(axis=0), kind="stable")
         few = list(dict.fromkeys([*own.tolist(), *near.tolist()]))[:_REFERENCES]
-        for found in cheapest_mixtures(self.disagreement[few], self.excess):
-            self._offer(found.indices)
+        for found in cheapest_mixtures(self.disagreement[few], self.excess, self.start):
+            self._offer(found.indices, found.vertex)
 
     def result(self, free: int) -> Mixture:
         """Return the mixture of these members that decides fewest otherwise than ``free``."""
@@ -223,12 +258,20 @@ class _Search:
         """Return the cheapest mixture of the members; two need no program."""
         excess = self.excess[self.members]
         if len(excess) != 2:
-            return next(iter(cheapest_mixtures(costs[None, :], excess)), None)
+            start = _among(self.vertex, members=self.members)
+            return next(iter(cheapest_mixtures(costs[None, :], excess, start)), None)
         (least,), (most,) = _weights_of_first(*excess[:, None])
         at = most if costs[0] <= costs[1] else least
         if least > most:
             return None
         return Mixture.of_weights(np.array([at, 1.0 - at]), self.mixture.multipliers)
+
+
+def _as_words(mask: Mask) -> NDArray[np.uint64]:
+    """Return the bits of each line, 64 in a word; those that are missing are set."""
+    padded = np.ones((len(mask), -(-mask.shape[1] // 64) * 64), dtype=bool)
+    padded[:, : mask.shape[1]] = mask
+    return np.packbits(padded, axis=1).view(np.uint64)
 
 
 def _weights_of_first(first: Array, second: Array) -> tuple[Array, Array]:

@@ -184,7 +184,7 @@ def least_slack_mixture(excess: Array, directions: Array) -> Mixture:
     return mixtures[0]
 
 
-def cheapest_mixtures(costs: Array, excess: Array, start: Mixture | None = None) -> list[Mixture]:
+def cheapest_mixtures(costs: Array, excess: Array, start: Vertex | None = None) -> list[Mixture]:
     """Return the mixture of least cost within some inequalities for each of several costs.
 
     Parameters
@@ -194,14 +194,17 @@ def cheapest_mixtures(costs: Array, excess: Array, start: Mixture | None = None)
     excess : array of shape (P, R)
         By how much each classifier exceeds each inequality. Nothing is returned where no mixture
         meets them all.
-    start : Mixture, optional
+    start : Vertex, optional
         Of a program that differs little from the first.
     """
     K, free, found = excess.shape[1], np.zeros(1), list[Mixture]()
-    rows = excess, np.zeros(K), np.ones((K, 1))
-    vertex = (start and start.vertex) or Vertex.alone(int(costs[0].argmin()))
+    rows, highest = (excess, np.zeros(K), np.ones((K, 1))), excess.max(axis=0)
+    vertex = Vertex.alone(int(costs[0].argmin()))
+    if start is not None and start.members.min() >= 0:  # slacks are none here
+        vertex = start
     for cost in costs:  # each from the vertex of the one before, which is within the inequalities
-        best, _ = _solve([_Block(cost, *rows, free, 0.0, vertex)])
+        likely = vertex.weights @ excess[vertex.members]
+        best, _ = _solve([_Block(cost, *rows, free, 0.0, vertex, likely, highest)])
         found += best
         vertex = (found and found[-1].vertex) or vertex
     return found if len(found) == len(costs) else []
