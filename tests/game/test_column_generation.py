@@ -362,16 +362,28 @@ def test_no_classifier_found_has_a_smaller_worst_group_than_is_proven(seed):
 
 
 @pytest.mark.filterwarnings("ignore::equipoise.exceptions.ManyGroupsWarning")
-def test_only_programs_whose_gap_could_be_the_largest_are_solved(
+def test_programs_whose_gap_cannot_be_the_largest_are_not_solved(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     solver, solved = importlib.import_module("equipoise.game.column_generation"), list[int]()
-    real = solver.solve
-    monkeypatch.setattr(solver, "solve", lambda programs: solved.append(1) or real(programs))
+    solve, solve_programs = solver.solve, solver._solve_programs
     X, y, group = thirty_groups()
-    bounds = np.geomspace(0.02, 0.2, 10)
-    frontier = Frontier(LogisticRegression(), DemographicParity(), bounds=bounds)
-    frontier.fit(X, y, sensitive_features=group)
-    assert all(point.gap <= frontier.nu_ for point in frontier.points_)
-    during = len(solved) - len(bounds)  # the rest are those of the points
-    assert during < 0.6 * frontier.n_iter_ * len(bounds)
+
+    def all_bounds() -> tuple[Frontier, int]:
+        solved.clear()
+        frontier = Frontier(
+            LogisticRegression(), DemographicParity(), bounds=np.geomspace(0.02, 0.2, 10)
+        )
+        return frontier.fit(X, y, sensitive_features=group), len(solved)
+
+    monkeypatch.setattr(solver, "solve", lambda programs: solved.append(1) or solve(programs))
+    some, few = all_bounds()
+    monkeypatch.setattr(
+        solver, "_solve_programs", lambda *args: solve_programs(*args[:3], batch=np.inf)
+    )
+    every, many = all_bounds()
+    assert few < 0.8 * many
+    assert some.n_calls_ == every.n_calls_  # the same queries
+    assert [point.error for point in some.points_] == pytest.approx(
+        [point.error for point in every.points_], abs=1e-9
+    )
