@@ -76,9 +76,10 @@ class Parity(GroupConstraint):
             overall = {group: builder.moment(known, g) for group, known in everybody.items()}
             compares_all = self.reference == "overall"
             pairs: list[tuple[Hashable, Hashable]] = [(group, "overall") for group in members]
+            called = {group: group_name(group) for group in (*members, "overall")}
             for a, b in pairs if compares_all else self._pairs(list(members), builder):
                 j, r = numbers[a], overall[a] if compares_all else numbers[b]
-                first, second = group_name(a), group_name(b)
+                first, second = called[a], called[b]
                 for low, high, side, word in ((r, j, 1, "above"), (j, r, -1, "below")):
                     limit = DIFFERENCE
                     if self.ratio != 1:
