@@ -7,6 +7,7 @@ import pytest
 from people import make_people
 from scipy.sparse import coo_array, csr_array, issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler
@@ -264,3 +265,29 @@ def test_tables_of_other_kinds_are_passed_on():
     frame = polars.DataFrame({"a": [1.0]})
     read_only(frame)[0, "a"] = 2.0
     assert frame["a"].to_list() == [1.0]
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+def test_ensembles_are_asked_about_each_distinct_row_once(scaled, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 10, (900, 2)).astype(float)
+    y = (X.sum(axis=1) + rng.normal(size=900) > 9).astype(int)
+    made = [RandomForestClassifier(5, random_state=seed) for seed in range(3)]
+    made.append(LogisticRegression())
+    if scaled:
+        head = StandardScaler().fit(X)
+        forests = [Pipeline([("s", head), ("f", f.fit(head.transform(X), y))]) for f in made]
+    else:
+        forests = [forest.fit(X, y) for forest in made]
+    expected, asked = [forest.predict(X).astype(bool) for forest in forests], []
+    predict = RandomForestClassifier.predict
+    monkeypatch.setattr(
+        RandomForestClassifier, "predict", lambda self, X: asked.append(len(X)) or predict(self, X)
+    )
+    monkeypatch.setattr("equipoise.oracles.decisions._ASKED_AT_ONCE", 64)
+    found = list(decisions(forests, X))
+    np.testing.assert_array_equal(found, expected)
+    assert sum(asked) == 3 * len(np.unique(X, axis=0))
+    asked.clear()
+    assert (next(decisions(forests[:1], X)) == expected[0]).all()
+    assert asked == [900]  # for one alone nothing is sorted

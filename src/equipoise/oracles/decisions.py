@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.pipeline import Pipeline
 
+from equipoise.cells.codes import blocks
 from equipoise.cells.table import Array
+from equipoise.rows.distinct import DistinctRows
 from equipoise.rows.tables import Batched
 
 if TYPE_CHECKING:
@@ -29,6 +31,17 @@ T = TypeVar("T")
 _REFUSED = re.compile(r"read-?only|not writ(e)?able", re.IGNORECASE)
 #: Costs this small, relative to the largest, are rounding: nobody is selected for them.
 ROUNDING = 1e-12
+
+
+#: Trees decide on a row whatever others are asked about, and take long: of classifiers of these
+#: classes equal rows are asked about once, so many at a time.
+_ENSEMBLES = frozenset(
+    {
+        *("LGBMClassifier", "XGBClassifier", "RandomForestClassifier", "ExtraTreesClassifier"),
+        *("GradientBoostingClassifier", "HistGradientBoostingClassifier"),
+    }
+)
+_ASKED_AT_ONCE = 1 << 17
 
 
 class Guard:
@@ -235,8 +248,8 @@ def decisions(classifiers: Sequence[Any], X: Any, n_decisions: int = 2) -> Itera
     """Yield whom each classifier selects, or its decisions 0 to V - 1, one after the other.
 
     Plug-in classifiers share their probabilities, which are computed once for all of them, and
-    classifiers behind the same fitted transformers the output of these. Rows on disk are read once,
-    in batches.
+    classifiers behind the same fitted transformers the output of these. Several ensembles of trees
+    are asked about each distinct row once. Rows on disk are read once, in batches.
 
     >>> from sklearn.dummy import DummyClassifier
     >>> yes, no = (DummyClassifier(strategy="constant", constant=c).fit([[0], [0]], [0, 1])
@@ -249,6 +262,7 @@ def decisions(classifiers: Sequence[Any], X: Any, n_decisions: int = 2) -> Itera
         return
     known: dict[int, Array] = {}
     transformed: dict[tuple[int, ...], Any] = {}
+    distinct: dict[tuple[int, ...], DistinctRows | None] = {}
     parts = [_split(classifier) for classifier in classifiers]
     left = Counter(_key(transformers) for transformers, _ in parts)
     for transformers, classifier in parts:
@@ -263,8 +277,37 @@ def decisions(classifiers: Sequence[Any], X: Any, n_decisions: int = 2) -> Itera
             if id(shared) not in known:
                 known[id(shared)] = shared(rows)
             yield classifier.select(known[id(shared)])
+        elif _is_ensemble(classifier) and (left[key] or key in distinct):
+            if key not in distinct:
+                distinct[key] = _distinct(rows)
+            yield _of_distinct(classifier, rows, distinct[key], n_decisions)
         else:
             yield predictions(classifier, rows, n_decisions)
+
+
+def _is_ensemble(classifier: Any) -> bool:
+    return type(learner_of(classifier)).__name__ in _ENSEMBLES
+
+
+def _distinct(rows: Any) -> DistinctRows | None:
+    """Return the distinct rows of an array of numbers, sorted; None of other tables."""
+    if not isinstance(rows, np.ndarray) or rows.ndim != 2 or rows.dtype.kind not in "fiub":
+        return None
+    found = DistinctRows.of(rows)
+    return None if found is None else found.sorted_by_few(rows)
+
+
+def _of_distinct(
+    classifier: Any, rows: Any, distinct: DistinctRows | None, n_decisions: int
+) -> NDArray:
+    """Return the decisions on rows, each distinct one of which is asked about once."""
+    if distinct is None:
+        return predictions(classifier, rows, n_decisions)
+    parts = [
+        predictions(classifier, rows[distinct.first[part]], n_decisions)
+        for part in blocks(len(distinct.first), _ASKED_AT_ONCE)
+    ]
+    return np.concatenate(parts)[distinct.number]
 
 
 def _key(transformers: list[Any]) -> tuple[int, ...]:

@@ -22,6 +22,7 @@ from equipoise.cells.codes import blocks
 from equipoise.cells.labels import SoftLabels
 from equipoise.cells.table import Array
 from equipoise.oracles.trainers.base import Trained, Trainer
+from equipoise.rows.distinct import DistinctRows
 
 #: Solvers that can be started anywhere and draw nothing at random.
 _SOLVERS = ("lbfgs", "newton-cg", "newton-cholesky")
@@ -270,24 +271,13 @@ class CompactRows:
             slopes += np.multiply.outer(self._common, weight.sum(axis=0))
         return np.asarray(slopes)
 
-    @staticmethod
-    def _block(X: Array) -> int:
-        return max(_BLOCK // max(X.shape[1], 1), 1)
-
     def _distinct(self, X: Array) -> Array:
         """Return the distinct rows if they are few, and keep which of them each row is."""
-        direction = np.random.default_rng(0).standard_normal(X.shape[1])
-        _, first, number = np.unique(X @ direction, return_index=True, return_inverse=True)
-        if len(first) > _MOST_DISTINCT * len(X):
+        found = DistinctRows.of(X)
+        if found is None or len(found.first) > _MOST_DISTINCT * len(X):
             return X
-        distinct = X[first]
-        for part in blocks(
-            len(X), self._block(X)
-        ):  # rows that differ may be projected to the same number
-            if not np.array_equal(distinct[number[part]], X[part]):
-                return X
-        self._number = number
-        return distinct
+        self._number = found.number
+        return X[found.first]
 
     def _without_common_values(self, X: Array) -> Any:
         """Return what differs from the common values, or X where these are too few."""
@@ -297,7 +287,7 @@ class CompactRows:
         if d < _LEAST_FEATURES or np.mean(sample != common) > _MOST_LEFT:
             return X
         values, columns, counts = [], [], [np.zeros(1, dtype=np.int64)]
-        for part in blocks(n, self._block(X)):
+        for part in blocks(n, max(_BLOCK // d, 1)):
             differs = X[part] != common
             values.append((X[part] - common)[differs])
             columns.append(np.nonzero(differs)[1].astype(np.int32))
