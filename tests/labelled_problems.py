@@ -21,7 +21,8 @@ from equipoise.constraints import (
     rate,
 )
 from equipoise.game.column_generation import column_generation
-from equipoise.game.lagrangian import Costs, Lagrangian
+from equipoise.game.lagrangian import Lagrangian
+from equipoise.game.objectives import Costs
 from equipoise.game.rounds import Pool
 from equipoise.oracles.candidates import ExactOracle
 

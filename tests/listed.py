@@ -10,7 +10,7 @@ from by_hand import Array, Crowd
 from equipoise import FairClassifier, Probabilities
 from equipoise.cells import Cells
 from equipoise.constraints.base import Constraint
-from equipoise.game.lagrangian import Loss, Objective
+from equipoise.game.objectives import Loss, Objective
 from equipoise.rows.people import People
 
 

@@ -10,7 +10,7 @@ from labelled_problems import LabelledProblem
 
 from equipoise.cells import Cells
 from equipoise.constraints import BoundedGroupError
-from equipoise.game.lagrangian import BalancedError, Costs, loss_table
+from equipoise.game.objectives import BalancedError, Costs, loss_table
 
 
 @pytest.mark.parametrize("seed", range(60))

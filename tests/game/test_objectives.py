@@ -17,7 +17,7 @@ import equipoise as eq
 from equipoise import BalancedError, Costs, DemographicParity, FairClassifier, load, save
 from equipoise.cells import Cells
 from equipoise.game import Lagrangian, PersonCosts
-from equipoise.game.lagrangian import loss_table
+from equipoise.game.objectives import loss_table
 
 steady = settings(deadline=None, derandomize=True, max_examples=40)
 seeds = st.integers(0, 10**6)

@@ -25,7 +25,8 @@ from equipoise.engines.base import Engine
 from equipoise.estimators.pools import open_pool
 from equipoise.exceptions import AbsentGroupWarning, ManyGroupsWarning
 from equipoise.game import theory
-from equipoise.game.lagrangian import Lagrangian, Loss, Objective
+from equipoise.game.lagrangian import Lagrangian
+from equipoise.game.objectives import Loss, Objective
 from equipoise.game.parameters import find_parameters
 from equipoise.game.rounds import Limits, Oracle, Pool
 from equipoise.oracles.decisions import decisions

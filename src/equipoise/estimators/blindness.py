@@ -24,7 +24,8 @@ from equipoise.estimators.frontier_point import games_of, read_bounds
 from equipoise.faces import Columns, Face
 from equipoise.game.column_generation import many_bounds, over_pool
 from equipoise.game.known import Queries
-from equipoise.game.lagrangian import Lagrangian, Loss, Objective
+from equipoise.game.lagrangian import Lagrangian
+from equipoise.game.objectives import Loss, Objective
 from equipoise.game.rounds import Limits, Oracle, Pool, Response, run
 from equipoise.oracles.decisions import select
 from equipoise.oracles.plugin import SharedProbabilities

@@ -48,7 +48,7 @@ from equipoise.faces import Records
 from equipoise.game.column_generation import many_bounds
 from equipoise.game.evidence import Scope
 from equipoise.game.known import Queries
-from equipoise.game.lagrangian import Loss, Objective
+from equipoise.game.objectives import Loss, Objective
 from equipoise.game.rounds import Pool, Reason, run
 from equipoise.metrics.audit import Tally
 from equipoise.metrics.measurement import ViolationReport

@@ -46,9 +46,10 @@ from equipoise.faces import FrozenRecords, Records
 from equipoise.game.certificate import Certificate
 from equipoise.game.evidence import Evidence, Scope
 from equipoise.game.known import Queries
-from equipoise.game.lagrangian import BalancedError, Costs, Lagrangian, PersonCosts
+from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.least_random import Lottery
 from equipoise.game.mixture import Mixture
+from equipoise.game.objectives import BalancedError, Costs, PersonCosts
 from equipoise.game.rounds import Pool
 from equipoise.game.switches import Switched
 from equipoise.guarantees.people_needed import Needed

@@ -3,8 +3,9 @@
 from equipoise.game.certificate import Certificate
 from equipoise.game.column_generation import column_generation, many_bounds
 from equipoise.game.exponentiated_gradient import exponentiated_gradient
-from equipoise.game.lagrangian import BalancedError, Costs, Lagrangian, PersonCosts
+from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.mixture import Mixture
+from equipoise.game.objectives import BalancedError, Costs, PersonCosts
 from equipoise.game.rounds import Limits, Oracle, Outcome, Pool, Reason, Response, Round, run
 
 __all__ = [

@@ -13,7 +13,8 @@ from equipoise.constraints.groups import people_of
 from equipoise.constraints.moments import Moments, MomentsBuilder
 from equipoise.constraints.rows import DIFFERENCE, Row
 from equipoise.constraints.slopes import row_blocks, slopes_of
-from equipoise.game.lagrangian import TOLERANCE, Loss, Objective, loss_table
+from equipoise.game.lagrangian import TOLERANCE
+from equipoise.game.objectives import Loss, Objective, loss_table
 from equipoise.metrics.audit import Tally
 from equipoise.metrics.headline import headline
 from equipoise.metrics.intervals import (
