@@ -1,11 +1,14 @@
 """How far a query goes towards the multipliers of the LP: fits, on problems for choosing alone.
 
     python benchmarks/step.py [--rows 8000] [--steps 0.3 0.4 ...]
+    python benchmarks/step.py --many --steps 0.4 0.7 1
 
 The step is a constant of the solver. It is chosen here, on German credit, credit default,
 diabetes readmission and three made-up populations, and reported on other problems, those of
 ``benchmarks/frontier.py``. Each entry is the number of fits of a frontier of twenty bounds with
-logistic regression, under demographic parity and equalized odds, to the default gap.
+logistic regression, under demographic parity and equalized odds, to the default gap. ``--many``:
+the step where the LP has many multipliers, on made-up populations of 5, 10 and 30 groups,
+three each; the mean error over bounds is shown as well, minus that of the first step.
 
 The data are read from EQUIPOISE_DATA.
 """
@@ -16,6 +19,7 @@ import argparse
 import importlib
 import warnings
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -25,7 +29,7 @@ from sklearn.preprocessing import StandardScaler
 
 from equipoise import DemographicParity, EqualizedOdds, Frontier, datasets
 
-SOLVER = importlib.import_module("equipoise.game.column_generation")
+KNOWN = importlib.import_module("equipoise.game.known")
 REAL = {
     "german": (datasets.load_german_credit, "sex"),
     "credit default": (datasets.load_credit_default, "gender"),
@@ -54,19 +58,44 @@ def problems(rows: int) -> Iterator[tuple[str, tuple[np.ndarray, ...]]]:
         yield f"made up, {groups} groups", made_up(seed, groups, rows)
 
 
-def fits(people: tuple[np.ndarray, ...], constraint: Any, step: float) -> int:
+def traced(people: tuple[np.ndarray, ...], constraint: Any) -> Frontier:
     X, y, A = people
-    SOLVER.TOWARDS_LP = step
     learner, bounds = LogisticRegression(C=0.01, max_iter=1000), np.geomspace(0.001, 0.1, 20)
-    return Frontier(learner, constraint, bounds=bounds).fit(X, y, sensitive_features=A).n_calls_
+    return Frontier(learner, constraint, bounds=bounds).fit(X, y, sensitive_features=A)
+
+
+def fits(people: tuple[np.ndarray, ...], constraint: Any, step: float) -> int:
+    KNOWN.TOWARDS_LP = step
+    return traced(people, constraint).n_calls_
+
+
+def many(rows: int, steps: list[float]) -> None:
+    """Print the table of the step where the LP has many multipliers."""
+    table = []
+    for groups, constraint in product((5, 10, 30), (DemographicParity(), EqualizedOdds())):
+        found, errors = np.zeros(len(steps), dtype=int), np.zeros(len(steps))
+        for seed, (i, step) in product(range(3), enumerate(steps)):
+            KNOWN.TOWARDS_MANY = step
+            frontier = traced(made_up(100 + 10 * seed + groups, groups, rows), constraint)
+            found[i] += frontier.n_calls_
+            errors[i] += np.mean([point.error for point in frontier.points_]) / 3
+        changes = [f"{error:+.5f}" for error in errors[1:] - errors[0]]
+        table.append([f"{groups} groups, {type(constraint).__name__}", *found, *changes])
+    header = ["three populations", *(f"{step:g}" for step in steps)]
+    print(markdown_table([*header, *(f"error, {step:g}" for step in steps[1:])], table))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=8000, help="the most rows of a problem")
     parser.add_argument("--steps", type=float, nargs="+", default=[0.3, 0.4, 0.5, 0.6, 0.7])
+    parser.add_argument("--many", action="store_true", help="the step of many multipliers")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
+    if asked.many:
+        print(f"{machine()}\n")
+        many(asked.rows, asked.steps)
+        return
     table, total = [], np.zeros(len(asked.steps), dtype=int)
     for name, people in problems(asked.rows):
         for short, constraint in (("DP", DemographicParity()), ("EO", EqualizedOdds())):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from equipoise.game.known import DualBounds
+from equipoise.game.known import DualBounds, Known
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -42,3 +42,13 @@ def test_of_many_inequalities_tables_have_those_with_multipliers():
     assert all(duals.knows(lam) for lam in lams)
     assert not duals.knows(lams[0] + lams[1])
     assert not duals.knows(np.ones(5000))
+
+
+@pytest.mark.parametrize(("n_multipliers", "step"), [(1, 0.4), (8, 0.4), (9, 0.7)])
+def test_queries_go_further_where_a_program_has_many_multipliers(n_multipliers, step):
+    known, multipliers = Known.__new__(Known), np.zeros(12)
+    multipliers[:n_multipliers] = 0.5
+    known.grew = True
+    assert known.step_towards(multipliers) == step
+    known.grew = False  # nothing new was found on the way
+    assert known.step_towards(multipliers) == 1.0

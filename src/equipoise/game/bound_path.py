@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from equipoise.cells.table import Array
-from equipoise.game.column_generation import TOWARDS_LP
+from equipoise.game.known import TOWARDS_LP
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.mixture import Mixture, Program, cheapest_mixtures, solve
 from equipoise.game.rounds import Oracle, Pool, Round

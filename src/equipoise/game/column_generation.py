@@ -27,8 +27,6 @@ from equipoise.game.mixture import Mixture, Program, least_slack_mixture, solve
 from equipoise.game.rounds import Oracle, Pool, Round
 from equipoise.game.tries import Query, Tries
 
-#: Queries go this far from the best multipliers so far towards those of the LP.
-TOWARDS_LP = 0.4
 #: Multipliers start within this l1 norm, which grows by this factor, up to this limit, before
 #: feasibility is put to the test. In units of the scale of the objective.
 _FIRST_LIMIT, _LIMIT_GROWTH, _LAST_LIMIT = 1.0, 4.0, 64.0
@@ -359,9 +357,8 @@ class _Bound:
     def choose_query(self, known: Known, nu: float) -> None:
         """Choose the next multipliers to query, none if the gap is closed."""
         if self.gap > nu * self.tolerated and not self._is_precise:
-            # Nothing new was found on the way: the LP's own multipliers find it, or close the gap.
-            step, centre = TOWARDS_LP if known.grew else 1.0, self._proof["multipliers"]
-            self.asks = centre + step * (self.mixture.multipliers - centre)
+            best, those_of_lp = self._proof["multipliers"], self.mixture.multipliers
+            self.asks = best + known.step_towards(those_of_lp) * (those_of_lp - best)
 
     def query(self, lam: Array) -> Query:
         """Return these multipliers with their costs."""

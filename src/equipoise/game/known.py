@@ -14,8 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from equipoise.cells.table import Array
-from equipoise.game.lagrangian import Lagrangian
+from equipoise.game.lagrangian import TOLERANCE, Lagrangian
 from equipoise.game.rounds import Pool
+
+#: Queries go this far from the best multipliers so far towards those of a program, and so far where
+#: it has more than so many: then it takes long to find out about all of them.
+TOWARDS_LP, MANY_MULTIPLIERS, TOWARDS_MANY = 0.4, 8, 0.7
 
 
 class Queries(NamedTuple):
@@ -55,6 +59,16 @@ class Known:
         for stage, duals in self.duals.items():
             lams = getattr(self.queries, stage)[len(duals.lams) :]
             duals.update(self.errors[stage], self.gamma, lams)
+
+    def step_towards(self, multipliers: Array) -> float:
+        """Return how far to go from the best multipliers towards those of a program.
+
+        All the way where nothing new was found on it: they find something, or close the gap.
+        """
+        if not self.grew:
+            return 1.0
+        are_many = np.count_nonzero(multipliers > TOLERANCE) > MANY_MULTIPLIERS
+        return TOWARDS_MANY if are_many else TOWARDS_LP
 
     def _add(self, gamma: Array) -> None:
         """Append to gamma, which has room for as many again, so that few are copied twice."""
