@@ -55,6 +55,11 @@ class LogisticTrainer(Trainer):
         self._start_labels: list[int] = []
         #: Whether scikit-learn has looked through these rows for missing values: once is enough.
         self._has_looked = False
+        is_single = getattr(X, "dtype", None) == np.float32  # which need not be copied
+        self._is_compact = estimator.solver == "lbfgs" and not is_single
+        self._is_compact &= has_plain_loss(estimator)
+        if self._is_compact:
+            self._rows = self._read()
 
     @classmethod
     def suits(cls, estimator: Any, X: Any) -> bool:
@@ -75,8 +80,7 @@ class LogisticTrainer(Trainer):
 
     def fit(self, label: NDArray, weight: Array) -> Trained:
         """Fit a clone of the learner, from the start if there is one."""
-        is_single = getattr(self.X, "dtype", None) == np.float32  # which need not be copied
-        if self.estimator.solver != "lbfgs" or is_single or not has_plain_loss(self.estimator):
+        if not self._is_compact:
             return self._fit_with_sklearn(label, weight)
         return self._fit(weight * (label == 1), weight, np.array([0, 1]))
 
@@ -90,6 +94,9 @@ class LogisticTrainer(Trainer):
 
     @cached_property
     def _rows(self) -> CompactRows:
+        return self._read()
+
+    def _read(self) -> CompactRows:
         X = validate_data(clone(self.estimator), self.X, accept_sparse="csr", dtype=np.float64)
         return CompactRows(X)
 
