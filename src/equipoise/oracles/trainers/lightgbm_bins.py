@@ -31,9 +31,9 @@ from equipoise.rows.tables import take_rows
 _KNOWN_EXTRAS = {"verbose", "verbosity", "max_bin", "deterministic", "force_row_wise"}
 #: Rows of the small fit that fills in a classifier's attributes.
 _PROBE_ROWS = 1000
-#: With more features than these, LightGBM may bundle some: training would take longer without. A
-#: round number: with 100 columns of a one-hot encoding it takes as long either way.
-MOST_APART = 256
+#: With more features than these, LightGBM may bundle some: training without takes longer than
+#: training and predicting then. A round number, see ``benchmarks/bundles.py``.
+MOST_APART = 512
 #: Scores of two labels this near to each other, relative to them, may be the same.
 _CLOSE = 1e-9
 
