@@ -267,27 +267,27 @@ def test_tables_of_other_kinds_are_passed_on():
     assert frame["a"].to_list() == [1.0]
 
 
-@pytest.mark.parametrize("scaled", [False, True])
-def test_ensembles_are_asked_about_each_distinct_row_once(scaled, monkeypatch):
+@pytest.mark.parametrize("kind", ["array", "frame", "scaled"])
+def test_ensembles_are_asked_about_each_distinct_row_once(kind, monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.integers(0, 10, (900, 2)).astype(float)
     y = (X.sum(axis=1) + rng.normal(size=900) > 9).astype(int)
+    table = pytest.importorskip("pandas").DataFrame(X, columns=["a", "b"]) if kind == "frame" else X
     made = [RandomForestClassifier(5, random_state=seed) for seed in range(3)]
     made.append(LogisticRegression())
-    if scaled:
+    if kind == "scaled":
         head = StandardScaler().fit(X)
         forests = [Pipeline([("s", head), ("f", f.fit(head.transform(X), y))]) for f in made]
     else:
-        forests = [forest.fit(X, y) for forest in made]
-    expected, asked = [forest.predict(X).astype(bool) for forest in forests], []
+        forests = [forest.fit(table, y) for forest in made]
+    expected, asked = [forest.predict(table).astype(bool) for forest in forests], []
     predict = RandomForestClassifier.predict
     monkeypatch.setattr(
         RandomForestClassifier, "predict", lambda self, X: asked.append(len(X)) or predict(self, X)
     )
     monkeypatch.setattr("equipoise.oracles.decisions._ASKED_AT_ONCE", 64)
-    found = list(decisions(forests, X))
-    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(list(decisions(forests, table)), expected)
     assert sum(asked) == 3 * len(np.unique(X, axis=0))
     asked.clear()
-    assert (next(decisions(forests[:1], X)) == expected[0]).all()
+    assert (next(decisions(forests[:1], table)) == expected[0]).all()
     assert asked == [900]  # for one alone nothing is sorted

@@ -21,7 +21,7 @@ from sklearn.pipeline import Pipeline
 from equipoise.cells.codes import blocks
 from equipoise.cells.table import Array
 from equipoise.rows.distinct import DistinctRows
-from equipoise.rows.tables import Batched
+from equipoise.rows.tables import Batched, take_rows
 
 if TYPE_CHECKING:
     from equipoise.oracles.cell_probabilities import CellProbabilities
@@ -290,7 +290,12 @@ def _is_ensemble(classifier: Any) -> bool:
 
 
 def _distinct(rows: Any) -> DistinctRows | None:
-    """Return the distinct rows of an array of numbers, sorted; None of other tables."""
+    """Return the distinct rows of an array or data frame of numbers; None of other tables."""
+    native = nw.from_native(rows, eager_only=True, pass_through=True)
+    if isinstance(native, nw.DataFrame) and all(
+        kind.is_numeric() for kind in native.schema.values()
+    ):
+        rows = native.to_numpy()
     if not isinstance(rows, np.ndarray) or rows.ndim != 2 or rows.dtype.kind not in "fiub":
         return None
     found = DistinctRows.of(rows)
@@ -304,7 +309,7 @@ def _of_distinct(
     if distinct is None:
         return predictions(classifier, rows, n_decisions)
     parts = [
-        predictions(classifier, rows[distinct.first[part]], n_decisions)
+        predictions(classifier, take_rows(rows, distinct.first[part]), n_decisions)
         for part in blocks(len(distinct.first), _ASKED_AT_ONCE)
     ]
     return np.concatenate(parts)[distinct.number]
