@@ -29,7 +29,8 @@ from equipoise.rows.tables import take_rows
 def weight_parameter(estimator: Any) -> str:
     """Return the name under which ``estimator.fit`` takes weights; an error if it takes none.
 
-    >>>     >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
     >>> weight_parameter(make_pipeline(StandardScaler(), LogisticRegression()))
     'logisticregression__sample_weight'

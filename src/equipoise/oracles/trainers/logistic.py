@@ -242,9 +242,9 @@ class CompactRows:
     Examples
     --------
     >>> rows = CompactRows(np.array([[1.0, 2.0], [1.0, 2.0], [0.0, 1.0]]))
-    >>> rows.n, rows.scores(np.array([1.0, 1.0])).tolist()
+    >>> rows.n, sorted(rows.scores(np.array([1.0, 1.0])).tolist())
     (2, [1.0, 3.0])
-    >>> rows.merge(np.array([1.0, 5.0, 3.0])).tolist()
+    >>> sorted(rows.merge(np.array([1.0, 5.0, 3.0])).tolist())
     [3.0, 6.0]
     """
 
