@@ -105,6 +105,12 @@ def test_frames_keep_their_names_and_missing_values_are_refused():
         trainer_of(LogisticRegression(), frame.where(frame > -3)).fit(*ASKED[0])
 
 
+@pytest.mark.parametrize("wrong", [{"C": -1.0}, {"tol": -1.0}, {"max_iter": "many"}])
+def test_what_scikit_learn_refuses_is_refused(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        trainer_of(LogisticRegression(**wrong)).fit(*ASKED[0])
+
+
 def test_single_precision_stays_what_it_is():
     rows = X.astype(np.float32)
     model = trainer_of(LogisticRegression(), rows).fit(*ASKED[1]).classifier

@@ -97,6 +97,7 @@ class LogisticTrainer(Trainer):
         return self._read()
 
     def _read(self) -> CompactRows:
+        self.estimator._validate_params()  # as scikit-learn's own fit does first
         X = validate_data(clone(self.estimator), self.X, accept_sparse="csr", dtype=np.float64)
         return CompactRows(X)
 
@@ -140,6 +141,7 @@ def has_plain_loss(estimator: Any) -> bool:
         and not given.get("l1_ratio")
         and given["class_weight"] is None
         and given["intercept_scaling"] == 1
+        and given.get("multi_class", "auto") in ("auto", "deprecated")
     )
 
 
@@ -177,10 +179,10 @@ def minimise(
         method="L-BFGS-B",
         options=options,
     )
-    if found.nit >= classifier.max_iter:
+    if not found.success:
         warnings.warn(
-            f"logistic regression did not converge in max_iter={classifier.max_iter} steps; "
-            "scale the features, or let it take more.",
+            f"logistic regression did not converge within max_iter={classifier.max_iter} steps "
+            f"({found.message}); scale the features, or let it take more.",
             ConvergenceWarning,
             stacklevel=2,
         )
