@@ -3,7 +3,6 @@
 import ast
 import configparser
 import re
-import sys
 from itertools import dropwhile, takewhile
 from pathlib import Path
 
@@ -37,18 +36,6 @@ def test_the_import_contract_is_on_the_page():
     contract.read(ROOT / ".importlinter")
     layers = contract["importlinter:contract:layers"]["layers"].replace("equipoise.", "")
     assert block_after("Imports flow down:") == layers.split("\n")[1:]
-
-
-def test_files_and_functions_are_short_enough_to_read():
-    sys.path.append(str(ROOT / "tools"))
-    try:
-        from house import bodies
-    finally:
-        sys.path.pop()
-    for path in SOURCE.rglob("*.py"):
-        assert len(path.read_text(encoding="utf-8").splitlines()) <= 400, path
-        for length, place in bodies(path):
-            assert length <= 45, place
 
 
 #: Attributes with an underscore that belong to other libraries.
