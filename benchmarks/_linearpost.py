@@ -88,7 +88,7 @@ class LinearPost:
         self.prices = n * (below - above) / self.Q.sum(axis=0)[:, None]
         return self
 
-    def predict_pmf(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Any) -> np.ndarray:
         """Return zeros and ones: the rule decides without a lot."""
         P, Q = self._probabilities(X)
         assert self.prices is not None

@@ -89,7 +89,7 @@ def check_learner(way: str, rng: np.random.Generator) -> set[str]:
         decided = [learner.predict(X) for learner in answers]
         H = np.array([*decided, np.zeros(n), np.ones(n)], dtype=float)
         crowd = Crowd(y, H, groups, weight=weight)
-        deployed = crowd.with_predictions(clf.predict_pmf(X)[:, 1])
+        deployed = crowd.with_predictions(clf.predict_proba(X)[:, 1])
         wrong |= set(_check(clf, crowd, deployed, rows_of, clf.n_iter_ < max_iter))
     return wrong
 

@@ -200,7 +200,7 @@ class Rows:
     def outcome(self, clf: Any) -> Any:
         """Return the people as a classifier decides on them."""
         rows = rows_of(self.crowd) if self.numbers is None else self.numbers[:, None]
-        return self.crowd.with_predictions(clf.predict_pmf(rows)[:, 1])
+        return self.crowd.with_predictions(clf.predict_proba(rows)[:, 1])
 
 
 #: Checks of their own.

@@ -45,7 +45,7 @@ def spread(model: Any, data: tuple, size: int, batches: int, rng: Any) -> list[l
     found: dict[str, list[Any]] = {"independent": [], "hash": [], "chance": []}
     for _ in range(batches):
         rows = rng.choice(len(y), size, replace=False)
-        k = round(model.predict_pmf(X[rows])[:, 1].sum())
+        k = round(model.predict_proba(X[rows])[:, 1].sum())
         how = {"sensitive_features": women[rows], "random_state": rng}
         chosen = {name: model.select(X[rows], k, order=name, **how) for name in ("hash", "chance")}
         p = chosen["hash"].probabilities
@@ -72,7 +72,7 @@ def inclusion(model: Any, data: tuple, size: int, draws: int, rng: Any) -> list[
     """Return how far shares of selections over u are from everybody's probability."""
     X, y, women = data
     rows = rng.choice(len(y), size, replace=False)
-    k = round(model.predict_pmf(X[rows])[:, 1].sum() / 2)  # so that everybody is drawn
+    k = round(model.predict_proba(X[rows])[:, 1].sum() / 2)  # so that everybody is drawn
     counted = np.zeros(size)
     for u in rng.random(draws):
         chosen = model.select(X[rows], k, sensitive_features=women[rows], u=float(u))

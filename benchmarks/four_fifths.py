@@ -77,14 +77,14 @@ def compare(name: str, learner: Any, X: Any, y: Any, race: Any, sex: Any, size: 
     A = {"race": race, "sex": sex}
     # The same estimator under a constraint that everything meets.
     unbound = FairClassifier(learner, SelectionRate(at_most=1.0)).fit(X, y, sensitive_features=A)
-    free = measure(unbound.predict_pmf(X)[:, 1], y, groups)
+    free = measure(unbound.predict_proba(X)[:, 1], y, groups)
     started = time.perf_counter()
     clf = FairClassifier(learner, FourFifthsRule(min_size=size), max_iter=1000)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SmallGroupWarning)  # the table says how many are left
         clf.fit(X, y, sensitive_features=A)
     seconds = time.perf_counter() - started
-    fair = measure(clf.predict_pmf(X)[:, 1], y, groups)
+    fair = measure(clf.predict_proba(X)[:, 1], y, groups)
     return [
         name,
         f"{free.error:.4f}",

@@ -125,7 +125,7 @@ def ours(
     frontier.fit(X, y, sensitive_features=A)
     models = [frontier.at(eps) for eps in bounds]
     seconds = time.process_time() - start
-    points = [measure(m.predict_pmf(judged[0])[:, 1], *judged[1:], labels) for m in models]
+    points = [measure(m.predict_proba(judged[0])[:, 1], *judged[1:], labels) for m in models]
     return Side(frontier.n_calls_, seconds, np.array(points), frontier.nu_)
 
 

@@ -75,7 +75,7 @@ def excess(
     """By how much the tightest and the loosest bound are exceeded, from the decisions."""
     worst = -np.inf
     for point in (frontier.points_[0], frontier.points_[-1]):
-        selected = frontier.at(point.eps).predict_pmf(X)[:, 1]
+        selected = frontier.at(point.eps).predict_proba(X)[:, 1]
         for label in (0, 1):
             given = y == label
             rates = np.bincount(A[given], selected[given]) / np.bincount(A[given])

@@ -260,7 +260,7 @@ def _split(
 
 def measured(model: Any, X: Any, y: np.ndarray, A: np.ndarray) -> tuple[float, float]:
     """Return accuracy and the largest difference of a decision's rate between two groups."""
-    return _of_decisions(model.predict_pmf(X), model.classes_, y, A)
+    return _of_decisions(model.predict_proba(X), model.classes_, y, A)
 
 
 def peer(

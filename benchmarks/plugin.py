@@ -119,7 +119,7 @@ def ours(name: str, learner: Any, train: Part, test: Part, **parameters: Any) ->
     frontier = Frontier(learner, DemographicParity(), bounds=BOUNDS, **parameters)
     timed(curve, lambda: frontier.fit(train.X, train.y, sensitive_features=train.A))
     for eps in BOUNDS:
-        curve.add(float(eps), frontier.at(eps).predict_pmf(test.X)[:, 1], test)
+        curve.add(float(eps), frontier.at(eps).predict_proba(test.X)[:, 1], test)
     return curve
 
 

@@ -4,9 +4,10 @@
     python benchmarks/scores.py --quick    3,000 rows of each
 
 Half of the people are learned from, the figures are those of the others. Logistic regression on
-scaled features, bounds of 0.02 between groups. ``predict_pmf`` is the probability of the decision,
-``margin`` the distance from the cut. The calibration is the largest difference between the mean
-chance and the share of labels in ten bins of equally many people.
+scaled features, bounds of 0.02 between groups. ``label_proba`` is the chance of the label,
+``predict_proba`` that of the decision, ``margin`` the distance from the cut. The calibration is
+the largest difference between the mean chance and the share of labels in ten bins of equally many
+people.
 """
 
 from __future__ import annotations
@@ -40,10 +41,10 @@ HEADER = [
     "rule",
     "oracle",
     "decision_function",
-    "predict_proba",
+    "label_proba",
     "plain learner",
     "margin",
-    "predict_pmf",
+    "predict_proba",
     "drawn",
     "sign is predict's",
     "calibration",
@@ -61,8 +62,8 @@ def measure(learner: Any, rule: Any, oracle: str, train: tuple, test: tuple) -> 
     model = FairClassifier(learner, rule, oracle=oracle)
     model.fit(train[0], train[1], sensitive_features=train[2])
     X, y, _ = test
-    score, chance = model.decision_function(X), model.predict_proba(X)[:, 1]
-    pmf = model.predict_pmf(X)[:, 1]
+    score, chance = model.decision_function(X), model.label_proba(X)[:, 1]
+    pmf = model.predict_proba(X)[:, 1]
     agree = ((score > 0) == (model.predict(X) == model.classes_[1])).all()
     plain = learner.fit(train[0], train[1]).predict_proba(X)[:, 1]
     ranked = (score, chance, plain, model.margin(X), pmf)

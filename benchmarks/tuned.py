@@ -39,7 +39,7 @@ def traced(
         make_learner(learner), constraint(), bounds=bounds, oracle=Refit(threshold=threshold)
     )
     frontier.fit(*fitted[:2], sensitive_features=fitted[2])
-    selected = [frontier.at(eps).predict_pmf(judged[0])[:, 1] for eps in bounds]
+    selected = [frontier.at(eps).predict_proba(judged[0])[:, 1] for eps in bounds]
     points = np.array([measure(each, *judged[1:], labels) for each in selected])
     return frontier.n_calls_, float(np.mean([p.error for p in frontier.points_])), points
 

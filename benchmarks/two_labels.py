@@ -109,11 +109,11 @@ def models() -> Iterator[tuple[str, Any, bool]]:
 def _found(model: Any, X: Any, seconds: float) -> Found:
     if isinstance(model, eq.Frontier):
         told = [point.error for point in model.points_]
-        decided = model.at(model.points_[0].eps).predict_pmf(X)
+        decided = model.at(model.points_[0].eps).predict_proba(X)
     elif isinstance(model, eq.GridSearch):
         told, decided = [], model.predict(X)
     else:
-        certificate, decided = model.certificate_, model.predict_pmf(X)
+        certificate, decided = model.certificate_, model.predict_proba(X)
         told = [certificate.error, certificate.lower, certificate.violation]
     arrays = (np.asarray(decided, dtype=float), np.asarray(told, dtype=float))
     digest = hashlib.sha1(b"".join(array.tobytes() for array in arrays)).hexdigest()

@@ -71,7 +71,7 @@ def main() -> None:
     learner = LogisticRegression(max_iter=200)
 
     def truth(model: Any) -> tuple[float, float]:
-        h = model.predict_pmf(X)[:, 1]
+        h = model.predict_proba(X)[:, 1]
         return float(np.abs(h - y).mean()), abs(
             float(h[sex == "Female"].mean() - h[sex == "Male"].mean())
         )

@@ -76,7 +76,7 @@ def fit_all(quick: bool) -> tuple[dict[str, dict[str, list[float]]], dict[str, f
     for name, constraint in CONSTRAINTS.items():
         clf = eq.FairClassifier(learner, constraint, max_iter=500)
         clf.fit(X, y, sensitive_features=sex, utilities=utilities)
-        h = clf.predict_pmf(X)[:, 1]
+        h = clf.predict_proba(X)[:, 1]
         by_sex[name] = {group: rates(h[sex == group], y[sex == group]) for group in COLOURS}
         errors[name] = float(np.abs(h - y).mean())
         print(f"{name}: error {errors[name]:.4f}, {clf.n_calls_} fits", flush=True)

@@ -67,5 +67,5 @@ def fitted(
 
 def outcome(clf: FairClassifier, crowd: Crowd) -> Crowd:
     """Return the crowd with the decisions of the randomized classifier."""
-    pmf = clf.predict_pmf(rows_of(crowd))
+    pmf = clf.predict_proba(rows_of(crowd))
     return crowd.with_predictions(pmf[:, 1] if crowd.H.ndim == 2 else pmf)

@@ -203,7 +203,7 @@ def test_single_points_and_candidates_have_a_face(frontier):
 def test_a_report_tells_who_is_decided_on_differently(model):
     report = model.report(X[:300], Y[:300], sensitive_features=A[:300])
     before = model.unconstrained_.predict(X[:300]) == 1
-    chance = model.predict_pmf(X[:300])[:, 1]
+    chance = model.predict_proba(X[:300])[:, 1]
     total = report.switched["test"].total()
     assert total.people == 300
     assert total.gained == pytest.approx((chance * ~before).sum())

@@ -31,7 +31,7 @@ fair.fit(X, y, sensitive_features=group)
 plain = LogisticRegression().fit(X, y)
 chances = {
     "no rule": np.eye(3)[np.searchsorted(plain.classes_, plain.predict(X))],
-    "bound 0.05": fair.predict_pmf(X),  # over the draw
+    "bound 0.05": fair.predict_proba(X),  # over the draw
 }
 rates = {
     name: np.array([pmf[group == one].mean(axis=0) for one in ("F", "M")])

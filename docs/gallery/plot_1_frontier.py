@@ -46,7 +46,7 @@ print(f"{len(frontier.points_)} bounds from {frontier.n_calls_} fits")
 women = sex[held_out] == "female"
 print("bound   on others   error on others")
 for eps in (0.01, 0.05, 0.10):
-    selected = frontier.at(eps).predict_pmf(X[held_out])[:, 1]
+    selected = frontier.at(eps).predict_proba(X[held_out])[:, 1]
     difference = abs(selected[women].mean() - selected[~women].mean())
     error = np.abs(selected - y[held_out]).mean()
     print(f"{eps:.3f}   {difference:.3f}       {error:.3f}")

@@ -26,7 +26,7 @@ learner = LogisticRegression(C=0.1)
 
 free = learner.fit(X, y).predict(X).astype(float)
 model = FairClassifier(LogisticRegression(C=0.1), FourFifthsRule())
-fair = model.fit(X, y, sensitive_features=group).predict_pmf(X)[:, 1]
+fair = model.fit(X, y, sensitive_features=group).predict_proba(X)[:, 1]
 
 
 def rates(selected):

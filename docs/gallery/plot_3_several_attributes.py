@@ -30,7 +30,7 @@ for kind in ("margins", "intersections"):
     rule = DemographicParity(eps=0.02, reference="pairwise", groups=kind)
     model = FairClassifier(learner, rule)
     model.fit(X, y, sensitive_features={"sex": sex, "race": race})
-    selected = model.predict_pmf(X)[:, 1]
+    selected = model.predict_proba(X)[:, 1]
     shares[kind] = [selected[(sex == s) & (race == r)].mean() for s, r in groups]
     by_sex = abs(selected[sex == "F"].mean() - selected[sex == "M"].mean())
     by_race = abs(selected[race == "A"].mean() - selected[race == "B"].mean())

@@ -33,7 +33,7 @@ for oracle in ("refit", "plugin"):
     frontier.fit(X[learned], y[learned], sensitive_features=sex[learned])
     points = []
     for eps in bounds:
-        selected = frontier.at(eps).predict_pmf(X[held_out])[:, 1]
+        selected = frontier.at(eps).predict_proba(X[held_out])[:, 1]
         difference = abs(selected[women].mean() - selected[~women].mean())
         points.append((difference, np.abs(selected - y[held_out]).mean()))
     traced[oracle] = np.array(points)

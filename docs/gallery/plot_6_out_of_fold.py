@@ -39,7 +39,7 @@ for name, cv in {"on the training data": None, "out of fold": 3}.items():
     model.fit(X, y, sensitive_features=A)
     measured[name] = []
     for data, groups in ((X, A), (X_new, A_new)):
-        selected = model.predict_pmf(data)[:, 1]
+        selected = model.predict_proba(data)[:, 1]
         measured[name].append(abs(selected[groups == 1].mean() - selected[groups == 0].mean()))
     print(f"bound met {name}: fit {measured[name][0]:.3f}, new people {measured[name][1]:.3f}")
 

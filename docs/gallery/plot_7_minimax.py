@@ -35,7 +35,7 @@ models = {
     name: FairClassifier(LogisticRegression(), rule).fit(X, y, sensitive_features=group)
     for name, rule in rules.items()
 }
-decided = {name: model.predict_pmf(X)[:, 1] for name, model in models.items()}
+decided = {name: model.predict_proba(X)[:, 1] for name, model in models.items()}
 decided = {"no rule": LogisticRegression().fit(X, y).predict(X), **decided}
 
 errors = {}

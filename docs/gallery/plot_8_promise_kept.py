@@ -32,7 +32,7 @@ def draw(n):
 
 def difference(model):
     """Return the difference of selection rates over everybody."""
-    selected = model.predict_pmf(everybody)[:, 1]
+    selected = model.predict_proba(everybody)[:, 1]
     return abs(selected[of == 1].mean() - selected[of == 0].mean())
 
 

@@ -59,7 +59,7 @@ def test_thresholds_are_optimal(seed, kind):
     X = np.column_stack([score, A])
     clf = ThresholdOptimizer(Scores(), CONSTRAINTS[kind](eps=eps))
     clf.fit(X, y, sensitive_features=A, sample_weight=weight)
-    h = clf.predict_pmf(X, sensitive_features=A)[:, 1]
+    h = clf.predict_proba(X, sensitive_features=A)[:, 1]
     error = np.average(np.where(y == 1, 1 - h, h), weights=weight)
     assert error == pytest.approx(brute_force(score, y, A, weight, kind, eps), abs=1e-8)
     assert clf.error_ == pytest.approx(error, abs=1e-9)
@@ -84,7 +84,7 @@ def test_thresholds_are_at_least_as_good_as_fairlearns(seed, kind):
     ours.fit(X, y, sensitive_features=A)
     h = [
         theirs._pmf_predict(X, sensitive_features=A)[:, 1],
-        ours.predict_pmf(X, sensitive_features=A)[:, 1],
+        ours.predict_proba(X, sensitive_features=A)[:, 1],
     ]
     error = [np.mean(np.where(y == 1, 1 - values, values)) for values in h]
     assert error[1] <= error[0] + 1e-6
@@ -120,7 +120,7 @@ def test_probability_rises_with_the_score_and_thresholds_say_how():
     clf = ThresholdOptimizer(LogisticRegression(), EqualizedOdds(eps=0))
     clf.fit(X, y, sensitive_features=A)
     score = clf.estimator_.predict_proba(X)[:, 1]
-    h = clf.predict_pmf(X, sensitive_features=A)[:, 1]
+    h = clf.predict_proba(X, sensitive_features=A)[:, 1]
     for a, (thresholds, probabilities) in clf.thresholds_.items():
         order = np.argsort(score[a == A])
         assert (np.diff(h[a == A][order]) >= 0).all()
@@ -134,7 +134,7 @@ def test_draws_are_a_hash_of_the_row():
     clf = ThresholdOptimizer(LogisticRegression(), EqualizedOdds(eps=0), random_state=3)
     clf.fit(X, y, sensitive_features=A)
     decisions = clf.predict(X, sensitive_features=A)
-    pmf = clf.predict_pmf(X, sensitive_features=A)
+    pmf = clf.predict_proba(X, sensitive_features=A)
     np.testing.assert_array_equal(decisions, hash_uniform(X.astype(np.float32), salt=3) < pmf[:, 1])
     assert ((pmf > 0.01) & (pmf < 0.99)).any()
     order = np.random.default_rng(0).permutation(len(y))
@@ -163,11 +163,11 @@ def test_groups_at_prediction():
     frame = pd.DataFrame({"a": A, "b": B})
     clf.fit(X, y, sensitive_features=frame)
     assert list(clf.thresholds_) == [(0, "x"), (0, "y"), (1, "x")]
-    h = clf.predict_pmf(X, sensitive_features=frame)
+    h = clf.predict_proba(X, sensitive_features=frame)
     for same in (frame[["b", "a"]], frame.astype({"b": "category"}), {"b": list(B), "a": list(A)}):
-        np.testing.assert_array_equal(clf.predict_pmf(X, sensitive_features=same), h)
+        np.testing.assert_array_equal(clf.predict_proba(X, sensitive_features=same), h)
     np.testing.assert_array_equal(
-        clf.predict_pmf(X[:5], sensitive_features=frame.to_numpy()[:5]), h[:5]
+        clf.predict_proba(X[:5], sensitive_features=frame.to_numpy()[:5]), h[:5]
     )
     with pytest.raises(ValueError, match=r"contains '1 & y', which was not in fit"):
         clf.predict(X[:1], sensitive_features=[[1, "y"]])
@@ -185,7 +185,7 @@ def test_score_is_expected_accuracy():
     clf = ThresholdOptimizer(LogisticRegression(), EqualizedOdds(eps=0))
     clf.fit(X, words, sensitive_features=A)
     weight = np.arange(1, 501)
-    h = clf.predict_pmf(X, sensitive_features=A)[:, 1]
+    h = clf.predict_proba(X, sensitive_features=A)[:, 1]
     expected = np.average(np.where(y == 1, h, 1 - h), weights=weight)
     assert clf.score(X, words, weight, sensitive_features=A) == pytest.approx(expected)
     assert 1 - clf.score(X, words, sensitive_features=A) == pytest.approx(clf.error_)
@@ -195,7 +195,7 @@ def test_other_constraints_work_too():
     X, y, A = applicants(n=500, groups=3)
     both = DemographicParity(eps=0.1, reference="pairwise") & EqualOpportunity(eps=0.01)
     clf = ThresholdOptimizer(LogisticRegression(), both).fit(X, y, sensitive_features=A)
-    h = clf.predict_pmf(X, sensitive_features=A)[:, 1]
+    h = clf.predict_proba(X, sensitive_features=A)[:, 1]
     selected = [h[a == A].mean() for a in range(3)]
     assert max(selected) - min(selected) <= 0.1 + 1e-8
     true_positive = [h[(a == A) & (y == 1)].mean() - h[y == 1].mean() for a in range(3)]
@@ -212,7 +212,7 @@ def test_constraints_that_only_bad_thresholds_meet():
         events=[{"label": 1}, {"label": 0}], g=[[0, 1], [0, 1]], M=[[1, -1]], c=[-0.3]
     )
     clf = ThresholdOptimizer(Scores(), upside_down).fit(X, y, sensitive_features=A)
-    h = clf.predict_pmf(X, sensitive_features=A)[:, 1]
+    h = clf.predict_proba(X, sensitive_features=A)[:, 1]
     assert h[y == 1].mean() - h[y == 0].mean() == pytest.approx(-0.3)
     with pytest.raises(ValueError, match=r"no thresholds on these scores meet .* Loosen its eps"):
         ThresholdOptimizer(Scores(), upside_down).fit(
@@ -238,5 +238,5 @@ def test_margins_and_frozen_learners():
     clf = ThresholdOptimizer(FrozenEstimator(svc), DemographicParity(eps=0))
     clf.fit(X, y, sensitive_features=A)
     np.testing.assert_array_equal(clf.estimator_.decision_function(X), svc.decision_function(X))
-    h = clf.predict_pmf(X, sensitive_features=A)[:, 1]
+    h = clf.predict_proba(X, sensitive_features=A)[:, 1]
     assert abs(h[A == 0].mean() - h[A == 1].mean()) < 1e-8

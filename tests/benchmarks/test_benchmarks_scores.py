@@ -44,5 +44,5 @@ def test_scores(monkeypatch, capsys):
     for row in rows:
         found = dict(zip(header, row, strict=True))
         assert found["sign is predict's"] == "yes"
-        assert float(found["predict_pmf"]) < float(found["decision_function"])
-        assert abs(float(found["predict_proba"]) - float(found["plain learner"])) <= 0.002
+        assert float(found["predict_proba"]) < float(found["decision_function"])
+        assert abs(float(found["label_proba"]) - float(found["plain learner"])) <= 0.002

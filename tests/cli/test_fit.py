@@ -37,7 +37,7 @@ def test_fit_keeps_the_bound_on_all_of_the_data(run, data):
             "importance": columns["importance"].tolist(),
         }
     ).select(model.feature_names_in_.tolist())
-    selected = model.predict_pmf(X)[:, 1]
+    selected = model.predict_proba(X)[:, 1]
     overall, rates = selected.mean(), selection_rates(columns, selected)
     assert max(abs(rate - overall) for rate in rates.values()) <= 0.05 + 1e-9
     wrong = np.where(columns["hired"] == "yes", 1 - selected, selected).mean()

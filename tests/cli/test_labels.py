@@ -104,7 +104,7 @@ def test_fit_predict_certify_and_select(run, grades, fitted, tmp_path):
     model = equipoise.load(tmp_path / fitted)
     X = pa.table({"one": grades["one"], "two": grades["two"]})
     pmf = np.column_stack([decided[f"probability of {name}"] for name in NAMES])
-    np.testing.assert_allclose(pmf, model.predict_pmf(X), atol=1e-9)
+    np.testing.assert_allclose(pmf, model.predict_proba(X), atol=1e-9)
     told = run("certify", fitted, "grades.csv", "--json").json
     of_groups = [pmf[grades["group"] == one].mean(axis=0) for one in "ab"]
     gap = np.abs(np.array(of_groups) - pmf.mean(axis=0)).max()

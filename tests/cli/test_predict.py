@@ -48,7 +48,7 @@ def test_formats_and_batches_give_the_same_decisions(run, model, data, ending, m
     )
     expected = fair.predict(X, key=np.array(new["person"], dtype=object))
     assert whole["decision"] == expected.tolist()
-    np.testing.assert_allclose(whole["probability"], fair.predict_pmf(X)[:, 1])
+    np.testing.assert_allclose(whole["probability"], fair.predict_proba(X)[:, 1])
 
 
 def test_a_batch_is_small(run, model, data, monkeypatch):

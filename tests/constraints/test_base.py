@@ -263,7 +263,7 @@ def test_uncertain_groups_with_a_learner() -> None:
     frame = pd.DataFrame(guess, columns=["F", "M"])
     clf = eq.FairClassifier(LogisticRegression(), eq.DemographicParity(0.01, reference="pairwise"))
     clf.fit(X, y, sensitive_features=eq.Probabilities(frame, name="sex"))
-    h = clf.predict_pmf(X)[:, 1]
+    h = clf.predict_proba(X)[:, 1]
     rates = [h @ guess[:, k] / guess[:, k].sum() for k in (0, 1)]
     assert abs(rates[0] - rates[1]) <= 0.01 + 1e-7
     free = LogisticRegression().fit(X, y).predict(X)
@@ -276,7 +276,7 @@ def test_personal_utilities_with_a_learner() -> None:
     frame = pd.DataFrame(utility, columns=["care_0", "care_1"])
     clf = eq.FairClassifier(LogisticRegression(), constraint)
     clf.fit(X, y, sensitive_features=A, utilities=frame)
-    h = clf.predict_pmf(X)[:, 1]
+    h = clf.predict_proba(X)[:, 1]
     got = (1 - h) * utility[:, 0] + h * utility[:, 1]
     assert abs(got[A == 0].mean() - got[A == 1].mean()) <= 0.005 + 1e-7
 
@@ -292,7 +292,7 @@ def test_uncertain_groups_and_utilities_are_split_by_cross_validation(routing) -
         clf, X, y, params=params, cv=cv, error_score="raise", return_estimator=True
     )
     for (train, _), fitted_clf in zip(cv.split(X), scores["estimator"], strict=True):
-        h = fitted_clf.predict_pmf(X[train])[:, 1]
+        h = fitted_clf.predict_proba(X[train])[:, 1]
         members = guess[train]
         rates = h @ members / members.sum(axis=0)
         assert np.abs(rates - h.mean()).max() <= 0.05 + 1e-7
@@ -350,7 +350,7 @@ def test_two_constraints_with_a_learner_are_certified(seed: int) -> None:
     both = eq.DemographicParity(0.02, on="sex") & eq.EqualOpportunity(0.05, on="race")
     clf = eq.FairClassifier(LogisticRegression(), both).fit(X, y, sensitive_features=A)
     assert clf.certificate_.is_optimal()
-    h = clf.predict_pmf(X)[:, 1]
+    h = clf.predict_proba(X)[:, 1]
     assert abs(h[A["sex"] == "F"].mean() - h.mean()) <= 0.02 + 1e-7
     good = y == 1
     assert abs(h[good & (A["race"] == "b")].mean() - h[good].mean()) <= 0.05 + 1e-7
@@ -381,7 +381,7 @@ def test_minimax_with_a_learner_beats_the_unconstrained_worst_group() -> None:
     y = np.where(flip, 1 - y, y)
     free = LogisticRegression().fit(X, y).predict(X)
     clf = eq.FairClassifier(LogisticRegression(), eq.MinimaxGroupError())
-    h = clf.fit(X, y, sensitive_features=A).predict_pmf(X)[:, 1]
+    h = clf.fit(X, y, sensitive_features=A).predict_proba(X)[:, 1]
     both = (A == 0, A == 1)
     worst = max(np.abs(h - y)[group].mean() for group in both)
     assert worst <= max((free != y)[group].mean() for group in both) + 1e-9

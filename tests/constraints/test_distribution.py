@@ -74,7 +74,7 @@ def test_the_best_mixture_of_a_list_is_found(seed: int) -> None:
     model.fit(X, y, sensitive_features={"age": age}, sample_weight=weight)
     expected = least_error(H, y, age, weight, eps)
     assert model.certificate_.error == pytest.approx(expected, abs=1e-7)
-    h = model.predict_pmf(X)[:, 1]
+    h = model.predict_proba(X)[:, 1]
     assert distance(h, age, weight) <= eps + 1e-6
     measured = distribution_parity_violation(y, h, sensitive_features=age, sample_weight=weight)
     assert measured == pytest.approx(distance(h, age, weight), abs=1e-12)

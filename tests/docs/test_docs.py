@@ -31,7 +31,7 @@ def test_the_readme_starts_with_ten_lines_their_output_and_the_two_commands(caps
 
     names = {}
     exec(code, names)
-    selected = names["model"].predict_pmf(names["adult"].data)[:, 1]
+    selected = names["model"].predict_proba(names["adult"].data)[:, 1]
     women = names["adult"].sensitive["sex"] == "Female"
     assert abs(selected[women].mean() - selected[~women].mean()) <= 0.02 + 1e-9
     assert set(np.unique(names["decisions"])) == {0, 1}

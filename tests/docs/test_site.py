@@ -100,10 +100,10 @@ def check_attributes(page, theirs, ours):
 
 def check_frontier_page(names):
     """Models of the page keep what it asks of them, counted by hand."""
-    selected = names["frontier"].at(eps=0.03).predict_pmf(names["X"])[:, 1]
+    selected = names["frontier"].at(eps=0.03).predict_proba(names["X"])[:, 1]
     for group in (0, 1):
         assert abs(selected[names["A"] == group].mean() - selected.mean()) <= 0.03 + 1e-6
-    fairest = names["frontier"].select(error=0.27).predict_pmf(names["X"])[:, 1]
+    fairest = names["frontier"].select(error=0.27).predict_proba(names["X"])[:, 1]
     assert np.abs(fairest - names["y"]).mean() <= 0.27 + 1e-6
 
 

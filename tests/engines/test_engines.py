@@ -137,7 +137,7 @@ def test_an_engine_decides(engine, people, tmp_path):
     labels = np.array(["no", "yes"])
     text = labels[y] if engine.is_local else split(labels[y])[0]
     selected = 0.7 * fitted.predict(X) + 0.3
-    pmf = np.asarray(engine.answer(mixture.predict_pmf, given, columns=len(mixture.classes_)))
+    pmf = np.asarray(engine.answer(mixture.predict_proba, given, columns=len(mixture.classes_)))
     np.testing.assert_allclose(pmf, np.column_stack([1 - selected, selected]))
     decided = np.asarray(engine.predict(RandomizedClassifier([fitted], [1.0], labels), given))
     assert decided.tolist() == labels[fitted.predict(X)].tolist()

@@ -52,7 +52,7 @@ def test_an_engine_answers_costs_of_three_labels(opened, people, tracks):
             np.testing.assert_allclose(expected.best_response(costs).s, s, atol=1e-14)
     mixture = RandomizedClassifier([classifier, constant_classifier(2, 3)], [0.25, 0.75], classes)
     given = engine.X if engine.is_local else split(X)[0]
-    pmf = np.asarray(engine.answer(mixture.predict_pmf, given, columns=len(mixture.classes_)))
+    pmf = np.asarray(engine.answer(mixture.predict_proba, given, columns=len(mixture.classes_)))
     assert pmf.shape == (N, 3)
     drawn = np.asarray(engine.predict(RandomizedClassifier([classifier], [1.0], classes), given))
     assert drawn.tolist() == classes[classifier.predict(X)].tolist()

@@ -52,7 +52,7 @@ def test_parameters_of_both_constraints(reduction):
     assert fair.constraint.parts[1].eps == 0.2  # the copy shares nothing
     fair.fit(X, Y, sensitive_features=A)
     if reduction is FairClassifier:
-        assert selection_gap(fair.predict_pmf(X)[:, 1], A) <= 0.3 + 1e-7
+        assert selection_gap(fair.predict_proba(X)[:, 1], A) <= 0.3 + 1e-7
 
 
 @pytest.mark.parametrize("reduction", REDUCTIONS)
@@ -126,7 +126,7 @@ def test_last_step_of_a_pipeline(reduction):
 def test_last_step_of_a_pipeline_without_routing():
     outer = make_pipeline(StandardScaler(), make())
     outer.fit(X, Y, fairclassifier__sensitive_features=A)
-    assert selection_gap(outer[-1].predict_pmf(outer[0].transform(X))[:, 1], A) <= 0.05 + 1e-7
+    assert selection_gap(outer[-1].predict_proba(outer[0].transform(X))[:, 1], A) <= 0.05 + 1e-7
     with pytest.raises(ValueError, match="set_fit_request"):
         make_pipeline(StandardScaler(), make()).fit(X, Y)
 
@@ -235,8 +235,7 @@ def test_feature_names(reduction):
 
 @pytest.mark.parametrize("reduction", REDUCTIONS)
 def test_unfitted(reduction):
-    methods = ["predict", "predict_pmf", "score"] if reduction in RANDOMIZED else ["predict"]
-    for method in methods:
+    for method in ("predict", "predict_proba", "score"):
         arguments = (X, Y) if method == "score" else (X,)
         with pytest.raises(NotFittedError):
             getattr(make(reduction), method)(*arguments)

@@ -346,7 +346,7 @@ def test_empty_cell_does_not_spoil_the_others():
             EqualizedOdds(eps=0.1),
             {"sensitive_features": groups},
         )
-    selected = fair.predict_pmf(X)[:, 1]
+    selected = fair.predict_proba(X)[:, 1]
     for label, present in ((0, (0, 1, 2)), (1, (0, 1))):
         overall = selected[label == Y].mean()
         for group in present:

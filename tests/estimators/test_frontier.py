@@ -55,7 +55,7 @@ def raw_error(selected, y):
 
 def test_every_bound_is_met_with_the_error_claimed(people, traced):
     for point in traced.points_:
-        selected = traced.at(point.eps).predict_pmf(people.X)[:, 1]
+        selected = traced.at(point.eps).predict_proba(people.X)[:, 1]
         assert selection_gap(selected, people.A) <= point.eps + 1e-6
         assert selection_gap(selected, people.A) == pytest.approx(point.disparity, abs=1e-6)
         assert raw_error(selected, people.y) == pytest.approx(point.error, abs=1e-9)
@@ -117,7 +117,7 @@ def test_exact_over_a_short_list_of_classifiers(constraint, seed):
 
 def test_at_any_bound_between_and_selection(people, traced):
     fair = traced.at(0.03)
-    assert selection_gap(fair.predict_pmf(people.X)[:, 1], people.A) <= 0.03 + 1e-6
+    assert selection_gap(fair.predict_proba(people.X)[:, 1], people.A) <= 0.03 + 1e-6
     assert fair.certificate_.error <= traced.points_[2].error
     assert fair.get_params()["constraint"].eps == 0.03
     assert set(fair.predict(people.X)) <= set(traced.classes_)
@@ -145,11 +145,11 @@ def test_other_constraints_and_costs_without_training(people, traced):
     other = traced.with_constraint(EqualOpportunity())
     assert other.n_calls_ == traced.n_calls_
     assert {point.certificate.scope for point in other.points_} == {Scope.POOL}
-    selected = other.at(0.05).predict_pmf(people.X)[:, 1]
+    selected = other.at(0.05).predict_proba(people.X)[:, 1]
     positive = people.y == 1
     assert selection_gap(selected[positive], people.A[positive]) <= 0.05 + 1e-6
     dear = traced.with_objective(Costs(false_negative=5.0)).at(0.05)
-    selected = dear.predict_pmf(people.X)[:, 1]
+    selected = dear.predict_proba(people.X)[:, 1]
     cost = np.where(positive, 5 * (1 - selected), selected).mean()
     assert dear.certificate_.error == pytest.approx(cost, abs=1e-9)
     assert [p.error for p in traced.points_] == [
@@ -161,11 +161,11 @@ def test_new_data(people, traced):
     new = make_people(2000, seed=5)
     again = traced.recertify(new.X, new.y, sensitive_features=new.A)
     for point in again.points_:
-        selected = again.at(point.eps).predict_pmf(new.X)[:, 1]
+        selected = again.at(point.eps).predict_proba(new.X)[:, 1]
         assert selection_gap(selected, new.A) <= point.eps + 1e-6
         assert raw_error(selected, new.y) == pytest.approx(point.error, abs=1e-9)
     seen = traced.evaluate(new.X, new.y, sensitive_features=new.A)
-    selected = traced.at(0.02).predict_pmf(new.X)[:, 1]
+    selected = traced.at(0.02).predict_proba(new.X)[:, 1]
     assert seen[2].error == pytest.approx(raw_error(selected, new.y), abs=1e-9)
     assert seen[2].disparity == pytest.approx(selection_gap(selected, new.A), abs=1e-9)
 
@@ -304,7 +304,7 @@ def test_deep_trees_are_mixed_too(people):
     frontier = Frontier(DecisionTreeClassifier(max_depth=5, random_state=0), EqualizedOdds())
     frontier.fit(people.X, people.y, sensitive_features=people.A)
     for point in frontier.points_:
-        selected = frontier.at(point.eps).predict_pmf(people.X)[:, 1]
+        selected = frontier.at(point.eps).predict_proba(people.X)[:, 1]
         for label in (0, 1):
             rows = people.y == label
             assert selection_gap(selected[rows], people.A[rows]) <= point.eps + 1e-6
@@ -329,7 +329,7 @@ def test_plug_in_frontier_trains_nothing_for_further_bounds(people):
     assert sizes[1] == sizes[len(BOUNDS)]
     new = make_people(6000, seed=9)
     for point in frontier.points_:
-        selected = frontier.at(point.eps).predict_pmf(new.X)[:, 1]
+        selected = frontier.at(point.eps).predict_proba(new.X)[:, 1]
         assert selection_gap(selected, new.A) <= point.eps + 0.03
 
 
@@ -368,7 +368,7 @@ def test_a_bound_that_the_unconstrained_model_meets_gives_that_model(seed):
     plain = LogisticRegression().fit(X, y).predict(X)
     errors = [np.mean(member.predict(X) != y) for member in traced.pool_.classifiers]
     assert min(errors) < np.mean(plain != y) < min(errors) + traced.nu_
-    assert (traced.at(0.3).predict_pmf(X)[:, 1] == plain).all()
+    assert (traced.at(0.3).predict_proba(X)[:, 1] == plain).all()
 
 
 def test_both_constant_classifiers_are_known_without_a_call():
@@ -383,4 +383,4 @@ def test_both_constant_classifiers_are_known_without_a_call():
     assert traced.n_calls_ == 1
     (point,) = traced.points_
     assert point.certificate.feasible
-    assert selection_gap(traced.at(0.0).predict_pmf(A[:, None])[:, 1], A) < 1e-12
+    assert selection_gap(traced.at(0.0).predict_proba(A[:, None])[:, 1], A) < 1e-12

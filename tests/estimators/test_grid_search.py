@@ -192,16 +192,18 @@ def test_decisions_are_deterministic():
     grid = search()
     np.testing.assert_array_equal(grid.predict(X), grid.predict(X))
     assert not hasattr(grid, "random_state")
-    assert not hasattr(grid, "predict_pmf")
+    decided = grid.classes_[grid.predict_proba(X).argmax(axis=1)]
+    np.testing.assert_array_equal(decided, grid.predict(X))
+    assert set(np.unique(grid.predict_proba(X))) == {0.0, 1.0}
 
 
 def test_scores_are_those_of_the_label():
     grid = search()
     expected = LogisticRegression().fit(X, Y).predict_proba(X)
-    np.testing.assert_allclose(grid.predict_proba(X), expected, atol=1e-3)
+    np.testing.assert_allclose(grid.label_proba(X), expected, atol=1e-3)
     silent = GridSearch(LinearSVC(), DemographicParity(eps=0.5), grid_size=3)
-    assert not hasattr(silent, "predict_proba")
-    assert not hasattr(silent.fit(X, Y, sensitive_features=A), "predict_proba")
+    with pytest.raises(AttributeError, match="LinearSVC has no predict_proba"):
+        silent.fit(X, Y, sensitive_features=A).label_proba(X)
 
 
 @pytest.mark.parametrize("constraint", [DemographicParity(eps=0.2), EqualizedOdds(eps=0.3)])

@@ -30,7 +30,7 @@ def moves_by_hand(model, X, y, groups):
     if isinstance(model, GridSearch):
         pmf = (model.predict(X)[:, None] == NAMES).astype(float)
     else:
-        pmf = model.predict_pmf(X)
+        pmf = model.predict_proba(X)
     before, counted = model.unconstrained_.predict(X), Counter()
     for row in range(len(X)):
         for group in ("overall", groups[row]):
@@ -94,7 +94,7 @@ def test_small_groups_of_a_file_are_added_up_decision_by_decision(tmp_path):
     model.fit(X, Y, sensitive_features=group)
     equipoise.save(model, tmp_path / "m.equipoise")
     kept = equipoise.load(tmp_path / "m.equipoise").tallies_["training"]
-    pmf, cells = model.predict_pmf(X), kept.cells
+    pmf, cells = model.predict_proba(X), kept.cells
     for name in ("a", "b"):
         at = cells.sensitive["group"] == name
         found = cells.by_decision(kept.s)[at].sum(axis=0) * len(X)
@@ -106,12 +106,12 @@ def test_small_groups_of_a_file_are_added_up_decision_by_decision(tmp_path):
 
 def test_explanations_have_a_probability_for_each_decision(fair):
     found = fair.explain(X)
-    pmf = fair.predict_pmf(X)
+    pmf = fair.predict_proba(X)
     np.testing.assert_array_equal(found.decision, fair.predict(X))
     np.testing.assert_allclose(found.probability, pmf)
     np.testing.assert_array_equal(found.drawn, (pmf.max(axis=1) < 1 - 1e-12))
     np.testing.assert_array_equal(found.differs, fair.predict(X) != fair.unconstrained_.predict(X))
-    np.testing.assert_allclose(found.chance, fair.predict_proba(X))
+    np.testing.assert_allclose(found.chance, fair.label_proba(X))
     frame = found.to_pandas()
     for v, name in enumerate(NAMES):
         np.testing.assert_allclose(frame[f"probability of {name}"], pmf[:, v])
@@ -127,7 +127,7 @@ def test_explanations_have_a_probability_for_each_decision(fair):
 @pytest.mark.parametrize("by", ["lot", "rank"])
 def test_exactly_k_for_a_named_decision(fair, by):
     for decision in NAMES:
-        share = fair.predict_pmf(X)[:, np.flatnonzero(decision == NAMES)[0]]
+        share = fair.predict_proba(X)[:, np.flatnonzero(decision == NAMES)[0]]
         k = int(share.sum() / 2)
         chosen = fair.select(X, k, sensitive_features=A, decision=decision, by=by)
         assert chosen.selected.sum() == k
@@ -136,7 +136,7 @@ def test_exactly_k_for_a_named_decision(fair, by):
             expected = k * share[name == A].sum() / share.sum()
             assert abs(chosen.groups[name].selected - expected) <= 1
         if by == "rank":
-            chance = fair.predict_proba(X)[:, np.flatnonzero(decision == NAMES)[0]]
+            chance = fair.label_proba(X)[:, np.flatnonzero(decision == NAMES)[0]]
             certain = (share == share.max()) & (A == "a")
             first = certain & chosen.selected
             if first.sum() < certain.sum():
@@ -161,7 +161,7 @@ def test_of_two_labels_either_can_be_selected_for():
     same = model.select(X, 50, decision="yes").selected
     np.testing.assert_array_equal(same, model.select(X, 50).selected)
     turned = model.select(X, 50, decision="no", by="rank")
-    chance = model.predict_proba(X)[:, 1]
+    chance = model.label_proba(X)[:, 1]
     assert chance[turned.selected].mean() < chance.mean()
 
 

@@ -54,7 +54,7 @@ def fair():
 
 
 def test_rates_of_all_decisions_are_within_the_bound(fair):
-    pmf = fair.predict_pmf(X)
+    pmf = fair.predict_proba(X)
     assert pmf.shape == (len(X), 3)
     np.testing.assert_allclose(pmf.sum(axis=1), 1.0)
     assert differences(pmf).max() <= 0.05 + 1e-7
@@ -69,7 +69,7 @@ def test_decisions_are_labels_and_drawn_as_often_as_they_say(fair):
     decided = fair.predict(X)
     assert set(decided) <= set(NAMES)
     often = np.mean([fair.predict(X, random_state=k) == "top" for k in range(60)])
-    assert often == pytest.approx(fair.predict_pmf(X)[:, 2].mean(), abs=0.02)
+    assert often == pytest.approx(fair.predict_proba(X)[:, 2].mean(), abs=0.02)
     order = np.random.default_rng(0).permutation(len(X))
     np.testing.assert_array_equal(fair.predict(X[order]), decided[order])
 
@@ -78,7 +78,7 @@ def test_scores_have_the_sign_of_the_decision(fair):
     score = fair.decision_function(X)
     np.testing.assert_array_equal(NAMES[score.argmax(axis=1)], fair.predict(X))
     plain = LogisticRegression().fit(X, Y).predict_proba(X)
-    np.testing.assert_allclose(fair.predict_proba(X), plain, atol=1e-4)
+    np.testing.assert_allclose(fair.label_proba(X), plain, atol=1e-4)
 
 
 @pytest.mark.parametrize("oracle", [Plugin(cv=3), Refit(cv=3)])
@@ -98,7 +98,7 @@ def test_only_the_decisions_named_are_bounded():
     model.fit(X, Y, sensitive_features=A)
     assert {row.event.decision for row in model.certificate_.rows} == {"top"}
     named = FairClassifier(LogisticRegression(), FourFifthsRule(positive="top"))
-    pmf = named.fit(X, Y, sensitive_features=A).predict_pmf(X)[:, 2]
+    pmf = named.fit(X, Y, sensitive_features=A).predict_proba(X)[:, 2]
     a, b = pmf[A == "a"].mean(), pmf[A == "b"].mean()
     assert min(a / b, b / a) >= 0.8 - 1e-6
 
@@ -106,7 +106,9 @@ def test_only_the_decisions_named_are_bounded():
 def test_rates_written_as_expressions():
     cap = rate("selected", decision="top", group="a") <= 0.2
     both = cap & (rate("tpr", decision="low") >= 0.5)
-    pmf = FairClassifier(LogisticRegression(), both).fit(X, Y, sensitive_features=A).predict_pmf(X)
+    pmf = (
+        FairClassifier(LogisticRegression(), both).fit(X, Y, sensitive_features=A).predict_proba(X)
+    )
     assert pmf[A == "a", 2].mean() <= 0.2 + 1e-7
     assert pmf[Y == "low", 0].mean() >= 0.5 - 1e-7
 
@@ -123,7 +125,7 @@ def test_costs_of_pairs_of_label_and_decision():
     model = FairClassifier(
         LogisticRegression(), DemographicParity(1.0), objective=Costs(matrix=matrix)
     )
-    pmf = model.fit(X, Y, sensitive_features=A).predict_pmf(X)
+    pmf = model.fit(X, Y, sensitive_features=A).predict_proba(X)
     code = np.searchsorted(NAMES, Y)
     assert model.certificate_.error == pytest.approx((matrix[code] * pmf).sum(axis=1).mean())
     plain = LogisticRegression().fit(X, Y).predict(X)
@@ -145,7 +147,7 @@ def test_a_frontier_and_its_file(tmp_path):
     model = loaded.at(0.05)
     np.testing.assert_array_equal(model.predict(X), frontier.at(0.05).predict(X))
     report = model.report(X, Y, sensitive_features=A)
-    pmf = model.predict_pmf(X)
+    pmf = model.predict_proba(X)
     found = report["test"].excess.estimate
     assert found == pytest.approx(differences(pmf).max() - 0.05)
     assert report["test"].excess.low < found < report["test"].excess.high
@@ -201,7 +203,7 @@ def test_rates_by_head_with_weights_in_the_error_only():
     bound = DemographicParity(0.05, reference="pairwise")
     model = FairClassifier(LogisticRegression(), bound, constraint_weights=False)
     model.fit(X, Y, sensitive_features=A, sample_weight=weight)
-    pmf = model.predict_pmf(X)
+    pmf = model.predict_proba(X)
     assert differences(pmf).max() <= 0.05 + 1e-7
     right = pmf[np.arange(len(X)), np.searchsorted(NAMES, Y)]
     assert model.certificate_.error == pytest.approx(1 - np.average(right, weights=weight))
@@ -213,7 +215,7 @@ def test_utilities_of_single_people_have_a_column_for_each_decision():
     bound = UtilityParity(0.02, utility="use", reference="pairwise")
     model = FairClassifier(LogisticRegression(), bound, objective=PersonCosts("cost"))
     model.fit(X, Y, sensitive_features=A, utilities=pd.DataFrame(frame))
-    used = (model.predict_pmf(X) * u).sum(axis=1)
+    used = (model.predict_proba(X) * u).sum(axis=1)
     assert abs(used[A == "a"].mean() - used[A == "b"].mean()) <= 0.02 + 1e-7
     assert model.certificate_.error == pytest.approx(1 - used.mean())
     with pytest.raises(ValueError, match="such as profit_0 to profit_2"):
@@ -225,7 +227,7 @@ def test_groups_known_by_probability():
     bound = DemographicParity(0.04, reference="pairwise")
     groups = Probabilities(np.column_stack([chance, 1 - chance]))
     pmf = FairClassifier(LogisticRegression(), bound).fit(X, Y, sensitive_features=groups)
-    pmf = pmf.predict_pmf(X)
+    pmf = pmf.predict_proba(X)
     rates = [np.average(pmf, axis=0, weights=own) for own in (chance, 1 - chance)]
     assert np.abs(rates[0] - rates[1]).max() <= 0.04 + 1e-7
 
@@ -276,7 +278,7 @@ def test_a_monitor_watches_every_decision(constraint, tmp_path):
     monitor, rng = Monitor(model), np.random.default_rng(0)
     X, Y, A = three_labels(seed=1)
     monitor.update(X, Y, sensitive_features=A)
-    pmf = model.predict_pmf(X)
+    pmf = model.predict_proba(X)
     if isinstance(constraint, DemographicParity):
         value, share = {row.name: row.value for row in monitor.rows_}, (fitted == "a").mean()
         for v, name in enumerate(NAMES):
@@ -331,14 +333,14 @@ def test_xgboost_on_copies_where_a_label_is_not_in_use(unused, tmp_path):
     model = FairClassifier(learner, constraint, objective=Costs(matrix=matrix), nu=0.05)
     model.fit(X[:200], Y[:200], sensitive_features=A[:200])
     used = np.delete(NAMES, unused)
-    pmf, code = model.predict_pmf(X[:200]), np.searchsorted(NAMES, Y[:200])
+    pmf, code = model.predict_proba(X[:200]), np.searchsorted(NAMES, Y[:200])
     assert pmf[:, unused].max() == 0
     assert (pmf.max(axis=0) > 0).sum() == 2
     assert set(model.predict(X[:200])) == set(used)
     assert model.certificate_.error == pytest.approx((matrix[code] * pmf).sum(axis=1).mean())
     equipoise.save(model, tmp_path / "m.equipoise")
     again = equipoise.load(tmp_path / "m.equipoise")
-    np.testing.assert_array_equal(again.predict_pmf(X[:200]), pmf)
+    np.testing.assert_array_equal(again.predict_proba(X[:200]), pmf)
 
 
 def test_floors_that_contradict_each_other_are_named():
@@ -350,7 +352,7 @@ def test_floors_that_contradict_each_other_are_named():
     for row, name in zip(model.certificate_.conflict, ("low", "top"), strict=True):
         assert name in str(row)
     assert model.certificate_.least_slack == pytest.approx(0.1)
-    shares = model.predict_pmf(X).mean(axis=0)
+    shares = model.predict_proba(X).mean(axis=0)
     assert shares[0] == pytest.approx(0.5)
     assert shares[2] == pytest.approx(0.5)
 
@@ -368,7 +370,7 @@ def test_a_checkpoint_answers_instead_of_the_learner(tmp_path):
     for _ in range(2):
         CountingLearner.fits = 0
         model = FairClassifier(CountingLearner(), DemographicParity(0.05), checkpoint=tmp_path)
-        pmf = model.fit(X, Y, sensitive_features=A).predict_pmf(X)
+        pmf = model.fit(X, Y, sensitive_features=A).predict_proba(X)
         found.append((CountingLearner.fits, pmf))
     (first, before), (again, after) = found
     assert first > again == 0
@@ -379,7 +381,7 @@ def test_groups_of_two_attributes_are_within_the_bound():
     B = np.where(X[:, 0] > 0, "p", "q")
     features = {"one": A, "other": B}
     model = FairClassifier(LogisticRegression(), DemographicParity(0.05))
-    pmf = model.fit(X, Y, sensitive_features=features).predict_pmf(X)
+    pmf = model.fit(X, Y, sensitive_features=features).predict_proba(X)
     for a in np.unique(A):
         for b in np.unique(B):
             rates = pmf[(a == A) & (b == B)].mean(axis=0)

@@ -83,7 +83,7 @@ def test_the_unknown_count_in_the_error_and_in_no_group(seed: int, how: str) -> 
     model = eq.FairClassifier([Listed(h) for h in H], constraint, nu=1e-8)
     model.fit(X, y, sensitive_features=columns, missing="ignore")
     assert model.certificate_.error == pytest.approx(least_error(H, y, rows, eps), abs=1e-7)
-    h = model.predict_pmf(X)[:, 1]
+    h = model.predict_proba(X)[:, 1]
     assert max(row @ h for row in rows) <= eps + 1e-7
     report = model.report(X, y, sensitive_features=columns)
     assert report["test"].excess.estimate == pytest.approx(max(row @ h for row in rows) - eps)
@@ -117,7 +117,7 @@ def test_every_estimator_takes_unknown_groups_and_bins(kind: str) -> None:
     model.fit(X, y, sensitive_features=groups, missing="ignore", bins={"age": [35, 55]})
     slack = 0.02 if kind == "gradient" else 0.0  # the paper's algorithm comes close to its bound
     decides = model.at(0.05) if kind == "frontier" else model
-    h = decides.predict(X) if kind == "grid" else decides.predict_pmf(X)[:, 1]
+    h = decides.predict(X) if kind == "grid" else decides.predict_proba(X)[:, 1]
     age = groups["age"].to_numpy()
     for low, high in pairwise([0, 35, 55, 99]):
         inside = (age >= low) & (age < high)
@@ -139,7 +139,7 @@ def test_a_model_file_keeps_edges_and_unknown_groups(tmp_path: Path) -> None:
     # Other people, whose quartiles are elsewhere, are measured in the bins of the fit.
     older = groups[["age"]] + 5
     report = loaded.report(X, y, sensitive_features=older)
-    h, age = model.predict_pmf(X)[:, 1], older["age"].to_numpy()
+    h, age = model.predict_proba(X)[:, 1], older["age"].to_numpy()
     bins = np.searchsorted(edges, age[~np.isnan(age)], side="right")
     known = h[~np.isnan(age)]
     most = max(abs(known[bins == b].mean() - known.mean()) for b in np.unique(bins))
@@ -186,7 +186,7 @@ def test_reordered_and_further_columns_are_for_learners_that_take_them() -> None
     model = eq.FairClassifier(pipeline(), parity).fit(X, y, sensitive_features=sex)
     # Draws are hashes of rows: the same person has the same one.
     assert (model.predict(other) == model.predict(X)).all()
-    assert (model.predict_proba(other) == model.predict_proba(X)).all()
+    assert (model.label_proba(other) == model.label_proba(X)).all()
     report = model.report(other, y, sensitive_features=sex)
     assert report.overlap.estimate == len(X)
     with pytest.raises(ValueError, match="Feature names seen at fit time, yet now missing"):

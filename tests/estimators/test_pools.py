@@ -60,7 +60,7 @@ def test_a_second_fit_trains_nothing(kept):
         warnings.simplefilter("error", CheckpointWarning)
         again, fits = fit(folder)
     assert fits == 0
-    assert (again.predict_pmf(PEOPLE.X) == model.predict_pmf(PEOPLE.X)).all()
+    assert (again.predict_proba(PEOPLE.X) == model.predict_proba(PEOPLE.X)).all()
 
 
 def damaged_bit(data):
@@ -90,7 +90,7 @@ def test_damaged_files_are_named_and_made_again(kept, name):
     with pytest.warns(CheckpointWarning, match=path.name):
         again, fits = fit(folder)
     assert fits == 1
-    assert (again.predict_pmf(PEOPLE.X) == model.predict_pmf(PEOPLE.X)).all()
+    assert (again.predict_proba(PEOPLE.X) == model.predict_proba(PEOPLE.X)).all()
     with warnings.catch_warnings():
         warnings.simplefilter("error", CheckpointWarning)
         assert fit(folder)[1] == 0  # it is whole again
@@ -108,7 +108,7 @@ def test_bit_flips_anywhere_change_nothing(kept):
         path.write_bytes(changed)
         with pytest.warns(CheckpointWarning, match=path.name):
             again, _ = fit(folder)
-        assert (again.predict_pmf(PEOPLE.X) == model.predict_pmf(PEOPLE.X)).all()
+        assert (again.predict_proba(PEOPLE.X) == model.predict_proba(PEOPLE.X)).all()
         assert again.certificate_.error == model.certificate_.error
 
 
@@ -140,7 +140,7 @@ def test_without_its_identity_answers_of_another_fit_are_left_alone(kept, how):
         resumed, _ = fit(folder, y=other)
     named = [str(w.message) for w in caught if issubclass(w.category, CheckpointWarning)]
     fresh, _ = fit(None, y=other)
-    assert (resumed.predict_pmf(PEOPLE.X) == fresh.predict_pmf(PEOPLE.X)).all()
+    assert (resumed.predict_proba(PEOPLE.X) == fresh.predict_proba(PEOPLE.X)).all()
     assert how == "lost" or "identity.json is damaged" in named[0]
     assert json.loads(path.read_text())["data"]
 
@@ -216,7 +216,7 @@ def test_processes_share_a_folder(tmp_path):
         tree = DecisionTreeClassifier(max_depth=3, random_state=0)
         fair = FairClassifier(tree, DemographicParity(eps=0.02), checkpoint=sys.argv[1])
         fair.fit(p.X, p.y, sensitive_features=p.A)
-        print(fair.predict_pmf(p.X)[:, 1].tolist())
+        print(fair.predict_proba(p.X)[:, 1].tolist())
         """
     )
     here = str(Path(__file__).parents[1])

@@ -61,7 +61,7 @@ def test_decisions_are_a_members(Q, X):
 
 
 def test_pmf(Q, X):
-    pmf = Q.predict_pmf(X)
+    pmf = Q.predict_proba(X)
     x = X[:, 0]
     expected = 0.5 * (x > -0.5) + 0.2 * (x > 0) + 0.3 * (x > 1)
     np.testing.assert_allclose(pmf, np.column_stack([1 - expected, expected]), atol=1e-12)
@@ -183,4 +183,4 @@ def test_pickle(X):
     coin = RandomizedClassifier([yes, no], [0.3, 0.7], classes=["no", "yes"], random_state=4)
     copy = pickle.loads(pickle.dumps(coin))
     np.testing.assert_array_equal(copy.predict(X), coin.predict(X))
-    np.testing.assert_array_equal(copy.predict_pmf(X), coin.predict_pmf(X))
+    np.testing.assert_array_equal(copy.predict_proba(X), coin.predict_proba(X))

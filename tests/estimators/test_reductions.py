@@ -114,14 +114,14 @@ def test_predictions_pass_through():
     fresh = fair.predict(X, random_state=3)
     np.testing.assert_array_equal(fresh, fair.classifier_.predict(X, random_state=3))
     weight = np.arange(len(Y)) + 1.0
-    pmf = fair.predict_pmf(X)
+    pmf = fair.predict_proba(X)
     expected = np.average(pmf[np.arange(len(Y)), Y], weights=weight)
     assert fair.score(X, Y, sample_weight=weight) == pytest.approx(expected, abs=1e-12)
 
 
 def test_salt():
     seven, eight = fitted(random_state=7, nu=1e-4), fitted(random_state=8, nu=1e-4)
-    np.testing.assert_array_equal(seven.predict_pmf(X), eight.predict_pmf(X))
+    np.testing.assert_array_equal(seven.predict_proba(X), eight.predict_proba(X))
     assert (seven.predict(X) != eight.predict(X)).any()
     np.testing.assert_array_equal(seven.predict(X), fitted(random_state=7, nu=1e-4).predict(X))
 
@@ -326,7 +326,7 @@ def test_weight_two_is_the_row_twice(weighted, reduction, constraint):
         np.testing.assert_array_equal(by_weight.predict(X), by_rows.predict(X))
         assert by_weight.best_index_ == by_rows.best_index_
         return
-    np.testing.assert_allclose(by_weight.predict_pmf(X), by_rows.predict_pmf(X), atol=1e-6)
+    np.testing.assert_allclose(by_weight.predict_proba(X), by_rows.predict_proba(X), atol=1e-6)
     error = [f.certificate_.error for f in (by_weight, by_rows)]
     assert error[0] == pytest.approx(error[1], abs=1e-9)
 
@@ -334,7 +334,7 @@ def test_weight_two_is_the_row_twice(weighted, reduction, constraint):
 def test_weights_count_in_error_and_bound():
     weight = np.where((A == 1) & (X[:, 0] > 0.5), 1.0, 5.0)
     fair = make().fit(X, Y, sensitive_features=A, sample_weight=weight)
-    selected = fair.predict_pmf(X)[:, 1]
+    selected = fair.predict_proba(X)[:, 1]
     overall = np.average(selected, weights=weight)
     for a in (0, 1):
         rate = np.average(selected[a == A], weights=weight[a == A])

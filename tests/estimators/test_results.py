@@ -40,7 +40,7 @@ def test_nobody_or_everybody_selected(label):
     rare = np.where(np.arange(400) < 12, 1 - label, label)
     with pytest.warns(ConstantDecisionWarning, match=["nobody", "everybody"][label]):
         model = fit(DemographicParity(eps=0.01), rare, X=np.zeros((400, 1)))
-    assert model.predict_pmf(np.zeros((5, 1)))[:, 1] == pytest.approx(label)
+    assert model.predict_proba(np.zeros((5, 1)))[:, 1] == pytest.approx(label)
 
 
 def test_a_single_group():
@@ -155,7 +155,7 @@ def test_bounds_loosened_beforehand_are_not_called_met_as_given():
     excess = model.report()["training"].excess.estimate
     assert excess > 0.01
     assert model.violations_["train"] == pytest.approx(excess, abs=1e-12)
-    found, h = model.certificate_, model.predict_pmf(X)[:, 1]
+    found, h = model.certificate_, model.predict_proba(X)[:, 1]
     fewest = min(np.bincount(A))
     assert found.sampling_slack == pytest.approx(0.5 * (fewest**-0.5 + 400**-0.5))
     text = str(found)

@@ -12,10 +12,12 @@ from equipoise.experiments.panels import Part
 class Randomly:
     """Selects people with probabilities that are known."""
 
+    is_randomized, classes_ = True, (0, 1)
+
     def __init__(self, probability):
         self.probability = probability
 
-    def predict_pmf(self, X):
+    def predict_proba(self, X):
         return np.column_stack([1 - self.probability, self.probability])
 
 

@@ -25,7 +25,7 @@ def test_a_truncated_file_is_refused_wherever_it_ends(saved):
 def test_a_changed_byte_is_found_wherever_it_is(saved):
     data = saved.read_bytes()
     rng = np.random.default_rng(0)
-    before = equipoise.load(saved).predict_pmf(make_people().X)
+    before = equipoise.load(saved).predict_proba(make_people().X)
     for at in rng.choice(len(data), size=60, replace=False):
         changed = bytearray(data)
         changed[at] ^= 0x55
@@ -35,7 +35,7 @@ def test_a_changed_byte_is_found_wherever_it_is(saved):
         except ModelFileError:
             continue
         # A byte that zip itself does not look at, such as a date.
-        assert (after.predict_pmf(make_people().X) == before).all()
+        assert (after.predict_proba(make_people().X) == before).all()
 
 
 def test_weights_that_were_changed_by_hand_are_found(saved):

@@ -61,7 +61,7 @@ def test_decisions_are_the_same_after_a_round_trip(name, people, tmp_path):
     after = round_trip(before, tmp_path)
     keys = np.array([f"person {number}" for number in range(len(people.y))])
     assert len(after.classifier_.members) > 1
-    assert (after.predict_pmf(people.X) == before.predict_pmf(people.X)).all()
+    assert (after.predict_proba(people.X) == before.predict_proba(people.X)).all()
     assert (after.predict(people.X) == before.predict(people.X)).all()
     assert (after.predict(people.X, key=keys) == before.predict(people.X, key=keys)).all()
     assert str(after.certificate_) == str(before.certificate_)
@@ -79,7 +79,7 @@ def test_columns_may_be_selected_by_type(people, tmp_path):
     fair = FairClassifier(make_pipeline(by_type, LogisticRegression()), DemographicParity(eps=0.1))
     fair.fit(frame, people.y, sensitive_features=people.A)
     after = round_trip(fair, tmp_path)
-    assert (after.predict_pmf(frame) == fair.predict_pmf(frame)).all()
+    assert (after.predict_proba(frame) == fair.predict_proba(frame)).all()
 
 
 def test_a_loaded_model_can_be_fitted_again(people, tmp_path):
@@ -95,7 +95,7 @@ def test_plug_in_members_share_their_probabilities_again(people, tmp_path):
     shared = [member.probabilities for member in after.classifier_.members]
     assert len(shared) > 1
     assert all(probabilities is shared[0] for probabilities in shared)
-    assert (after.predict_pmf(people.X) == before.predict_pmf(people.X)).all()
+    assert (after.predict_proba(people.X) == before.predict_proba(people.X)).all()
     assert after.violations_ == before.violations_
 
 
@@ -113,7 +113,7 @@ def test_members_of_both_kinds_go_together(people, tmp_path):
     assert set(plugged_in) == {True, False}
     for eps in bounds:
         models = before.at(eps), after.at(eps)
-        np.testing.assert_array_equal(*(model.predict_pmf(people.X) for model in models))
+        np.testing.assert_array_equal(*(model.predict_proba(people.X) for model in models))
 
 
 def test_pipelines_share_their_transformers_again(people, tmp_path):
@@ -129,7 +129,7 @@ def test_a_frontier_answers_any_bound_after_a_round_trip(people, tmp_path):
     after = round_trip(frontier, tmp_path)
     for eps in (0.01, 0.033, 0.2):
         mine, theirs = frontier.at(eps), after.at(eps)
-        assert (mine.predict_pmf(people.X) == theirs.predict_pmf(people.X)).all()
+        assert (mine.predict_proba(people.X) == theirs.predict_proba(people.X)).all()
         assert (mine.predict(people.X) == theirs.predict(people.X)).all()
         assert mine.certificate_.gap == theirs.certificate_.gap
     assert [p.error for p in after.points_] == [p.error for p in frontier.points_]

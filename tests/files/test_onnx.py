@@ -179,7 +179,7 @@ def test_no_answer_where_the_model_has_none(people):
     bad[0, 1], bad[1, 0], bad[2, 2] = np.nan, np.inf, -np.inf
     got = run(graph, {"X": bad})
     assert np.isnan(got[:3]).all()
-    np.testing.assert_allclose(got[3], model.predict_pmf(bad[3:])[0])
+    np.testing.assert_allclose(got[3], model.predict_proba(bad[3:])[0])
     told = {entry.key: entry.value for entry in graph.metadata_props}["unanswered"]
     assert "missing values of column 1" in told
     assert "infinite values of column 2" in told

@@ -76,7 +76,7 @@ def secrets(model, few):
     inside, share = A == "X", weight / weight.sum()
     pool = model.pool_.classifiers if isinstance(model, Frontier) else model.classifier_.members
     decided = np.array([member.predict(X) for member in pool]).astype(float)
-    mixed = model.predict_pmf(X)[:, 1] if isinstance(model, FairClassifier) else decided[0]
+    mixed = model.predict_proba(X)[:, 1] if isinstance(model, FairClassifier) else decided[0]
     told = [share[inside].sum(), 1 / share[inside].sum(), np.square(share[inside]).sum()]
     for h in (*decided, mixed):
         rate, overall = np.average(h[inside], weights=weight[inside]), share @ h
@@ -183,7 +183,7 @@ def test_what_a_loaded_model_still_says_is_true(few, tmp_path):
     X, y, A, weight = few
     model = fitted(FairClassifier, few, EqualizedOdds(eps=0.1))
     _, again = saved(model, tmp_path)
-    assert (again.predict_pmf(X) == model.predict_pmf(X)).all()
+    assert (again.predict_proba(X) == model.predict_proba(X)).all()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EquipoiseWarning)  # nobody is X with label 0
         before, after = model.report()["training"], again.report()["training"]

@@ -44,7 +44,7 @@ def test_the_multipliers_prove_the_lower_value(nu: float | None) -> None:
         # The list is all there is: the dual value is the least Lagrangian over it.
         dual = problem.lagrangian(in_paper_order(problem, certificate)).min()
         assert dual == pytest.approx(certificate.lower, abs=1e-9), seed
-        gamma = problem.gamma(clf.predict_pmf(problem.H.T)[:, 1])
+        gamma = problem.gamma(clf.predict_proba(problem.H.T)[:, 1])
         order = paper_order(problem, certificate.rows)
         assert certificate.gamma[order] == pytest.approx(gamma, abs=1e-9), seed
         best = least_error(problem)

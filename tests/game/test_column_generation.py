@@ -51,7 +51,7 @@ def test_column_generation_finds_the_optimum_of_the_brute_force_program(seed: in
     clf = fit(FairClassifier(listed(problem), constraint_of(problem), nu=nu), problem)
     certificate = clf.certificate_
 
-    selected = clf.predict_pmf(problem.H.T)[:, 1]
+    selected = clf.predict_proba(problem.H.T)[:, 1]
     error, excess = problem.error(selected), problem.gamma(selected).max() - problem.eps
     assert best.value - SOLVER <= error <= best.value + nu + SOLVER
     assert excess <= SOLVER
@@ -68,7 +68,7 @@ def test_finite_B_solves_the_penalised_problem(seed: int, B: float) -> None:
     best = least_penalised_error(problem, B)
     clf = fit(FairClassifier(listed(problem), constraint_of(problem), nu=nu, B=B), problem)
 
-    selected = clf.predict_pmf(problem.H.T)[:, 1]
+    selected = clf.predict_proba(problem.H.T)[:, 1]
     violation = max(problem.gamma(selected).max() - problem.eps, 0.0)
     value = problem.error(selected) + B * violation
     assert best.value - SOLVER <= value <= best.value + nu + SOLVER
@@ -97,7 +97,7 @@ def test_infeasible_bounds_are_loosened_by_the_least_that_suffices(number: int) 
     assert slack - SOLVER <= certificate.least_slack <= slack + nu / 10 + SOLVER
     assert not certificate.feasible
 
-    selected = clf.predict_pmf(problem.H.T)[:, 1]
+    selected = clf.predict_proba(problem.H.T)[:, 1]
     assert problem.gamma(selected).max() <= problem.eps + certificate.least_slack + SOLVER
     loosened = least_error(replace(problem, eps=problem.eps + certificate.least_slack + SOLVER))
     assert loosened is not None
@@ -147,7 +147,7 @@ def test_lower_never_exceeds_upper_with_a_learner_that_is_not_exact(seed: int, B
     clf = FairClassifier(LogisticRegression(), DemographicParity(eps=0.01), B=B)
     certificate = clf.fit(X, y, sensitive_features=group).certificate_
     assert certificate.lower <= certificate.upper + SOLVER
-    selected = clf.predict_pmf(X)[:, 1]
+    selected = clf.predict_proba(X)[:, 1]
     gaps = [abs(selected[group == a].mean() - selected.mean()) for a in (0, 1)]
     value = np.abs(selected - y).mean() + B * max(max(gaps) - 0.01, 0.0)
     assert certificate.upper == pytest.approx(value, abs=1e-9)

@@ -30,7 +30,7 @@ def test_polished_exponentiated_gradient_finds_the_optimum(seed: int) -> None:
     clf = ExponentiatedGradient(listed(problem), constraint_of(problem), B=B, nu=nu)
     certificate = fit(clf, problem).certificate_
 
-    selected = clf.predict_pmf(problem.H.T)[:, 1]
+    selected = clf.predict_proba(problem.H.T)[:, 1]
     violation = max(problem.gamma(selected).max() - problem.eps, 0.0)
     value = problem.error(selected) + B * violation
     assert penalised.value - SOLVER <= value <= penalised.value + nu + SOLVER

@@ -255,7 +255,7 @@ def test_costs_of_persons_are_least_among_mixtures_of_a_list(seed, weighted, con
     assert best.status in (0, 2)
     if best.status == 0:
         assert clf.certificate_.error == pytest.approx(best.fun, abs=1e-6)
-        mixed = clf.predict_pmf(X)[:, 1]
+        mixed = clf.predict_proba(X)[:, 1]
         paid = mixed * costs["cost_1"] + (1 - mixed) * costs["cost_0"]
         assert np.average(paid, weights=weight) == pytest.approx(best.fun, abs=1e-6)
         measured = clf.report(X, y, sensitive_features=A, utilities=costs)["test"]
@@ -271,7 +271,7 @@ def test_costs_of_persons_equal_to_error_are_the_error():
         )
         for objective in (None, PersonCosts("utility"))
     ]
-    np.testing.assert_allclose(fits[0].predict_pmf(X), fits[1].predict_pmf(X))
+    np.testing.assert_allclose(fits[0].predict_proba(X), fits[1].predict_proba(X))
 
 
 def test_costs_of_persons_that_are_not_there():

@@ -73,7 +73,7 @@ def test_tau_is_that_of_least_error_on_random_problems() -> None:
         n_feasible += 1
         assert clf.certificate_.feasible, (seed, clf.constraint_)
         y, group, _, eps = problem
-        selected = clf.predict_pmf(np.arange(len(y))[:, None])[:, 1]
+        selected = clf.predict_proba(np.arange(len(y))[:, None])[:, 1]
         for a in np.unique(group):
             fn, fp = ((1 - selected) * y)[group == a], (selected * (1 - y))[group == a]
             assert abs(fn.mean() - clf.constraint_.tau * fp.mean()) <= eps + 1e-6
@@ -125,7 +125,7 @@ def test_several_values_are_found_together() -> None:
     clf = FairClassifier([Listed(h) for h in H], both)
     clf.fit(np.arange(60)[:, None], y, sensitive_features={"sex": sex, "race": race})
     assert clf.certificate_.feasible
-    selected = clf.predict_pmf(np.arange(60)[:, None])[:, 1]
+    selected = clf.predict_proba(np.arange(60)[:, None])[:, 1]
     for part, values in zip(clf.constraint_.parts, (sex, race), strict=True):
         for a in (0, 1):
             fn, fp = ((1 - selected) * y)[values == a], (selected * (1 - y))[values == a]

@@ -50,7 +50,7 @@ def test_a_model_comes_back_and_serves_decisions(store, model, people):
     with mlflow.start_run():
         info = log_model(model)
     again = load_model(info.model_uri)
-    assert np.array_equal(again.predict_pmf(X), model.predict_pmf(X))
+    assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
     assert again.certificate_.error == model.certificate_.error
     served = mlflow.pyfunc.load_model(info.model_uri)
     assert np.array_equal(served.predict(X), model.predict(X))
@@ -65,7 +65,7 @@ def test_a_run_has_the_certificate_and_the_page(store, model, people):
         log_model(model, report=contents)
     client = mlflow.MlflowClient()
     data = client.get_run(run.info.run_id).data
-    selected = model.predict_pmf(X)[:, 1]
+    selected = model.predict_proba(X)[:, 1]
     error = np.mean(np.where(y == 1, 1 - selected, selected))
     assert data.metrics["certificate_error"] == pytest.approx(error, abs=1e-12)
     assert data.metrics["training_error"] == pytest.approx(error, abs=1e-12)
@@ -85,11 +85,11 @@ def test_three_labels_are_served_by_name(store):
     contents = report_of(fair, X, y, sensitive_features=A)
     with mlflow.start_run() as run:
         info = log_model(fair, report=contents)
-    assert np.array_equal(load_model(info.model_uri).predict_pmf(X), fair.predict_pmf(X))
+    assert np.array_equal(load_model(info.model_uri).predict_proba(X), fair.predict_proba(X))
     served = mlflow.pyfunc.load_model(info.model_uri).predict(X)
     assert np.array_equal(served, fair.predict(X))
     assert set(served) <= {"low", "mid", "top"}
-    right = fair.predict_pmf(X)[np.arange(len(y)), np.searchsorted(["low", "mid", "top"], y)]
+    right = fair.predict_proba(X)[np.arange(len(y)), np.searchsorted(["low", "mid", "top"], y)]
     metrics = mlflow.MlflowClient().get_run(run.info.run_id).data.metrics
     assert metrics["training_error"] == pytest.approx(1 - right.mean())
     assert metrics["certificate_gap"] == pytest.approx(fair.certificate_.gap)

@@ -38,7 +38,7 @@ def test_kinds_of_labels(y_true, y_pred, pos_label):
     ("y_true", "y_pred", "message"),
     [
         ([0, 1], [0, 1, 1], "y_true has 2 entries but y_pred has 3"),
-        ([0, 1], [[0.5, 0.5], [0.1, 0.9]], r"two columns; of predict_pmf\(X\) pass the second"),
+        ([0, 1], [[0.5, 0.5], [0.1, 0.9]], r"two columns; of predict_proba\(X\) pass the second"),
         ([0, 1], [0.5, np.nan], "y_pred contains NaN"),
         ([0, 1], [0.5, 1.5], "values such as .*1.5.*; expected labels like those of y_true"),
         (["a", "b"], ["a", "c"], "expected labels like those of y_true"),

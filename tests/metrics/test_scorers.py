@@ -26,7 +26,7 @@ def test_scorer_scores_probabilities(applicants):
     clf = FairClassifier(LogisticRegression(), DemographicParity(0.01))
     clf.fit(X, y, sensitive_features=A)
     scorer = metrics.make_scorer(metrics.demographic_parity_violation)
-    expected = violation(y, clf.predict_pmf(X)[:, 1], A, np.ones(len(y)), [None])
+    expected = violation(y, clf.predict_proba(X)[:, 1], A, np.ones(len(y)), [None])
     assert scorer(clf, X, y, sensitive_features=A) == pytest.approx(-expected)
     better = metrics.make_scorer(metrics.accuracy_score, greater_is_better=True)
     assert better(clf, X, y) == pytest.approx(clf.score(X, y))
@@ -89,7 +89,7 @@ def test_cross_validate_passes_groups_and_weights(applicants):
 def test_scorer_of_three_labels_and_of_the_other_label(applicants):
     X, y, A = three_labels(300)
     model = FairClassifier(LogisticRegression(), DemographicParity(0.1), oracle="plugin")
-    pmf = model.fit(X, y, sensitive_features=A).predict_pmf(X)
+    pmf = model.fit(X, y, sensitive_features=A).predict_proba(X)
     classes = model.classes_.tolist()
     wrong = 1 - pmf[np.arange(len(y)), [classes.index(label) for label in y]].mean()
     assert -metrics.make_scorer(metrics.error_rate)(model, X, y) == pytest.approx(wrong)
@@ -97,6 +97,6 @@ def test_scorer_of_three_labels_and_of_the_other_label(applicants):
     assert scorer(model, X, y) == pytest.approx(pmf[:, classes.index("top")].mean())
     X, y, A = applicants
     model = FairClassifier(LogisticRegression(), DemographicParity(0.01))
-    pmf = model.fit(X, y, sensitive_features=A).predict_pmf(X)
+    pmf = model.fit(X, y, sensitive_features=A).predict_proba(X)
     scorer = metrics.make_scorer(metrics.selection_rate, pos_label=0, greater_is_better=True)
     assert scorer(model, X, y) == pytest.approx(pmf[:, 0].mean())

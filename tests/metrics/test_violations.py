@@ -65,7 +65,7 @@ def test_all_three_kinds_of_data_from_raw_arrays(halves):
     report = clf.report(test.X, test.y, sensitive_features=test.A)
     assert [measured.data for measured in report] == ["training", "out of fold", "test"]
     for data, part in (("training", train), ("test", test)):
-        selected = clf.predict_pmf(part.X)[:, 1]
+        selected = clf.predict_proba(part.X)[:, 1]
         measured = report[data]
         assert measured.people == 1000
         assert measured.error.estimate == pytest.approx(raw_error(selected, part.y))
@@ -182,13 +182,13 @@ def test_frontier_reports_each_bound_like_its_classifier(halves):
     assert [entry.bound for entry in report["out of fold"]] == [0.02, 0.06]
     for entry in report["test"]:
         clf = frontier.at(entry.bound)
-        selected = clf.predict_pmf(test.X)[:, 1]
+        selected = clf.predict_proba(test.X)[:, 1]
         assert entry.disparity.estimate == pytest.approx(selection_gap(selected, test.A))
         assert entry.error.estimate == pytest.approx(raw_error(selected, test.y))
         one = clf.report(test.X, test.y, sensitive_features=test.A)
         assert entry.excess.estimate == pytest.approx(one["test"].excess.estimate)
         assert clf.violations_["out_of_fold"] < 1e-7
-        seen = selection_gap(clf.predict_pmf(train.X)[:, 1], train.A)
+        seen = selection_gap(clf.predict_proba(train.X)[:, 1], train.A)
         assert one["training"].excess.estimate == pytest.approx(seen - entry.bound)
     assert "largest difference" in str(report)
     again = frontier.recertify(test.X, test.y, sensitive_features=test.A)
@@ -203,7 +203,7 @@ def test_plugin_frontiers_tell_training_and_out_of_fold_apart(halves):
     frontier = Frontier(trees, DemographicParity(), bounds=[0.05], oracle=Plugin(cv=3))
     frontier.fit(train.X, train.y, sensitive_features=train.A)
     seen, held_out = frontier.report()
-    selected = frontier.at(0.05).predict_pmf(train.X)[:, 1]
+    selected = frontier.at(0.05).predict_proba(train.X)[:, 1]
     assert seen.disparity.estimate == pytest.approx(selection_gap(selected, train.A))
     assert held_out.disparity.estimate <= 0.05 + 1e-7
     assert seen.error.estimate < held_out.error.estimate
@@ -219,7 +219,7 @@ def test_worst_groups_and_weights_in_the_error_alone(halves):
     clf = FairClassifier(TREE, DemographicParity(eps=0.05), constraint_weights=False)
     clf.fit(train.X, train.y, sensitive_features=train.A, sample_weight=weight)
     found = clf.report(test.X, test.y, sensitive_features=test.A, sample_weight=weight)["test"]
-    selected = clf.predict_pmf(test.X)[:, 1]
+    selected = clf.predict_proba(test.X)[:, 1]
     assert found.excess.estimate == pytest.approx(selection_gap(selected, test.A) - 0.05)
     assert np.isnan(found.excess.low)  # no interval where people count in two ways
 

@@ -37,7 +37,7 @@ def test_list_of_fitted_classifiers(spy):
     fair = FairClassifier(candidates, DemographicParity(eps=0.05))
     fair.fit(X, words, sensitive_features=A)
     assert fair.certificate_.scope is Scope.WHOLE_CLASS
-    pmf = fair.predict_pmf(X)[:, 1]
+    pmf = fair.predict_proba(X)[:, 1]
     assert selection_gap(pmf, A) <= 0.05 + 1e-7
     assert set(fair.predict(X)) <= {"no", "yes"}
     # No mixture of the three on a fine lattice that meets the bound errs less.

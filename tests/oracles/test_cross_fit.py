@@ -147,7 +147,7 @@ def test_a_forest_keeps_the_bound_on_people_it_has_not_seen():
             forest, DemographicParity(eps=0.02), oracle=Refit(cv=cv), max_iter=12, nu=0.01
         )
         clf.fit(train.X, train.y, sensitive_features=train.A)
-        gap[cv] = selection_gap(clf.predict_pmf(test.X)[:, 1], test.A)
+        gap[cv] = selection_gap(clf.predict_proba(test.X)[:, 1], test.A)
     assert gap[4] < 0.05 < gap[None]
 
 
@@ -155,7 +155,7 @@ def test_violations_are_reported_for_both_kinds_of_data(people):
     tree = DecisionTreeClassifier(min_samples_leaf=20, random_state=0)
     clf = FairClassifier(tree, DemographicParity(eps=0.03), oracle=Refit(cv=4))
     clf.fit(people.X, people.y, sensitive_features=people.A)
-    gap = selection_gap(clf.predict_pmf(people.X)[:, 1], people.A)
+    gap = selection_gap(clf.predict_proba(people.X)[:, 1], people.A)
     assert clf.violations_["train"] == pytest.approx(max(gap - 0.03, 0.0), abs=1e-9)
     assert clf.violations_["out_of_fold"] == clf.certificate_.violation
     assert "out of fold all of the above: each person" in " ".join(str(clf.certificate_).split())

@@ -140,7 +140,7 @@ class InPlaceScaler(TransformerMixin, BaseEstimator):
 
 def raw(clf, X=X):
     """Return error and difference of the deployed classifier, from raw arrays."""
-    p = clf.predict_pmf(X)[:, 1]
+    p = clf.predict_proba(X)[:, 1]
     return np.abs(p - Y).mean(), abs(p[A == 0].mean() - p[A == 1].mean())
 
 

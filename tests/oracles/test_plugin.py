@@ -156,7 +156,7 @@ def test_many_groups_of_two_features_within_strata():
     assert oracle(people.X[:5]).shape == (5, 24)
     np.testing.assert_allclose(oracle(people.X).sum(axis=1), 1.0)
     assert clf.certificate_.violation < 1e-7
-    selected = clf.predict_pmf(people.X)[:, 1]
+    selected = clf.predict_proba(people.X)[:, 1]
     for where in ("north", "south"):
         inside = region == where
         group = people.A * 2 + (sex == "M")
@@ -296,7 +296,7 @@ def test_the_bound_is_met_on_the_other_half_of_adult_up_to_sampling():
     trees = HistGradientBoostingClassifier(max_iter=15, max_leaf_nodes=15, random_state=0)
     clf = FairClassifier(trees, DemographicParity(eps=0.02), oracle=Plugin(cv=3))
     clf.fit(X, y, sensitive_features=A)
-    selected = clf.predict_pmf(X_test)[:, 1]
+    selected = clf.predict_proba(X_test)[:, 1]
     women = A_test == "Female"
     # The rate of women less that of everybody is this multiple of the difference to men.
     others = 1 - women.mean()

@@ -100,7 +100,7 @@ LEARNERS = {
 def gap_of(reduction, learner, X=X, **parameters) -> float:
     fair = reduction(learner, DemographicParity(eps=EPS), **parameters)
     fair.fit(X, Y, sensitive_features=A)
-    return selection_gap(fair.predict_pmf(X)[:, 1], A)
+    return selection_gap(fair.predict_proba(X)[:, 1], A)
 
 
 @pytest.mark.parametrize("routing", [False, True])

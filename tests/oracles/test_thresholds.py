@@ -65,7 +65,7 @@ def test_tuned_fits_err_less_and_stay_within_the_constraint():
     }
     errors = {}
     for threshold, fair in fits.items():
-        selected = fair.predict_pmf(people.X)[:, 1]
+        selected = fair.predict_proba(people.X)[:, 1]
         errors[threshold] = np.where(people.y == 1, 1 - selected, selected).mean()
         assert selection_gap(selected, people.A) <= 0.02 + 1e-7
     assert errors["tuned"] < errors["learner"]
@@ -90,7 +90,7 @@ def test_by_default_linear_classifiers_alone_are_tuned(learner, like):
     ]
     tuned_members = [isinstance(m, ThresholdedClassifier) for m in fits[0].classifier_.members]
     assert set(tuned_members) == {like == "tuned"}
-    np.testing.assert_array_equal(*(fair.predict_pmf(people.X) for fair in fits))
+    np.testing.assert_array_equal(*(fair.predict_proba(people.X) for fair in fits))
 
 
 def test_unknown_threshold_is_an_error():

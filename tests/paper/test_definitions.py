@@ -172,7 +172,7 @@ def test_appendix_A_error_and_moments_of_a_randomized_classifier(notion: str) ->
     problem = random_problem(11, notion=notion)
     q = np.random.default_rng(0).dirichlet(np.ones(len(problem.H)))
     Q = RandomizedClassifier(listed(problem), q)
-    selected = Q.predict_pmf(problem.H.T)[:, 1]
+    selected = Q.predict_proba(problem.H.T)[:, 1]
     # over the draw of h for every row, against the mean of the classifiers' own figures
     assert problem.error(selected) == pytest.approx(q @ problem.error(), abs=1e-12)
     assert problem.gamma(selected) == pytest.approx(q @ problem.gamma(), abs=1e-12)

@@ -68,7 +68,7 @@ def test_lemma_3_takes_the_largest_cost_where_it_exceeds_one() -> None:
     problem, cost, B, nu = FiniteProblem(y, group, H, "DP", 0.0), 5.0, 3.0, 1e-3
     costs = Costs(false_positive=cost, false_negative=cost)
     clf = FairClassifier(listed(problem), constraint_of(problem), objective=costs, B=B, nu=nu)
-    violation = problem.gamma(fit(clf, problem).predict_pmf(H.T)[:, 1]).max()
+    violation = problem.gamma(fit(clf, problem).predict_proba(H.T)[:, 1]).max()
     assert (1 + 2 * nu) / B < violation <= (cost + 2 * nu) / B
 
 
@@ -249,7 +249,7 @@ def test_theorems_2_to_4_hold_on_samples(notion: str) -> None:
         # Equation (22): no gamma_k moves by more than eps_k, so that Q* stays feasible.
         assert (np.abs(sample.gamma() - true.gamma()) <= eps).all()
         assert (sample.gamma().T @ best.q <= true.eps + eps).all()
-        selected = clf.predict_pmf(true.H.T)[:, 1]
+        selected = clf.predict_proba(true.H.T)[:, 1]
         assert true.error(selected) <= theory.error_bound(best.value, nu, n, delta / 2, C)
         assert (true.gamma(selected) <= theory.violation_bound(true.eps, eps, nu, B)).all()
     assert theory.violation_bound(true.eps, eps, nu, B).max() < 0.75  # not vacuous

@@ -37,7 +37,7 @@ def test_rates_before_and_after(model):
     before, after = (container.lines[0].get_xdata() for container in display.lines_)
     chosen = {
         "before": model.unconstrained_.predict(X) == "yes",
-        "after": model.predict_pmf(X)[:, 1],
+        "after": model.predict_proba(X)[:, 1],
     }
     masks = [np.ones(600, bool), A == "F", A == "M"]
     assert before == pytest.approx([chosen["before"][mask].mean() for mask in masks])
@@ -79,7 +79,7 @@ def test_who_is_decided_differently():
 def test_who_is_decided_differently_by_a_model(model):
     display = SwitchedDisplay.from_estimator(model, X, Y, sensitive_features=A)
     before = model.unconstrained_.predict(X) == "yes"
-    chance = model.predict_pmf(X)[:, 1]
+    chance = model.predict_proba(X)[:, 1]
     gained, lost = ([bar.get_width() for bar in bars] for bars in display.bars_)
     for at, (group, label) in enumerate((g, y) for g in ("F", "M") for y in ("no", "yes")):
         inside = (group == A) & (label == Y)
@@ -98,13 +98,13 @@ def test_three_labels_have_a_column_for_each_decision():
     column = "selection_rate[top]"
     shown = GroupRatesDisplay.from_estimator(model, X, y, sensitive_features=A, column=column)
     found = shown.tables["fair"].row("a")[column]
-    assert found == pytest.approx(model.predict_pmf(X)[A == "a", 2].mean())
+    assert found == pytest.approx(model.predict_proba(X)[A == "a", 2].mean())
     with pytest.raises(ValueError, match=r"expected one of count, selection_rate\[low\]"):
         GroupRatesDisplay.from_estimator(model, X, y, sensitive_features=A)
     moved = SwitchedDisplay.from_estimator(model, X, y, sensitive_features=A)
     assert moved.ax_.get_yticklabels()[-1].get_text() == f"b, decision top ({(A == 'b').sum()})"
     gained, lost = (-moved.bars_[side][-1].get_width() for side in (0, 1))
-    before, chance = model.unconstrained_.predict(X) == "top", model.predict_pmf(X)[:, 2]
+    before, chance = model.unconstrained_.predict(X) == "top", model.predict_proba(X)[:, 2]
     inside = A == "b"
     assert gained == pytest.approx(-100 * (chance * ~before)[inside].mean())
     assert lost == pytest.approx(100 * ((1 - chance) * before)[inside].mean())
@@ -114,7 +114,7 @@ def test_any_rate_and_one_rule(model):
     display = GroupRatesDisplay.from_estimator(
         model, X, Y, sensitive_features=A, column="precision"
     )
-    chance = model.predict_pmf(X)[:, 1]
+    chance = model.predict_proba(X)[:, 1]
     expected = [np.average((Y == "yes")[g == A], weights=chance[g == A]) for g in ("F", "M")]
     assert display.lines_[1].lines[0].get_xdata()[1:] == pytest.approx(expected)
     rule = DemographicParity(eps=0.1, reference="pairwise")

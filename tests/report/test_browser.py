@@ -354,7 +354,7 @@ def test_a_reference_group_is_chosen(visit, made):
 def test_who_gains_and_who_loses_is_in_the_first_lines(visit, made):
     page = visit()
     model, test = made.frontier.at(BOUNDS[2]), made.test
-    selected, before = model.predict_pmf(test.X)[:, 1], model.unconstrained_.predict(test.X)
+    selected, before = model.predict_proba(test.X)[:, 1], model.unconstrained_.predict(test.X)
     gained = selected[before == "no"].sum()
     lost = (1 - selected[before == "yes"]).sum()
     tiles = page.locator("[data-panel]:visible .tile")

@@ -42,7 +42,7 @@ def traced():
 
 def check_groups(shown, model, people):
     """Rates from raw arrays; intervals of the table that `equipoise.metrics` makes."""
-    p, weight = model.predict_pmf(people.X)[:, 1], people.sample_weight
+    p, weight = model.predict_proba(people.X)[:, 1], people.sample_weight
     groups, label = people.sensitive_features, people.y == "yes"
     both = np.array([" & ".join(pair) for pair in zip(*groups.values(), strict=True)])
     columns = {"sex": groups["sex"], "race": groups["race"], "sex x race": both}
@@ -79,7 +79,7 @@ def test_rates_of_groups_are_those_of_the_people(traced, data):
 def test_differences_are_those_within_strata(traced):
     frontier, people = traced
     (_, point), _ = frontier_points(frontier, people, level=0.95, file="f")
-    some, p = people["test"], frontier.at(0.1).predict_pmf(people["test"].X)[:, 1]
+    some, p = people["test"], frontier.at(0.1).predict_proba(people["test"].X)[:, 1]
     weight = some.sample_weight
     (town,) = some.control_features.values()
     groups = np.array([*zip(*some.sensitive_features.values(), strict=True)])
@@ -188,7 +188,7 @@ def test_remarks_tell_what_is_easily_overlooked():
 
 def switched_by_hand(model, people):
     """Return people, gained and lost by group and label, one person after the other."""
-    selected, before = model.predict_pmf(people.X)[:, 1], model.unconstrained_.predict(people.X)
+    selected, before = model.predict_proba(people.X)[:, 1], model.unconstrained_.predict(people.X)
     counted = {}
     for at, (sex, label) in enumerate(zip(people.sensitive_features["sex"], people.y, strict=True)):
         for group in ("overall", sex):

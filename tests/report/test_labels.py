@@ -52,7 +52,7 @@ def test_members_are_told_by_what_they_decide(contents):
 
 def test_groups_have_the_rates_of_every_decision(fair, contents):
     x, y, groups = TEST
-    pmf = fair.predict_pmf(x)
+    pmf = fair.predict_proba(x)
     point = contents.points[0]
     right = pmf[np.arange(len(y)), np.searchsorted(NAMES, y)]
     for group in point.groups["test"]:
@@ -81,7 +81,7 @@ def test_groups_have_the_rates_of_every_decision(fair, contents):
 
 def test_moves_are_counted_and_small_groups_suppressed(fair, contents):
     x, _, groups = TEST
-    pmf, before = fair.predict_pmf(x), fair.unconstrained_.predict(x)
+    pmf, before = fair.predict_proba(x), fair.unconstrained_.predict(x)
     rows = contents.points[0].switched["test"]
     assert all(isinstance(row, MovedContents) for row in rows)
     for row in rows:
@@ -152,7 +152,7 @@ def test_rates_of_few_people_of_a_label_are_suppressed(fair):
     people = {"X_test": x, "y_test": y, "sensitive_features_test": groups}
     contents = report_of(fair, X, Y, sensitive_features=A, **people)
     everything = report_of(fair, X, Y, sensitive_features=A, **people, suppress_below=0)
-    top = fair.predict_pmf(x)[(groups == "b") & (y == "top"), 2]
+    top = fair.predict_proba(x)[(groups == "b") & (y == "top"), 2]
     for shown, hides in ((contents, True), (everything, False)):
         told = json.loads(json.dumps(shown.to_dict()))
         equations, C = published(told["points"][0]["groups"]["test"])
@@ -276,7 +276,7 @@ def test_whether_labels_are_needed_is_known_of_three(fair):
 
 def test_the_page_says_from_which_decision_to_which(fair, contents):
     x, _, groups = TEST
-    pmf, before = fair.predict_pmf(x), fair.unconstrained_.predict(x)
+    pmf, before = fair.predict_proba(x), fair.unconstrained_.predict(x)
     page = render(contents).decode()
     start = page.index("Decisions that differ from the unconstrained")
     table = page[page.index("<tbody>", start) : page.index("</tbody>", start)]

@@ -19,7 +19,7 @@ def make_people(n, seed):
 
 def rates_by_hand(model, people):
     """Error of a randomized classifier, and selection rates of groups, from raw arrays."""
-    p = model.predict_pmf(people.X)[:, 1]
+    p = model.predict_proba(people.X)[:, 1]
     wrong = np.where(people.y == "yes", 1 - p, p)
     selected = {str(g): p[people.group["sex"] == g].mean() for g in GROUPS}
     return wrong.mean(), selected, max(abs(rate - p.mean()) for rate in selected.values())

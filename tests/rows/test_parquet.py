@@ -81,10 +81,10 @@ def test_the_same_classifier_as_from_memory(people, rows, threshold):
     disk.fit(rows, rows.column("label"), sensitive_features=A)
     memory.fit(people.X, people.y, sensitive_features=A)
     assert disk.n_calls_ == memory.n_calls_ > 2
-    np.testing.assert_array_equal(disk.predict_pmf(rows), memory.predict_pmf(people.X))
+    np.testing.assert_array_equal(disk.predict_proba(rows), memory.predict_proba(people.X))
     np.testing.assert_array_equal(disk.predict(rows), memory.predict(people.X))
     np.testing.assert_array_equal(disk.predict(people.X), disk.predict(rows))
-    selected = disk.predict_pmf(rows)[:, 1]
+    selected = disk.predict_proba(rows)[:, 1]
     assert selection_gap(selected, people.A) <= 0.02 + 1e-6
     assert disk.n_features_in_ == 3
 
@@ -105,7 +105,7 @@ def test_a_frontier_with_a_checkpoint_and_a_report(people, rows, tmp_path):
     y, A = rows.column("label"), rows.column("sex")
     frontier.fit(rows, y, sensitive_features=A)
     for entry in frontier.report(rows, y, sensitive_features=A)["test"]:
-        selected = frontier.at(entry.bound).predict_pmf(people.X)[:, 1]
+        selected = frontier.at(entry.bound).predict_proba(people.X)[:, 1]
         assert entry.disparity.estimate == pytest.approx(selection_gap(selected, people.A))
         assert entry.disparity.estimate <= entry.bound + 1e-6
     with pytest.raises(ValueError, match="other columns"):  # an array has no names

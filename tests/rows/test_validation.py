@@ -151,8 +151,8 @@ def test_table_reaches_the_learner_untouched(kind, people, spy, spied):
         assert np.shape(to_matrix(given)) == people.X.shape  # the sums into cells need all rows
         np.testing.assert_array_equal(to_matrix(given), to_matrix(X))
     assert fair.certificate_.error == spied.certificate_.error
-    np.testing.assert_array_equal(fair.predict_pmf(X), spied.predict_pmf(people.X))
-    assert selection_gap(fair.predict_pmf(X)[:, 1], people.A) <= 0.02 + 1e-8
+    np.testing.assert_array_equal(fair.predict_proba(X), spied.predict_proba(people.X))
+    assert selection_gap(fair.predict_proba(X)[:, 1], people.A) <= 0.02 + 1e-8
 
 
 @pytest.mark.parametrize("kind", TABLES)
@@ -186,7 +186,7 @@ def test_text_needs_no_second_dimension(people):
     ]
     learner = make_pipeline(CountVectorizer(), LogisticRegression())
     fair = fitted(people, learner, X=X)
-    assert selection_gap(fair.predict_pmf(X)[:, 1], people.A) <= 0.02 + 1e-8
+    assert selection_gap(fair.predict_proba(X)[:, 1], people.A) <= 0.02 + 1e-8
     assert set(fair.predict(X)) <= {0, 1}
 
 
@@ -204,8 +204,8 @@ def test_labels_of_every_kind(kind, people, reference):
     decisions = fair.predict(people.X)
     assert decisions.tolist() == expected.tolist()
     assert type(decisions.tolist()[0]) is type(classes[0])
-    np.testing.assert_array_equal(fair.predict_pmf(people.X), reference.predict_pmf(people.X))
-    pmf = fair.predict_pmf(people.X)
+    np.testing.assert_array_equal(fair.predict_proba(people.X), reference.predict_proba(people.X))
+    pmf = fair.predict_proba(people.X)
     assert fair.score(people.X, np.ravel(np.asarray(y))) == pytest.approx(
         np.mean(pmf[np.arange(len(pmf)), people.y])
     )
@@ -227,9 +227,9 @@ def test_grid_search_gives_labels_back(people):
 @pytest.mark.parametrize("kind", ONE_COLUMN)
 def test_one_sensitive_column(kind, people, reference):
     fair = fitted(people, sensitive_features=ONE_COLUMN[kind](people.A))
-    expected = reference.predict_pmf(people.X)
+    expected = reference.predict_proba(people.X)
     # The order of the groups, and with it the last digit, may be another one.
-    np.testing.assert_allclose(fair.predict_pmf(people.X), expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(fair.predict_proba(people.X), expected, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("kind", TWO_COLUMNS)
@@ -238,9 +238,9 @@ def test_two_sensitive_columns_are_intersected(kind, people):
     fair = fitted(people, sensitive_features=TWO_COLUMNS[kind](people.A, old))
     expected = fitted(people, sensitive_features=2 * people.A + old)
     np.testing.assert_allclose(
-        fair.predict_pmf(people.X), expected.predict_pmf(people.X), atol=1e-9
+        fair.predict_proba(people.X), expected.predict_proba(people.X), atol=1e-9
     )
-    assert selection_gap(fair.predict_pmf(people.X)[:, 1], 2 * people.A + old) <= 0.02 + 1e-8
+    assert selection_gap(fair.predict_proba(people.X)[:, 1], 2 * people.A + old) <= 0.02 + 1e-8
 
 
 def test_columns_keep_their_names(people):
@@ -258,7 +258,7 @@ def test_control_features(kind, people):
     frames["Arrow"] = ONE_COLUMN["Arrow table"]
     fair = FairClassifier(LogisticRegression(), DemographicParity(eps=0.02))
     fair.fit(people.X, people.y, sensitive_features=people.A, control_features=frames[kind](region))
-    selected = fair.predict_pmf(people.X)[:, 1]
+    selected = fair.predict_proba(people.X)[:, 1]
     for r in (0, 1):
         assert selection_gap(selected[region == r], people.A[region == r]) <= 0.02 + 1e-8
 
@@ -282,7 +282,7 @@ def test_weights_of_every_kind(kind, people):
     weight = np.random.default_rng(1).integers(1, 4, len(people.y)).astype(float)
     fair = fitted(people, sample_weight=WEIGHTS[kind](weight))
     expected = fitted(people, sample_weight=weight)
-    np.testing.assert_array_equal(fair.predict_pmf(people.X), expected.predict_pmf(people.X))
+    np.testing.assert_array_equal(fair.predict_proba(people.X), expected.predict_proba(people.X))
 
 
 @pytest.mark.parametrize("scale", [-1074, -1040, -600, 600, 1020])
@@ -328,7 +328,7 @@ def test_weights_that_are_no_numbers(weight):
 @pytest.mark.parametrize("weight", [1, 2.5, np.float64(3), np.full(400, 7)])
 def test_equal_weights_are_no_weights(weight, people, reference):
     fair = fitted(people, sample_weight=weight)
-    np.testing.assert_array_equal(fair.predict_pmf(people.X), reference.predict_pmf(people.X))
+    np.testing.assert_array_equal(fair.predict_proba(people.X), reference.predict_proba(people.X))
     assert read_weights(weight, 400) is None
 
 
@@ -348,7 +348,7 @@ def test_equalized_odds_over_frames(people):
     for kind in ("integers", "pandas frame", "Polars frame", "Arrow table"):
         fair = FairClassifier(LogisticRegression(), EqualizedOdds(eps=0.03))
         fair.fit(people.X, people.y, sensitive_features=ONE_COLUMN[kind](people.A))
-        results.append(fair.predict_pmf(people.X)[:, 1])
+        results.append(fair.predict_proba(people.X)[:, 1])
     for selected in results:
         np.testing.assert_array_equal(selected, results[0])
         for label in (0, 1):

@@ -81,15 +81,10 @@ class Baseline(SaysNewWords, ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
 
     def predict(self, X: Any) -> NDArray:
         """Return the label that the learner gives to each row."""
-        decided = self.predict_pmf(X).argmax(axis=1)
-        return self.classes_[decided]
-
-    def predict_pmf(self, X: Any) -> Array:
-        """Return the probability of each decision: zeros and ones, of shape (n, V)."""
         check_is_fitted(self)
         check_features(self, X, reset=False)
         decided = predictions(self.estimator_, X, len(self.classes_))
-        return (decided[:, None] == np.arange(len(self.classes_))).astype(float)
+        return self.classes_[decided.astype(np.intp)]
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> Array:

@@ -71,10 +71,13 @@ class ThresholdOptimizer(Baseline):
     >>> y = (X.sum(axis=1) + rng.normal(size=1000) > 0.5).astype(int)
     >>> clf = ThresholdOptimizer(LogisticRegression(), DemographicParity(eps=0))
     >>> clf = clf.fit(X, y, sensitive_features=A)
-    >>> selected = clf.predict_pmf(X, sensitive_features=A)[:, 1]
+    >>> selected = clf.predict_proba(X, sensitive_features=A)[:, 1]
     >>> bool(abs(selected[A == 1].mean() - selected[A == 0].mean()) < 1e-6)
     True
     """
+
+    #: ``predict_proba`` is the chance of each decision, see `equipoise.metrics.make_scorer`.
+    is_randomized = True
 
     def __init__(
         self, estimator: Any, constraint: Constraint, *, random_state: int | None = None
@@ -130,11 +133,11 @@ class ThresholdOptimizer(Baseline):
         random_state : int or Generator, optional
             Draw afresh from this source instead of hashing.
         """
-        selected = self.predict_pmf(X, sensitive_features=sensitive_features)[:, 1]
+        selected = self.predict_proba(X, sensitive_features=sensitive_features)[:, 1]
         uniform = draw_uniform(X, salt=self.salt_, key=key, random_state=random_state)
         return self.classes_[(uniform < selected).astype(np.intp)]
 
-    def predict_pmf(self, X: Any, *, sensitive_features: Any = None) -> Array:
+    def predict_proba(self, X: Any, *, sensitive_features: Any = None) -> Array:
         """Return the probability of deciding either way, over the draw of a threshold: (n, 2)."""
         check_is_fitted(self)
         check_features(self, X, reset=False)
@@ -152,7 +155,7 @@ class ThresholdOptimizer(Baseline):
         self, X: Any, y: Any, sample_weight: Any = None, *, sensitive_features: Any = None
     ) -> float:
         """Return the expected accuracy, over the draw of a threshold."""
-        pmf = self.predict_pmf(X, sensitive_features=sensitive_features)
+        pmf = self.predict_proba(X, sensitive_features=sensitive_features)
         right = (np.asarray(y)[:, None] == self.classes_) * pmf
         return float(np.average(right.sum(axis=1), weights=read_weights(sample_weight, len(pmf))))
 

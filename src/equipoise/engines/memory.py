@@ -122,7 +122,7 @@ class MemoryEngine:
 
     def tally(self, mixture: Any) -> Tally:
         """Return how often a randomized classifier selects, summed by cell."""
-        pmf = mixture.predict_pmf(self.X)
+        pmf = mixture.predict_proba(self.X)
         return Tally.of_people(self.cells, pmf[:, 1] if pmf.shape[1] == 2 else pmf)
 
     def columns(self) -> list[str]:

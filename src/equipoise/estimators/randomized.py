@@ -58,13 +58,16 @@ class RandomizedClassifier:
     ...            for c in (1, 0))
     >>> coin = RandomizedClassifier([yes, no], [0.75, 0.25], classes=["no", "yes"])
     >>> X = np.arange(1000.0).reshape(-1, 1)
-    >>> coin.predict_pmf(X)[0].tolist()
+    >>> coin.predict_proba(X)[0].tolist()
     [0.25, 0.75]
     >>> bool((coin.predict(X)[::-1] == coin.predict(X[::-1])).all())
     True
     >>> round(float((coin.predict(X) == "yes").mean()), 2)
     0.76
     """
+
+    #: ``predict_proba`` is the chance of each decision, see `equipoise.metrics.make_scorer`.
+    is_randomized = True
 
     def __init__(
         self,
@@ -132,11 +135,8 @@ class RandomizedClassifier:
                 decided[rows] = predictions(member, take_rows(X, rows), V)
         return decided
 
-    def predict_pmf(self, X: Any) -> Array:
-        """Return the probability of each decision, over the draw of a member: shape (n, V).
-
-        Not ``predict_proba``: it says how often Q selects this person, not how likely the label is.
-        """
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of each decision, over the draw of a member: shape (n, V)."""
         V = len(self.classes_)
         selected = np.zeros((V - 1, _num_samples(X)))
         for weight, decided in zip(self.weights, decisions(self.members, X, V), strict=True):
@@ -148,7 +148,7 @@ class RandomizedClassifier:
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the expected accuracy, over the draw of a member."""
-        pmf, y = self.predict_pmf(X), to_array(y, "y")
+        pmf, y = self.predict_proba(X), to_array(y, "y")
         if y.shape != (len(pmf),):
             raise ValueError(
                 f"y has shape {y.shape}; expected one label for each of {len(pmf)} rows."
@@ -256,14 +256,6 @@ class RandomizedReduction(DecisionsMixin, Reduction):
         """
         X = self._decidable(X)
         return engine_for(X).predict(self.classifier_, X, key=key, random_state=random_state)
-
-    def predict_pmf(self, X: Any) -> Array:
-        """Return the probability of each decision, over the draw of a member: (n, V).
-
-        Not ``predict_proba``, which is about the label.
-        """
-        X = self._decidable(X)
-        return engine_for(X).answer(self.classifier_.predict_pmf, X, columns=len(self.classes_))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the expected accuracy, over the draw of a member."""

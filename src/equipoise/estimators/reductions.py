@@ -143,7 +143,7 @@ class FairClassifier(RandomizedReduction):
     >>> clf = FairClassifier(LogisticRegression(), DemographicParity(eps=0.02))
     >>> clf.fit(X, y, sensitive_features=A).certificate_.feasible
     True
-    >>> selected = clf.predict_pmf(X)[:, 1]
+    >>> selected = clf.predict_proba(X)[:, 1]
     >>> bool(abs(selected[A == 1].mean() - selected.mean()) <= 0.02 + 1e-6)
     True
     """

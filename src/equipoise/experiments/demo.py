@@ -23,6 +23,7 @@ from equipoise.datasets import load_adult
 from equipoise.estimators.frontier import Frontier
 from equipoise.experiments.panels import Part
 from equipoise.metrics import GroupTable, group_table
+from equipoise.metrics.scorers import predictions
 from equipoise.plotting import Curve, FrontierDisplay, new_figure
 
 #: Bounds of the models that are shown, and of the frontier: up to where no constraint is left.
@@ -75,9 +76,7 @@ def side_by_side(models: Mapping[str, Any], people: Part) -> str:
 
 def probability_of_selection(model: Any, X: NDArray[Any]) -> Array:
     """Return how likely each person is to be selected: 0 or 1 by an ordinary classifier."""
-    if hasattr(model, "predict_pmf"):
-        return np.asarray(model.predict_pmf(X)[:, 1])
-    return np.asarray(model.predict(X), dtype=float)
+    return np.asarray(predictions(model, X), dtype=float)
 
 
 def _last_row(tables: Sequence[GroupTable], column: str) -> tuple[str, list[str]]:

@@ -22,6 +22,7 @@ from equipoise.estimators.reductions import ExponentiatedGradient
 from equipoise.exceptions import EquipoiseWarning
 from equipoise.experiments.learners import N_BOUNDS, Learner
 from equipoise.experiments.panels import Notion, Part, Split
+from equipoise.metrics.scorers import predictions
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,13 +53,11 @@ class Method:
         return notion in self.notions and (n_groups == 2 or not self.two_groups_only)
 
 
-def _decisions(model: Any, split: Split, with_groups: bool = False) -> tuple[Array, Array]:
-    """Return the expected decisions for both halves, whose groups the model may be told."""
+def _decisions(model: Any, split: Split) -> tuple[Array, Array]:
+    """Return the expected decisions for both halves."""
 
     def decide(people: Part) -> Array:
-        return model.predict_pmf(
-            people.X, **{"sensitive_features": people.A} if with_groups else {}
-        )[:, 1]
+        return np.asarray(predictions(model, people.X, people.A), dtype=float)
 
     return split.map(decide)
 
@@ -91,7 +90,7 @@ def postprocessing(split: Split, notion: Notion, learner: Learner) -> Outcomes:
     scores = FrozenEstimator(learner.make().fit(split.train.X, split.train.y))
     for eps in (0.0, *learner.bounds(N_BOUNDS)):
         model = split.fit(ThresholdOptimizer(scores, notion.constraint(eps=eps)))  # type: ignore[call-arg]
-        yield Outcome(eps, *_decisions(model, split, with_groups=True), 1)
+        yield Outcome(eps, *_decisions(model, split), 1)
 
 
 def exponentiated_gradient(split: Split, notion: Notion, learner: Learner) -> Outcomes:

@@ -95,7 +95,7 @@ def save(
     >>> with TemporaryDirectory() as folder:
     ...     equipoise.save(clf, f"{folder}/fair.equipoise")
     ...     again = equipoise.load(f"{folder}/fair.equipoise")
-    >>> bool((again.predict_pmf(X) == clf.predict_pmf(X)).all())
+    >>> bool((again.predict_proba(X) == clf.predict_proba(X)).all())
     True
     """
     if hasattr(model, "cv_results_") and getattr(model, "refit", False):

@@ -1,7 +1,7 @@
 """ONNX: the probabilities of a randomized classifier as one graph, for runtimes without Python.
 
-The graph computes what ``predict_pmf`` does: every member's decision, weighted. The draw is left to
-the caller, who knows the person: compare the second probability with a number in [0, 1) that is
+The graph computes what ``predict_proba`` does: every member's decision, weighted. The draw is left
+to the caller, who knows the person: compare the second probability with a number in [0, 1) that is
 the same for the same person each time, such as `equipoise.rows.hashing.draw_uniform` of their
 key. Of more than two decisions, take the first whose probability and those before it add up to more
 than that number. That is another draw than the one of ``predict``, with the same probability.
@@ -54,8 +54,8 @@ def export_onnx(
     Raises
     ------
     ValueError
-        If onnxruntime does not give the probabilities of ``predict_pmf`` for the rows of X, or for
-        rows made from them: missing values, unseen categories, extremes and the like.
+        If onnxruntime does not give the probabilities of ``predict_proba`` for the rows of X, or
+        for rows made from them: missing values, unseen categories, extremes and the like.
     TypeError
         If a member or a column cannot be converted.
     """
@@ -80,12 +80,14 @@ def to_onnx(model: Any, X: Any, *, allowed: float = 0.0) -> Any:
     >>> graph = to_onnx(clf.fit(X, y, sensitive_features=A), X)
     >>> session = onnxruntime.InferenceSession(graph.SerializeToString())
     >>> (pmf,) = session.run(None, {"X": X})
-    >>> bool(np.allclose(pmf, clf.predict_pmf(X), rtol=0, atol=1e-12))
+    >>> bool(np.allclose(pmf, clf.predict_proba(X), rtol=0, atol=1e-12))
     True
     """
     mixture = _mixture(model)
     graph = Graph(X, len(mixture.classes_))
-    mixture.predict_pmf(take_rows(X, np.arange(min(_num_samples(X), 1))))  # are these its columns?
+    mixture.predict_proba(
+        take_rows(X, np.arange(min(_num_samples(X), 1)))
+    )  # are these its columns?
     selected = graph.number(0.0)
     for number, (member, weight) in enumerate(zip(mixture.members, mixture.weights, strict=True)):
         graph.prefix = f"member{number}_"
@@ -97,7 +99,7 @@ def to_onnx(model: Any, X: Any, *, allowed: float = 0.0) -> Any:
     first = graph.node("Sub", high, graph.node("Min", others, high))
     pmf = graph.node("Concat", first, selected, axis=1)
     properties = {"classes": ", ".join(map(str, mixture.classes_.tolist()))}
-    asked = probes(X, mixture.predict_pmf)
+    asked = probes(X, mixture.predict_proba)
     unanswered = _unanswered(Runtime(graph.finish(pmf, properties), mixture), asked)
     if unanswered:
         pmf = graph.without(pmf, _limits(X, unanswered))
@@ -187,12 +189,12 @@ def _limits(X: Any, unanswered: list[Probe]) -> dict[str, NDArray]:
 
 def _check_rows(runtime: Runtime, mixture: RandomizedClassifier, X: Any, allowed: float) -> None:
     """Refuse a graph that gives other probabilities than the mixture for the user's rows."""
-    expected = mixture.predict_pmf(X)
+    expected = mixture.predict_proba(X)
     got, differ = runtime.compare(X, expected)
     if len(differ) > allowed * len(got):
         at = int(differ[0])
         raise ValueError(
-            f"onnxruntime gives other probabilities than predict_pmf for {len(differ)} of "
+            f"onnxruntime gives other probabilities than predict_proba for {len(differ)} of "
             f"{len(got)} rows, first for row {at}: {_told(got[at])} and not {_told(expected[at])}. "
             f"{_cause(mixture, take_rows(X, differ))}"
         )
@@ -206,7 +208,7 @@ def _check_probe(runtime: Runtime, probe: Probe) -> None:
             at = int(differ[0])
             raise ValueError(
                 f"{probe.column} with {probe.what}: onnxruntime gives {_told(got[at])}, and "
-                f"predict_pmf {_told(probe.expected[at])}. {_advice(probe.kind, probe.what)}"
+                f"predict_proba {_told(probe.expected[at])}. {_advice(probe.kind, probe.what)}"
             )
     elif not np.isnan(runtime.run(probe.rows)).all():
         raise ValueError(
@@ -249,10 +251,10 @@ def _cause(mixture: RandomizedClassifier, X: Any) -> str:
         missing = sum(map(is_missing, values.tolist()))
         if missing == len(values) or (missing and kind == "text"):
             return f"{missing} of them have no value in {name}. {_advice(kind, 'missing values')}"
-    pmf = mixture.predict_pmf(X)
+    pmf = mixture.predict_proba(X)
     near = np.zeros(len(pmf), dtype=bool)
     for factor in (1.0 - NEAR, 1.0 + NEAR):
-        near |= (mixture.predict_pmf(nudged(X, factor)) != pmf).any(axis=1)
+        near |= (mixture.predict_proba(nudged(X, factor)) != pmf).any(axis=1)
     if near.all():
         return (
             "They are next to a threshold: the model itself decides otherwise where its numbers "

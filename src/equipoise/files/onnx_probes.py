@@ -81,7 +81,7 @@ class Probe:
     expected: Array | str  #: The probabilities of the model, or the error that it raises.
 
 
-def probes(X: Any, predict_pmf: Callable[[Any], Array]) -> list[Probe]:
+def probes(X: Any, predict_proba: Callable[[Any], Array]) -> list[Probe]:
     """Return the answers of a model for rows with unusual values, column by column.
 
     >>> said = probes(np.array([[1.0], [2.0]]), lambda X: np.column_stack([X, X]))
@@ -98,9 +98,9 @@ def probes(X: Any, predict_pmf: Callable[[Any], Array]) -> list[Probe]:
             continue
         table = _table(X, columns, rows, changed, what)
         parts = np.split(np.arange(len(changed) * len(rows)), len(changed))
-        said: list[Any] = [_ask(predict_pmf, table)]
+        said: list[Any] = [_ask(predict_proba, table)]
         if isinstance(said[0], str):  # some column or other is refused
-            said = [_ask(predict_pmf, take_rows(table, part)) for part in parts]
+            said = [_ask(predict_proba, take_rows(table, part)) for part in parts]
         else:
             said = np.split(said[0], len(changed))
         found += [
@@ -117,11 +117,11 @@ def nudged(X: Any, factor: float) -> Any:
     return frame.with_columns(nw.selectors.by_dtype(nw.Float64, nw.Float32) * factor).to_native()
 
 
-def _ask(predict_pmf: Callable[[Any], Array], table: Any) -> Array | str:
+def _ask(predict_proba: Callable[[Any], Array], table: Any) -> Array | str:
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            return predict_pmf(table)
+            return predict_proba(table)
     except Exception as error:  # whatever a learner raises
         return f"{type(error).__name__}: {str(error).splitlines()[0]}"
 

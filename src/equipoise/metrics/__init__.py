@@ -1,7 +1,7 @@
 """Metrics: rates by group, the disparities between them, and how sure one can be of both.
 
 Every function takes decisions (labels) or the probabilities of a randomized classifier,
-``predict_pmf(X)[:, 1]``. Names and values are those of ``fairlearn.metrics`` where both exist.
+``predict_proba(X)[:, 1]``. Names and values are those of ``fairlearn.metrics`` where both exist.
 """
 
 from typing import Any

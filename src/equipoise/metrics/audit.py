@@ -281,7 +281,7 @@ def read_predictions(
     """Return labels as 0 and 1, and predictions as probabilities of 1.
 
     Predictions are labels of the same kind as ``y_true``, or numbers in [0, 1]: the probability
-    with which a randomized classifier selects, ``predict_pmf(X)[:, 1]``. The favourable label is
+    with which a randomized classifier selects, ``predict_proba(X)[:, 1]``. The favourable label is
     ``pos_label``; by default 1, or the second of two other labels in sorted order.
 
     >>> label, prediction = read_predictions(["no", "yes", "no"], ["yes", "yes", "no"])
@@ -316,7 +316,7 @@ def _are_shares(values: NDArray) -> bool:
 def _one_column(values: Any, name: str) -> NDArray:
     array = np.asarray(values)
     if array.ndim == 2 and array.shape[1] == 2 and name == "y_pred":
-        raise ValueError("y_pred has two columns; of predict_pmf(X) pass the second, [:, 1].")
+        raise ValueError("y_pred has two columns; of predict_proba(X) pass the second, [:, 1].")
     array = column_or_1d(array)
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise ValueError(f"{name} contains NaN or infinity; drop these rows from all arguments.")

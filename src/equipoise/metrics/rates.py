@@ -24,7 +24,7 @@ _DOC = """{what}
         Two labels of any kind; more with ``pos_label``, or for errors.
     y_pred : array-like of shape (n,)
         Labels of the same kind, or probabilities of being selected, such as
-        ``predict_pmf(X)[:, 1]`` of a randomized classifier.
+        ``predict_proba(X)[:, 1]`` of a randomized classifier.
     pos_label : label, optional
         The favourable label; by default 1, or the second of two other labels in sorted order.
     sample_weight : array-like of shape (n,), optional

@@ -72,9 +72,10 @@ def make_scorer(
 ) -> FairScorer:
     """Make a scorer of a metric, which gets its groups by scikit-learn's metadata routing.
 
-    Unlike ``sklearn.metrics.make_scorer`` it scores the probabilities of a randomized classifier
-    (``predict_pmf``), not one draw of its decisions, and hands the groups on to a classifier that
-    needs them to predict. Without routing it can be called by hand.
+    Unlike ``sklearn.metrics.make_scorer`` it scores the chances with which a randomized classifier
+    decides (``predict_proba`` of a class with ``is_randomized = True``), not one draw of its
+    decisions, and hands the groups on to a classifier that needs them to predict. Without routing
+    it can be called by hand.
 
     Parameters
     ----------
@@ -106,11 +107,11 @@ def predictions(
 
     Of the decision ``pos_label``, by default the second of two; of more, of all of them.
     """
-    pmf = getattr(estimator, "predict_pmf", None)
-    decide = estimator.predict if pmf is None else pmf
+    is_randomized = getattr(estimator, "is_randomized", False)
+    decide = estimator.predict_proba if is_randomized else estimator.predict
     takes_groups = callable(decide) and _GROUPS in signature(decide).parameters
     decisions = decide(X, **({_GROUPS: sensitive_features} if takes_groups else {}))
-    if pmf is None or (pos_label is None and decisions.shape[1] > 2):
+    if not is_randomized or (pos_label is None and decisions.shape[1] > 2):
         return decisions
     classes = [] if pos_label is None else np.asarray(estimator.classes_).tolist()
     return decisions[:, classes.index(pos_label) if pos_label in classes else 1]

@@ -96,8 +96,10 @@ class GroupRatesDisplay:
                 f"this {type(model).__name__} has no unconstrained model to compare with; make "
                 "tables with group_table and pass them to GroupRatesDisplay."
             )
-        decide = getattr(model, "predict_pmf", model.predict)
-        chosen = {"unconstrained": model.unconstrained_.predict(X), "fair": decide(X)}
+        chosen = {
+            "unconstrained": model.unconstrained_.predict(X),
+            "fair": model.predict_proba(X),
+        }
         # Rates that a table has by itself, and those that it has on request.
         rate = rate_and_decision(column)[0]
         asked = {f.__name__: f for f in RATE_OF if f.__name__ == rate} or None

@@ -58,10 +58,10 @@ def test_a_frontier_is_that_of_memory(client, towns, oracle, tmp_path):
         np.testing.assert_allclose(errors[1], errors[0], atol=1e-6)
     equipoise.save(far, tmp_path / "far")
     for model in (far, equipoise.load(tmp_path / "far")):
-        selected = model.at(0.1).predict_pmf(X)[:, 1]
+        selected = model.at(0.1).predict_proba(X)[:, 1]
         if oracle == "refit":
             assert abs(selected[group == 1].mean() - selected.mean()) <= 0.1 + 1e-9
-        np.testing.assert_allclose(far.at(0.1).predict_pmf(rows).compute()[:, 1], selected)
+        np.testing.assert_allclose(far.at(0.1).predict_proba(rows).compute()[:, 1], selected)
     picked = [h.predict(X) * (y == 1) for h in far.pool_.classifiers]
     shares = far.shares_["training"][:, far.cells_.label == 1].sum(axis=1)
     np.testing.assert_allclose(shares, np.mean(picked, axis=1))

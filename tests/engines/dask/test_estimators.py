@@ -89,7 +89,7 @@ def test_classifiers_are_those_of_memory(client, people, make):
     for name in ("error", "violation", "lower", "upper", "gap"):
         mine, theirs = getattr(there.certificate_, name), getattr(here.certificate_, name)
         assert mine == pytest.approx(theirs, abs=1e-9)
-    assert (there.predict_pmf(X) == here.predict_pmf(X)).all()
+    assert (there.predict_proba(X) == here.predict_proba(X)).all()
     assert there.score(dX, dy) == pytest.approx(here.score(X, y))
     assert str(there.report(dX, dy, sensitive_features=dA)) == str(
         here.report(X, y, sensitive_features=A)
@@ -113,7 +113,7 @@ def test_costs_of_persons_are_those_of_memory(client, people, constraint_weights
         there = clone(fair).fit(*split(X, y), **dict(zip(names, split(*given), strict=True)))
         here = fair.fit(X, y, **dict(zip(names, given, strict=True)))
     assert there.certificate_.error == pytest.approx(here.certificate_.error, abs=1e-4)
-    h, (_, g, w) = there.predict_pmf(X)[:, 1], given
+    h, (_, g, w) = there.predict_proba(X)[:, 1], given
     paid = np.average(h * g[:, 1] + (1 - h) * g[:, 0], weights=w)
     assert there.certificate_.error == pytest.approx(paid)
 
@@ -171,7 +171,7 @@ def test_partitions_without_anybody(client, people):
         here = FairClassifier(learner, DemographicParity(eps=0.02))
         here.fit(rows[list("abcd")].to_numpy(), rows["y"], sensitive_features=rows["A"])
         assert there.certificate_.error == pytest.approx(here.certificate_.error, abs=1e-9)
-        pmf = there.predict_pmf(some[list("abcd")]).compute()
+        pmf = there.predict_proba(some[list("abcd")]).compute()
         assert pmf.shape == (len(rows), 2)
         assert there.score(some[list("abcd")], some["y"]) == pytest.approx(
             np.where(rows["y"] == 1, pmf[:, 1], pmf[:, 0]).mean()
@@ -190,7 +190,7 @@ def test_dask_estimators_are_the_plain_path(client, people):
         clf = FairClassifier(learner, DemographicParity(eps=0.03))
         dX, dy, dA = split(X, y, A, chunks=1500)
         clf.fit(dX, dy, sensitive_features=dA)
-        selected = clf.predict_pmf(X)[:, 1]
+        selected = clf.predict_proba(X)[:, 1]
         gaps = [abs(selected[a == A].mean() - selected.mean()) for a in np.unique(A)]
         assert max(gaps) <= 0.03 + 1e-9
         assert clf.certificate_.error == pytest.approx(
@@ -259,19 +259,19 @@ def test_predictions_stay_lazy_and_are_those_of_memory(client, people):
 
     with dask.config.set(scheduler="synchronous"):
         source = dX.map_blocks(watched, dtype=X.dtype, meta=np.empty((0, 4)))
-        decided, pmf = clf.predict(source), clf.predict_pmf(source)
+        decided, pmf = clf.predict(source), clf.predict_proba(source)
         assert not calls
         assert decided.chunks == (dX.chunks[0],)
         assert pmf.shape == (N, 2)
         assert decided.compute().tolist() == clf.predict(X).tolist()
         assert calls
-        assert pmf.compute().tolist() == clf.predict_pmf(X).tolist()
+        assert pmf.compute().tolist() == clf.predict_proba(X).tolist()
         key = np.arange(N)
         keyed = clf.predict(dX, key=da.from_array(key, chunks=500))
         assert keyed.compute().tolist() == clf.predict(X, key=key).tolist()
         fresh = clf.predict(dX, random_state=0).compute()
     assert fresh.tolist() != clf.predict(X).tolist()
-    assert abs(fresh.mean() - clf.predict_pmf(X)[:, 1].mean()) < 0.02
+    assert abs(fresh.mean() - clf.predict_proba(X)[:, 1].mean()) < 0.02
 
 
 def test_recertify_on_other_people(client, people):

@@ -27,7 +27,7 @@ def test_it_explains_what_predict_decides(model):
     for key in (None, np.arange(600)):
         found = model.explain(X, key=key)
         np.testing.assert_array_equal(found.decision, model.predict(X, key=key))
-        p = model.predict_pmf(X)[:, model.classes_.tolist().index("not hired")]
+        p = model.predict_proba(X)[:, model.classes_.tolist().index("not hired")]
         np.testing.assert_allclose(found.probability, p)
         np.testing.assert_array_equal(found.drawn, (p > 1e-12) & (p < 1 - 1e-12))
         for j, member in enumerate(model.classifier_.members):
@@ -100,7 +100,7 @@ def test_rows_elsewhere_are_refused(model):
     with pytest.raises(TypeError, match="not in memory"):
         model.explain(da.from_array(X))
     rows = da.from_array(X, chunks=(200, 3))
-    for method in ("predict_proba", "decision_function", "margin"):
+    for method in ("label_proba", "decision_function", "margin"):
         lazy = getattr(model, method)(rows)
         assert hasattr(lazy, "compute")
         np.testing.assert_allclose(lazy.compute(scheduler="synchronous"), getattr(model, method)(X))

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from people import make_people, selection_gap
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.calibration import CalibrationDisplay
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import RocCurveDisplay, get_scorer
 from sklearn.tree import DecisionTreeClassifier
@@ -47,7 +46,7 @@ def test_one_rule_keeps_the_bounds_and_decides_without_a_draw(people, oracle, co
     certificate = rule.certificate_
     assert certificate.why_by_lot == ""
     assert rule.classifier_.weights.tolist() == [1.0]
-    assert set(np.unique(rule.predict_pmf(people.X))) <= {0.0, 1.0}
+    assert set(np.unique(rule.predict_proba(people.X))) <= {0.0, 1.0}
     assert certificate.by_lot.share == 0.0
     assert certificate.feasible
     assert certificate.error <= mixture.certificate_.lower + 8e-3 + 1e-9
@@ -80,7 +79,7 @@ def test_prices_may_change_with_the_chance_of_the_label(people, curved, tmp_path
     assert curved.certificate_.by_lot.share == 0.0
     assert curved.certificate_.feasible
     (member,) = curved.classifier_.members
-    cells, chance = member.probabilities(people.X), curved.predict_proba(people.X)[:, 1]
+    cells, chance = member.probabilities(people.X), curved.label_proba(people.X)[:, 1]
     score = -(cells * (member.costs + chance[:, None] * member.slopes)).sum(axis=1)
     selected = curved.predict(people.X)
     np.testing.assert_array_equal(selected, score > 0)
@@ -114,12 +113,12 @@ def check_exported(rule, people, tmp_path):
     graph = to_onnx(rule, people.X)
     session = onnxruntime.InferenceSession(graph.SerializeToString())
     (chance,) = session.run(None, {"X": people.X})
-    np.testing.assert_array_equal(chance[:, 1], rule.predict_pmf(people.X)[:, 1])
+    np.testing.assert_array_equal(chance[:, 1], rule.predict_proba(people.X)[:, 1])
 
 
 def test_share_decided_by_lot_is_counted(people):
     fair = fitted(people, "plugin", EqualizedOdds(0.02), nu=1e-3)
-    chance = fair.predict_pmf(people.X)[:, 1]
+    chance = fair.predict_proba(people.X)[:, 1]
     drawn = ((chance > 1e-12) & (chance < 1 - 1e-12)).mean()
     assert 0 < drawn == pytest.approx(fair.certificate_.by_lot.share)
     assert f"{drawn:.2%} of the people measured" in str(fair.certificate_)
@@ -144,8 +143,6 @@ def test_scorers_and_displays_of_scikit_learn(people, curved):
         curved, people.X, people.y, response_method="decision_function"
     )
     assert curve.roc_auc == pytest.approx(above + tied / 2)
-    shown = CalibrationDisplay.from_estimator(curved, people.X, people.y, n_bins=5)
-    np.testing.assert_array_equal(shown.y_prob, curved.predict_proba(people.X)[:, 1])
     assert 0 < get_scorer("average_precision")(curved, people.X, people.y) <= 1
 
 

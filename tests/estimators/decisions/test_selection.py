@@ -208,7 +208,7 @@ def test_a_classifier_of_a_frontier_selects():
 def test_the_order_of_the_chance(model):
     """Sums of the chance over the selected hardly move, and everybody's probability is the same."""
     rng = np.random.default_rng(6)
-    chance, batch = model.predict_proba(X)[:, 1], slice(0, 200)
+    chance, batch = model.label_proba(X)[:, 1], slice(0, 200)
     sums = {"hash": [], "chance": []}
     for _ in range(200):
         u = rng.random()
@@ -229,7 +229,7 @@ def test_the_order_of_the_chance(model):
 @pytest.mark.parametrize("k", [0, 1, 17, 150, 599, 600])
 def test_by_rank_nobody_is_drawn(model, k):
     """Of each group the first ones: most often selected, then the higher chance of the label."""
-    usual, chance = model.predict_pmf(X)[:, 1], model.predict_proba(X)[:, 1]
+    usual, chance = model.predict_proba(X)[:, 1], model.label_proba(X)[:, 1]
     found = model.select(X, k, sensitive_features=A, by="rank")
     assert (found.selected.sum(), found.u) == (k, None)
     np.testing.assert_array_equal(found.probabilities, found.selected)
@@ -279,7 +279,7 @@ def test_rows_on_other_machines(model):
 
 
 def test_what_is_printed(model):
-    expected = model.predict_pmf(X)[:, 1].sum()
+    expected = model.predict_proba(X)[:, 1].sum()
     few = model.select(X, 30, sensitive_features=A)
     assert few.factor == pytest.approx(30 / expected)
     lines = str(few).splitlines()

@@ -40,7 +40,7 @@ def by_hand(model, X, y, groups):
     if isinstance(model, GridSearch):
         selected = (model.predict(X) == "yes").astype(float)
     else:
-        selected = model.predict_pmf(X)[:, 1]
+        selected = model.predict_proba(X)[:, 1]
     before = model.unconstrained_.predict(X)
     counted = {}
     for row in range(len(X)):
@@ -125,7 +125,7 @@ def test_groups_known_by_probability_get_expected_numbers():
     women = np.where(GROUPS["sex"] == "F", 0.8, 0.1) + 0.1 * rng.random(N)
     guessed = Probabilities(np.column_stack([women, 1 - women]), groups=["F", "M"])
     model = FairClassifier(LogisticRegression(), RULE).fit(X, Y, sensitive_features=guessed)
-    h, before = model.predict_pmf(X)[:, 1], model.unconstrained_.predict(X) == "yes"
+    h, before = model.predict_proba(X)[:, 1], model.unconstrained_.predict(X) == "yes"
     for row in model.switched().rows:
         member = {"overall": np.ones(N), "F": women, "M": 1 - women}[row.group] * (row.label == Y)
         assert row.people == pytest.approx(member.sum())

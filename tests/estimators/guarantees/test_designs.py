@@ -43,7 +43,7 @@ def test_a_fit_with_proof(design):
     assert proof.design == design
     assert proof.people == (1500 if design == "split" else 3000)
     assert proof.method == ("score" if design == "split" else "asymptotic")
-    selected = model.predict_pmf(X)[:, 1]
+    selected = model.predict_proba(X)[:, 1]
     assert abs(selected[A == 0].mean() - selected[A == 1].mean()) < 0.15
     model.certificate_.check()
     assert model.people_.rows == (1500 if design == "split" else 3000)
@@ -69,7 +69,7 @@ def test_the_promise_is_kept_in_a_finite_population():
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 model.fit(X[drawn], y[drawn], sensitive_features=A[drawn])
-            selected = model.predict_pmf(X)[:, 1]
+            selected = model.predict_proba(X)[:, 1]
             gap = abs(selected[A == 0].mean() - selected[A == 1].mean())
             proven = confidence is None or model.proof_.holds
             broken[confidence] += proven and gap > 0.15
@@ -124,7 +124,7 @@ def test_with_too_few_people_some_are_decided_by_lot(design):
     assert 0 < proof.regardless <= 0.75
     assert proof.needed.factor > 1
     X, _, A = make_people(20_000, seed=2)
-    selected = model.predict_pmf(X)[:, 1]
+    selected = model.predict_proba(X)[:, 1]
     # Nobody is above or below what the lot leaves open.
     assert np.ptp(selected) <= 1 - proof.regardless + 1e-6
     assert abs(selected[A == 0].mean() - selected[A == 1].mean()) < 0.06
@@ -146,7 +146,7 @@ def test_one_rule_is_proven():
     assert model.proof_.holds
     assert model.proof_.n_points > 3
     X, _, A = make_people(20_000, seed=2)
-    assert set(model.predict_pmf(X)[:, 1]) == {0.0, 1.0}
+    assert set(model.predict_proba(X)[:, 1]) == {0.0, 1.0}
     selected = model.predict(X)
     assert abs(selected[A == 0].mean() - selected[A == 1].mean()) < 0.15
 

@@ -53,13 +53,13 @@ def test_values_are_those_of_the_raw_counts(parity):
     """Two rows, F above M and F below M, with the counts of each day."""
     monitor = Monitor(parity, delta=0.1, detect=0.04)
     X, _, sex = people(0, n=3000)
-    h = parity.predict_pmf(X)[:, 1]
+    h = parity.predict_proba(X)[:, 1]
     rates = [[h[sex == "F"].mean(), h[sex == "M"].mean()]] * 2
     raw = EProcess([[1, -1], [-1, 1]], [0.05, 0.05], rates, [0.04, 0.04])
     for seed in range(1, 6):
         X, _, sex = people(seed, drift=0.5)
         monitor.update(X, sensitive_features=sex)
-        h, groups = parity.predict_pmf(X)[:, 1], [sex == "F", sex == "M"]
+        h, groups = parity.predict_proba(X)[:, 1], [sex == "F", sex == "M"]
         raw.update([[h[g].sum() for g in groups]] * 2, [[g.sum() for g in groups]] * 2)
     values = np.exp(raw.log_values())
     assert [row.e_value for row in monitor.rows_] == pytest.approx(values, rel=1e-9)

@@ -47,7 +47,7 @@ def test_the_proof_is_about_the_classifier_returned(frontier):
     X, y, groups = others(3000)
     model = frontier.prove(X, y, eps=0.12, **groups)
     A = groups["sensitive_features"]
-    selected = model.predict_pmf(X)[:, 1]
+    selected = model.predict_proba(X)[:, 1]
     gap = abs(selected[A == 0].mean() - selected[A == 1].mean())
     assert model.proof_.holds
     assert gap < 0.12
@@ -85,7 +85,7 @@ def test_not_proven_is_not_a_model(frontier):
         model = frontier.prove(X, y, eps=0.01, **groups)
     assert not model.proof_.holds
     assert model.proof_.needed.factor > 1
-    for decide in (model.predict, model.predict_pmf, model.decision_function, model.explain):
+    for decide in (model.predict, model.predict_proba, model.decision_function, model.explain):
         with pytest.raises(NotProvenError, match="fallback='fairest'"):
             decide(X)
 
@@ -95,7 +95,7 @@ def test_the_fairest_decides_where_that_is_asked_for(frontier):
     with pytest.warns(NotProvenWarning):
         model = frontier.prove(X, y, eps=0.01, fallback="fairest", **groups)
     A = groups["sensitive_features"]
-    selected = model.predict_pmf(make_people(3000)[0])[:, 1]
+    selected = model.predict_proba(make_people(3000)[0])[:, 1]
     A = make_people(3000)[2]
     assert abs(selected[A == 0].mean() - selected[A == 1].mean()) < 0.005
 

@@ -129,5 +129,5 @@ def test_one_person_many_times_over_is_fitted_as_often():
 
 def test_a_fit_of_few_distinct_rows_meets_its_bound():
     fair = FairClassifier(LogisticRegression(), DemographicParity(0.02))
-    selected = fair.fit(FEW, Y, sensitive_features=A).predict_pmf(FEW)[:, 1]
+    selected = fair.fit(FEW, Y, sensitive_features=A).predict_proba(FEW)[:, 1]
     assert all(abs(selected[a == A].mean() - selected.mean()) <= 0.02 + 1e-9 for a in (0, 1))

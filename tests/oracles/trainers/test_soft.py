@@ -145,7 +145,7 @@ def test_a_fit_of_rows_on_disk_is_that_of_rows_in_memory(tmp_path):
     bound = DemographicParity(0.1, reference="pairwise")
     model = FairClassifier(xgboost(n_estimators=3, max_depth=2), bound)
     found = [
-        model.fit(where, y, sensitive_features=group).predict_pmf(where) for where in (X, rows)
+        model.fit(where, y, sensitive_features=group).predict_proba(where) for where in (X, rows)
     ]
     np.testing.assert_allclose(found[0], found[1], atol=1e-12)
     rates = [found[1][group == g].mean(axis=0) for g in (0, 1)]

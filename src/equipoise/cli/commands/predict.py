@@ -104,7 +104,7 @@ def decide(
         out[id_column] = key
     if columns.numeric:
         return {**out, "prediction": model.predict(X, key=key), "mean": model.predict_mean(X)}
-    pmf = model.predict_pmf(X)
+    pmf = model.predict_proba(X)
     decided = (model.predict(X, key=key)[:, None] == model.classes_).argmax(axis=1)
     out["decision"] = np.array(columns.labels, dtype=object)[decided]
     if len(columns.labels) == 2:

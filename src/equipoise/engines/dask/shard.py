@@ -364,7 +364,7 @@ def _expected(shard: Shard, mixture: Any, X: Any) -> Array:
     two = shard.n_decisions == 2
     if not len(shard):  # many learners refuse to decide about nobody
         return np.zeros(0 if two else (0, shard.n_decisions))
-    pmf = mixture.predict_pmf(shard.X if X is None else X)
+    pmf = mixture.predict_proba(shard.X if X is None else X)
     return pmf[:, 1] if two else pmf
 
 

@@ -45,7 +45,7 @@ class Explanation(Face):
     cuts : array of shape (m,)
         The score above which a member selects; NaN where it gives no scores.
     chance : array of shape (n,)
-        Of the label, see ``predict_proba``; NaN where it is not known. Of V > 2 labels that of
+        Of the label, see ``label_proba``; NaN where it is not known. Of V > 2 labels that of
         each, (n, V).
     unconstrained : array of shape (n,) or None
         What the unconstrained model would have decided; None where it is not known.
@@ -185,9 +185,11 @@ def explain(mixture: Any, X: Any, unconstrained: Any = None, *, key: Any = None)
     decided = selects[np.arange(n), member]
     chance = np.full(n if V == 2 else (n, V), np.nan)
     if unconstrained is not None and not unconstrained.why_no_probabilities():
-        chance = unconstrained.predict_proba(X)
+        chance = unconstrained.label_proba(X)
         chance = chance[:, 1] if V == 2 else chance
-    probability = np.clip(selects @ mixture.weights, 0.0, 1.0) if V == 2 else mixture.predict_pmf(X)
+    probability = (
+        np.clip(selects @ mixture.weights, 0.0, 1.0) if V == 2 else mixture.predict_proba(X)
+    )
     return Explanation(
         classes=mixture.classes_,
         decision=mixture.classes_[decided.astype(np.intp)],

@@ -27,29 +27,23 @@ if TYPE_CHECKING:
     from equipoise.engines.base import Engine
 
 
-def _gives_probabilities(model: Any) -> bool:
-    """Whether there is a ``predict_proba``; before a fit, whether the learner has one."""
-    return _available(model, "predict_proba")
-
-
 def _gives_order(model: Any) -> bool:
-    return _available(model, "predict_proba", "decision_function")
-
-
-def _available(model: Any, *methods: str) -> bool:
+    """Whether people can be ranked; before a fit, whether the learner has scores."""
     if not hasattr(model, "classes_"):
         learner = model.estimator
         learners = learner if isinstance(learner, (list, tuple)) else [learner]
-        return all(any(hasattr(one, name) for name in methods) for one in learners)
-    found = model._label_model()
-    why = found.why_no_probabilities() if len(methods) == 1 else found.why_no_order()
-    if why:
-        raise AttributeError(why)
+        scores = ("predict_proba", "decision_function")
+        return all(any(hasattr(one, name) for name in scores) for one in learners)
+    if reason := model._label_model().why_no_order():
+        raise AttributeError(reason)
     return True
 
 
 class DecisionsMixin(ClassifierMixin):
     """Of a reduction that decides: its scores, selections of exactly k, and explanations."""
+
+    #: ``predict_proba`` is the chance of each decision, see `equipoise.metrics.make_scorer`.
+    is_randomized = True
 
     classes_: NDArray
     unconstrained_: UnconstrainedModel | None
@@ -84,14 +78,25 @@ class DecisionsMixin(ClassifierMixin):
             )
         return self.unconstrained_
 
-    @available_if(_gives_probabilities)
     def predict_proba(self, X: Any) -> Array:
+        """Return the chance of each DECISION, over the draw of a member: shape (n, V).
+
+        Zeros and ones where nobody is drawn: ``predict_proba(X).argmax(axis=1)`` is then the
+        decision of ``predict``. For a person who is drawn it is the expectation of ``predict``, so
+        averages of it (``VotingClassifier(voting="soft")`` of one model, rates, accuracy) keep the
+        bound in expectation; cutting it at one half makes another, fixed rule. How likely the
+        label is, is in `label_proba`.
+        """
+        X = self._decidable(X)
+        return engine_for(X).answer(self._mixture().predict_proba, X, columns=len(self.classes_))
+
+    def label_proba(self, X: Any) -> Array:
         """Return the chance of each LABEL for each row, not of the decision: shape (n, V).
 
         It is the estimate of the learner without constraints, calibrated as far as that learner
         is: of the plug-in oracle its P(Y | X); of the others the probabilities of the
-        unconstrained classifier, with costs by label undone. The decision is in ``predict``, how
-        likely it is in `predict_pmf`; a threshold on this one is another rule, which nothing keeps
+        unconstrained classifier, with costs by label undone. The decision is in ``predict``, its
+        chance in `predict_proba`; a threshold on this one is another rule, which nothing keeps
         within the bounds.
 
         Raises
@@ -101,8 +106,8 @@ class DecisionsMixin(ClassifierMixin):
         """
         check_is_fitted(self)
         X = self._with_features(X)
-        chances, V = self._label_model().predict_proba, len(self.classes_)
-        return engine_for(X).answer(chances, X, columns=V)
+        model = self._label_model()
+        return engine_for(X).answer(model.label_proba, X, columns=len(self.classes_))
 
     @available_if(_gives_order)
     def decision_function(self, X: Any, *, key: Any = None) -> Array:
@@ -110,7 +115,7 @@ class DecisionsMixin(ClassifierMixin):
 
         It is the chance of the label for those who are selected, and this chance less one for the
         others: the selected come before the others, and within both people are in the order of
-        `predict_proba`. So roc_auc and average precision measure the decisions first and then the
+        `label_proba`. So roc_auc and average precision measure the decisions first and then the
         order. Where somebody is drawn, the sign is that of the draw that ``predict(X, key=key)``
         makes. A learner without probabilities is asked for its own scores instead, brought into
         the range from 0 to 1. Of V > 2 labels there is such a score for each: (n, V).
@@ -119,7 +124,7 @@ class DecisionsMixin(ClassifierMixin):
         engine, known = engine_for(X), self._label_model()
         decided = engine.predict(self._mixture(), X, key=key)
         if len(self.classes_) > 2:
-            rank, selected = known.predict_proba(X), decided[:, None] == self.classes_
+            rank, selected = known.label_proba(X), decided[:, None] == self.classes_
         else:
             rank, selected = engine.answer(known.order, X), decided == self.classes_[1]
         # A chance of exactly 0 or 1 must not lose the sign.
@@ -160,8 +165,8 @@ class DecisionsMixin(ClassifierMixin):
     ) -> Selection:
         """Select exactly k of these people, groups in balance: by lot, or by rank.
 
-        By lot everybody has a probability of their own: that of `predict_pmf` times one number, up
-        to 1, so that they sum to k. Systematic sampling, see `Selection`, gives every group its
+        By lot everybody has a probability of their own: that of `predict_proba` times one number,
+        up to 1, so that they sum to k. Systematic sampling, see `Selection`, gives every group its
         expected number, rounded up or down. A model of one rule has probabilities 0 and 1: fewer
         than it selects are drawn among them, and more cannot be selected.
 

@@ -126,7 +126,7 @@ def select(
     if by_rank and (u is not None or random_state is not None):
         raise ValueError("by='rank' draws nothing; u and random_state are for by='lot'.")
     engine = engine_for(X)
-    pmf = engine.answer(mixture.predict_pmf, X, columns=len(mixture.classes_))
+    pmf = engine.answer(mixture.predict_proba, X, columns=len(mixture.classes_))
     chance = _fetched(pmf)[:, decision]
     columns = _read_groups(_fetched(sensitive_features), len(chance), rules or GroupRules())
     salt = mixture.random_state

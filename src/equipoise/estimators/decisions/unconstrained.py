@@ -46,7 +46,7 @@ class UnconstrainedModel:
         (decided,) = decisions([self.classifier], X, len(self.classes_))
         return self.classes_[decided.astype(np.intp)]
 
-    def predict_proba(self, X: Any) -> Array:
+    def label_proba(self, X: Any) -> Array:
         """Return the chance of each label for each row, in memory: shape (n, V)."""
         if why := self.why_no_probabilities():
             raise AttributeError(why)
@@ -63,7 +63,7 @@ class UnconstrainedModel:
         Otherwise a number that orders people like the learner's own scores.
         """
         if not self.why_no_probabilities() or len(self.classes_) > 2:
-            return self.predict_proba(X)[:, label]
+            return self.label_proba(X)[:, label]
         found = order(self.classifier, X)
         return found if label else 1.0 - found
 

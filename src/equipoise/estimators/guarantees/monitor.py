@@ -259,7 +259,7 @@ class Monitor(Face):
         if decisions is None and not n:
             return np.zeros(0)
         if decisions is None:
-            pmf = self.model._mixture().predict_pmf(self.model._decidable(X))
+            pmf = self.model._mixture().predict_proba(self.model._decidable(X))
             return pmf[:, 1] if len(classes) == 2 else pmf
         values = to_array(decisions, "decisions").reshape(-1)
         found = label_numbers(values, n, "decisions", classes)
