@@ -88,3 +88,16 @@ def test_one_point_has_a_mark_in_the_legend_and_an_interval(traced):
     (ends,) = interval.get_segments()
     assert ends[:, 1] == pytest.approx([end[0] for end in display.curves[0].band])
     pyplot.close("all")
+
+
+def test_bounds_of_many_sizes_have_room(traced):
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    wide = FrontierDisplay.from_estimator(traced, points={"other": (0.5, 0.3)})
+    assert wide.ax_.get_xscale() == "log"
+    left, right = wide.ax_.get_xlim()
+    assert left < min(point.disparity for point in traced.points_)
+    assert right > 0.5
+    narrow = FrontierDisplay.from_points(traced.points_[1:])
+    assert narrow.ax_.get_xscale() == "linear"
+    assert FrontierDisplay.from_estimator(traced).ax_.get_ylabel() == "error, training data"
+    pyplot.close("all")

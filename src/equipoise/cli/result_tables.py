@@ -12,7 +12,7 @@ from equipoise.cli.spelling import in_options
 from equipoise.constraints.rates import rate_and_decision
 from equipoise.game.lagrangian import is_met
 from equipoise.game.switches import number
-from equipoise.metrics.headline import RULE
+from equipoise.metrics.headline import COMPARED, RULE
 from equipoise.metrics.summaries import FEW, few_people
 from equipoise.report.contents import (
     RATES,
@@ -88,7 +88,7 @@ def show_frontier(contents: ReportContents) -> None:
         bound = "none" if point.eps is None else f"{point.eps:.4f}"
         errors = [_short(by_data[d].error, interval=False) if d in by_data else "" for d in found]
         gaps = [
-            _short(by_data[d].traced, interval=d != "training") if d in by_data else ""
+            _short(by_data[d].difference, interval=d != "training") if d in by_data else ""
             for d in found
         ]
         price = "" if point.price is None else f"{point.price:.3f}"
@@ -99,9 +99,9 @@ def show_frontier(contents: ReportContents) -> None:
     _say_remarks(contents.points[0])
     error = contents.objective or "share of wrong decisions"
     terminal.say(
-        f"error: {error}. diff.: largest difference that the constraint looks at; with a "
-        f"[{contents.level:.0%} interval], that with {RULE}.\nprice: error saved for each "
-        "unit that the bound is loosened. mixed: how many classifiers are.\n"
+        f"error: {error}. diff.: the largest difference {COMPARED}. [...]: {contents.level:.0%} "
+        "intervals.\nprice: error saved for each unit that the bound is loosened. mixed: how many "
+        "classifiers are.\n"
         f"{', '.join(moved)}: people decided on differently than without the constraint, "
         f"{contents.points[0].main_data} data."
     )

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn import config_context
 from sklearn.utils.validation import check_is_fitted
 
+from equipoise.cells.table import Array, CellTable
 from equipoise.cells.values import Missing
 from equipoise.constraints.base import Constraint
 from equipoise.estimators.base import (
@@ -51,7 +54,7 @@ from equipoise.game.known import Queries
 from equipoise.game.objectives import Loss, Objective
 from equipoise.game.rounds import Pool, Reason, run
 from equipoise.metrics.audit import Tally
-from equipoise.metrics.measurement import ViolationReport
+from equipoise.metrics.measurement import Measured, ViolationReport
 from equipoise.metrics.violations import Meter
 from equipoise.oracles.specs import OracleSpec
 from equipoise.rows.hashing import salt_of
@@ -356,13 +359,27 @@ class Frontier(PoolReduction):
             warn_of_absent(self.cells_, engine.cells)
             known["test"] = engine.cells.table(), engine.shares(self.pool_.classifiers)
             overlap = overlap_of(self, people)
-        measured = []
-        for data, (table, shares) in known.items():
-            meter = Meter(table, with_eps(self.constraint, 0.0), self.objective, self.cells_)
-            for point in self.points_:
-                tally = Tally.of_shares(table, point.mixture.shares(shares))
-                measured.append(meter.measure(data, tally, level=level, bound=point.eps))
+        measured = [
+            entry
+            for data, (table, shares) in known.items()
+            for entry in self._measured(data, table, shares, self.points_, level)
+        ]
         return ViolationReport(measured, level, overlap)
+
+    def _measured(
+        self,
+        data: str,
+        table: CellTable,
+        shares: Array,
+        points: Iterable[FrontierPoint],
+        level: float = 0.95,
+    ) -> Iterator[Measured]:
+        """Yield points as measured on people whose shares these are; 0 stands for no bound."""
+        meter = Meter(table, with_eps(self.constraint, 0.0), self.objective, self.cells_)
+        for point in points:
+            tally = Tally.of_shares(table, point.mixture.shares(shares))
+            bound = point.eps if np.isfinite(point.eps) else 0.0
+            yield meter.measure(data, tally, level=level, bound=bound)
 
     def _take_over(self, problem: Problem, pool: Pool) -> None:
         """Keep what later bounds and reports need: a few numbers a cell, and no rows."""
@@ -398,3 +415,12 @@ class Frontier(PoolReduction):
 
 #: That of ``__init__``, which ``__new__`` would hide from help and from scikit-learn's checks.
 Frontier.__signature__ = signature(Frontier.__init__.__get__(object()))  # type: ignore[attr-defined]
+
+
+def tested(frontier: Frontier, people: People) -> list[Measured]:
+    """Return the points of a frontier, the unconstrained one last, measured on test data."""
+    check_is_fitted(frontier)
+    engine = frontier._open_new(frontier._like_fit(people))
+    shares = engine.shares(frontier.pool_.classifiers)
+    points = (*frontier.points_, frontier.unconstrained_)
+    return list(frontier._measured("test", engine.cells.table(), shares, points))

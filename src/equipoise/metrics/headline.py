@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from equipoise.cells.table import Array
+from equipoise.cells.table import Array, Mask
 from equipoise.constraints.rows import DIFFERENCE, Row
 from equipoise.metrics.intervals import Interval
 from equipoise.metrics.summaries import FEW
@@ -18,6 +18,9 @@ RULE = (
     f"the largest lower limit or, where no difference is certain, the largest estimate of {FEW} or "
     "more people"
 )
+
+#: The differences that are compared between classifiers, as it is told below tables.
+COMPARED = f"of the comparisons of {FEW} or more people; on training data, of all"
 
 
 class Headline(NamedTuple):
@@ -45,6 +48,21 @@ def headline(rows: Sequence[tuple[Row, Interval]], people: Array) -> Headline | 
     """Return the inequality that stands first, and its people."""
     at = first_row(rows, people)
     return None if at is None else Headline(*rows[at], int(people[at]))
+
+
+def compared(people: ArrayLike, data: str) -> Mask:
+    """Return the inequalities that classifiers are compared by, the same for all classifiers.
+
+    On the data of the fit, which a bound is about, all of them. On other data those whose rarest
+    rate is of `FEW` or more people; all where there are none.
+
+    >>> compared([12, 900], "test").tolist(), compared([12, 900], "training").tolist()
+    ([False, True], [True, True])
+    """
+    many = np.asarray(people) >= FEW
+    if data in ("training", "recertified") or not many.any():
+        return np.ones(many.shape, dtype=bool)
+    return many
 
 
 def first(values: Sequence[Interval], people: ArrayLike, zero: ArrayLike = 0.0) -> int | None:

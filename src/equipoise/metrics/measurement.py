@@ -12,7 +12,7 @@ from equipoise.constraints.rows import Row
 from equipoise.faces import Columns, Face, columns_of, folded, paragraph, table, text_lines
 from equipoise.game.lagrangian import TOLERANCE, is_met
 from equipoise.game.switches import Switched
-from equipoise.metrics.headline import RULE, Headline
+from equipoise.metrics.headline import COMPARED, RULE, Headline
 from equipoise.metrics.intervals import Interval
 from equipoise.rows.fingerprint import Overlap
 
@@ -50,6 +50,11 @@ class Measured(Face):
         The constraint that stands first: that with the largest lower limit or, where no difference
         is certain, with the largest estimate of 30 or more people. Of a few people the estimate may
         be far off, and be the largest of all by chance; their interval is wide, and says so.
+    largest : Headline or None
+        The largest excess of the constraints by which classifiers are compared: of those whose
+        rarest rate is of 30 or more people, on training data of all. They are the same for every
+        classifier, so that bounds of a frontier can be compared; the interval is that of the
+        largest.
     """
 
     data: str
@@ -62,6 +67,7 @@ class Measured(Face):
     unshown: str = ""
     unknown: float = 0.0
     headline: Headline | None = None
+    largest: Headline | None = None
 
     @property
     def met(self) -> bool:
@@ -78,7 +84,7 @@ class Measured(Face):
         found: dict[str, Any] = {"data": self.data, "people": self.people}
         found |= {} if self.bound is None else {"bound": self.bound}
         what = "excess" if self.bound is None else "largest_difference"
-        row, _, people = self.headline or ("", None, None)
+        row, _, people = self._stated or ("", None, None)
         of = {"of": str(row), "of_people": people}
         return found | _ends("error", self.error) | _ends(what, self._headlined) | of
 
@@ -95,15 +101,27 @@ class Measured(Face):
         return f"{self.data}: the largest estimate is {estimate}, of {self.worst}."
 
     @property
+    def _stated(self) -> Headline | None:
+        """The headline; on a frontier, whose bounds are compared, the largest."""
+        return self.headline if self.bound is None else self.largest
+
+    @property
     def _headlined(self) -> Interval:
-        """The excess of the headline; on a frontier the difference."""
-        excess = self.excess if self.headline is None else self.headline.excess
+        """The excess that is stated; on a frontier the difference."""
+        excess = self.excess if self._stated is None else self._stated.excess
         return excess if self.bound is None else _difference(excess, self.bound)
 
     def _columns(self) -> Columns:
         names = [row.sentence() for row, _ in self.rows]
         ends = np.array([interval for _, interval in self.rows]).reshape(-1, 3).T
         return {"constraint": names, **_ends("excess", ends)}
+
+    @property
+    def compared_difference(self) -> Interval:
+        """On a frontier: the largest difference by which bounds are compared, see `largest`."""
+        if self.bound is None:
+            raise ValueError("only a frontier has one bound for all; see excess and rows.")
+        return self._headlined
 
     @property
     def disparity(self) -> Interval:
@@ -169,7 +187,7 @@ class ViolationReport(Face):
             line = [entry.data, f"{entry.people:,}"]
             line += [] if entry.bound is None else [f"{entry.bound:.4f}"]
             line += [_shown(entry.error), _shown(entry._headlined, "" if traced else "+")]
-            lines.append([*line, str(entry.headline or "")])
+            lines.append([*line, str(entry._stated or "")])
         return "\n".join(text_lines(lines, lines[0]) + self._notes())
 
     def _columns(self) -> Columns:
@@ -184,9 +202,10 @@ class ViolationReport(Face):
 
     def _notes(self) -> list[str]:
         """Return what the numbers do not say by themselves."""
-        notes = [
-            f"[...]: {self.level:.0%} confidence intervals; of all inequalities the one with {RULE}"
-        ]
+        which = f"of all inequalities the one with {RULE}"
+        if any(entry.bound is not None for entry in self.measured):
+            which = f"the largest difference is {COMPARED}"
+        notes = [f"[...]: {self.level:.0%} confidence intervals; {which}"]
         notes += [text for entry in self.measured if (text := entry.other)]
         # On a frontier, of the largest such bound: smaller ones are no better.
         unshown = {entry.data: entry.unshown for entry in self.measured if entry.unshown}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from equipoise.constraints.slopes import row_blocks, slopes_of
 from equipoise.game.lagrangian import TOLERANCE
 from equipoise.game.objectives import Loss, Objective, loss_table
 from equipoise.metrics.audit import Tally
-from equipoise.metrics.headline import headline
+from equipoise.metrics.headline import Headline, compared, headline
 from equipoise.metrics.intervals import (
     Interval,
     Means,
@@ -129,8 +129,10 @@ class Meter:
         people = round(float(tally.cells.count.sum()))
         unshown = self._unshown(moments, high - moments.M @ mu)
         error, unknown = self._error(tally, level), share_unknown(tally.cells)
-        head = headline(rows, np.minimum(moments.people, people))
-        return Measured(data, people, error, most, worst, rows, bound, unshown, unknown, head)
+        counts = np.minimum(moments.people, people)
+        head = headline(rows, counts)
+        top = largest_compared(rows, counts, data)
+        return Measured(data, people, error, most, worst, rows, bound, unshown, unknown, head, top)
 
     def _unshown(self, moments: Moments, reach: Array) -> str:
         """Return a sentence about a bound below the reach of its interval, if there is one."""
@@ -210,3 +212,18 @@ def largest(rows: Iterable[tuple[Row, Interval]]) -> tuple[Interval, Row | None]
     worst = max(known, key=lambda pair: pair[1].estimate)[0]
     ends = zip(*(interval for _, interval in known), strict=True)
     return Interval(*(float(np.max(end)) for end in ends)), worst
+
+
+def largest_compared(
+    rows: Sequence[tuple[Row, Interval]], people: Array, data: str
+) -> Headline | None:
+    """Return the largest excess of the inequalities that classifiers are compared by.
+
+    The interval is that of the largest, whichever it is.
+    """
+    mask = compared(people, data)
+    excess, row = largest(pair for pair, there in zip(rows, mask, strict=True) if there)
+    if row is None:
+        return None
+    count = next(n for (other, _), n in zip(rows, people, strict=True) if other is row)
+    return Headline(row, excess, int(count))

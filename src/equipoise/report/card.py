@@ -12,7 +12,7 @@ from pathlib import Path
 
 from equipoise.atomic_files import new_file
 from equipoise.game.switches import number
-from equipoise.metrics.headline import RULE
+from equipoise.metrics.headline import COMPARED, RULE
 from equipoise.report.contents import (
     RATES,
     DataContents,
@@ -204,13 +204,14 @@ def _results(point: PointContents, decisions: Sequence[str]) -> list[CardSection
             entry.data,
             f"{entry.people:,}",
             with_interval(entry.error),
-            with_interval(None if entry.headline is None else entry.headline.excess, sign="+"),
-            "" if entry.headline is None else of(entry.headline),
+            with_interval(entry.stated_excess, sign="+"),
+            "" if entry.stated is None else of(entry.stated),
             bound_verdict(entry),
         ]
         for entry in point.measured
     ]
-    text += f". Excess: of the inequality with {RULE}"
+    traced = any(entry.traced for entry in point.measured)
+    text += f". Excess: {COMPARED}" if traced else f". Excess: of the inequality with {RULE}"
     sections = [CardSection("Results", [f"{text}."], header=header, rows=rows)]
     for data in point.group_data[:1]:
         groups = largest_groups(point.groups[data], _MOST_GROUPS)

@@ -45,7 +45,7 @@ def marks_of(point: PointContents) -> list[Mark]:
     found = [
         Mark(entry.data, difference, entry.error, _people(entry))
         for entry in point.measured
-        if (difference := entry.traced) is not None
+        if (difference := entry.difference) is not None
         and difference.estimate is not None
         and entry.error.estimate is not None
     ]

@@ -150,6 +150,7 @@ class _View:
     ) -> None:
         self.model, self.constraint, self.cells = model, constraint, cells
         self.level, self.least, self.min_people = level, least, min_people
+        self.traced = isinstance(model, Frontier)
         tallied = model.shares_ if isinstance(model, Frontier) else model.tallies_
         self.fit = next(iter(tallied))  #: What the data of the fit are called.
         self.overlaps = {
@@ -200,7 +201,7 @@ class _View:
                 if row not in rows
             ],
             binding=[str(row) for row in certificate.binding if row not in rows],
-            measured=[measured_contents(entry, facts) for entry in known],
+            measured=[measured_contents(entry, facts, traced=self.traced) for entry in known],
             switched=self._switched({self.fit: certificate.switched}),
             remarks=[text for _, text in remarks],
             **others,
@@ -233,6 +234,7 @@ class _View:
                 self.facts(found[entry.data].tally.cells),
                 self.overlaps.get(entry.data),
                 self.min_people,
+                traced=self.traced,
             )
             for entry in entries
         ]
@@ -279,9 +281,17 @@ def _certificate(certificate: Certificate, hidden: Collection[Row], least: int) 
 
 
 def measured_contents(
-    entry: Measured, facts: RowFacts, overlap: Overlap | None = None, min_people: int = FEW
+    entry: Measured,
+    facts: RowFacts,
+    overlap: Overlap | None = None,
+    min_people: int = FEW,
+    *,
+    traced: bool = False,
 ) -> MeasuredContents:
-    """Return a measurement as plain data, over what is not suppressed."""
+    """Return a measurement as plain data, over what is not suppressed.
+
+    ``traced`` where it is of a point of a frontier.
+    """
     pairs = list(zip(entry.rows, facts.people, facts.hidden, strict=True))
     hidden = [(interval, people) for (_, interval), people, hide in pairs if hide]
     rows = [
@@ -306,6 +316,7 @@ def measured_contents(
         hidden_certain=sum(bool(each.low > 0 and n >= min_people) for each, n in hidden),
         headline=None if at is None else rows[at],
         bound=bound,
+        traced=traced,
     )
 
 

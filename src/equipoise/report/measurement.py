@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from equipoise.metrics.headline import compared
 from equipoise.rows.fingerprint import Overlap
 
 
 def finite(value: float) -> float | None:
     """Return a number for JSON, which knows no infinity."""
     return float(value) if math.isfinite(value) else None
+
+
+def largest_of(values: Iterable[float | None]) -> float | None:
+    """Return the largest of the values that are there; None where none is."""
+    return max((value for value in values if value is not None), default=None)
 
 
 class Range(NamedTuple):
@@ -56,7 +63,9 @@ class MeasuredContents:
     tells how many of the people were learned from, None where that is not known. ``hidden`` counts
     suppressed inequalities, about small groups or others that would tell of these, which are in
     none of this; ``hidden_exceeded`` those of them that are exceeded, ``hidden_certain`` those that
-    are so beyond their interval, by people who are not too few to tell.
+    are so beyond their interval, by people who are not too few to tell. ``traced`` where this is of
+    a frontier: the same inequalities are then stated for every bound, see
+    `equipoise.metrics.headline.compared`.
     """
 
     data: str
@@ -72,22 +81,42 @@ class MeasuredContents:
     hidden_certain: int = 0
     headline: RowContents | None = None
     bound: float | None = None
+    traced: bool = False
 
     @property
     def estimated(self) -> RowContents | None:
-        """The inequality of the largest estimate, None where that is the headline."""
-        found = next((row for row in self.rows if row.text == self.worst), None)
-        return None if found == self.headline else found
+        """The inequality of the largest estimate, None where that is the one stated."""
+        worst = next((row for row in self.rows if row.text == self.worst), None)
+        return None if worst == self.stated else worst
+
+    @property
+    def stated(self) -> RowContents | None:
+        """The inequality that is stated first: the headline; on a frontier the largest."""
+        if not self.traced:
+            return self.headline
+        measured = [row for row in self._compared if row.excess.estimate is not None]
+        return max(measured, key=lambda row: row.excess.estimate or 0.0, default=None)
+
+    @property
+    def stated_excess(self) -> Range | None:
+        """The excess that is stated first, None where nothing is known.
+
+        On a frontier the interval is that of the largest, since the intervals of all hold at once.
+        """
+        if self.stated is None or not self.traced:
+            return None if self.stated is None else self.stated.excess
+        return Range(*map(largest_of, zip(*(row.excess for row in self._compared), strict=True)))
 
     @property
     def difference(self) -> Range | None:
-        """The difference that the headline is about, None where bounds are not the same."""
-        return None if self.headline is None else self.difference_of(self.headline)
+        """The difference that is stated first, None where bounds are not the same."""
+        excess = self.stated_excess
+        return None if excess is None or self.bound is None else excess.above(self.bound)
 
     @property
-    def traced(self) -> Range | None:
-        """The difference on a frontier: of training data, which a bound is about, the largest."""
-        return self.disparity if self.data == "training" else self.difference
+    def _compared(self) -> list[RowContents]:
+        mask = compared([row.people for row in self.rows], self.data)
+        return [row for row, there in zip(self.rows, mask, strict=True) if there]
 
     def difference_of(self, row: RowContents) -> Range | None:
         """Return the difference that an inequality is about, its excess plus the bound.

@@ -255,14 +255,14 @@ def largest(measured: MeasuredContents) -> str:
     largest excess over a bound +0.0200 [+0.0100, +0.0300] (many, 900 people), by the estimate \
 alone +0.1000 [-0.2000, +0.4000] (few, 13 people)
     """
-    if measured.headline is None:
+    if measured.stated is None or measured.stated_excess is None:
         return ""
     what, sign = ("excess over a bound", "+") if measured.bound is None else ("difference", "")
-    lines = [
-        f"{with_interval(measured.difference_of(row) or row.excess, sign=sign)} ({of(row)})"
-        for row in (measured.headline, measured.estimated)
-        if row is not None
-    ]
+    value = measured.difference or measured.stated_excess
+    lines = [f"{with_interval(value, sign=sign)} ({of(measured.stated)})"]
+    if (row := measured.estimated) is not None:
+        value = measured.difference_of(row) or row.excess
+        lines.append(f"{with_interval(value, sign=sign)} ({of(row)})")
     return f"largest {what} {', by the estimate alone '.join(lines)}"
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from equipoise.exceptions import needing
 from equipoise.game.switches import number
-from equipoise.metrics.headline import RULE
+from equipoise.metrics.headline import COMPARED, RULE
 from equipoise.report import chart, rate_names, text
 from equipoise.report.contents import PREDICTIVE_RATES, RATES
 
@@ -55,7 +55,7 @@ def page_template(name: str = "page.html.j2") -> Template:
     environment.globals |= {"RATES": RATES, "DECISION_RATES": RATES[1:], "asset": asset}
     environment.globals["policy"] = policy
     environment.globals |= {"PREDICTIVE_RATES": PREDICTIVE_RATES, "NOT_PROMISED": text.NOT_PROMISED}
-    environment.globals |= {"headline_rule": RULE}
+    environment.globals |= {"headline_rule": RULE, "COMPARED": COMPARED}
     environment.filters |= {  # every function that these modules define
         name: function
         for module in (text, chart, rate_names)
