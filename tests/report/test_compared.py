@@ -31,7 +31,7 @@ def traced():
 
 def by_hand(model, X, group):
     """The largest difference from everybody of a group of 30 or more people, and of any."""
-    selected = model.predict_pmf(X)[:, 1]
+    selected = model.predict_proba(X)[:, 1]
     away = {a: abs(selected[group == a].mean() - selected.mean()) for a in SIZES}
     return max(away[a] for a in SIZES if SIZES[a] >= 30), max(away.values())
 
