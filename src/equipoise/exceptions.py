@@ -12,7 +12,7 @@ UserWarning
     ├── NothingComparedWarning    there is one group only, or bounds that nothing can exceed
     ├── AbsentGroupWarning        a group is in the fit or among the people measured, not in both
     ├── RepeatedBatchWarning      a monitor is given people whom it has counted before
-    ├── LotteryWarning            one rule was asked for, and some are decided by lot all the same
+    ├── LotteryWarning            one rule was asked for, yet some people are decided at random
     ├── NotProvenWarning          the bounds are not proven for people who were not seen
     ├── ReusedPeopleWarning       the people of a proof had served another one
     └── SeenPeopleWarning         some people of a proof were learned from
@@ -79,7 +79,7 @@ class RepeatedBatchWarning(EquipoiseWarning):
 
 
 class LotteryWarning(EquipoiseWarning):
-    """One rule was asked for, but none does as well as the mixture, which decides by lot."""
+    """One rule was asked for, but none does as well as the mixture, which decides at random."""
 
 
 class NotProvenWarning(EquipoiseWarning):
@@ -87,7 +87,7 @@ class NotProvenWarning(EquipoiseWarning):
 
 
 class RegardlessWarning(EquipoiseWarning):
-    """A proof needed decisions that are made by lot, regardless of who it is: too few people."""
+    """A proof needed decisions that are made at random, regardless of who it is: too few people."""
 
 
 class ReusedPeopleWarning(EquipoiseWarning):

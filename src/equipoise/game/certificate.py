@@ -80,7 +80,7 @@ class Certificate(Face):
     n_calls : int
         Calls of the oracle; of one that refits, the learner was trained as often.
     by_lot : Lottery or None
-        The share of the people measured about whom Q decides by lot, since its members divide on
+        The share of the people measured who are decided at random, since the members of Q divide on
         them; None where that is not known. By weight where people are ``weighted``.
     why_by_lot : str
         Where one rule was asked for (``deterministic=True``) and is not the result, the reason.

@@ -46,8 +46,8 @@ def facts_of(certificate: Certificate) -> list[tuple[str, str, str]]:
         found.append(("out of fold", how, ""))
     if certificate.by_lot is not None:
         most = "" if certificate.by_lot.exact else "at most "
-        share = f"{most}{certificate.by_lot.share:.2%} of the people measured"
-        found.append(("by lot", share, "by weight" if certificate.weighted else ""))
+        share = f"{most}{certificate.by_lot.share:.2%} of the people measured are decided at random"
+        found.append(("random", share, "by weight" if certificate.weighted else ""))
     if certificate.switched is not None:
         sentence = certificate.switched.sentence()
         found.append(("switched", sentence, "against the unconstrained model"))

@@ -197,7 +197,7 @@ def _results(point: PointContents, decisions: Sequence[str]) -> list[CardSection
         text += f"; lower value {decimal(lower)}, {scope} ({point.proof})"
     if (by_lot := point.certificate.get("by_lot")) is not None:
         most = "" if point.certificate.get("by_lot_exact") else "at most "
-        text += f". Decided by lot: {most}{by_lot:.2%} of the people measured"
+        text += f". Decided at random: {most}{by_lot:.2%} of the people measured"
     header = ["data", "people", "error", "excess over the bound", "of", "bound"]
     rows = [
         [

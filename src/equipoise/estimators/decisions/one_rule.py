@@ -158,7 +158,7 @@ def _by_lot(found: Round, reason: str) -> Round:
     share = "some" if found.by_lot is None else f"{found.by_lot.share:.2%}"
     return replace(
         found,
-        why_by_lot=f"one rule was asked for, but {share} of the people are decided by lot: "
+        why_by_lot=f"one rule was asked for, but {share} of the people are decided at random: "
         f"{reason}.",
     )
 
