@@ -5,12 +5,16 @@ from __future__ import annotations
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
+from scipy.sparse import csr_array
 from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
 
 from equipoise import RandomizedClassifier
 from equipoise.rows.hashing import draw_uniform
+from equipoise.rows.tables import take_rows
 
 #: With fixed inputs the p-values are fixed too; a fair hash falls below this once in 10,000 tests.
 ODD = 1e-4
@@ -184,3 +188,19 @@ def test_pickle(X):
     copy = pickle.loads(pickle.dumps(coin))
     np.testing.assert_array_equal(copy.predict(X), coin.predict(X))
     np.testing.assert_array_equal(copy.predict_proba(X), coin.predict_proba(X))
+
+
+@pytest.mark.parametrize("kind", ["array", "frame", "sparse"])
+def test_linear_members_decide_as_if_each_row_followed_its_draw(kind, X):
+    rng = np.random.default_rng(0)
+    labels = [(X @ rng.normal(size=2) > 0.3).astype(int) for _ in WEIGHTS]
+    table = {"array": np.asarray, "frame": pd.DataFrame, "sparse": csr_array}[kind](X)
+    members = [LogisticRegression().fit(table, label) for label in labels]
+    Q = RandomizedClassifier(members, WEIGHTS)
+    answers = np.array([member.predict(table) for member in members])
+    assert (answers[0] != answers[1]).any()
+    expected = answers[Q.draw(table), np.arange(len(X))]
+    np.testing.assert_array_equal(Q.predict(table), expected)
+    for number in range(20):
+        row = take_rows(table, np.array([number]))
+        assert Q.predict(row) == expected[number]

@@ -24,7 +24,8 @@ from equipoise.guarantees.proof import Proof
 from equipoise.metrics.audit import Tally
 from equipoise.metrics.measurement import ViolationReport
 from equipoise.metrics.violations import measure
-from equipoise.oracles.decisions import decisions, predictions
+from equipoise.oracles.decisions import decisions, learner_of, predictions
+from equipoise.oracles.thresholds import is_linear
 from equipoise.rows.fingerprint import Fingerprint
 from equipoise.rows.hashing import draw_uniform
 from equipoise.rows.people import People
@@ -108,13 +109,32 @@ class RandomizedClassifier:
         random_state : int, Generator or RandomState, optional
             Draw afresh from this source instead of hashing.
         """
+        if key is None and random_state is None:
+            decided = [self._decide(batch) for batch in batches(X)]
+            return self.classes_[np.concatenate(decided)]
         drawn = self.draw(X, key=key, random_state=random_state)
-        decided, start = np.zeros(len(drawn), dtype=np.intp), 0
+        decided = []
+        start = 0
         for batch in batches(X):
-            some = slice(start, start + _num_samples(batch))
-            decided[some] = self._follow(batch, drawn[some])
-            start = some.stop
-        return self.classes_[decided]
+            stop = start + _num_samples(batch)
+            decided.append(self._follow(batch, drawn[start:stop]))
+            start = stop
+        return self.classes_[np.concatenate(decided)]
+
+    def _decide(self, X: Any) -> NDArray[np.intp]:
+        """Return the decision, 0, 1, ..., for each row, drawn by its hash.
+
+        Linear members are asked about all rows, so that only rows on which they differ are hashed.
+        """
+        if _num_samples(X) <= len(self.members) or not all(map(_is_linear, self.members)):
+            return self._follow(X, self.draw(X))
+        answers = np.array(list(decisions(self.members, X, len(self.classes_))))
+        decided = answers[0].astype(np.intp)
+        differing = np.flatnonzero((answers[1:] != answers[0]).any(axis=0))
+        if len(differing):
+            drawn = self.draw(take_rows(X, differing))
+            decided[differing] = answers[drawn, differing]
+        return decided
 
     def draw(self, X: Any, *, key: Any = None, random_state: Any = None) -> NDArray[np.intp]:
         """Return the number of the member drawn for each row, as `predict` does."""
@@ -157,6 +177,10 @@ class RandomizedClassifier:
         for label, share in zip(self.classes_, pmf.T, strict=True):
             right = np.where(y == label, share, right)
         return float(np.average(right, weights=read_weights(sample_weight, len(y))))
+
+
+def _is_linear(member: Any) -> bool:
+    return is_linear(learner_of(member))
 
 
 @dataclass(frozen=True, eq=False)

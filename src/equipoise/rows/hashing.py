@@ -19,6 +19,7 @@ from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _num_samples
 
+from equipoise.cells.codes import blocks
 from equipoise.cells.table import Array, CellTable
 from equipoise.rows.tables import Batched
 from equipoise.rows.validation import is_missing, to_array
@@ -37,6 +38,8 @@ _FACTORS = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 _FOLD = np.uint64(45)
 #: Rows that are hashed at a time: 120 kB for each step, see `equipoise.cells.codes.blocks`.
 _PART = 15_000
+#: Up to so many rows a data frame of numbers is hashed as one array, without work for each column.
+_FEW_ROWS = 1_000
 _KEY_HELP = "Pass predict(X, key=...) with whatever identifies the person, such as a number."
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,307}")
 
@@ -76,7 +79,8 @@ def draw_uniform(X: Any, *, salt: int, key: Any = None, random_state: Any = None
             return random_state.random(n)
         return check_random_state(random_state).random_sample(n)
     if key is None:
-        return as_uniform(hash_bits(X, salt, _single))
+        rows = _array_of_numbers(X) if n <= _FEW_ROWS else X
+        return as_uniform(hash_bits(rows, salt, _single))
     uniform = as_uniform(hash_bits(key, salt, _identifier))
     if len(uniform) != n:
         raise ValueError(
@@ -147,12 +151,35 @@ def _added_up(rows: Any, read: Read, place: Place) -> Bits:
             entries.sum_duplicates()
             np.add.at(total, entries.row, place(_bits(entries.data, read), entries.col))
             return total
+        if isinstance(rows, np.ndarray) and rows.ndim == 2 and rows.dtype.kind in "biuf":
+            _add_numbers(rows, total, read, place)
+            return total
         for number, column in enumerate(_columns(rows)):
             # Texts are met once each.
             split = parts_of if column.dtype.kind in "biuf" else lambda values: [values]
             for sums, values in zip(split(total), split(column), strict=True):
                 sums += place(_bits(values, read), np.array(number))
     return total
+
+
+def _add_numbers(rows: NDArray, total: Bits, read: Read, place: Place) -> None:
+    """Add the placed bits of an array of numbers to ``total``, some rows at a time."""
+    number = np.arange(rows.shape[1])[:, None]
+    for part in blocks(len(rows), max(_PART // max(rows.shape[1], 1), 1)):
+        values = np.ascontiguousarray(rows[part].T)
+        bits = _bits(values.ravel(), read).reshape(values.shape)
+        np.add.reduce(place(bits, number), axis=0, out=total[part])
+
+
+def _array_of_numbers(rows: Any) -> Any:
+    """Return a data frame of numbers as an array, and other tables unchanged."""
+    if isinstance(rows, np.ndarray):
+        return rows
+    native = nw.from_native(rows, eager_only=True, pass_through=True)
+    if not isinstance(native, nw.DataFrame):
+        return rows
+    array = native.to_numpy()
+    return array if array.dtype.kind in "biuf" else rows
 
 
 def parts_of(values: NDArray) -> list[NDArray]:

@@ -80,6 +80,8 @@ def other_columns(estimator: Any, X: Any) -> list[str]:
     Empty where X has just these, or lacks one: that is for scikit-learn's own check.
     """
     fitted = list(getattr(estimator, "feature_names_in_", ()))
+    if not fitted:
+        return []
     native = nw.from_native(X, eager_only=True, pass_through=True)
     given = native.columns if isinstance(native, nw.DataFrame) else []
     return fitted if given != fitted and set(fitted) <= set(given) else []
