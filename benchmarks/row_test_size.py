@@ -5,7 +5,7 @@
 
 Two groups, and rates at which the row is exactly at its bound: every table of counts is tried, and
 its probability added up where the test calls the bound proven at 5 %. The nuisance is the rate of
-the second group; "worst" is the largest over it. score: `equipoise.guarantees.row_tests.score_p`,
+the second group; "worst" is the largest over it. score: `equipoise.guarantees.exact_test.score_p`,
 what a proof uses where all groups have 200 people or more; exact: `exact_p`, where they have fewer.
 wald: the same difference with the standard error of the rates observed.
 """
@@ -20,7 +20,7 @@ from _machine import machine, markdown_table
 from numpy.typing import NDArray
 from scipy.stats import binom, norm
 
-from equipoise.guarantees.row_tests import exact_p, score_p
+from equipoise.guarantees.exact_test import exact_p, score_p
 
 SIZES = [(20, 60), (50, 100), (100, 400), (300, 300)]
 ROWS = {

@@ -13,7 +13,7 @@ from equipoise.constraints import (
     MinimaxGroupError,
     TreatmentEquality,
 )
-from equipoise.guarantees.row_tests import score_p
+from equipoise.guarantees.exact_test import score_p
 from equipoise.guarantees.tested_rows import TestedRows
 
 RULES = [

@@ -12,8 +12,8 @@ from scipy.stats import norm
 from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.groups import people_of
+from equipoise.guarantees.exact_test import exact_p, most_likely_rates, p_of, reach_of, score_p
 from equipoise.guarantees.row_tables import RowTables
-from equipoise.guarantees.row_tests import exact_p, most_likely_rates, p_of, reach_of, score_p
 
 #: Draws from the normal distribution for the chance that any row breaks.
 _DRAWS = 10_000

@@ -1,0 +1,296 @@
+"""The goal bet: a test that a row holds for any strata and outcomes, at level alpha for every n.
+
+A row is ``a . p <= c`` with means p of outcomes in [low, high]; the null hypothesis is that it does
+not hold, ``a . p >= c``. People are divided into blocks in an order that knows no outcome. In block
+b, with m_s people of stratum s, let q be means with ``a . q <= c`` and t >= 0 a stake, both chosen
+from earlier blocks. Then
+
+    W_b = product over people i of  1 + t (a_s / m_s) (q_s - x_i)
+
+has mean <= exp(t (a . q - a . p)) <= 1 under the null hypothesis, so that capital starting at 1
+ever reaches 1 / alpha with a probability of at most alpha (Ville). Stakes decide about power alone.
+They are those of somebody who must reach 1 / alpha with the last block (Browne 1999): in the limit
+of small blocks this is the z-test. `units_p` bets on households or on people with weights: on a
+kernel of independent units in place of single outcomes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
+
+from equipoise.cells.table import Array, Mask
+
+#: The capital to reach is so many times 1 / alpha, since blocks overshoot or fall short.
+_GOAL = 1.08
+#: People that the means and variances known before the first block are worth.
+_PRIOR_PEOPLE = 100.0
+#: Blocks at most; no outcome of one person leaves less than this share of the capital.
+_BLOCKS, _LEAST_FACTOR = 300, 0.02
+#: Of units, this share is not bet on: it tells how much a unit weighs, and what to expect.
+_FIRST = 0.1
+#: Where units that are unlike the first hold more than this share of all weight, nothing is proven.
+_LEFT_OUT = 0.01
+
+
+def goal_p(
+    outcomes: Sequence[ArrayLike],
+    a: ArrayLike,
+    c: float,
+    alpha: float,
+    *,
+    prior: ArrayLike,
+    low: float = 0.0,
+    high: float = 1.0,
+) -> Array:
+    """Return p-values that ``a . p <= c`` for means of strata: shape (T,), valid at any n.
+
+    Parameters
+    ----------
+    outcomes : sequence of arrays of shape (T, n_s)
+        For each stratum, the outcomes of its people under T candidates, in an order that does not
+        depend on them, such as one by a seed.
+    a : array of shape (S,)
+        Coefficients of the strata.
+    c : float
+    alpha : float
+        The level at which the row is to be proven: stakes are made for it. Other levels may be
+        read off, with less power.
+    prior : array of shape (S,) or (T, S)
+        Means that are expected, such as those of the fit; they move power, never validity.
+    low, high : float
+        Outcomes are in between.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> F, M, X = (rng.random((1, n)) for n in (2000, 2000, 800))
+    >>> p = goal_p([F < 0.30, M < 0.33, X < 0.31], [-1.0, 0.5, 0.5], 0.1, 0.05, prior=[0.3] * 3)
+    >>> bool(p[0] <= 0.05)
+    True
+    """
+    people = [np.atleast_2d(np.asarray(values, dtype=float)) for values in outcomes]
+    factors = np.asarray(a, dtype=float)
+    T = len(people[0])
+    if np.where(factors > 0, high, low) @ factors <= c:
+        return np.zeros(T)
+    sizes = [values.shape[1] for values in people]
+    if min(sizes) == 0:
+        return np.ones(T)
+    blocks = min(sizes) // -(-min(sizes) // _BLOCKS)
+    edges = [np.arange(blocks + 1) * n // blocks for n in sizes]
+    m = np.stack([np.diff(edge) for edge in edges], axis=1).astype(float)
+    mean, variance = _expected(people, edges, m, np.asarray(prior, dtype=float), low, high)
+    to_come = (1 / m)[::-1].cumsum(axis=0)[::-1]
+    wealth = _Wealth(T, alpha)
+    for b in range(blocks):
+        q = _on_line(mean[:, b], factors, variance[:, b] / m[b], c, low, high)
+        usual = np.maximum((mean[:, b] - low) * (high - mean[:, b]), 1e-6)
+        at_line = np.clip((q - low) * (high - q) / usual, 0.25, 25)
+        spread = variance[:, b] * (1 + at_line) / 2
+        loss = (np.abs(factors) / m[b] * np.where(factors > 0, high - q, q - low)).max(axis=1)
+        stake = wealth.stake(spread * to_come[b] @ factors**2, loss)
+        for s, values in enumerate(people):
+            block = values[:, edges[s][b] : edges[s][b + 1]]
+            share = stake * factors[s] / m[b, s]
+            wealth.bet(share[:, None] * (q[:, s, None] - block))
+    return wealth.p_values
+
+
+def units_p(
+    w: ArrayLike, u: ArrayLike, a: ArrayLike, c: float, alpha: float, *, is_disjoint: bool
+) -> Array:
+    """Return p-values that ``a . p <= c`` for rates p of independent units, valid at any n.
+
+    Units are persons with weights, households, or ids with several rows: ``p_k = E u_k / E w_k``
+    over the population of units that `counted_units` describes. For K different units
+
+        Z = c w_1 ... w_K - sum over k of a_k u_k (product of the other w)
+
+    has mean <= 0 where the row does not hold, whatever the weights are; 1 + t Z is bet on over
+    tuples of units, each used once.
+
+    Parameters
+    ----------
+    w : array of shape (K, N)
+        What each of N units weighs in each of K rates, in an order that knows no outcome.
+    u : array of shape (T, K, N)
+        The part of it that is selected, under T candidates, from 0 to w.
+    a : array of shape (K,)
+    c, alpha : float
+        As for `goal_p`.
+    is_disjoint : bool
+        Whether nobody counts in two of the rates.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> size = rng.integers(1, 4, 4000)
+    >>> is_of_women = rng.random(4000) < 0.5
+    >>> w = np.stack([size * is_of_women, size * ~is_of_women])
+    >>> u = w * (rng.random(4000) < 0.3)  # all of a household are decided alike
+    >>> bool(units_p(w, u[None], [1.0, -1.0], 0.1, 0.05, is_disjoint=True)[0] <= 0.05)
+    True
+    """
+    weights = np.asarray(w, dtype=float)
+    selected = np.asarray(u, dtype=float)
+    factors = np.asarray(a, dtype=float)
+    top = np.maximum(factors, 0).sum() - c
+    if top <= 0:
+        return np.zeros(len(selected))
+    first = np.arange(first_units(weights.shape[1]))
+    counted = counted_units(weights)
+    if weights[:, ~counted].sum() > _LEFT_OUT * weights.sum():
+        return np.ones(len(selected))
+    later = np.flatnonzero(counted)[np.count_nonzero(counted[first]) :]
+    kind = factors, c, is_disjoint, is_single(weights)
+    before, _ = _kernel(weights[:, first], selected[:, :, first], *kind)
+    Z, most = _kernel(weights[:, later], selected[:, :, later], *kind)
+    n = Z.shape[1]
+    if n == 0 or before.shape[1] == 0:
+        return np.ones(len(selected))
+    squares = np.square(before).sum(axis=1)
+    worst = np.full(len(Z), top * most * cap_of(weights) ** len(factors))
+    wealth = _Wealth(len(Z), alpha)
+    edges = np.unique(np.arange(_BLOCKS + 1) * n // _BLOCKS)
+    for start, end in pairwise(edges):
+        block = Z[:, start:end]
+        variance = squares / (before.shape[1] + start)
+        stake = wealth.stake(variance * (n - start), worst)
+        wealth.bet(stake[:, None] * block)
+        squares += np.square(block).sum(axis=1)
+    return wealth.p_values
+
+
+def first_units(n: int) -> int:
+    """Return how many of n units come first and are not bet on."""
+    return int(np.ceil(_FIRST * n))
+
+
+def cap_of(w: Array) -> float:
+    """Return the most that any of the first units weighs in all rates."""
+    return float(w[:, : first_units(w.shape[1])].sum(axis=0).max(initial=0.0))
+
+
+def is_single(w: Array) -> bool:
+    """Return whether each of the first units counts in one rate at most."""
+    return bool(((w[:, : first_units(w.shape[1])] > 0).sum(axis=0) <= 1).all())
+
+
+def counted_units(w: Array) -> Mask:
+    """Return which units are of the population that a row is proven for: shape (N,).
+
+    Those that are no heavier than any of the first, and count in one rate if all of these do.
+    """
+    counted = w.sum(axis=0) <= cap_of(w)
+    if is_single(w):
+        counted &= (w > 0).sum(axis=0) <= 1
+    return counted
+
+
+class _Wealth:
+    """The capital of T bets, and the stakes that reach 1 / alpha by the last block."""
+
+    def __init__(self, T: int, alpha: float) -> None:
+        self.alpha = alpha
+        self.log = np.zeros(T)
+        self.best = np.zeros(T)
+
+    def stake(self, variance: Array, loss: Array) -> Array:
+        """Return the stakes for a sum to come with this variance; ``loss`` of a stake of 1."""
+        u = np.clip(np.exp(self.log) * self.alpha / _GOAL, 1e-9, 1 - 1e-6)
+        density = np.exp(-(ndtri(u) ** 2) / 2) / np.sqrt(2 * np.pi)
+        stake = density / u / np.sqrt(np.maximum(variance, 1e-300))
+        stake = np.minimum(stake, (1 - _LEAST_FACTOR) / np.maximum(loss, 1e-300))
+        return np.where(self.log >= -np.log(self.alpha), 0.0, stake)
+
+    def bet(self, gains: Array) -> None:
+        """Multiply the capital by 1 + gains, of shape (T, people)."""
+        self.log = self.log + np.log1p(gains).sum(axis=1)
+        self.best = np.maximum(self.best, self.log)
+
+    @property
+    def p_values(self) -> Array:
+        """One over the largest capital ever reached."""
+        return np.exp(-self.best)
+
+
+def _expected(
+    people: list[Array],
+    edges: list[NDArray[np.intp]],
+    m: Array,
+    prior: Array,
+    low: float,
+    high: float,
+) -> tuple[Array, Array]:
+    """Return means and variances of the strata as known before each block: shape (T, B, S)."""
+    pairs = list(zip(people, edges, strict=True))
+    sums = np.stack([np.add.reduceat(x, edge[:-1], axis=1) for x, edge in pairs], axis=2)
+    squares = np.stack([np.add.reduceat(x * x, edge[:-1], axis=1) for x, edge in pairs], axis=2)
+    counted = _PRIOR_PEOPLE + m.cumsum(axis=0) - m
+    first = np.clip(np.broadcast_to(prior, (len(sums), m.shape[1])), low, high)[:, None]
+    mean = (_PRIOR_PEOPLE * first + sums.cumsum(axis=1) - sums) / counted
+    second = (first - low) * (high - first) + first**2  # of outcomes at either end
+    square = (_PRIOR_PEOPLE * second + squares.cumsum(axis=1) - squares) / counted
+    return mean, np.clip(square - mean**2, 1e-6, None)
+
+
+def _on_line(p: Array, a: Array, variance: Array, c: float, low: float, high: float) -> Array:
+    """Return the means nearest to p with a . q = c; with a . q <= c where some are clipped."""
+    move = (c - p @ a) / (variance @ a**2)
+    q = np.clip(p + a * variance * move[:, None], low, high)
+    for s in np.flatnonzero(a):
+        excess = np.maximum(q @ a - c, 0.0)
+        q[:, s] = np.clip(q[:, s] - excess / a[s], low, high)
+    return q
+
+
+def _kernel(
+    w: Array, u: Array, a: Array, c: float, is_disjoint: bool, single: bool
+) -> tuple[Array, float]:
+    """Return Z of tuples of units, (T, tuples), and the most that the weights in it come to.
+
+    The latter where no unit weighs more than one in all rates. Where each unit counts in one rate
+    only, a tuple has units of every rate; otherwise units are taken as they come, and each is tried
+    in every place.
+    """
+    if single:
+        means, chosen = _by_rate(w, u)
+        return _combined(means, chosen, a, c), 1.0
+    K = len(w)
+    size = w.shape[1] // K
+    turns = []
+    for turn in range(K):
+        parts = [slice(size * ((k + turn) % K), size * ((k + turn) % K + 1)) for k in range(K)]
+        means = [w[k, part] for k, part in enumerate(parts)]
+        chosen = [u[:, k, part] for k, part in enumerate(parts)]
+        turns.append(_combined(means, chosen, a, c))
+    return np.mean(turns, axis=0), 1.0 / K if is_disjoint else 1.0
+
+
+def _by_rate(w: Array, u: Array) -> tuple[list[Array], list[Array]]:
+    """Return means of w and u over the units of each rate, as many means of each."""
+    members = [np.flatnonzero(row > 0) for row in w]
+    tuples = min(len(at) for at in members)
+    if tuples == 0:
+        return [np.empty(0) for _ in w], [np.empty((len(u), 0)) for _ in w]
+    means, chosen = [], []
+    for k, at in enumerate(members):
+        edges = np.arange(tuples) * len(at) // tuples
+        size = np.diff(edges, append=len(at))
+        means.append(np.add.reduceat(w[k, at], edges) / size)
+        chosen.append(np.add.reduceat(u[:, k, at], edges, axis=1) / size)
+    return means, chosen
+
+
+def _combined(w: Sequence[Array], u: Sequence[Array], a: Array, c: float) -> Array:
+    """Return c times the product of w, less each a u times the product of the other w."""
+    Z = np.full_like(u[0], c) * np.prod(w, axis=0)
+    for k, factor in enumerate(a):
+        others = [row for j, row in enumerate(w) if j != k]
+        Z -= factor * u[k] * np.prod(others, axis=0) if others else factor * u[k]
+    return Z
