@@ -1,5 +1,6 @@
 """Files are there whole or not at all, and what a killed process leaves is removed."""
 
+import errno
 import subprocess
 import sys
 from pathlib import Path
@@ -48,6 +49,15 @@ def test_the_next_write_removes_what_a_killed_process_left(writer, tmp_path):
     assert left in names(tmp_path)
     write(tmp_path / "note.txt", "whole")
     assert names(tmp_path) == ["note.txt", "other.txt"]
+
+
+def test_a_full_disk_is_an_error_with_the_name_of_the_file(tmp_path):
+    with (
+        pytest.raises(OSError, match=r"No space left on device: '.*note\.txt'"),
+        new_file(tmp_path / "note.txt"),
+    ):
+        raise OSError(errno.ENOSPC, "No space left on device")  # as a write says it
+    assert names(tmp_path) == []
 
 
 def test_a_writer_that_lives_is_left_alone(writer, tmp_path):

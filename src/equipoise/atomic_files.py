@@ -7,8 +7,10 @@ file is locked while its writer lives, so that two writers leave each other's al
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -42,16 +44,28 @@ def new_file(path: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
     remove_leftovers(path)
     partial, held = _locked_partial(path)
     try:
-        yield partial
-        partial.chmod(0o666 & ~_umask())  # mkstemp's file is its owner's only
-        with partial.open("rb+") as file:
-            os.fsync(file.fileno())
-        if fcntl is None:
-            held.close()  # Windows renames no open file
-        _rename(partial, path, overwrite)
+        with naming_target(path):
+            yield partial
+            partial.chmod(0o666 & ~_umask())  # mkstemp's file is its owner's only
+            with partial.open("rb+") as file:
+                os.fsync(file.fileno())
+            if fcntl is None:
+                held.close()  # Windows renames no open file
+            _rename(partial, path, overwrite)
     finally:
         held.close()
         partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def naming_target(name: str | Path) -> Iterator[None]:
+    """Put the name of what is written into an error that says that there is no room for more."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise OSError(error.errno, os.strerror(error.errno), str(name)) from error
+        raise
 
 
 def remove_leftovers(path: str | Path) -> None:
@@ -98,10 +112,21 @@ def _lock(file: IO[bytes], option: int = 0) -> bool:
 
 def check_free(path: str | Path, *, overwrite: bool = False) -> None:
     """Refuse a name that is taken, so that nobody works for a result that cannot be written."""
-    if Path(path).is_dir():
-        raise IsADirectoryError(f"{path} is a folder; expected the name of a file.")
+    check_kind(path)
     if not overwrite and os.path.lexists(path):
         raise FileExistsError(f"{path} exists already. Name another file, or allow to overwrite.")
+
+
+def check_kind(path: str | Path) -> None:
+    """Refuse a name that is there and no file's: a folder, a pipe or a device."""
+    if not os.path.exists(path):
+        return
+    mode = os.stat(path).st_mode
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(f"{path} is a folder; expected the name of a file.")
+    if not stat.S_ISREG(mode):
+        kind = "a pipe" if stat.S_ISFIFO(mode) else "a device or a socket"
+        raise ValueError(f"{path} is {kind}; expected the name of a file.")
 
 
 def _rename(partial: Path, path: Path, overwrite: bool) -> None:

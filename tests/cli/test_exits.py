@@ -1,10 +1,15 @@
 """Errors are sentences with exit code 2, nothing is overwritten, names are only text."""
 
+import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from hiring import COLUMNS, make_table, write_table
+
+from equipoise.cli.exits import MEANINGS
 
 FIT = ("--label", "hired", "--sensitive", "sex")
 
@@ -229,3 +234,37 @@ def test_what_a_command_reads_it_does_not_replace(run, data, model, frontier):
         assert done.code == 2, command
         assert "is read by this command" in done.err, (command, done.err)
         assert [path.read_bytes() for path in (data, model, frontier)] == before
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_pipes_and_devices_are_refused_before_they_are_read(run, data, model, frontier):
+    """Nobody writes to the pipe: to open it would be to wait for ever."""
+    pipe = data.parent / "pipe.csv"
+    os.mkfifo(pipe)
+    for command in (
+        ("audit", pipe, *FIT),
+        ("audit", data, *FIT, "--page", pipe, "--force"),
+        ("fit", pipe, *COLUMNS),
+        ("fit", data, *COLUMNS, "-o", pipe),
+        ("fit", data, *COLUMNS, "-o", "x", "--held-out", pipe, "--force"),
+        ("predict", pipe, data),
+        ("predict", model, pipe),
+        ("predict", model, data, "-o", pipe, "--force"),
+        ("certify", model, pipe),
+        ("at", pipe, "--eps", 0.05),
+        ("monitor", model, data, "--state", pipe),
+        ("report", pipe),
+        ("datasets", "adult", "-o", pipe, "--force"),
+    ):
+        done = run(*command)
+        assert done.code == 2, command
+        assert "pipe.csv is a pipe; expected the name of a file" in done.err, command
+    done = run("predict", model, data, "-o", os.devnull, "--force")
+    assert done.code == 2
+    assert "is a device" in done.err
+
+
+def test_the_page_has_the_table_of_exit_codes():
+    page = Path(__file__).parents[2] / "docs" / "command_line.md"
+    rows = re.findall(r"^\| (\d+) \| (.*) \|$", page.read_text(), re.MULTILINE)
+    assert {int(code): meaning for code, meaning in rows} == MEANINGS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import wraps
 from typing import Annotated, Any
@@ -24,7 +25,7 @@ from equipoise.cli.commands.report import report
 from equipoise.cli.commands.reproduce import reproduce
 from equipoise.cli.commands.select import select
 from equipoise.cli.dask.cluster import with_address
-from equipoise.cli.exits import DONE, explain, warnings_as_notes
+from equipoise.cli.exits import DONE, EXCEEDED, NOT_DONE, explain, warnings_as_notes
 from equipoise.cli.options import with_groups
 
 app = typer.Typer(
@@ -73,6 +74,7 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
             raise
         except (Exception, KeyboardInterrupt) as error:
             raise typer.Exit(explain(error)) from None
+        raise typer.Exit(terminal.running().code)
 
     return run_guarded
 
@@ -84,8 +86,25 @@ for function in (audit, frontier, fit, at, *_DECIDING, datasets, reproduce, demo
 
 def run(arguments: list[str] | None = None) -> int:
     """Run a command line and return its exit code."""
+    with terminal.outputs() as output:
+        terminal.start(machine=False)
+        code = _run(arguments)
+        output.flush()
+        if output.error is not None and not isinstance(output.error, BrokenPipeError):
+            code = code or NOT_DONE
+            reason = output.error.strerror or output.error
+            print(f"Error: the standard output cannot be written: {reason}.", file=sys.stderr)
+    return code
+
+
+def _run(arguments: list[str] | None) -> int:
+    """Return the exit code of a command line; 1 is that of a bound exceeded alone."""
     try:
         app(arguments)
     except SystemExit as end:
-        return end.code if isinstance(end.code, int) else DONE if end.code is None else 2
+        if end.code == EXCEEDED != terminal.running().code:  # Typer's, as when it is interrupted
+            return NOT_DONE
+        return end.code if isinstance(end.code, int) else DONE if end.code is None else NOT_DONE
+    except Exception as error:
+        return explain(error)
     return DONE

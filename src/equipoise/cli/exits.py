@@ -1,17 +1,7 @@
-"""How a command ends: exit codes, and errors as sentences.
+"""How a command ends: its exit code, and errors as sentences.
 
-====  ===========================================================================================
-code  meaning
-====  ===========================================================================================
-0     done
-1     ``certify`` found a bound exceeded beyond its confidence interval
-2     not done: wrong options, data or files; a sentence on the standard error says what to do
-3     not done: an unexpected error; EQUIPOISE_TRACEBACK=1 shows where
-4     ``certify`` found nothing to compare: one group alone, or bounds that are not known
-5     ``monitor`` has raised the alarm, on this day or before
-6     ``fit --confidence`` did not prove the bounds; there is a model file only with ``--fallback``
-130   interrupted from the keyboard
-====  ===========================================================================================
+A command that has a verdict decides it before it prints anything, and whatever happens to what it
+prints, the exit code says it.
 """
 
 from __future__ import annotations
@@ -31,32 +21,47 @@ from equipoise.cli.terminal import printable
 
 DONE, EXCEEDED, NOT_DONE, UNFORESEEN, NOTHING_COMPARED, ALARM, NOT_PROVEN = range(7)
 INTERRUPTED = 130
+#: What each exit code means.
+MEANINGS = {
+    DONE: "done",
+    EXCEEDED: "`certify` found a bound exceeded beyond its confidence interval",
+    NOT_DONE: "not done: wrong options, data or files; a sentence on the standard error says what "
+    "to do",
+    UNFORESEEN: "not done: an unexpected error; `EQUIPOISE_TRACEBACK=1` shows where",
+    NOTHING_COMPARED: "`certify` found nothing to compare: one group alone, or no bound that is "
+    "known",
+    ALARM: "`monitor` has raised the alarm, on this day or before",
+    NOT_PROVEN: "`fit --confidence` did not prove the bounds; there is a model file only with "
+    "`--fallback`",
+    INTERRUPTED: "interrupted from the keyboard",
+}
 
 #: Errors that say what was received, what was expected, and what to do.
 _EXPLAINED = (ValueError, TypeError, OSError, ImportError, MemoryError, RuntimeError)
 
 
-class Ended(Exception):
-    """A command that has printed all it had to, and ends with this code."""
-
-    def __init__(self, code: int) -> None:
-        self.code = code
+def decide(code: int) -> None:
+    """Fix the exit code of the command, before it prints what the code stands for."""
+    terminal.running().code = code
 
 
-def end_certify(exceeded: bool, compared: bool) -> None:
-    """End ``certify`` with its exit code, unless all is well."""
+def decide_certify(exceeded: bool, compared: bool) -> None:
+    """Fix the exit code of ``certify``."""
     if exceeded or not compared:
-        raise Ended(EXCEEDED if exceeded else NOTHING_COMPARED)
+        decide(EXCEEDED if exceeded else NOTHING_COMPARED)
 
 
 def explain(error: BaseException) -> int:
-    """Print an error as a sentence, also as JSON if asked for; return the exit code."""
-    if isinstance(error, Ended):
-        return error.code
+    """Print an error as a sentence, also as JSON if asked for; return the exit code.
+
+    A verdict that was decided before the error stays the exit code, unless it is an interrupt.
+    """
+    decided = terminal.running().code
     if isinstance(error, BrokenPipeError):  # the reader of the output has seen enough
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (else Python complains when it ends)
-        return DONE
+        return decided
     code, text = _told(error)
+    if code != INTERRUPTED:
+        code = decided or code
     if os.environ.get("EQUIPOISE_TRACEBACK") and code != INTERRUPTED:
         traceback.print_exception(error)
     print(text if code == INTERRUPTED else f"Error: {text}", file=sys.stderr)

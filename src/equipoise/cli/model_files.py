@@ -12,7 +12,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from equipoise.atomic_files import check_free, new_file
+from equipoise.atomic_files import check_free, check_kind, new_file
 from equipoise.cli import options as opt
 from equipoise.cli import terminal
 from equipoise.cli.spelling import spelled
@@ -65,6 +65,7 @@ def open_file(path: Path, trust: Sequence[str] | None) -> ModelFile:
             f"{path.name} is a table; expected a model file here, one that fit, frontier or at has "
             "written. The model comes first, then the table."
         )
+    check_kind(path)
     manifest = read_manifest(path)
     metadata = manifest["metadata"]
     if "columns" not in metadata:
@@ -171,6 +172,8 @@ def check_outputs(*paths: Path | None, force: bool, reads: Sequence[Path | None]
     that the same command wrote when it was interrupted.
     """
     named = [path for path in paths if path is not None]
+    for path in named:
+        check_kind(path)
     places = [path.resolve() for path in named]
     inputs = {path.resolve() for path in reads if path is not None}
     replaced = set() if force else _left_by_interrupt(places)

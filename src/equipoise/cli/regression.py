@@ -11,7 +11,7 @@ import numpy as np
 
 from equipoise.cli import options as opt
 from equipoise.cli import terminal
-from equipoise.cli.exits import end_certify
+from equipoise.cli.exits import decide_certify
 from equipoise.cli.model_files import ModelFile, made, note_untraced, write_model
 from equipoise.cli.names import find_regressor
 from equipoise.cli.result_tables import say_who
@@ -172,11 +172,12 @@ def certify_numbers(
     people = reader.known(data, opened.columns, drop_missing=drop_missing)
     groups = {k: v for k, v in people.metadata.items() if k != "missing"}
     level, measured = sure.level, model.measure(people.X, people.y, **sure._asdict(), **groups)
+    is_compared = not np.isnan(measured.excess)
+    decide_certify(bool(measured.exceeds), is_compared)
     contents = contents_of(opened, model, {"test": people}, few, opened.path.name)
     (point,) = contents.points
     terminal.say(f"{spelled(model.constraint_)} on {data.name}")
     say_who(f"{len(people):,} {contents.who['test']}", point.remarks, measured.overlap)
-    is_compared = not np.isnan(measured.excess)
     hides = any(group.people is None for group in point.groups["test"]) or not is_compared
     names = ("largest", "excess", "low", "high")
     shown = {name: None if hides else finite(getattr(measured, name)) for name in names}
@@ -201,7 +202,6 @@ def certify_numbers(
             "remarks": point.remarks,
         }
     )
-    end_certify(bool(measured.exceeds), is_compared)
 
 
 def _outcome(measured: Measured, excess: float | None, level: float) -> str:

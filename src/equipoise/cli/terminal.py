@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shlex
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,10 +38,67 @@ class Running:
 
     def __init__(self, *, machine: bool = False) -> None:
         self.machine = machine  #: Whether the standard output gets one JSON object instead.
+        self.code = 0  #: The exit code, unless an error ends the command.
         self.notes: list[str] = []  #: Those that pages and JSON keep.
         self.said: set[str] = set()  #: All notes.
         self.interrupted = False  #: Whether Ctrl-C came during `interruptible`.
         self.out, self.err = _console(sys.stdout), _console(sys.stderr)
+
+
+class Output:
+    """A standard stream whose failure ends no command: after its first error it swallows all."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.error: OSError | None = None  #: The first.
+
+    def write(self, text: str) -> int:
+        """Write text, as long as that works."""
+        self._try(self._stream.write, text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Write what is held back, as long as that works."""
+        self._try(self._stream.flush)
+
+    def _try(self, action: Callable[..., object], *arguments: str) -> None:
+        if self.error is not None:
+            return
+        try:
+            action(*arguments)
+        except OSError as error:
+            self.error = error
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def outputs() -> Iterator[Output]:
+    """Let a command run to its end whatever becomes of its output; give the standard output."""
+    streams = sys.stdout, sys.stderr
+    with suppress(AttributeError):  # an encoding may lack a letter of a name
+        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    out, err = Output(sys.stdout), Output(sys.stderr)
+    sys.stdout, sys.stderr = out, err  # type: ignore[assignment]
+    try:
+        yield out
+    finally:
+        sys.stdout, sys.stderr = streams
+        err.flush()
+        for output in (out, err):
+            if output.error is not None:
+                _discard(output)
+
+
+def _discard(output: Output) -> None:
+    """Let the descriptor lead nowhere: Python complains of what it cannot write when it ends."""
+    with suppress(OSError):  # a stream without a descriptor
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        try:
+            os.dup2(nowhere, output.fileno())
+        finally:
+            os.close(nowhere)
 
 
 #: The options of a command cannot carry it.

@@ -17,7 +17,7 @@ from sklearn.pipeline import Pipeline
 from equipoise.cells.codes import factorize
 from equipoise.cli import options as opt
 from equipoise.cli import terminal
-from equipoise.cli.exits import INTERRUPTED, Ended
+from equipoise.cli.exits import INTERRUPTED, NOT_PROVEN, decide
 from equipoise.cli.model_files import check_outputs, made, write_model, write_page
 from equipoise.cli.names import (
     find_constraint,
@@ -173,6 +173,11 @@ class Training:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ManyGroupsWarning)  # the reader has noted it
                 model.fit(train.X, train.y, **train.metadata)
+        proof = getattr(model, "proof_", None)
+        if terminal.running().interrupted:
+            decide(INTERRUPTED)
+        elif proof is not None and not proof.holds:
+            decide(NOT_PROVEN)
         data.note_held_out(model)
         return model
 
@@ -223,7 +228,7 @@ class Training:
         return {**about, "unconstrained": contents.unconstrained, **vars(contents.points[0])}
 
     def end(self) -> None:
-        """End a command that was interrupted with its exit code, once all is written."""
+        """Say how a command that was interrupted goes on, once all is written."""
         if terminal.running().interrupted:
             kept = self.options.checkpoint is not None
             how = "goes on from there" if kept else "starts anew; with --checkpoint it would go on"
@@ -231,7 +236,6 @@ class Training:
                 "Interrupted: what was found is written. The same command, run again, replaces it: "
                 f"it {how}."
             )
-            raise Ended(INTERRUPTED)
 
 
 class Trained(NamedTuple):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from equipoise.cli import options as opt
 from equipoise.cli import terminal
-from equipoise.cli.exits import end_certify
+from equipoise.cli.exits import decide_certify
 
 if TYPE_CHECKING:
     from equipoise.cli.model_files import ModelFile
@@ -67,11 +67,12 @@ def certify(
         {**vars(row), "verdict": verdict(row.excess, row.people, min_people)}
         for row in measured.rows
     ]
-    terminal.say(f"{spelled(opened.model.constraint_)} on {data.name}")
-    _show(point, measured, rows, opened.columns.labels, level, suppress_below)
     exceeded = [row["text"] for row in rows if row["verdict"] == EXCEEDED]
     compared = sum(row["verdict"] != UNKNOWN for row in rows)
     certain = len(exceeded) + measured.hidden_certain
+    decide_certify(bool(certain), bool(compared))
+    terminal.say(f"{spelled(opened.model.constraint_)} on {data.name}")
+    _show(point, measured, rows, opened.columns.labels, level, suppress_below)
     # Bounds of the fit that nobody here is about are none of the rows.
     of_fit = 0 if min_size else len(opened.model.certificate_.rows)
     terminal.say(_outcome(certain, compared, max(len(rows) + measured.hidden, of_fit), level))
@@ -79,7 +80,6 @@ def certify(
     how = {"constraint": repr(opened.model.constraint_), "level": level}
     labels = {"labels": people.y is not None}
     terminal.emit({**found, **how, **labels, **_summary(point, measured, rows)})
-    end_certify(bool(certain), bool(compared))
 
 
 def _summary(point: Any, measured: MeasuredContents, rows: list[dict[str, Any]]) -> dict[str, Any]:

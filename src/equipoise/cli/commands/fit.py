@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 from equipoise.cli import options as opt
 from equipoise.cli import terminal
-from equipoise.cli.exits import NOT_PROVEN, Ended
 
 
 def fit(
@@ -55,8 +54,6 @@ def fit(
         terminal.say("No model file is written: not proven is not a model (see --fallback).")
     terminal.emit({"file": str(output) if written else None, **prepared.summary(model, contents)})
     prepared.end()
-    if not proven:
-        raise Ended(NOT_PROVEN)
 
 
 def _check_deterministic(deterministic: bool, training: opt.Training) -> bool:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from equipoise.cli import exits, terminal
 from equipoise.cli import options as opt
-from equipoise.cli.exits import Ended
 
 if TYPE_CHECKING:
     from equipoise.cli.tables.people import Examples
@@ -53,18 +52,20 @@ def monitor(
     if opened.columns.weight is not None:
         terminal.note(f"weights in {opened.columns.weight!r} are not used: everybody counts once.")
     _count(watch, people, data, again=again)
+    if watch.alarm_:
+        exits.decide(exits.ALARM)
     watch.save(state)
     _show(watch, opened.columns.labels)
     terminal.say(f"Written: {state} ({state.stat().st_size:,} bytes)")
     terminal.emit(_contents(watch))
-    if watch.alarm_:
-        raise Ended(exits.ALARM)
 
 
 def _open(model: Any, state: Path, delta: float | None, detect: float | None) -> Monitor:
     """Return the monitor of a state file, or a new one where there is none yet."""
+    from equipoise.atomic_files import check_kind
     from equipoise.estimators import Monitor
 
+    check_kind(state)
     if not state.exists():
         if not state.parent.is_dir():
             raise FileNotFoundError(f"there is no folder {state.parent}; make it first.")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from equipoise.cli import options as opt
 from equipoise.cli import terminal
-from equipoise.cli.exits import NOT_DONE, Ended
+from equipoise.cli.exits import NOT_DONE, decide
 
 _AGAIN = "; again for more"
 
@@ -55,11 +55,11 @@ def reproduce(
         echo=terminal.progress_line,
     )
     files, failed = [str(file) for file in made.files], made.report.failed
+    if failed:
+        decide(NOT_DONE)
     terminal.say(f"{len(made.verdicts)} verdicts from {len(made.rows)} rows.")
     terminal.say("Written: " + ", ".join(files))
     for task, failure in failed.items():
         terminal.note(f"failed: {task}: {failure}")
     result = {"files": files, "left_out": made.left_out, "rows": len(made.rows), "failed": failed}
     terminal.emit(result)
-    if failed:
-        raise Ended(NOT_DONE)

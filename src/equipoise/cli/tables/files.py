@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.ipc
 
-from equipoise.atomic_files import new_file
+from equipoise.atomic_files import check_kind, naming_target, new_file
 from equipoise.cli.tables.columns import Kind, as_kinds
 from equipoise.cli.tables.csv_tables import (
     as_text,
@@ -193,6 +193,7 @@ class TableWriter(ExitStack):
     def __enter__(self) -> Self:
         self._target: Path | BinaryIO
         if self.path is None:
+            self.enter_context(naming_target("the standard output"))
             self._target = sys.stdout.buffer
         else:
             self._target = self.enter_context(new_file(self.path, overwrite=self.overwrite))
@@ -324,8 +325,7 @@ def _readable(path: str | Path, dialect: Dialect | None = None) -> Iterator[None
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"there is no file {path}.")
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; expected a file.")
+    check_kind(path)
     format_ = format_of(path)
     try:
         yield
