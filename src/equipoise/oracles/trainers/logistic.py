@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix, issparse
-from scipy.special import logsumexp
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -226,9 +225,17 @@ def _two_labels(score: Array) -> tuple[Array, Array]:
 
 
 def _more_labels(scores: Array) -> tuple[Array, Array]:
-    """Return log(sum of exp(scores)), and the probability of each label."""
-    top = logsumexp(scores, axis=1)
-    return top, np.exp(scores - top[:, None])
+    """Return log(sum of exp(scores)), and the probability of each label.
+
+    The maximum is taken label by label and the sum as a product: labels are few, rows are many.
+    """
+    top = scores[:, 0].copy()
+    for score in scores.T[1:]:
+        np.maximum(top, score, out=top)
+    share = np.exp(scores - top[:, None])
+    total = share @ np.ones(scores.shape[1])
+    share /= total[:, None]
+    return top + np.log(total), share
 
 
 class CompactRows:
