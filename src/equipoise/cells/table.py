@@ -218,10 +218,15 @@ class CellTable:
             row, which these cells do not have; see `equipoise.cells.layered`.
         """
         g = _no_utility(g)
-        share = np.where(event, self.mass, 0.0) / self.mass[event].sum()
-        counts = event & (self.mass > 0)  # what people without weight get changes nothing
-        slope = np.where(counts[:, None], g[:, 1:] - g[:, :1], 0.0) / self.mass[event].sum()
-        return float(share @ g[:, 0]), slope.ravel()
+        inside = np.flatnonzero(event)
+        mass = self.mass[inside]
+        total = mass.sum()
+        at_zero = g[inside, 0]
+        growth = (g[inside, 1:] - at_zero[:, None]) / total
+        slope = np.zeros((len(g), g.shape[1] - 1))
+        # People without weight change nothing, whatever they get.
+        slope[inside] = np.where(mass[:, None] > 0, growth, 0.0)
+        return float((mass / total) @ at_zero), slope.ravel()
 
     def total(self, g: Array | str) -> tuple[float, Array]:
         """Return E[g] over the weight that counts for the error, as an offset and a slope."""

@@ -136,9 +136,14 @@ class GroupConstraint(Constraint):
         self, builder: MomentsBuilder, mask: Mask, members: Iterable[Hashable]
     ) -> dict[Hashable, Mask]:
         """Return for each of some groups "overall" within an event: all whose group is known."""
-        known = {group: known for group, (_, known) in self.all_groups(builder).items()}
-        everybody: Mask = np.logical_or.reduce(list(known.values()))
-        return {group: mask & known.get(group, everybody) for group in members}
+        known_of = {group: known for group, (_, known) in self.all_groups(builder).items()}
+        masks = {id(known): known for known in known_of.values()}  # most groups share one
+        inside = {number: mask & known for number, known in masks.items()}
+        everybody: Mask = mask & np.logical_or.reduce(list(masks.values()))
+        return {
+            group: inside[id(known_of[group])] if group in known_of else everybody
+            for group in members
+        }
 
     def add_bounded(
         self,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 
-from equipoise.cells.table import Array, CellTable, Mask
+from equipoise.cells.table import Array, CellTable
 from equipoise.cells.values import UNKNOWN
 from equipoise.constraints.distribution import DistributionParity
 from equipoise.constraints.slopes import row_blocks
@@ -305,7 +305,7 @@ def remarks_on_bounds(
         text = f"everybody has the same value of {names}: no groups differ in it."
     elif lagrangian is not None and not len(lagrangian.c):
         text = "no inequality is left: nothing is compared."
-    elif lagrangian is not None and cannot_bind(lagrangian, cells).all():
+    elif lagrangian is not None and none_can_bind(lagrangian, cells):
         text = (
             f"no {made} whatsoever could exceed the bounds: they ask nothing. Differences of "
             "rates are at most 1; choose a smaller bound."
@@ -340,17 +340,18 @@ def remarks_of_points(points: Sequence[FrontierPoint], cells: CellTable) -> list
     return found
 
 
-def cannot_bind(lagrangian: Lagrangian, cells: CellTable) -> Mask:
-    """Return which inequalities hold whatever is decided, so that they compare nothing."""
-    free = lagrangian.elastic if lagrangian.elastic is not None else np.zeros(1, dtype=bool)
-    if not cells.is_plain:
-        return np.zeros(len(lagrangian.c), dtype=bool)
-    most, endless = lagrangian.gamma_offset.copy(), np.isinf(cells.limits()[1])
+def none_can_bind(lagrangian: Lagrangian, cells: CellTable) -> bool:
+    """Return whether all inequalities hold for any decisions, so that they compare nothing."""
+    if not cells.is_plain or (lagrangian.elastic is not None and lagrangian.elastic.any()):
+        return False
+    endless = np.isinf(cells.limits()[1])
     for rows, slopes in row_blocks(lagrangian.gamma_slope):
         by_cell = np.reshape(slopes, (len(slopes), len(cells.mass), -1))
         largest = by_cell.max(axis=2, initial=0.0) @ cells.mass
-        most[rows] += np.where((slopes[:, endless] > 0).any(axis=1), np.inf, largest)
-    return (most <= lagrangian.c + TOLERANCE) & ~free
+        largest = np.where((slopes[:, endless] > 0).any(axis=1), np.inf, largest)
+        if (lagrangian.gamma_offset[rows] + largest > lagrangian.c[rows] + TOLERANCE).any():
+            return False
+    return True
 
 
 def warn_of(found: Iterable[Remark]) -> None:
