@@ -12,8 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.cells.values import UNKNOWN
+from equipoise.memory import check_room
 
 Mask = NDArray[np.bool_]
+
+#: Masks over cells for each group, a byte a cell: of the group, and within two events.
+_MASKS_A_GROUP = 3
 
 
 class Group(NamedTuple):
@@ -74,7 +78,15 @@ def combinations(columns: Sequence[NDArray[Any]], n_cells: int) -> dict[Hashable
     keys = list(columns[0]) if len(columns) == 1 else list(zip(*columns, strict=True))
     known = known_in(columns, n_cells)
     masks: dict[Hashable, Mask] = {}
-    for cell in np.flatnonzero(known):
+    at = np.flatnonzero(known)
+    n_groups = len({keys[cell] for cell in at})
+    check_room(
+        _MASKS_A_GROUP * float(n_groups) * n_cells,
+        f"{n_groups:,} groups in {n_cells:,} cells",
+        "Is a sensitive feature an identifier, or a number to be put into bins (bins={'age': 4})? "
+        "Merge rare values into one before the fit.",
+    )
+    for cell in at:
         masks.setdefault(keys[cell], np.zeros(n_cells, dtype=bool))[cell] = True
     try:
         ordered = sorted(masks)  # type: ignore[type-var]

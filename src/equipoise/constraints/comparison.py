@@ -14,7 +14,10 @@ from equipoise.constraints.groups import Bounds, GroupConstraint, RateOf, group_
 from equipoise.constraints.moments import MomentsBuilder
 from equipoise.constraints.rates import SELECTION, Rate, number_of, shown
 from equipoise.constraints.rows import DIFFERENCE, Row
+from equipoise.memory import check_room
 
+#: Memory for each inequality, in words and in numbers, as measured with 500,000 and 1,000,000.
+_BYTES_A_ROW = 1_100
 #: Cells of those who count, and what is averaged over them.
 Compared = Mapping[RateOf, tuple[Mask, Array | str]]
 
@@ -148,6 +151,13 @@ class Parity(GroupConstraint):
     ) -> list[tuple[Hashable, Hashable]]:
         """Return which groups are compared with which."""
         if self.reference == "pairwise":
+            n_rows = len(groups) * (len(groups) - 1)
+            check_room(
+                float(_BYTES_A_ROW) * n_rows,
+                f"{n_rows:,} inequalities between pairs of {len(groups):,} groups",
+                "Compare each group with everybody (reference='overall'), or merge small groups "
+                "(min_size=..., small='merge').",
+            )
             return list(combinations(groups, 2))
         if self.reference in groups:
             return [(group, self.reference) for group in groups if group != self.reference]
