@@ -11,7 +11,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from equipoise.estimators.guarantees.monitor import MonitorAlarm, MonitoredRow
+from equipoise.estimators.guarantees.monitor import MonitoredRow
 from equipoise.report.contents import (
     DataContents,
     GroupContents,
@@ -57,6 +57,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
         **all_of(PointContents),
     },
     "at": {"file": str, "constraint": str, **all_of(PointContents)},
+    "verify": {"file": str, "rows_compared": int, "written_with": dict[str, str]},
     "predict": {"output": str, "rows": int, "selected": int | dict[str, int]},
     "select": {
         "output": str,
@@ -81,10 +82,12 @@ COMMANDS: dict[str, dict[str, Any]] = {
     },
     "monitor": {
         "alarm": bool,
-        "alarms": [get_type_hints(MonitorAlarm)],
-        "run_length": int,
+        "alarm_day": int | None,
+        "alarm_row": str | None,
+        "e_value": float | None,
+        "alarm_at": float,
+        "delta": float,
         "detect": float | None,
-        "period": int,
         "days": int,
         "people": int,
         "rows": [get_type_hints(MonitoredRow)],

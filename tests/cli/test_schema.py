@@ -43,6 +43,7 @@ def test_commands_that_read_a_table(run, data, command, more):
 
 def test_commands_that_read_a_model(run, model, frontier, data):
     check("at", run("at", frontier, "--eps", 0.1, "--json"))
+    check("verify", run("verify", model, "--json"))
     check("predict", run("predict", model, data, "-o", "out.csv", "--json"))
     check("certify", run("certify", model, data, "--json"))
     bare = {name: values for name, values in make_table().items() if name != "hired"}

@@ -166,7 +166,7 @@ def crafted(inside):
     files = {
         "a bomb": (sealed(inside, **{"state.json": spaces}), "times its size"),
         "a bomb as a seal": (zipped({**inside, "manifest.sha256": spaces}), "times its size"),
-        "many parts": (zipped({**inside, **{f"p{i}": b"" for i in range(99)}}), "103 parts"),
+        "many parts": (zipped({**inside, **{f"p{i}": b"" for i in range(99)}}), "104 parts"),
         "another packing": (zipped(inside, zipfile.ZIP_LZMA), "packed in an unknown way"),
         "encrypted": (bytes(encrypted), "encrypted"),
         "deep state": (sealed(inside, **{"state.json": deep}), "RecursionError"),

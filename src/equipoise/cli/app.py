@@ -24,6 +24,7 @@ from equipoise.cli.commands.predict import predict
 from equipoise.cli.commands.report import report
 from equipoise.cli.commands.reproduce import reproduce
 from equipoise.cli.commands.select import select
+from equipoise.cli.commands.verify import verify
 from equipoise.cli.dask.cluster import with_address
 from equipoise.cli.exits import DONE, EXCEEDED, NOT_DONE, explain, warnings_as_notes
 from equipoise.cli.options import with_groups
@@ -80,7 +81,7 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
 
 
 _DECIDING = (predict, select, certify, monitor, report)
-for function in (audit, frontier, fit, at, *_DECIDING, datasets, reproduce, demo):
+for function in (audit, frontier, fit, at, *_DECIDING, verify, datasets, reproduce, demo):
     app.command(function.__name__, cls=Command)(guarded(with_groups(function)))
 
 

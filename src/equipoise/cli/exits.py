@@ -29,7 +29,7 @@ MEANINGS = {
     "to do",
     UNFORESEEN: "not done: an unexpected error; `EQUIPOISE_TRACEBACK=1` shows where",
     NOTHING_COMPARED: "`certify` found nothing to compare: one group alone, or no bound that is "
-    "known",
+    "known; `verify` found no rows to compare on",
     ALARM: "`monitor` has raised the alarm, on this day or before",
     NOT_PROVEN: "`fit --confidence` did not prove the bounds; there is a model file only with "
     "`--fallback`",

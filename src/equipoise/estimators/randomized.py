@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from equipoise.cells.table import Array
 from equipoise.cells.values import GroupRules
@@ -30,7 +30,7 @@ from equipoise.rows.fingerprint import Fingerprint
 from equipoise.rows.hashing import draw_uniform
 from equipoise.rows.people import People
 from equipoise.rows.tables import batches, take_rows
-from equipoise.rows.validation import read_weights, to_array
+from equipoise.rows.validation import check_features, read_weights, to_array
 
 
 class RandomizedClassifier:
@@ -250,9 +250,9 @@ class RandomizedReduction(DecisionsMixin, Reduction):
         if result.proof is not None:
             self.proof_ = result.proof
         if not isinstance(result.example, Reduction):
-            validate_data(self, result.example, reset=True, skip_check_array=True)
+            check_features(self, result.example, reset=True)
             return self
-        for name in ("n_features_in_", "feature_names_in_"):
+        for name in ("n_features_in_", "feature_names_in_", "schema_in_"):
             if hasattr(result.example, name):
                 setattr(self, name, getattr(result.example, name))
         return self

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from equipoise.atomic_files import new_file
-from equipoise.exceptions import ModelFileError
+from equipoise.exceptions import ModelFileError, UntrustedTypeError
 
 #: Raised whenever files of the new kind cannot be read by an older version of this package.
 FORMAT_VERSION = 1
@@ -80,6 +80,8 @@ def contents_of(path: str | Path, how: str) -> Iterator[None]:
     """Turn whatever the contents of a file lead to into one kind of error."""
     try:
         yield
+    except UntrustedTypeError:  # it has the types, for programs to look at
+        raise
     except ModelFileError as error:
         if str(path) in str(error):
             raise

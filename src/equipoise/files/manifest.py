@@ -23,6 +23,8 @@ _VERSIONED = (
     *("equipoise", "numpy", "scipy", "scikit-learn"),
     *("skops", "pyarrow", "lightgbm", "xgboost"),
 )
+#: Those on which it depends what a model decides.
+_DECIDING = ("numpy", "scipy", "scikit-learn", "lightgbm", "xgboost")
 
 
 def versions() -> dict[str, str]:
@@ -32,6 +34,38 @@ def versions() -> dict[str, str]:
     ['python', 'equipoise', 'numpy']
     """
     return versions_of(_VERSIONED)
+
+
+def other_versions(written: Mapping[str, str]) -> str:
+    """Return two sentences: the versions that wrote a file and those installed, and what to do.
+
+    >>> other_versions(versions() | {"numpy": "1.0"})[:44]
+    'It was written with numpy 1.0 and is read wi'
+    """
+    here = versions()
+    changed = changed_versions(written)
+    if not changed:
+        return (
+            f"It was written with the versions installed here ({_listed(_DECIDING, here)}): the "
+            "file was changed, or a library was. Copy the file again from where it was made, or "
+            "fit and save the model again."
+        )
+    pinned = " ".join(f"{name}=={written[name]}" for name in changed if name in written)
+    install = f"Install the former (pip install {pinned}), or fit" if pinned else "Fit"
+    return (
+        f"It was written with {_listed(changed, written)} and is read with "
+        f"{_listed(changed, here)}. {install} and save the model again with the latter."
+    )
+
+
+def changed_versions(written: Mapping[str, str]) -> list[str]:
+    """Return the libraries that decide with a model and have another version here than then."""
+    here = versions()
+    return [name for name in _DECIDING if written.get(name) != here.get(name)]
+
+
+def _listed(names: Iterable[str], found: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {found[name]}" if name in found else f"no {name}" for name in names)
 
 
 def date_made() -> str:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import io
 import math
+import sys
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import IO, Any
 
 import numpy as np
@@ -18,7 +20,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from equipoise.exceptions import ModelFileError, UntrustedTypeError, needing
 from equipoise.files.archive import check_expansion
-from equipoise.files.manifest import walk
+from equipoise.files.manifest import other_versions, walk
 
 #: Every array of a member is a file of its own: a forest has thousands.
 _MOST_MEMBERS = 1_000_000
@@ -34,6 +36,9 @@ TRUSTED = frozenset(
         "lightgbm.sklearn.LGBMClassifier",
         "lightgbm.sklearn.LGBMRegressor",
         "numpy.dtype",
+        "sklearn._loss._loss.CyHalfBinomialLoss",
+        "sklearn._loss._loss.CyHalfMultinomialLoss",
+        "sklearn._loss._loss.CyHalfSquaredError",
         "sklearn._loss.link.Interval",
         "sklearn._loss.link.LogitLink",
         "sklearn._loss.loss.HalfBinomialLoss",
@@ -95,8 +100,13 @@ def _without_owners(objects: list[Any]) -> Iterator[None]:
             part.owner = owner
 
 
-def load(data: bytes, trusted: Iterable[str | type], max_bytes: int) -> list[Any]:
-    """Return the objects, if all of their types are trusted."""
+def load(
+    data: bytes, trusted: Iterable[str | type], max_bytes: int, written: Mapping[str, str]
+) -> list[Any]:
+    """Return the objects, if all of their types are trusted.
+
+    ``written`` are the versions of the libraries that wrote them.
+    """
     skops = _skops()
     given = [trusted] if isinstance(trusted, str) else trusted
     allowed = {k if isinstance(k, str) else f"{k.__module__}.{k.__qualname__}" for k in given}
@@ -106,14 +116,28 @@ def load(data: bytes, trusted: Iterable[str | type], max_bytes: int) -> list[Any
     except Exception as error:
         raise ModelFileError(f"the members cannot be read: {error}.") from error
     if strange := sorted(present - TRUSTED - allowed):
+        if absent := [name for name in strange if not _is_here(name)]:
+            raise ModelFileError(
+                f"it holds objects of {absent[0]}, a type that no library installed here has, so "
+                f"that trusting it does not help. {other_versions(written)}"
+            )
         raise UntrustedTypeError(strange)
     try:
         return list(skops.loads(data, trusted=sorted(present)))
     except Exception as error:
         raise ModelFileError(
-            f"the members cannot be made again with the libraries installed here: {error}. The "
-            "manifest tells which versions wrote them; see equipoise.files.read_manifest."
+            f"its classifiers cannot be made again ({error}). {other_versions(written)}"
         ) from error
+
+
+def _is_here(name: str) -> bool:
+    """Whether the package of a type is installed; nothing is imported.
+
+    >>> _is_here("sklearn.no_such_type"), _is_here("_loss.CyHalfBinomialLoss")
+    (True, False)
+    """
+    package = name.partition(".")[0]
+    return package in sys.modules or find_spec(package) is not None
 
 
 def _check_sizes(data: bytes, max_bytes: int) -> None:

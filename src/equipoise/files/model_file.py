@@ -7,6 +7,7 @@ The parts of the archive:
   sha256 of every other part.
 - ``state.json``: the model itself, as far as it consists of this package's own types.
 - ``members.skops``: the classifiers of other libraries.
+- ``canaries.json``: made-up rows and what the classifiers say of them, compared by `load`.
 
 The hashes find accidents. They are no signature: who can write the file can write its hashes.
 """
@@ -25,16 +26,16 @@ from sklearn.utils.validation import check_is_fitted
 from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.estimators.regression.randomized import RandomizedRegressor
 from equipoise.exceptions import ModelFileError, UntrustedTypeError
-from equipoise.files import archive
+from equipoise.files import archive, canaries
 from equipoise.files import members as member_files
 from equipoise.files.manifest import date_made, kept_values, summarize, versions
 from equipoise.files.state import MODELS, Decoder, Encoder, check_model, is_model
 from equipoise.files.suppression import without_small_groups
 from equipoise.metrics.small_groups import SUPPRESS_BELOW
 
-__all__ = ["ModelFileError", "UntrustedTypeError", "load", "read_manifest", "save"]
+__all__ = ["ModelFileError", "UntrustedTypeError", "load", "read_manifest", "save", "verify"]
 
-_STATE, _MEMBERS = "state.json", "members.skops"
+_STATE, _MEMBERS, _CANARIES = "state.json", "members.skops", "canaries.json"
 #: Wrappers whose decisions are not those of the model inside.
 _WITH_OWN_CUT = (FixedThresholdClassifier, TunedThresholdClassifierCV, CalibratedClassifierCV)
 
@@ -117,8 +118,14 @@ def save(
         check_is_fitted(model)
     model, suppressed = without_small_groups(model, suppress_below)
     encoder = Encoder()
-    state = json.dumps(encoder.encode(model), ensure_ascii=False, allow_nan=False).encode()
-    members, untrusted = member_files.dump(encoder.objects)
+    parts = {_STATE: _as_json(encoder.encode(model))}
+    parts[_MEMBERS], untrusted = member_files.dump(encoder.objects)
+    try:
+        recorded = canaries.record(model, encoder.objects)
+        parts[_CANARIES] = _as_json(Encoder().encode(recorded))
+        made_up = f"{recorded['score'].shape[1]} rows"
+    except canaries.NoCanariesError as error:
+        made_up = f"none: {error}"
     manifest = {
         "date": date_made(),
         "versions": versions(),
@@ -126,9 +133,14 @@ def save(
         "suppressed": suppressed,
         "types_to_trust": untrusted,
         "keeps": kept_values([*encoder.objects, *encoder.plugins]),
+        "canaries": made_up,
         "metadata": dict(metadata or {}),
     }
-    archive.write(Path(path), manifest, {_STATE: state, _MEMBERS: members}, overwrite=overwrite)
+    archive.write(Path(path), manifest, parts, overwrite=overwrite)
+
+
+def _as_json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
 
 
 def load(
@@ -155,20 +167,53 @@ def load(
     Raises
     ------
     ModelFileError
-        If the file is truncated, changed, written by a newer version, too large, or no model file.
+        If the file is truncated, changed, written by a newer version, too large, or no model file;
+        or if the libraries installed here do not let the model answer as it did when it was saved.
     UntrustedTypeError
         If it holds types that are not trusted; it names them.
     """
-    manifest, parts = archive.read(Path(path), max_bytes)
+    model, _ = _read(Path(path), trusted, max_bytes)
+    return model
+
+
+def verify(path: str | Path, *, trusted: Iterable[str | type] = ()) -> int:
+    """Return the number of made-up rows that the model in a file still answers as it did.
+
+    It is 0 where there are none to ask about: the manifest says why, under ``canaries``. Damage,
+    and answers that are not those that the file holds, raise the errors of `load`.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from equipoise import RandomizedClassifier, save
+    >>> tree = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
+    >>> with TemporaryDirectory() as folder:
+    ...     save(RandomizedClassifier([tree], [1.0]), f"{folder}/tree.equipoise")
+    ...     verify(f"{folder}/tree.equipoise")
+    16
+    """
+    _, compared = _read(Path(path), trusted, archive.MAX_BYTES)
+    return compared
+
+
+def _read(path: Path, trusted: Iterable[str | type], max_bytes: int) -> tuple[Any, int]:
+    """Return the model in a file, and the number of canary rows that it was compared on."""
+    manifest, parts = archive.read(path, max_bytes)
     if missing := {_STATE, _MEMBERS} - set(parts):
         raise ModelFileError(f"{path} is damaged: {min(missing)} is missing. Save it again.")
-    objects = member_files.load(parts[_MEMBERS], trusted, max_bytes)
-    written = f"it was written by equipoise {manifest['versions'].get('equipoise')} and"
-    with archive.contents_of(path, f"{written} does not make sense to this version"):
+    written = manifest["versions"]
+    with archive.contents_of(path, "its members cannot be read"):
+        objects = member_files.load(parts[_MEMBERS], trusted, max_bytes, written)
+    by = f"it was written by equipoise {written.get('equipoise')} and"
+    with archive.contents_of(path, f"{by} does not make sense to this version"):
         decoder = Decoder(objects)
         model = decoder.decode(archive.parse(parts[_STATE]))
         check_model(model, decoder.made)
-        return model
+        if _CANARIES not in parts:
+            return model, 0
+        kept = Decoder([]).decode(archive.parse(parts[_CANARIES]))
+        return model, canaries.check(model, kept, written)
 
 
 def read_manifest(path: str | Path) -> dict[str, Any]:

@@ -60,6 +60,25 @@ def describe_columns(X: Any) -> list[str]:
     return [kind, f"{width} x {getattr(X, 'dtype', 'object')}"]
 
 
+def schema_of(X: Any) -> dict[str, Any]:
+    """Return the kind of a table and the types of its columns, as plain data.
+
+    >>> schema_of(np.zeros((3, 2), dtype=np.float32))
+    {'table': 'array', 'dtype': 'float32', 'width': 2}
+    >>> import pandas as pd
+    >>> schema_of(pd.DataFrame({"age": [30.0], "town": ["Rome"]}))
+    {'table': 'pandas', 'types': {'age': 'Float64', 'town': 'String'}}
+    """
+    native = nw.from_native(X, eager_only=True, pass_through=True)
+    if isinstance(native, nw.DataFrame):
+        types = {str(name): type(kind).__name__ for name, kind in native.schema.items()}
+        return {"table": native.__native_namespace__().__name__, "types": types}
+    shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
+    kind = "sparse" if issparse(X) else "array"
+    width = 1 if len(shape) == 1 else int(shape[1])
+    return {"table": kind, "dtype": str(getattr(X, "dtype", np.dtype(float))), "width": width}
+
+
 def take_rows(X: Any, rows: NDArray[np.intp]) -> Any:
     """Return some rows of a table, as the same kind of table; of batches, in rising order.
 

@@ -21,6 +21,7 @@ from equipoise.cells.table import Array
 from equipoise.cells.values import UNKNOWN, Missing, is_number, levels
 from equipoise.exceptions import EmptyCellWarning
 from equipoise.rows.floats import as_floats
+from equipoise.rows.tables import schema_of
 
 #: The most labels: with more than this, y is a number and not a kind of decision.
 MOST_LABELS = 50
@@ -311,13 +312,15 @@ def is_missing(value: Any) -> bool:
 
 
 def check_features(estimator: Any, X: Any, *, reset: bool) -> None:
-    """Remember the number and names of the features (``reset``), or compare with those."""
+    """Remember number, names and types of the features (``reset``), or compare with those."""
     if not reset and hasattr(estimator, "n_features_in_") and len(getattr(X, "shape", "..")) == 1:
         raise ValueError(
             f"X has one dimension; expected rows of {estimator.n_features_in_} features. Reshape "
             "your data: X.reshape(1, -1) if it is a single row."
         )
     validate_data(estimator, X, reset=reset, skip_check_array=True)
+    if reset:
+        estimator.schema_in_ = schema_of(X)
 
 
 def check_index(**columns: Any) -> None:
