@@ -68,13 +68,11 @@ def visit(browser, made):
 
 
 def shown_panels(page):
-    return page.eval_on_selector_all(
-        "[data-panel]", "all => all.filter(p => p.offsetParent).map(p => p.dataset.panel)"
-    )
+    return page.eval_on_selector_all("[data-panel]", "all => all.map(p => p.dataset.panel)")
 
 
 READ = """() => {
-  const panel = [...document.querySelectorAll("[data-panel]")].find(p => p.offsetParent);
+  const panel = document.querySelector("[data-panel]");
   const rows = [...panel.querySelectorAll("details[open] tbody tr")].filter(
     row => row.querySelector("td.fair"));
   return [
@@ -154,9 +152,9 @@ def test_the_table_and_the_address_choose_too(visit, made):
     page = visit()
     page.locator("#points-table [data-point='1']").click()
     check_panel(page, made, BOUNDS[1])
-    assert page.evaluate("document.activeElement.id") == "title-1"
+    assert page.evaluate("document.activeElement.id") == "panel-title"
     page.evaluate("location.hash = 'point-3'")
-    page.wait_for_function("document.getElementById('point-3').offsetParent")
+    page.wait_for_function("document.getElementById('panel').dataset.panel == '3'")
     check_panel(page, made, BOUNDS[3])
 
 
@@ -182,16 +180,97 @@ def test_unkind_names_are_text(visit):
     assert "onerror=alert(1)" in page.title()
 
 
-def test_without_a_script_all_is_there(visit):
+def test_without_a_script_one_point_and_the_table_are_there(visit, made):
     page = visit(java_script_enabled=False)
     assert page.locator("#points .mark.train").count() == len(BOUNDS) + 1
     assert page.locator("#points-table tbody tr").count() == len(BOUNDS) + 1
     assert page.locator(".slider").is_hidden()
     assert page.locator("button:visible").count() == 0
-    folded = page.locator("#point-0 .tiles")
-    assert folded.is_hidden()
-    page.locator("#point-0 > summary").click()
-    assert folded.is_visible()
+    assert shown_panels(page) == ["2"]
+    check_panel(page, made, BOUNDS[2])
+    assert (
+        "Without a script this page shows one classifier" in page.locator("noscript").inner_text()
+    )
+    page.locator(f"{MARK.format(0)} .target").first.click(force=True)
+    assert page.locator("#points-table tr:target a").inner_text() == "0.005"
+
+
+#: Tags, texts and row heads of the panel; a title is of the element it stands in.
+OUTLINE = """() => [...document.querySelectorAll("#panel *:not(button)")].map(e => [
+  e.tagName.toLowerCase(), e.className.baseVal ?? e.className, e.scope || "", e.rowSpan || 1,
+  e.colSpan || 1, Boolean(e.open),
+  [...e.childNodes].filter(n => n.nodeType == 3).map(n => n.data.trim()).filter(t => t)])"""
+
+
+def outlines(visit, path):
+    """The panel as the template draws it, and as the script does."""
+    found = []
+    for script in (False, True):
+        page = visit(path, java_script_enabled=script)
+        found.append(page.evaluate(OUTLINE))
+    return found
+
+
+def test_the_script_draws_what_the_template_draws(visit, made, tmp_path):
+    written, drawn = outlines(visit, made.page)
+    assert len(written) > 400
+    assert drawn == written
+    model = tmp_path / "model.html"
+    alone = replace(made.contents, points=made.contents.points[:1], unconstrained=None)
+    write_report(model, replace(alone, kind="model"))
+    written, drawn = outlines(visit, model)
+    assert drawn == written
+
+
+def hostile(group, at):
+    name = HOSTILE[at % len(HOSTILE)] + ("" if at < len(HOSTILE) else str(at))
+    return replace(group, feature="town", group=name)
+
+
+HOSTILE = [
+    "</script><script>alert(1)</script>",
+    "<!--",
+    "]]>",
+    "<img src=x onerror=alert(1)>",
+    "<svg/onload=alert(1)>",
+    "'\"><b>bold",
+    "&lt;b&gt;",
+    "{{ 7 * 7 }}",
+    "${alert(1)}",
+    "__proto__",
+    "constructor",
+    "\u202eevil\u202c",
+    "\u2028line",
+    "javascript:alert(1)",
+    "</title></style></template>",
+    "\\u003cscript\\u003e",
+    "null",
+    "0",
+]
+
+
+def test_many_groups_of_any_name_are_drawn_as_text(visit, made, tmp_path):
+    def crowded(point):
+        rows = point.groups["test"]
+        everybody, group = rows[0], rows[-1]
+        groups = [everybody, *(hostile(group, at) for at in range(150))]
+        return replace(point, groups={"test": groups}, switched={})
+
+    points = [crowded(point) for point in made.contents.points]
+    free = crowded(made.contents.unconstrained)
+    path = tmp_path / "page.html"
+    write_report(path, replace(made.contents, points=points, unconstrained=free))
+    page = visit(path)
+    rows = page.locator("[data-panel] details[open] table.rates tbody tr")
+    assert rows.count() == 101
+    page.locator("#every").click()
+    assert rows.count() == 151
+    page.locator("#points-table [data-point='1']").click()
+    shown = rows.locator("th").all_text_contents()
+    names = [hostile(points[0].groups["test"][-1], at).group for at in range(150)]
+    assert shown == ["everybody", *(f"town: {name}" for name in names)]
+    assert page.locator("#reference option").count() == 152
+    assert page.locator("#panel img, #panel b, #panel script").count() == 0
 
 
 @pytest.mark.parametrize("width", [320, 768])
@@ -324,7 +403,7 @@ def test_two_points_stand_beside_each_other(visit, made):
     beside = panel.locator(".tile .beside").all_inner_texts()
     assert beside == [f"{error:.4f}", f"{disparity:.4f}"]
     page.evaluate("location.hash = 'point-0'")
-    page.wait_for_function("document.getElementById('point-0').offsetParent")
+    page.wait_for_function("document.getElementById('panel').dataset.panel == '0'")
     assert column("fair") == other  # its own numbers, on the same axes
     assert column("free") == other
     page.locator("#compare").select_option("free")

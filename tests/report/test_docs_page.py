@@ -13,7 +13,7 @@ def test_the_example_writes_both_files(tmp_path, monkeypatch):
     exec(code, {})
     page = Path("report.html").read_text(encoding="utf-8")
     assert "Demographic parity in Adult" in page
-    assert page.count("data-panel=") == 5
+    assert page.count('"blocks":[{"tiles"') == 5
     assert "- Bound: 0.02." in Path("card.md").read_text(encoding="utf-8")
 
 

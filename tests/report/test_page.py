@@ -11,10 +11,10 @@ import pytest
 from unkind import BOUNDS, GROUPS, UNKIND, rates_by_hand
 
 from equipoise.game.evidence import Scope, Status
-from equipoise.report import ReportContents, report_of, write_report
-from equipoise.report.contents import AuditContents, GroupContents
+from equipoise.report import report_of, write_report
+from equipoise.report.contents import AuditContents, GroupContents, SwitchedContents
 from equipoise.report.measurement import Range
-from equipoise.report.page import MOST_BYTES, render
+from equipoise.report.page import render
 from equipoise.report.text import findings, point_title
 
 VOID = {"br", "hr", "input", "link", "meta"}
@@ -60,11 +60,30 @@ def page(made):
     return Page(made.page.read_text(encoding="utf-8"))
 
 
-def test_there_is_a_panel_for_every_bound_and_for_no_bound(page):
-    panels = [e["attrs"]["data-panel"] for e in page.all("details") if "data-panel" in e["attrs"]]
-    assert panels == ["0", "1", "2", "3", "free"]
+@pytest.fixture(scope="module")
+def numbers(page):
+    (data,) = page.all("script", type="application/json")
+    assert "<" not in data["text"]
+    return json.loads(data["text"])
+
+
+def panel_of(page):
+    (panel,) = page.all("div", id="panel")
+    return panel
+
+
+def alone(made, at):
+    """A page whose only point is this one, which is then the one drawn beforehand."""
+    points = made.contents.points[at : at + 1]
+    return Page(render(replace(made.contents, points=points)).decode())
+
+
+def test_one_point_is_drawn_and_all_are_there_as_numbers(page, numbers):
+    keys = ["0", "1", "2", "3", "free"]
+    assert [point["key"] for point in numbers["points"]] == keys
+    assert panel_of(page)["attrs"]["data-panel"] == "2"
     links = [e["attrs"]["data-point"] for e in page.all("a") if "data-point" in e["attrs"]]
-    assert links == panels * 2  # on the picture and in the table
+    assert links == keys * 2  # on the picture and in the table
     ids = [e["attrs"]["id"] for e in page.elements if "id" in e["attrs"]]
     assert len(ids) == len(set(ids))
     targets = [e["attrs"]["href"][1:] for e in page.all("a")]
@@ -72,13 +91,22 @@ def test_there_is_a_panel_for_every_bound_and_for_no_bound(page):
 
 
 @pytest.mark.parametrize("at", range(len(BOUNDS)))
-def test_numbers_of_a_panel_are_those_of_at(made, page, at):
-    (panel,) = page.all("details", **{"data-panel": str(at)})
+def test_numbers_of_a_panel_are_those_of_at(made, numbers, at):
+    page = alone(made, at)
+    panel = panel_of(page)
     model = made.frontier.at(BOUNDS[at])
     error, selected, disparity = rates_by_hand(model, made.test)
     tiles = [e["text"] for e in page.inside(panel, "strong")]
     assert tiles[:2] == [f"{error:.4f}", f"{disparity:.4f}"]
-    assert f"{error:.4f}" in panel["attrs"]["data-summary"]
+    assert f"{error:.4f}" in numbers["points"][at]["summary"]
+    names = [numbers["names"][n] for n in numbers["groups"]["test"]["names"]]
+    rates = numbers["points"][at]["rates"]["test"]["selection_rate"]
+    for name, (rate, *_) in zip(names, rates, strict=True):
+        if name != "everybody":
+            assert rate == pytest.approx(selected[name.removeprefix("sex: ")], abs=1e-6)
+    stated = numbers["points"][at]["measured"]["test"]
+    assert stated["error"][0] == pytest.approx(error, abs=1e-6)
+    assert stated["difference"][0] == pytest.approx(disparity, abs=1e-6)
 
     tables = page.inside(panel, "table")
     (groups,) = [t for t in tables if ", test data" in t["text"] and "Selected" in t["text"]]
@@ -99,8 +127,9 @@ def test_numbers_of_a_panel_are_those_of_at(made, page, at):
     ]
 
 
-def test_the_unconstrained_classifier_stands_beside(made, page):
-    (panel,) = page.all("details", **{"data-panel": "1"})
+def test_the_unconstrained_classifier_stands_beside(made):
+    page = alone(made, 1)
+    panel = panel_of(page)
     tables = page.inside(panel, "table")
     (groups,) = [t for t in tables if ", training data" in t["text"] and "Selected" in t["text"]]
     first = made.frontier.unconstrained_.mixture.members(made.frontier.pool_.classifiers)[
@@ -114,8 +143,7 @@ def test_the_unconstrained_classifier_stands_beside(made, page):
 
 
 def test_violations_are_told_on_all_three_data(made, page):
-    (panel,) = page.all("details", **{"data-panel": "2"})
-    tables = page.inside(panel, "table")
+    tables = page.inside(panel_of(page), "table")
     (measured,) = [t for t in tables if "Error and excess on each of the data" in t["text"]]
     rows = page.inside(measured, "tr")[1:]
     assert [page.inside(r, "th")[0]["text"] for r in rows] == ["out of fold", "training", "test"]
@@ -130,12 +158,6 @@ def test_text_of_users_is_shown_as_text(made, page):
     assert len(page.all("script")) == 2
     assert "</title><img src=x" in page.all("h1")[0]["text"]
     assert not [k for e in page.elements for k in e["attrs"] if k.startswith("on")]
-
-
-def test_the_numbers_in_the_page_are_the_contents(made, page):
-    (data,) = page.all("script", type="application/json")
-    assert "<" not in data["text"]
-    assert ReportContents.from_dict(json.loads(data["text"])) == made.contents
 
 
 def test_nothing_is_loaded_and_no_other_script_may_run(page):
@@ -163,19 +185,41 @@ def test_tables_have_captions_and_headers(page):
     assert all(e["attrs"].get("aria-label") for e in page.all("a") if e["within"][-1]["tag"] == "g")
 
 
-def test_many_groups_make_no_large_page(made):
+def crowded(made, groups, points):
+    """A frontier of many bounds and groups; all groups are alike but for their sizes."""
     span = Range(0.123456789, 0.101010101, 0.212121212)
     rates = dict.fromkeys(made.contents.points[0].groups["test"][0].rates, span)
-    groups = [GroupContents("", "overall", 9999, rates)]
-    groups += [GroupContents("town", f"town {n}", n, rates) for n in range(1500)]
-    point = replace(made.contents.points[0], groups={"training": groups, "test": groups})
-    crowded = replace(made.contents, points=[point] * 20)
-    raw = render(crowded)
-    assert len(raw) < MOST_BYTES
-    text = raw.decode()
-    assert "smaller ones are left out" in text
-    assert "town 1499" in text
-    assert "town 3<" not in text
+    rows = [GroupContents("", "overall", 9999, rates)]
+    rows += [GroupContents("town", f"town {n}", n, rates) for n in range(groups)]
+    moved = [SwitchedContents(row.feature, row.group, 1, row.count, 1.5, 2.5) for row in rows]
+    both = {"training": rows, "test": rows}
+    point = made.contents.points[0]
+    binding = ["demographic parity: town 7 below overall"]
+    certificate = point.certificate | {"text": 20 * "a line of a certificate, as they are long\n"}
+    point = replace(point, groups=both, binding=binding, certificate=certificate)
+    points = [replace(point, switched=dict.fromkeys(both, moved)) for _ in range(points)]
+    free = replace(made.contents.unconstrained, groups=both, switched={})
+    return replace(made.contents, points=points, unconstrained=free)
+
+
+def test_twenty_bounds_and_twelve_groups_make_a_small_page(made):
+    assert len(render(crowded(made, 12, 20))) < 500_000
+
+
+def test_all_of_many_groups_are_there(made):
+    page = Page(render(crowded(made, 1500, 2)).decode())
+    (data,) = page.all("script", type="application/json")
+    numbers = json.loads(data["text"])
+    names = [f"town: town {n}" for n in range(1500)]
+    assert set(names) < set(numbers["names"])
+    for point in numbers["points"]:
+        assert len(point["rates"]["test"]["selection_rate"]) == 1501
+    (table,) = (t for t in page.all("table") if "Selected" in t["text"] and "test" in t["text"])
+    drawn = [e["text"] for e in page.inside(table, "th") if e["attrs"]["scope"] == "row"]
+    # Everybody, the groups that lose most and that bind, and the largest.
+    assert drawn == ["everybody", names[1], names[7], *names[1402:]]
+    (button,) = page.all("button", id="every")
+    assert button["text"] == "Show all 1,500 groups"
 
 
 def test_a_model_and_an_audit_have_pages_too(made):
@@ -184,7 +228,7 @@ def test_a_model_and_an_audit_have_pages_too(made):
     contents = report_of(model, train.X, train.y, sensitive_features=train.group, title="One")
     page = Page(render(contents).decode())
     error = rates_by_hand(model, train)[0]
-    measured, _ = [t for t in page.all("table") if "Error and excess on each" in t["text"]]
+    (measured,) = [t for t in page.all("table") if "Error and excess on each" in t["text"]]
     (row,) = [r for r in page.inside(measured, "tr") if r["text"].startswith("training")]
     assert page.inside(row, "td")[1]["text"].split()[0] == f"{error:.4f}"
     assert not page.all("svg", role="group")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from equipoise.report.contents import GroupContents, PointContents, ReportContents
 from equipoise.report.measurement import MeasuredContents, Range
@@ -205,3 +206,13 @@ def rate_axis(pairs: Iterable[tuple[GroupContents, GroupContents | None]], rate:
     ends = [end for some in ranges if some is not None for end in some if end is not None]
     axis = Axis.over(ends or (0.0, 1.0), 0, 100)
     return replace(axis, high=min(axis.high, 1.0))
+
+
+def on_axis(value: float, axis: Sequence[Any]) -> float:
+    """Return where a number is between the ends of an axis, in percent.
+
+    >>> on_axis(0.1, [0.0, 0.4, []])
+    25.0
+    """
+    low, high, _ = axis
+    return Axis(low, high, 0.0, 100.0).place(value)

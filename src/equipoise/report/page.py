@@ -1,32 +1,37 @@
-"""The report page: one HTML file that needs no network, no server and, to be read, no script."""
+"""The report page: one HTML file that needs no network and no server.
+
+The numbers of all points are in it once, as JSON, and a script draws the point that the reader
+chooses. One point is drawn beforehand: it is there without a script, and on paper.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from html import escape
 from pathlib import Path
+from typing import Any
 
 from equipoise.atomic_files import new_file
-from equipoise.constraints.rates import of_decision
+from equipoise.constraints.rates import of_decision, rate_and_decision
 from equipoise.report.card import card_sections, model_card
-from equipoise.report.chart import Axis, Chart, rate_axis
+from equipoise.report.chart import Chart, rate_axis
 from equipoise.report.contents import RATES, GroupContents, PointContents, ReportContents
-from equipoise.report.groups import Counted, largest_groups
-from equipoise.report.measurement import MeasuredContents, RowContents
+from equipoise.report.measurement import Range
+from equipoise.report.panel import (
+    MOST_DRAWN,
+    MOST_GROUPS,
+    GroupNames,
+    decisions_of,
+    drawn_rates,
+    panel,
+)
+from equipoise.report.rate_names import rate_meaning, rate_name
 from equipoise.report.regression import RegressionContents, render_regression
-from equipoise.report.switches import MovedGroup, SwitchedGroup, moved_groups, switched_groups
 from equipoise.report.templates import in_script, page_template
-from equipoise.report.text import group_name
-
-#: A page that people can send is no larger.
-MOST_BYTES = 2_000_000
-#: Groups that tables have: as many as fit.
-_MOST_GROUPS = (100, 40, 15, 5, 0)
-#: More groups than these make a picture that nobody reads; the table has them.
-_MOST_DRAWN = 14
-#: The numbers travel with the page, unless they are most of it.
-_MOST_DATA = 600_000
+from equipoise.report.text import findings, group_name, small_group_sentences
 
 
 def write_report(
@@ -64,15 +69,11 @@ def _rendered(contents: ReportContents | RegressionContents) -> bytes:
 
 
 def render(contents: ReportContents) -> bytes:
-    """Return the page; where there are too many groups for its size, the largest groups only."""
-    template, numbers = page_template(), _numbers(contents)
+    """Return the page."""
+    page = Page(contents)
     card = {"card": card_sections(contents), "card_text": model_card(contents)}
-    for most_groups in _MOST_GROUPS:
-        text = template.render(page=Page(contents, numbers, most_groups), **card)
-        page = text.encode("utf-8", errors="replace")
-        if len(page) < MOST_BYTES:
-            break
-    return page
+    text = page_template().render(page=page, numbers=in_script(page.numbers), **card)
+    return text.encode("utf-8", errors="replace")
 
 
 def inline(contents: ReportContents | RegressionContents) -> str:
@@ -85,49 +86,10 @@ def inline(contents: ReportContents | RegressionContents) -> str:
 
 
 @dataclass(frozen=True)
-class GroupRows:
-    """Groups to show: each under a classifier and, if that is known, under the unconstrained one.
-
-    ``left_out`` says, in words, how many smaller groups are not shown.
-    """
-
-    pairs: list[tuple[GroupContents, GroupContents | None]]
-    beside: bool
-    left_out: str
-
-    @property
-    def drawn(self) -> bool:
-        """Whether they are few enough for a picture."""
-        return 0 < len(self.pairs) <= _MOST_DRAWN
-
-
-@dataclass(frozen=True)
-class SwitchedRows:
-    """Switched decisions to show, group by group; bars are drawn to one scale."""
-
-    groups: list[SwitchedGroup]
-    left_out: str
-
-    @property
-    def labelled(self) -> bool:
-        """Whether the labels of these people are known."""
-        return any(group.gained_qualified is not None for group in self.groups)
-
-    def width(self, switched: float, people: int) -> float:
-        """Return the length of a bar, in pixels: the longest is 80."""
-        shares = [max(g.gained or 0.0, g.lost or 0.0) / g.count for g in self.groups if g.count]
-        return round(80 * switched / max(people, 1) / (max(shares, default=0.0) or 1.0), 1)
-
-
-@dataclass(frozen=True)
 class Page:
     """All that the template of the page shows."""
 
     contents: ReportContents
-    numbers: str | None  #: The contents as JSON that is safe inside of a script element.
-    most_groups: int  #: How many groups the tables have.
-    most_rows: int = 8  #: Inequalities, of thousands perhaps: only the worst are shown.
-    most_decisions: int = 12  #: Decisions that have tables of their own.
     most_columns: int = 100  #: Columns of the data that are listed; the rest are counted.
 
     @property
@@ -150,90 +112,151 @@ class Page:
         """Whom lower values are about: over the whole class, or relative to something."""
         return self.contents.points[0].scope.value
 
-    def compared(self, point: PointContents) -> PointContents | None:
-        """Return the unconstrained classifier, None beside itself."""
-        free = self.contents.unconstrained
-        return None if free is point else free
-
-    def worst(self, entry: MeasuredContents) -> list[RowContents]:
-        """Return the inequalities that are closest to their bounds, or furthest above."""
-
-        def above(row: RowContents) -> tuple[float, float]:
-            estimate, low, _ = row.excess
-            return (estimate or 0.0) if low is None else low, estimate or 0.0
-
-        return sorted(entry.rows, key=above, reverse=True)[: self.most_rows]
-
-    def groups(self, point: PointContents, data: str) -> GroupRows:
-        """Return the groups to show of some data."""
-        compared = self.compared(point)
-        free = [] if compared is None else compared.groups.get(data, [])
-        return self._rows(point.groups[data], free)
-
-    @property
-    def group_names(self) -> list[str]:
-        """The names of everybody and of the groups that tables show."""
-        first = self.contents.nearest()
-        if first is None:
-            return [group_name(group) for group, _ in self.audited.pairs]
-        tables = [self.groups(first, data) for data in first.group_data]
-        names = [group_name(group) for rows in tables for group, _ in rows.pairs]
-        return list(dict.fromkeys(names))
-
-    def axes(self, data: str, rates: Sequence[str]) -> dict[str, Axis]:
-        """Return axes of rates that fit all points, so that these can be compared by eye."""
-        shown = [
-            groups.pairs
-            for point in self.contents.all_points
-            if data in point.groups
-            for groups in [self.groups(point, data)]
-        ]
-        pairs = [pair for some in shown for pair in some]
-        return {rate: rate_axis(pairs, rate) for rate in rates}
-
-    def audited_axes(self, rates: Sequence[str]) -> dict[str, Axis]:
-        """Return axes of the rates of an audit."""
-        return {rate: rate_axis(self.audited.pairs, rate) for rate in rates}
-
-    def switched(self, point: PointContents, data: str) -> SwitchedRows:
-        """Return whom a point decides on differently, of some data."""
-        return SwitchedRows(*self._largest(switched_groups(point.switched[data])))
-
-    def moved(self, point: PointContents, data: str) -> tuple[list[MovedGroup], str]:
-        """Return who moves between more than two decisions, and which groups are left out."""
-        return self._largest(moved_groups(point.switched[data]))
-
-    def _largest(self, groups: Sequence[Counted]) -> tuple[list[Counted], str]:
-        """Return the groups that are shown, and which are left out, in words."""
-        shown = largest_groups(groups, self.most_groups)
-        return shown, _left_out(len(groups) - len(shown))
-
     @property
     def decisions(self) -> tuple[str, ...]:
         """The decisions that have tables of their own; none of two."""
-        return self.contents.data.decisions[: self.most_decisions]
+        return decisions_of(self.contents)
+
+    @cached_property
+    def numbers(self) -> dict[str, Any]:
+        """The numbers of all points, as JSON has them; words come with them."""
+        contents = self.contents
+        names = GroupNames(self._shown_first)
+        points = [panel(contents, point, names) for point in contents.all_points]
+        for point, drawn in zip(contents.all_points, points, strict=True):
+            drawn["measured"] = {
+                entry.data: {
+                    "error": _digits(entry.error, ends=6),
+                    "difference": _digits(entry.difference, ends=6),
+                }
+                for entry in point.measured
+            }
+            drawn["rates"] = {
+                data: _rates_of_groups(self._in_order(data, point)) for data in point.groups
+            }
+        audit = contents.audit
+        used = dict.fromkeys(rate for groups in self._groups.values() for rate in _rates(groups))
+        return {
+            "audit": None if audit is None else {"audited": _rates_of_groups(audit.groups)},
+            "chosen": None if self.chosen is None else contents.key(self.chosen),
+            "rates": {rate: [rate_name(rate), rate_meaning(rate)] for rate in used},
+            "groups": {data: self._group_numbers(data, names) for data in self._groups},
+            "names": names.names,
+            "points": points,
+        }
 
     @property
-    def drawn_rates(self) -> list[str]:
-        """The rates that are drawn: of two decisions all, of more how often each is made."""
-        each = [of_decision("selection_rate", decision) for decision in self.decisions]
-        return [*each, "error_rate"] if each else list(RATES[1:])
+    def chosen(self) -> PointContents | None:
+        """The point that is drawn beforehand."""
+        return self.contents.nearest()
 
-    def everybody_moved(self, point: PointContents) -> MovedGroup | None:
-        """Return who moves of all people, on the data that count most; None if not known."""
-        if point is self.contents.unconstrained:
-            return None
-        groups = moved_groups(point.switched.get(point.main_data, []))
-        return groups[0] if groups and groups[0].count is not None else None
+    @property
+    def drawn(self) -> dict[str, Any]:
+        """The numbers of the point that is drawn beforehand."""
+        return self._numbers_of(self.chosen)
 
-    def everybody_switched(self, point: PointContents) -> SwitchedGroup | None:
-        """Return the totals on the data that count most, None if they are not known."""
-        if point is self.contents.unconstrained or point.main_data not in point.switched:
-            return None
-        if self.contents.data.decisions:
-            return None
-        everybody = self.switched(point, point.main_data).groups[0]
-        return None if everybody.count is None else everybody
+    @property
+    def beside(self) -> dict[str, Any] | None:
+        """The numbers of the unconstrained point, None where it is not known."""
+        free = self.contents.unconstrained
+        return None if free is None else self._numbers_of(free)
+
+    def _numbers_of(self, point: PointContents | None) -> dict[str, Any]:
+        at = next(at for at, other in enumerate(self.contents.all_points) if other is point)
+        drawn: dict[str, Any] = self.numbers["points"][at]
+        return drawn
+
+    @cached_property
+    def _groups(self) -> dict[str, list[GroupContents]]:
+        """The groups of each of the data, which are the same for all points."""
+        groups: dict[str, list[GroupContents]] = {}
+        for point in self.contents.all_points:
+            for data, rows in point.groups.items():
+                groups.setdefault(data, rows)
+        if self.contents.audit is not None:
+            groups["audited"] = self.contents.audit.groups
+        return groups
+
+    def _in_order(self, data: str, point: PointContents) -> list[GroupContents]:
+        """Return the groups of a point, in the order of the page; without rates where missing."""
+        by_name = {(group.feature, group.group): group for group in point.groups[data]}
+        return [
+            by_name.get((group.feature, group.group), replace(group, rates={}))
+            for group in self._groups[data]
+        ]
+
+    def _group_numbers(self, data: str, names: GroupNames) -> dict[str, Any]:
+        """Return names and sizes of groups, rates of their labels, and the axes of pictures."""
+        groups = self._groups[data]
+        titles = [group_name(group) for group in groups]
+        few = len(groups) <= MOST_DRAWN
+        return {
+            "names": [names.number(title) for title in titles],
+            "people": [group.count for group in groups],
+            "first": names.shown(titles),
+            "base": {
+                rate: [_digits(group.rates.get(rate)) for group in groups]
+                for rate in _rates(groups)
+                if _is_of_labels(rate)
+            },
+            "axes": self._axes(data) if few else None,
+        }
+
+    def _axes(self, data: str) -> dict[str, Any]:
+        """Return axes of rates that fit all points, so that these can be compared by eye."""
+        if data == "audited":
+            return {rate: _axis(self._groups[data], rate) for rate in self.audited_rates}
+        points = [point for point in self.contents.all_points if data in point.groups]
+        groups = [group for point in points for group in point.groups[data]]
+        return {rate: _axis(groups, rate) for rate in drawn_rates(self.contents)}
+
+    @property
+    def many(self) -> int:
+        """How many groups there are, where tables do not show all at once; else 0."""
+        groups = [group for group in self.numbers["groups"].values() if group["first"] is not None]
+        return max((len(group["names"]) - 1 for group in groups), default=0)
+
+    @property
+    def first(self) -> int:
+        """How many of them tables show at once."""
+        return MOST_GROUPS
+
+    def _shown_first(self, name: str) -> bool:
+        return self.contents.audit is not None or name in self._first
+
+    @cached_property
+    def _first(self) -> set[str]:
+        """The names of the groups that are shown at once, the same for all points.
+
+        Everybody; then groups that the first lines, binding inequalities and largest differences
+        name; then the largest.
+        """
+        small = small_group_sentences(self.contents)
+        texts = [text for text in findings(self.contents) if text not in small]
+        for point in self.contents.points:
+            texts += point.binding
+            texts += [entry.stated.text for entry in point.measured if entry.stated is not None]
+        words = "\n".join(texts)
+        sizes: dict[str, int] = {}
+        named = set()
+        for groups in self._groups.values():
+            if len(groups) <= MOST_GROUPS + 1:
+                sizes |= {group_name(group): 0 for group in groups}
+                continue
+            for group in groups:
+                name = group_name(group)
+                sizes[name] = max(sizes.get(name, 0), group.count or 0)
+                if not group.feature or _names(words, group.group):
+                    named.add(name)
+        order = sorted(sizes, key=lambda name: (name not in named, -sizes[name]))
+        everybody = {name for name in order if name == "everybody"}
+        return everybody | set(order[: MOST_GROUPS + 1])
+
+    @property
+    def group_names(self) -> list[str]:
+        """The names of everybody and of all groups, for a choice among them."""
+        groups = [group for rows in self._groups.values() for group in rows]
+        return list(dict.fromkeys(group_name(group) for group in groups))
 
     @property
     def audited_rates(self) -> list[str]:
@@ -245,29 +268,51 @@ class Page:
         each = [of_decision(rate, v) for rate in kept[:-1] or kept for v in self.decisions]
         return each if kept == RATES[:1] else [*each, "error_rate"]
 
-    @property
-    def audited(self) -> GroupRows:
-        """The groups to show of an audit."""
-        return self._rows([] if self.contents.audit is None else self.contents.audit.groups, [])
 
-    def _rows(self, groups: list[GroupContents], free: list[GroupContents]) -> GroupRows:
-        (shown, words), (others, _) = self._largest(groups), self._largest(free)
-        if len(free) != len(groups):
-            return GroupRows([(group, None) for group in shown], False, words)
-        return GroupRows(list(zip(shown, others, strict=True)), True, words)
+def _rates(groups: Sequence[GroupContents]) -> list[str]:
+    """Return the names of all rates that some of the groups have."""
+    return list(dict.fromkeys(rate for group in groups for rate in group.rates))
 
 
-def _left_out(groups: int) -> str:
-    return f"; the largest groups only, {groups} smaller ones are left out" if groups else ""
+def _names(words: str, name: str) -> bool:
+    """Return whether a text has a name in it, and not as a part of a longer one.
+
+    >>> _names("town 17 limits", "town 17"), _names("town 17 limits", "town 1")
+    (True, False)
+    """
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", words) is not None
 
 
-def _numbers(contents: ReportContents) -> str | None:
-    """Return the contents as data, for other programs: `ReportContents.from_dict` reads them."""
-    entries = sum(
-        sum(map(len, point.groups.values())) + sum(len(entry.rows) for entry in point.measured)
-        for point in contents.points
-    )
-    if entries * 100 > _MOST_DATA:  # an entry is longer than that, and there is no need to try
-        return None
-    text = in_script(contents.to_dict())
-    return text if len(text) <= _MOST_DATA else None
+def _is_of_labels(rate: str) -> bool:
+    """Return whether a rate is the same for all classifiers."""
+    return rate_and_decision(rate)[0] == RATES[0]
+
+
+def _rates_of_groups(groups: Sequence[GroupContents]) -> dict[str, list[list[float]]]:
+    """Return rates of decisions, and their intervals, group by group."""
+    return {
+        rate: [_digits(group.rates.get(rate)) for group in groups]
+        for rate in _rates(groups)
+        if not _is_of_labels(rate)
+    }
+
+
+def _digits(value: Range | None, ends: int = 3) -> list[float]:
+    """Return an estimate and the ends of its interval, as many digits as are shown.
+
+    >>> _digits(Range(0.12345678, 0.1, 0.2)), _digits(Range(0.5, None, None)), _digits(None)
+    ([0.123457, 0.1, 0.2], [0.5], [])
+    """
+    if value is None or value.estimate is None:
+        return []
+    if value.low is None or value.high is None:
+        return [round(value.estimate, 6)]
+    # The rounding is that of the digits that sentences print.
+    limits = [f"{100 * end:.{ends - 2}f}" for end in (value.low, value.high)]
+    return [round(value.estimate, 6), *(round(float(end) / 100, ends) for end in limits)]
+
+
+def _axis(groups: Sequence[GroupContents], rate: str) -> list[Any]:
+    """Return the ends of an axis for a rate of groups, and its ticks."""
+    axis = rate_axis([(group, None) for group in groups], rate)
+    return [axis.low, axis.high, axis.ticks()]

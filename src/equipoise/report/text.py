@@ -101,6 +101,15 @@ def estimate(value: Range | None, *, share: bool = False, sign: str = "") -> str
     return percent(known) if share else decimal(known, sign)
 
 
+def share_interval(value: Sequence[float]) -> str:
+    """Return the ends of an interval of a share in percent, empty where there are none.
+
+    >>> share_interval([0.2, 0.1, 0.3]), share_interval([0.2])
+    ('[10.0, 30.0]', '')
+    """
+    return interval(Range(*value), share=True) if len(value) == 3 else ""
+
+
 def with_interval(value: Range | None, *, share: bool = False, sign: str = "") -> str:
     """Return an estimate and its interval.
 
@@ -164,7 +173,7 @@ def findings(contents: ReportContents) -> list[str]:
             f"{_between(contents.audit, name)}."
             for name, value, words in contents.audit.disparities
         ]
-        return found + _small_groups(contents)
+        return found + small_group_sentences(contents)
     shown = [contents.unconstrained, contents.nearest()]
     if len(contents.points) > 1:
         shown.append(contents.points[0])
@@ -185,7 +194,7 @@ def findings(contents: ReportContents) -> list[str]:
     sentences += dict.fromkeys(
         f"{point_title(point)}: {text}" for point in remarked for text in point.remarks
     )
-    sentences += _small_groups(contents)
+    sentences += small_group_sentences(contents)
     return sentences + [text for status in Status if (text := _unmet(contents, status))]
 
 
@@ -196,7 +205,8 @@ def _between(audit: AuditContents, name: str) -> str:
     return between + (f"; by the estimate alone {other}" if other else "")
 
 
-def _small_groups(contents: ReportContents) -> list[str]:
+def small_group_sentences(contents: ReportContents) -> list[str]:
+    """Return which groups are too small to say anything about, or suppressed."""
     point, audit = contents.nearest(), contents.audit
     groups = audit.groups if audit else point.groups.get(point.main_data, []) if point else []
     remarks = small_group_remarks(groups, contents.suppress_below)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64encode
+from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -15,7 +16,7 @@ from equipoise.exceptions import needing
 from equipoise.game.switches import number
 from equipoise.metrics.headline import COMPARED, RULE
 from equipoise.report import chart, rate_names, text
-from equipoise.report.contents import PREDICTIVE_RATES, RATES
+from equipoise.report.contents import PREDICTIVE_RATES
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -48,11 +49,21 @@ def in_script(value: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
+def shown_first(first: Sequence[int] | None, rows: Sequence[Any]) -> Sequence[int]:
+    """Return the places of the rows that a table shows at once: all of them, or the first."""
+    return range(len(rows)) if first is None else first
+
+
+def rate_at(rates: Mapping[str, Sequence[Any]], rate: str, at: int) -> Any:
+    """Return a rate of the group at a place; empty where it is not known."""
+    return rates[rate][at] if rate in rates else []
+
+
 @cache
 def page_template(name: str = "page.html.j2") -> Template:
     """Return the template of a page; whatever it shows is escaped."""
     environment = _environment(autoescape=True)
-    environment.globals |= {"RATES": RATES, "DECISION_RATES": RATES[1:], "asset": asset}
+    environment.globals |= {"asset": asset, "shown_first": shown_first, "rate_at": rate_at}
     environment.globals["policy"] = policy
     environment.globals |= {"PREDICTIVE_RATES": PREDICTIVE_RATES, "NOT_PROMISED": text.NOT_PROMISED}
     environment.globals |= {"headline_rule": RULE, "COMPARED": COMPARED}
