@@ -3,6 +3,7 @@
     python benchmarks/coverage.py            2,000 samples a setting; about 25 minutes on one core
     python benchmarks/coverage.py --quick    200 samples of 200 people; about half a minute
     python benchmarks/coverage.py --people 200 --rates "rare, apart" --groups 5
+    python benchmarks/coverage.py --weights  400 samples a setting; some minutes on one core
     python benchmarks/coverage.py --losses   400 samples a setting; some minutes on one core
 
 People are drawn with a group, a label (1 with probability 0.5) and a decision, whose probability
@@ -12,6 +13,11 @@ maximum fail most easily. "rare": all are 0.03. "rare, apart": they rise from 0.
 groups. Groups are of one size, or as unequal as SHARES says. "report" is what a report says of the
 violation of EqualizedOdds; the other columns are `metrics.confidence_interval`. In brackets is the
 mean width. Samples in which a group has nobody of some label are left out.
+
+``--weights``: the same with weights that have nothing to do with decisions, and the selection rate
+of everybody besides. "one in 50": one person in 50 weighs 100 and the others 1, so that 1,000
+people count as 41 of equal weight (Kish's number). "lognormal": logarithms have a standard
+deviation of 1.5, and 1,000 people count as 139 on average.
 
 ``--losses``: the largest mean squared error of a group, by `FairRegressor.measure`. Errors are
 normal or Laplace, whose squares have a skewness of 2.8 and 8.4, and of one size, or up to twice as
@@ -24,6 +30,7 @@ from __future__ import annotations
 import argparse
 import warnings
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 from typing import NamedTuple
 
@@ -47,7 +54,15 @@ RATES: dict[str, Callable[[int], Array]] = {
     "apart": lambda groups: np.linspace([0.2, 0.5], [0.4, 0.8], groups),
     "rare, apart": lambda groups: np.linspace([0.02, 0.02], [0.1, 0.1], groups),
 }
+#: From the number of people to their weights.
+WEIGHTS: dict[str, Callable[[np.random.Generator, int], Array | None]] = {
+    "equal": lambda rng, people: None,
+    "one in 50": lambda rng, people: np.where(rng.random(people) < 0.02, 100.0, 1.0),
+    "lognormal": lambda rng, people: rng.lognormal(sigma=1.5, size=people),
+}
 COLUMNS = ("DP difference", "DP violation", "EO difference", "EO violation", "report")
+#: Measured where weights differ, too.
+RATE = "selection rate"
 
 
 class Setting(NamedTuple):
@@ -55,6 +70,12 @@ class Setting(NamedTuple):
     groups: int
     sizes: str
     rates: str
+    weights: str = "equal"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What is measured: the rate of equal weights is Wilson's, which is well known."""
+        return COLUMNS if self.weights == "equal" else (RATE, *COLUMNS)
 
     @property
     def shares(self) -> Array:
@@ -72,46 +93,53 @@ class Setting(NamedTuple):
             "EO difference": float(np.ptp(by_label, axis=0).max()),
             "EO violation": overall,
             "report": overall,
+            RATE: float(self.shares @ selection),
         }
 
-    def sample(self, rng: np.random.Generator) -> tuple[NDArray, NDArray, NDArray]:
+    def sample(self, rng: np.random.Generator) -> tuple[NDArray, NDArray, NDArray, Array | None]:
         A = rng.choice(self.groups, self.people, p=self.shares)
         y = rng.integers(0, 2, self.people)
         h = rng.random(self.people) < RATES[self.rates](self.groups)[A, y]
-        return y, h.astype(int), A
+        return y, h.astype(int), A, WEIGHTS[self.weights](rng, self.people)
 
 
-def intervals(y: NDArray, h: NDArray, A: NDArray) -> dict[str, metrics.Interval]:
+def intervals(
+    y: NDArray, h: NDArray, A: NDArray, weight: Array | None
+) -> dict[str, metrics.Interval]:
     functions = {
         "DP difference": metrics.demographic_parity_difference,
         "DP violation": metrics.demographic_parity_violation,
         "EO difference": metrics.equalized_odds_difference,
         "EO violation": metrics.equalized_odds_violation,
     }
-    found = {
-        name: metrics.confidence_interval(function, y, h, sensitive_features=A)
-        for name, function in functions.items()
+    interval = partial(metrics.confidence_interval, y_true=y, y_pred=h, sample_weight=weight)
+    by_name = {
+        name: interval(function, sensitive_features=A) for name, function in functions.items()
     }
-    cells = Cells.from_columns(y, {"group": A})
+    if weight is not None:
+        by_name[RATE] = interval(metrics.selection_rate)
+    cells = Cells.from_columns(y, {"group": A}, weight=weight)
     meter = Meter(cells, EqualizedOdds(eps=0.0), None)
     measured = meter.measure("test", Tally.of_people(cells, h.astype(float)))
-    return found | {"report": measured.violation}
+    return by_name | {"report": measured.violation}
 
 
 def measure(setting: Setting, samples: int) -> list[str]:
     """Return a line of the table."""
     rng, truths = np.random.default_rng(0), setting.truths()
-    caught: dict[str, list[bool]] = {name: [] for name in COLUMNS}
-    width: dict[str, list[float]] = {name: [] for name in COLUMNS}
+    caught: dict[str, list[bool]] = {name: [] for name in setting.columns}
+    width: dict[str, list[float]] = {name: [] for name in setting.columns}
     for _ in range(samples):
-        y, h, A = setting.sample(rng)
+        y, h, A, weight = setting.sample(rng)
         if len(np.unique(2 * A + y)) < 2 * setting.groups:
             continue
-        for name, interval in intervals(y, h, A).items():
+        for name, interval in intervals(y, h, A, weight).items():
             caught[name].append(interval.low - 1e-9 <= truths[name] <= interval.high + 1e-9)
             width[name].append(interval.high - interval.low)
-    line = [str(setting.people), str(setting.groups), setting.sizes, setting.rates]
-    for name in COLUMNS:
+    line = [str(field) for field in setting]
+    if setting.weights == "equal":
+        line.pop()
+    for name in setting.columns:
         share = float(np.mean(caught[name]))
         error = np.sqrt(max(share * (1 - share), 1e-4) / len(caught[name]))
         line.append(f"{share:.3f} ± {error:.3f} ({np.mean(width[name]):.2f})")
@@ -162,13 +190,15 @@ def losses(samples: int, people: list[int], groups: list[int]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--weights", action="store_true")
     parser.add_argument("--losses", action="store_true")
     parser.add_argument("--samples", type=int)
     parser.add_argument("--people", type=int, nargs="+")
     parser.add_argument("--groups", type=int, nargs="+", choices=list(SHARES), default=[2, 3, 5])
     parser.add_argument("--rates", nargs="+", choices=list(RATES))
     chosen = parser.parse_args()
-    samples = chosen.samples or (200 if chosen.quick else 400 if chosen.losses else 2000)
+    few = chosen.losses or chosen.weights
+    samples = chosen.samples or (200 if chosen.quick else 400 if few else 2000)
     people = chosen.people or ([200] if chosen.quick else [200, 1000])
     rates = chosen.rates or (["equal"] if chosen.quick else list(RATES))
     settings = product(people, chosen.groups, ("even", "unequal"), rates)
@@ -177,8 +207,14 @@ def main() -> None:
     if chosen.losses:
         losses(samples, people, chosen.groups)
         return
+    header = ["people", "groups", "sizes", "rates"]
+    if chosen.weights:
+        weighted = product(settings, ("one in 50", "lognormal"))
+        lines = [measure(Setting(*setting, weights), samples) for setting, weights in weighted]
+        print(markdown_table([*header, "weights", RATE, *COLUMNS], lines))
+        return
     lines = [measure(Setting(*setting), samples) for setting in settings]
-    print(markdown_table(["people", "groups", "sizes", "rates", *COLUMNS], lines))
+    print(markdown_table([*header, *COLUMNS], lines))
 
 
 if __name__ == "__main__":

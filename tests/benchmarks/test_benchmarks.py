@@ -99,6 +99,15 @@ def test_calls(script, monkeypatch, capsys):
             assert float(row["error"]) <= float(theirs["error"]) + float(theirs["nu"])
 
 
+def test_coverage_with_weights(script, monkeypatch, capsys):
+    small = ("--weights", "--quick", "--samples", 40, "--groups", 2)
+    (lines,) = read_tables(run(script("coverage"), monkeypatch, capsys, *small))
+    assert {line["weights"] for line in lines} == {"one in 50", "lognormal"}
+    for line in lines:
+        for name in ("selection rate", "DP difference", "report"):
+            assert 0.8 <= float(line[name].split()[0]) <= 1
+
+
 def test_raw_measures_by_hand(script):
     raw = script("_raw")
     y, group = np.array([1, 1, 0, 0]), np.array(["a", "b", "a", "b"])

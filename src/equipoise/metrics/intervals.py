@@ -231,16 +231,25 @@ class Means:
     least: Array | float = 0.0  #: What one person can add at least,
     most: Array | float = 1.0  #: and at most.
     log: bool = False  #: Whether contrasts are between the logarithms of the means: ratios.
+    #: Variance of the answers of the people in each event, weighted as the mean is.
+    among: Array | float = 0.0
 
     @classmethod
     def of_cells(
-        cls, events: Array, low: Array, high: Array, mass: Array, value: Array, squares: Squares
+        cls,
+        events: Array,
+        low: Array,
+        high: Array,
+        mass: Array,
+        selected: Array,
+        value: Array,
+        squares: Squares,
     ) -> Means:
         """Return means over events (J, C) with their covariance by linearisation.
 
         A mean is a ratio of sums, N / D; a person of weight w in its event who gets g moves it by
         w (g - mean) / D. Summed cell by cell, where g is ``low`` for those who are not selected
-        and ``high`` for those who are.
+        and ``high`` for those who are; ``selected`` is the weight of the latter.
         """
         w2, w2h, w2hh = squares
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -249,9 +258,15 @@ class Means:
             cross = (at_zero * w2h) @ slope.T
             spread = (at_zero * w2) @ at_zero.T + cross + cross.T + (slope * w2hh) @ slope.T
             people = (events @ mass) ** 2 / (events @ w2)
+            # Probabilities h vary less than decisions do, by h (1 - h), known with weights squared.
+            undrawn = selected - mass * np.nan_to_num((w2h - w2hh) / w2)
+            away = low - value[:, None]
+            within = away**2 * mass + 2 * away * (high - low) * selected
+            within += (high - low) ** 2 * undrawn
+            among = (events * within).sum(axis=1) / (events @ mass)
         least = np.where(events > 0, np.minimum(low, high), np.inf).min(axis=1, initial=np.inf)
         most = np.where(events > 0, np.maximum(low, high), -np.inf).max(axis=1, initial=-np.inf)
-        return cls(value, spread, people, least, most)
+        return cls(value, spread, people, least, most, among=np.maximum(among, 0.0))
 
     @classmethod
     def of_rates(cls, audit: Audit, rate: Rate, masks: Mask, log: bool = False) -> Means:
@@ -259,7 +274,8 @@ class Means:
         inside = (masks & rate.event(audit.cells)).astype(float)
         low, high = rate.table(audit.cells).T
         value = audit.rate(rate, masks)
-        means = cls.of_cells(inside, low, high, audit.mass, value, audit.squares)
+        sums = audit.mass, audit.selected
+        means = cls.of_cells(inside, low, high, *sums, value, audit.squares)
         return replace(means, least=0.0, most=1.0, log=log)
 
     @cached_property
@@ -268,12 +284,14 @@ class Means:
 
         For decisions of equal weight these are the people. Few people who are decided on alike
         show next to no variance, which proves little: four more, whose answers vary as much as
-        answers can, are counted in.
+        answers can, are counted in. Where weights differ, the few who weigh much may agree by
+        chance, so answers vary at least as much as they do among all people: decisions are never
+        worth more answers than Kish's effective number of people.
         """
         n, rate = self.people, self._rate
         with np.errstate(invalid="ignore", divide="ignore"):
-            variance = np.diag(self.covariance) / self._range**2
-            relative = np.where(rate * (1 - rate) > 1e-15, n * variance / (rate * (1 - rate)), 1.0)
+            variance = np.maximum(n * np.diag(self.covariance), self.among) / self._range**2
+            relative = np.where(rate * (1 - rate) > 1e-15, variance / (rate * (1 - rate)), 1.0)
             return n * (n + 4) / (n * relative + 4)
 
     @property

@@ -191,7 +191,8 @@ def _means(tally: Tally, events: Array, g: Array, value: Array) -> Means:
     cells, squares = tally.cells, tally.squares
     assert squares is not None
     if cells.n_decisions == 2:
-        return Means.of_cells(events, g[:, :, 0], g[:, :, 1], cells.mass, value, squares)
+        sums = cells.mass, tally.s
+        return Means.of_cells(events, g[:, :, 0], g[:, :, 1], *sums, value, squares)
 
     # Decisions count as drawn: those of a cell who get the same one are a cell of their own.
     def by_decision(every: Array, others: Array) -> Array:
@@ -201,7 +202,7 @@ def _means(tally: Tally, events: Array, g: Array, value: Array) -> Means:
     mass, square = by_decision(cells.mass, tally.s), by_decision(*squares[:2])
     each, none = g.reshape(len(g), -1), np.zeros_like(square)
     events = np.repeat(events, cells.n_decisions, axis=1)
-    return Means.of_cells(events, each, each, mass, value, (square, none, none))
+    return Means.of_cells(events, each, each, mass, none, value, (square, none, none))
 
 
 def largest(rows: Iterable[tuple[Row, Interval]]) -> tuple[Interval, Row | None]:
