@@ -6,7 +6,8 @@ each bound starts from the pool and the mixture of its neighbour, and each progr
 that was best before the last answer came (`equipoise.game.mixture.solve`).
 
 With many inequalities, as of parity at many thresholds, this takes a fraction of the time of
-`equipoise.game.column_generation.many_bounds`, which solves for all bounds in every round.
+`equipoise.game.column_generation.many_bounds`, which solves for all bounds in every round. Oracles
+that are not exact are not tried further here, so their answers must be nearly exact.
 """
 
 from __future__ import annotations

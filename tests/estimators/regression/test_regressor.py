@@ -10,6 +10,7 @@ from finite_regression import play
 from regression_problems import FiniteRegression, least_bound, least_loss
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.tree import DecisionTreeRegressor
 
 from equipoise import (
     BoundedGroupLoss,
@@ -342,3 +343,41 @@ def test_regressors_of_other_targets_do_not_share_their_luck(people):
 
     assert salt(y) == salt(y, slice(None, None, -1)) == salt(y, eps=0.3)
     assert len({salt(y), salt(y**2), salt(-y)}) == 3
+
+
+@pytest.fixture(scope="module")
+def shifted():
+    """Two groups whose first feature lies apart, and so does the number that it tells."""
+    rng = np.random.default_rng(0)
+    A = rng.integers(0, 2, 1000)
+    X = rng.normal(size=(1000, 4))
+    X[:, 0] += A
+    return X, X[:, 0] + X[:, 1] + 0.5 * rng.normal(size=1000), A
+
+
+def test_a_learner_under_parity_is_tried_further(shifted):
+    """Its first answers close the gap at a loss of 1.82; further questions find better ones."""
+    X, y, A = shifted
+    tree = DecisionTreeRegressor(max_depth=4, random_state=0)
+    given = {"oracle": "refit", "thresholds": 20}
+    reg = FairRegressor(tree, DemographicParity(0.02), **given).fit(X, y, sensitive_features=A)
+    assert reg.certificate_.feasible
+    assert reg.certificate_.is_optimal()
+    assert reg.certificate_.error < 1.7
+    frontier = Frontier(tree, DemographicParity(), bounds=[0.02], **given)
+    frontier.fit(X, y, sensitive_features=A)
+    assert frontier.points_[0].error == pytest.approx(reg.certificate_.error)
+
+
+@pytest.mark.parametrize("oracle", ["plugin", "refit"])
+@pytest.mark.parametrize("max_iter", [1, 3, 6])
+def test_parity_is_met_by_a_search_that_is_stopped(shifted, oracle, max_iter):
+    """The best constant is always known, and treats all groups alike."""
+    X, y, A = shifted
+    given = {"oracle": oracle, "max_iter": max_iter, "thresholds": 10}
+    reg = FairRegressor(LinearRegression(), DemographicParity(0.01), **given)
+    with pytest.warns(ConvergenceWarning, match="stopped by max_iter"):
+        reg.fit(X, y, sensitive_features=A)
+    assert reg.certificate_.feasible
+    assert reg.certificate_.error <= reg.constant_loss_ + 1e-9
+    reg.certificate_.check()

@@ -130,8 +130,8 @@ class RegressionFrontier(RegressionReduction):
         self.constant_, self.constant_loss_ = problem.constant, problem.constant_loss
         self.n_iter_, self.n_calls_ = outcome.n_rounds, problem.pool.n_calls
         self._free, self._salt = unconstrained(problem), drawn_by(salt, problem)
-        # Of losses, what was proven of one bound may be disproven by answers to another.
-        last = outcome.last if problem.is_parity else self._over_pool(bounds.tolist())
+        # What was proven of one bound may be disproven by answers to another.
+        last = outcome.last if problem.follows_path else self._over_pool(bounds.tolist())
         self._trace(bounds.tolist(), last)
         mixed = [(point.certificate, point.mixture) for point in self.points_]
         exact = exact_differences(problem, mixed)

@@ -14,11 +14,11 @@ from equipoise.constraints.regression import ThresholdParity
 from equipoise.engines.numbers import NumberRows, RegressionOracle
 from equipoise.estimators.regression.units import scaled, seen_in_units
 from equipoise.game.bound_path import one_after_another
-from equipoise.game.column_generation import column_generation, many_bounds
+from equipoise.game.column_generation import column_generation, many_bounds, over_pool
 from equipoise.game.feasibility import irreducible
 from equipoise.game.known import Queries
 from equipoise.game.lagrangian import Lagrangian
-from equipoise.game.rounds import Limits, Outcome, Pool, Round, T, run
+from equipoise.game.rounds import Limits, Outcome, Pool, Reason, Round, T, run
 
 
 class MeanLoss:
@@ -73,12 +73,11 @@ class RegressionProblem:
         """Whether groups are compared at thresholds: then a constant meets every bound."""
         return isinstance(self.constraint, ThresholdParity)
 
-    def search(self) -> Iterator[Round]:
-        """Return the rounds of the solver for the bounds of the constraint."""
+    def search(self, queries: Queries) -> Iterator[Round]:
+        """Return the rounds of the solver for the bounds of the constraint; see `last_of`."""
         game = scaled(self.lagrangian, self.cells)
         if self.is_parity:
-            each = one_after_another([game], self.oracle, self.pool, nu=self.nu)
-            return (found for (found,) in each)
+            return (found for (found,) in self._search_parity([game], queries))
 
         def why(last: Round) -> Round:
             parts = irreducible(game, self.oracle, self.pool, last.conflict)
@@ -86,15 +85,43 @@ class RegressionProblem:
 
         return column_generation(game, self.oracle, self.pool, nu=self.nu, why=why)
 
+    def last_of(self, outcome: Outcome[Round], queries: Queries, free: int) -> Round:
+        """Return the last round; of a search under parity that was stopped, the pool's best.
+
+        It meets the bounds, since the constant does. ``free`` is the number of the answer to the
+        loss alone.
+        """
+        is_finished = outcome.reason is Reason.FINISHED
+        if is_finished or not self.is_parity or self.follows_path:
+            return outcome.last
+        game = scaled(self.lagrangian, self.cells)
+        (best,) = over_pool([game], self.pool, queries, unconstrained=free, nu=self.nu)
+        return replace(best, iteration=outcome.last.iteration)
+
     def search_many(self, bounds: Iterable[float], queries: Queries) -> Iterator[list[Round]]:
         """Return the rounds of the solver for several bounds, one for all groups each."""
         games = [scaled(self.lagrangian.with_bound(each), self.cells) for each in bounds]
         if self.is_parity:
-            asked = queries.optimality
-            return one_after_another(games, self.oracle, self.pool, nu=self.nu, queries=asked)
+            return self._search_parity(games, queries)
         return many_bounds(
             games, self.oracle, self.pool, nu=self.nu, batch=len(games), queries=queries
         )
+
+    @property
+    def follows_path(self) -> bool:
+        """Whether bounds are solved one after the other: under parity, by the plug-in oracle.
+
+        Its answers are nearly exact, and a path takes fewer of them. A learner that is trained for
+        every question is tried at further multipliers, too, which a path does not do.
+        """
+        return self.is_parity and self.oracle.out_of_fold
+
+    def _search_parity(self, games: list[Lagrangian], queries: Queries) -> Iterator[list[Round]]:
+        """Return the rounds of the solver under parity."""
+        game, nu = (self.oracle, self.pool), self.nu
+        if self.follows_path:
+            return one_after_another(games, *game, nu=nu, queries=queries.optimality)
+        return many_bounds(games, *game, nu=nu, batch=len(games), queries=queries)
 
 
 def game_of(

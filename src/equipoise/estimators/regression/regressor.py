@@ -25,9 +25,16 @@ from equipoise.estimators.regression.intervals import Level, loss_limits, parity
 from equipoise.estimators.regression.problem import RegressionProblem, game_of
 from equipoise.estimators.regression.randomized import RandomizedRegressor
 from equipoise.estimators.regression.units import certified, in_units, pool_in_units
-from equipoise.estimators.results import as_settled, fingerprint_of, remarks_on_bounds, warn_of
+from equipoise.estimators.results import (
+    as_settled,
+    fingerprint_of,
+    remarks_on_bounds,
+    unconstrained,
+    warn_of,
+)
 from equipoise.faces import Records, columns_of, table
 from equipoise.game.certificate import Certificate
+from equipoise.game.known import Queries
 from equipoise.game.lagrangian import TOLERANCE
 from equipoise.game.mixture import Mixture
 from equipoise.rows.fingerprint import Overlap
@@ -168,8 +175,10 @@ class FairRegressor(RegressorMixin, RegressionReduction):
             X, y, sensitive_features, control_features, sample_weight, missing=missing, bins=bins
         )
         problem, (limits, salt) = self._state(people), read_limits(self)
-        outcome = problem.run(problem.search(), limits)
-        last = as_settled(outcome.last, outcome.reason)
+        queries = Queries([], [])
+        outcome = problem.run(problem.search(queries), limits)
+        last = problem.last_of(outcome, queries, unconstrained(problem))
+        last = as_settled(last, outcome.reason)
         known = pool_in_units(problem.pool, problem.cells)
         found, game = in_units(last, problem.lagrangian, known, problem.cells)
         nu, cells = problem.nu * problem.cells.scale, problem.cells.table()
