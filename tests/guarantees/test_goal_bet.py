@@ -133,3 +133,19 @@ def test_units_heavier_than_the_first_are_of_another_population():
     assert units_p(w, selected, [1.0], 0.4, 0.05, is_disjoint=True)[0] <= 0.05
     w[0, 600] = 30.0  # a share of the weight that is not to be passed over
     assert units_p(w, selected, [1.0], 0.4, 0.05, is_disjoint=True)[0] == 1.0
+
+
+def test_expected_variances_move_power_and_not_validity():
+    """Differences of two decisions on the same person are -1, 0 or 1, and mostly 0."""
+    rng = np.random.default_rng(5)
+    draws = rng.random((1000, 600))
+    options = {"prior": [0.0], "low": -1.0, "high": 1.0}
+    shares = {}
+    for excess in (0.0, 0.04):  # below the bound of 0.04, and at it
+        differences = np.where(draws < 0.02 + excess, 1.0, np.where(draws > 0.98, -1.0, 0.0))
+        for variance in (None, 0.1):
+            p = goal_p([differences], [1.0], 0.04, 0.05, variance=variance, **options)
+            shares[excess, variance] = np.mean(p <= 0.05)
+    assert shares[0.0, 0.1] > shares[0.0, None] + 0.1
+    assert shares[0.04, None] <= allowed(0.05, 1000)
+    assert shares[0.04, 0.1] <= allowed(0.05, 1000)

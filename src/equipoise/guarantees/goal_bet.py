@@ -44,6 +44,7 @@ def goal_p(
     alpha: float,
     *,
     prior: ArrayLike,
+    variance: ArrayLike | None = None,
     low: float = 0.0,
     high: float = 1.0,
 ) -> Array:
@@ -62,6 +63,8 @@ def goal_p(
         read off, with less power.
     prior : array of shape (S,) or (T, S)
         Means that are expected, such as those of the fit; they move power, never validity.
+    variance : array of shape (S,), optional
+        Variances that are expected; by default those of outcomes that are ``low`` or ``high``.
     low, high : float
         Outcomes are in between.
 
@@ -84,16 +87,18 @@ def goal_p(
     blocks = min(sizes) // -(-min(sizes) // _BLOCKS)
     edges = [np.arange(blocks + 1) * n // blocks for n in sizes]
     m = np.stack([np.diff(edge) for edge in edges], axis=1).astype(float)
-    mean, variance = _expected(people, edges, m, np.asarray(prior, dtype=float), low, high)
+    first = np.clip(np.broadcast_to(prior, (T, len(sizes))).astype(float), low, high)
+    expected = (first - low) * (high - first) if variance is None else np.asarray(variance)
+    mean, spread = _expected(people, edges, m, first, expected + first**2)
     to_come = (1 / m)[::-1].cumsum(axis=0)[::-1]
     wealth = _Wealth(T, alpha)
     for b in range(blocks):
-        q = _on_line(mean[:, b], factors, variance[:, b] / m[b], c, low, high)
+        q = _on_line(mean[:, b], factors, spread[:, b] / m[b], c, low, high)
         usual = np.maximum((mean[:, b] - low) * (high - mean[:, b]), 1e-6)
         at_line = np.clip((q - low) * (high - q) / usual, 0.25, 25)
-        spread = variance[:, b] * (1 + at_line) / 2
+        risk = spread[:, b] * (1 + at_line) / 2
         loss = (np.abs(factors) / m[b] * np.where(factors > 0, high - q, q - low)).max(axis=1)
-        stake = wealth.stake(spread * to_come[b] @ factors**2, loss)
+        stake = wealth.stake(risk * to_come[b] @ factors**2, loss)
         for s, values in enumerate(people):
             block = values[:, edges[s][b] : edges[s][b + 1]]
             share = stake * factors[s] / m[b, s]
@@ -223,19 +228,19 @@ def _expected(
     people: list[Array],
     edges: list[NDArray[np.intp]],
     m: Array,
-    prior: Array,
-    low: float,
-    high: float,
+    first: Array,
+    second: Array,
 ) -> tuple[Array, Array]:
-    """Return means and variances of the strata as known before each block: shape (T, B, S)."""
+    """Return means and variances of the strata as known before each block: shape (T, B, S).
+
+    ``first`` and ``second`` are the means of outcomes and of their squares that are expected.
+    """
     pairs = list(zip(people, edges, strict=True))
     sums = np.stack([np.add.reduceat(x, edge[:-1], axis=1) for x, edge in pairs], axis=2)
     squares = np.stack([np.add.reduceat(x * x, edge[:-1], axis=1) for x, edge in pairs], axis=2)
     counted = _PRIOR_PEOPLE + m.cumsum(axis=0) - m
-    first = np.clip(np.broadcast_to(prior, (len(sums), m.shape[1])), low, high)[:, None]
-    mean = (_PRIOR_PEOPLE * first + sums.cumsum(axis=1) - sums) / counted
-    second = (first - low) * (high - first) + first**2  # of outcomes at either end
-    square = (_PRIOR_PEOPLE * second + squares.cumsum(axis=1) - squares) / counted
+    mean = (_PRIOR_PEOPLE * first[:, None] + sums.cumsum(axis=1) - sums) / counted
+    square = (_PRIOR_PEOPLE * second[:, None] + squares.cumsum(axis=1) - squares) / counted
     return mean, np.clip(square - mean**2, 1e-6, None)
 
 
