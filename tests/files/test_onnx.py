@@ -11,7 +11,7 @@ from saving import fitted
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     OneHotEncoder,
@@ -19,7 +19,7 @@ from sklearn.preprocessing import (
     PolynomialFeatures,
     StandardScaler,
 )
-from sklearn.svm import SVC
+from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from equipoise import (
@@ -309,3 +309,37 @@ def test_rows_of_other_columns_are_answered_as_by_predict(people):
     for wrong, words in ((people.X[:, :1], "has 1 features"), (people.X[:0], "0 sample")):
         with pytest.raises(ValueError, match=words):
             to_onnx(model, wrong)
+
+
+@pytest.mark.parametrize("kind", ["int8", "int16", "int32", "int64", "uint8", "uint16", "bool"])
+def test_small_whole_numbers(kind, people):
+    age = np.random.default_rng(0).integers(0, 2 if kind == "bool" else 90, len(people.y))
+    frame = pd.DataFrame({"age": age.astype(kind), "pay": people.X[:, 0]})
+    fair = fitted(LogisticRegression(max_iter=500), people._replace(X=frame))
+    given = {"age": age.astype(np.int64)[:, None], "pay": frame[["pay"]].to_numpy()}
+    np.testing.assert_allclose(run(to_onnx(fair, frame), given), fair.predict_proba(frame))
+
+
+def test_whole_numbers_that_converters_mix_up_are_named(people):
+    frame = pd.DataFrame({"age": (people.X[:, 0] * 10).astype(int), "pay": people.X[:, 1]})
+    frame["town"] = np.where(people.X[:, 2] > 0, "Rome", "Oslo")
+    encoder = make_column_transformer(
+        (StandardScaler(), ["age", "pay"]), (OneHotEncoder(), ["town"])
+    )
+    fair = FairClassifier(make_pipeline(encoder, LogisticRegression()), DemographicParity(0.1))
+    fair.fit(frame, people.y, sensitive_features=people.A)
+    with pytest.raises(TypeError, match=r"X\.astype\(\{'age': float\}\)"):
+        to_onnx(fair, frame)
+    floats = frame.astype({"age": float})
+    fair.fit(floats, people.y, sensitive_features=people.A)
+    to_onnx(fair, floats)
+
+
+@pytest.mark.parametrize("threshold", ["tuned", "learner"])
+@pytest.mark.parametrize("learner", [LinearSVC(), RidgeClassifier()], ids=repr)
+def test_learners_of_scores_alone(learner, threshold, people):
+    pipeline = make_pipeline(StandardScaler(), learner)
+    fair = FairClassifier(pipeline, DemographicParity(0.05), oracle=Refit(threshold=threshold))
+    fair.fit(people.X, people.y, sensitive_features=people.A)
+    expected = fair.predict_proba(people.X)
+    np.testing.assert_allclose(run(to_onnx(fair, people.X), {"X": people.X}), expected, atol=1e-9)

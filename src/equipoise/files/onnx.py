@@ -100,11 +100,12 @@ def to_onnx(model: Any, X: Any, *, allowed: float = 0.0) -> Any:
     pmf = graph.node("Concat", first, selected, axis=1)
     properties = {"classes": ", ".join(map(str, mixture.classes_.tolist()))}
     asked = probes(X, mixture.predict_proba)
-    unanswered = _unanswered(Runtime(graph.finish(pmf, properties), mixture), asked)
+    instead = _instead(X)
+    unanswered = _unanswered(Runtime(graph.finish(pmf, properties), mixture, instead), asked)
     if unanswered:
         pmf = graph.without(pmf, _limits(X, unanswered))
         properties["unanswered"] = "; ".join(f"{p.what} of {p.column}" for p in unanswered)
-    runtime = Runtime(graph.finish(pmf, properties), mixture)
+    runtime = Runtime(graph.finish(pmf, properties), mixture, instead)
     _check_rows(runtime, mixture, X, allowed)
     for probe in asked:
         if probe not in unanswered:
@@ -130,10 +131,24 @@ def _mixture(model: Any) -> RandomizedClassifier:
 _INSTEAD = "Use another learner or transformer, or deploy the model file."
 
 
+def _instead(X: Any) -> str:
+    """Return advice for a conversion that fails; columns of whole numbers are named."""
+    whole = [name for name, column in columns_of(X).items() if column.kind == "int"]
+    if not whole:
+        return _INSTEAD
+    types = ", ".join(f"{name!r}: float" for name in whole[:4])
+    more = ", ..." if len(whole) > 4 else ""
+    return (
+        "Columns of whole numbers are a common cause: fit again with floating-point ones, "
+        f"X.astype({{{types}{more}}}). Or use another learner or transformer, or deploy the model "
+        "file."
+    )
+
+
 class Runtime:
     """A graph as onnxruntime runs it."""
 
-    def __init__(self, proto: Any, mixture: RandomizedClassifier) -> None:
+    def __init__(self, proto: Any, mixture: RandomizedClassifier, instead: str) -> None:
         import onnxruntime
 
         self.proto, self.n_decisions = proto, len(mixture.classes_)
@@ -146,7 +161,7 @@ class Runtime:
         except Exception as error:  # onnxruntime raises many kinds
             raise TypeError(
                 f"onnxruntime cannot run the graph of {_kinds_of(mixture)}: "
-                f"{str(error).splitlines()[0]} {_INSTEAD}"
+                f"{str(error).splitlines()[0]} {instead}"
             ) from error
 
     def run(self, rows: Any) -> Array:
@@ -263,5 +278,5 @@ def _cause(mixture: RandomizedClassifier, X: Any) -> str:
         )
     return (
         f"{int((~near).sum())} of them are not next to a threshold: the converter of "
-        f"{_kinds_of(mixture)} does not do what the model does. {_INSTEAD}"
+        f"{_kinds_of(mixture)} does not do what the model does. {_instead(X)}"
     )

@@ -12,7 +12,9 @@ from scipy.special import expit
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.ensemble._forest import BaseForest
+from sklearn.linear_model import RidgeClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.svm import LinearSVC
 from sklearn.tree import BaseDecisionTree
 
 from equipoise.files.onnx_converters import (
@@ -40,6 +42,8 @@ _IR_VERSION = 9
 _OUTPUT = "probabilities"
 #: Those of scikit-learn that round the rows to single precision themselves, as XGBoost does.
 _READ_IN_SINGLE = (BaseDecisionTree, BaseForest, GradientBoostingClassifier)
+#: Those whose labels have no converter in double precision, but whose scores have.
+_SCORES_ALONE = (LinearSVC, RidgeClassifier)
 
 
 class Graph:
@@ -107,6 +111,8 @@ class Graph:
                 return self.decision(member.classifier)
         if isinstance(member, LabelAdapter):
             return self.label_is(member.classifier, member.classes[1:])
+        if isinstance(last_step(member), _SCORES_ALONE) and len(self.others) == 1:
+            return self.above(member, 0.0)
         return self.label_is(member, self.others)
 
     def cheapest(self, costs: str, least: float) -> str:
@@ -207,7 +213,11 @@ class Graph:
             rows = {"X": (joined, _tensor("Double", len(rows)))}
         if isinstance(classifier, _READ_IN_SINGLE) or library(classifier) == "xgboost":
             rows = {name: self._in_single(value, kind) for name, (value, kind) in rows.items()}
-        options: dict[str, Any] = {"zipmap": False} | ({"raw_scores": True} if raw else {})
+        options = {"zipmap": False, "raw_scores": raw}
+        if isinstance(classifier, LinearSVC):  # has no dictionaries to avoid
+            del options["zipmap"]
+        if not raw:
+            del options["raw_scores"]
         outputs = self._part(classifier, rows, {id(classifier): options})
         if isinstance(classifier, (BaseDecisionTree, BaseForest)):
             send_missing(self.nodes, getattr(classifier, "estimators_", [classifier]))

@@ -89,11 +89,17 @@ def probes(X: Any, predict_proba: Callable[[Any], Array]) -> list[Probe]:
     [('column 0', 'missing values'), ('column 0', 'infinite values')]
     """
     columns = columns_of(X)
+    frame = frame_of(X)
+    types = {} if frame is None else dict(frame.schema)
     n = len(next(iter(columns.values())).values)
     rows = np.unique(np.linspace(0, n - 1, min(n, _ROWS)).astype(np.intp))
     found = []
     for what in dict.fromkeys(what for values in _VALUES.values() for what in values):
-        changed = [name for name, column in columns.items() if what in column.unusual()]
+        changed = [
+            name
+            for name, column in columns.items()
+            if what in (unusual := column.unusual()) and _holds(types.get(name), unusual[what])
+        ]
         if not changed:
             continue
         table = _table(X, columns, rows, changed, what)
@@ -108,6 +114,18 @@ def probes(X: Any, predict_proba: Callable[[Any], Array]) -> list[Probe]:
             for name, part, answer in zip(changed, parts, said, strict=True)
         ]
     return found
+
+
+def _holds(dtype: Any, value: Any) -> bool:
+    """Whether a column of this type can hold a value; a small one holds no large whole numbers.
+
+    >>> _holds(nw.Int8(), 2**24 + 1), _holds(nw.UInt8(), -1), _holds(nw.Int64(), -1)
+    (False, False, True)
+    """
+    if dtype is None or not dtype.is_integer():
+        return True
+    limits = np.iinfo(type(dtype).__name__.lower())
+    return limits.min <= value <= limits.max
 
 
 def nudged(X: Any, factor: float) -> Any:
