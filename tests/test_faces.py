@@ -133,7 +133,8 @@ def test_a_monitor_shows_its_verdict_and_its_rows(model):
     assert str(monitor) in shown.text
     assert len(shown.rows) == 1 + len(monitor.rows_)
     assert monitor.to_pandas()["people"].tolist() == [800, 800]
-    assert monitor.history_.to_pandas()["e_value"].tolist() == [monitor.e_value_]
+    evidence = max(row.evidence for row in monitor.rows_)
+    assert monitor.history_.to_pandas()["evidence"].tolist() == [evidence]
 
 
 def test_intervals_prices_of_blindness_and_group_tables():

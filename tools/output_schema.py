@@ -11,7 +11,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from equipoise.estimators.guarantees.monitor import MonitoredRow
+from equipoise.estimators.guarantees.monitor import MonitorAlarm, MonitoredRow
 from equipoise.report.contents import (
     DataContents,
     GroupContents,
@@ -82,12 +82,10 @@ COMMANDS: dict[str, dict[str, Any]] = {
     },
     "monitor": {
         "alarm": bool,
-        "alarm_day": int | None,
-        "alarm_row": str | None,
-        "e_value": float | None,
-        "alarm_at": float,
-        "delta": float,
+        "alarms": [get_type_hints(MonitorAlarm)],
+        "run_length": int,
         "detect": float | None,
+        "period": int,
         "days": int,
         "people": int,
         "rows": [get_type_hints(MonitoredRow)],

@@ -26,13 +26,15 @@ def test_the_alarm_has_its_own_code_and_stays(run, model, data):
         if ran.code == 5:
             break
     assert ran.json["alarm"] is True
-    assert ran.json["alarm_day"] == seed
-    assert ran.json["e_value"] >= 20 == ran.json["alarm_at"]
-    assert "F below overall" in ran.json["alarm_row"]
+    (alarm,) = ran.json["alarms"]
+    assert (alarm["day"], alarm["people"]) == (seed, 400 * seed)
+    assert "F below overall" in alarm["row"]
+    evidence = {row["name"]: row["evidence"] for row in ran.json["rows"]}
+    assert evidence[alarm["row"]] >= ran.json["run_length"] == 200_000
     assert ran.json["people"] == 400 * seed
     ran = run("monitor", model, write_day(data, 50), "--state", "watch.json")
     assert ran.code == 5
-    assert "at some time since the start" in ran.out
+    assert f"ALARM on day {seed}: " in ran.out
 
 
 def test_the_same_day_twice_is_refused_and_changes_nothing(run, model, data):
@@ -49,12 +51,14 @@ def test_the_same_day_twice_is_refused_and_changes_nothing(run, model, data):
 
 
 def test_what_was_promised_cannot_change(run, model, data):
-    options = ("--state", "watch.json", "--delta", "0.1")
+    options = ("--state", "watch.json", "--run-length", "5000", "--period", "900")
     assert run("monitor", model, write_day(data, 1), *options, "--detect", "0.03").code == 0
     assert run("monitor", model, write_day(data, 2), *options).code == 0
-    ran = run("monitor", model, write_day(data, 3), "--state", "watch.json", "--delta", "0.01")
+    ran = run("monitor", model, write_day(data, 3), "--state", "watch.json", "--run-length", "9")
     assert ran.code == 2
-    assert "begun with 0.1" in ran.err
+    assert "--run-length is 9, but watch.json was begun with 5000" in ran.err
+    assert run("monitor", model, write_day(data, 3), *options[:2], "--period", "0").code == 2
+    assert run("monitor", model, write_day(data, 3), "--state", "w.json", "--period", "0").code == 2
 
 
 def test_states_are_checked(run, model, frontier, data):
@@ -62,7 +66,7 @@ def test_states_are_checked(run, model, frontier, data):
     run("monitor", model, day, "--state", "watch.json")
     path = data.parent / "watch.json"
     whole = path.read_text()
-    path.write_text(whole.replace('"information": ', '"information": 1', 1))
+    path.write_text(whole.replace('"period": ', '"period": 1', 1))
     ran = run("monitor", model, day, "--state", "watch.json")
     assert ran.code == 2
     assert "damaged" in ran.err
@@ -88,7 +92,7 @@ def test_constraints_on_labels_need_them(run, data):
     one_label = write_day(data, 2, hired=["yes"] * 400)
     ran = run("monitor", "odds.equipoise", one_label, "--state", "w.json", "--json")
     assert ran.code == 0
-    moved = {row["name"]: row["e_value"] != 1 for row in ran.json["rows"]}
+    moved = {row["name"]: row["evidence"] != 0 for row in ran.json["rows"]}
     assert all(changed == ("label 1" in name) for name, changed in moved.items())
 
 

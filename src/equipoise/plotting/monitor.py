@@ -1,4 +1,4 @@
-"""The evidence of a monitor as a picture."""
+"""The present value of a monitored bound as a picture."""
 
 from __future__ import annotations
 
@@ -12,16 +12,19 @@ from equipoise.plotting.figures import PALETTE, drawn_on
 
 
 class MonitorDisplay:
-    """The evidence of a monitor, day by day, and the height of the alarm; see `from_monitor`.
+    """The present value of a bound, with its confidence sequence; see `from_monitor`.
 
     Parameters
     ----------
-    log_e_values : sequence of float
-        After each day.
-    alarm_at : float
-        The e-value of the alarm.
-    alarm_day : int, optional
-        The day of the alarm, from 1.
+    people : sequence of int
+        The number of people so far, after each day.
+    present : sequence of (value, low, high)
+        After each day; None three times where nothing is measured.
+    bound : float
+    name : str, optional
+        The bound in words.
+    alarms : sequence of int, optional
+        The number of people so far at each alarm.
 
     Attributes
     ----------
@@ -29,37 +32,62 @@ class MonitorDisplay:
 
     Examples
     --------
-    >>> MonitorDisplay([0.1, 1.2, 3.4], alarm_at=20.0, alarm_day=3).alarm_day
-    3
+    >>> display = MonitorDisplay([200, 400], [(0.04, 0.0, 0.08), (0.03, 0.0, 0.06)], bound=0.05)
+    >>> display.people.tolist()
+    [200, 400]
     """
 
     def __init__(
-        self, log_e_values: Sequence[float], alarm_at: float, alarm_day: int | None = None
+        self,
+        people: Sequence[int],
+        present: Sequence[Sequence[float | None]],
+        bound: float,
+        name: str = "",
+        alarms: Sequence[int] = (),
     ) -> None:
-        self.log_e_values, self.alarm_at = list(log_e_values), alarm_at
-        self.alarm_day = alarm_day
+        self.people = np.asarray(people)
+        self.present = np.array(present, dtype=float).reshape(-1, 3)
+        self.bound = bound
+        self.name = name
+        self.alarms = list(alarms)
 
     @classmethod
-    def from_monitor(cls, monitor: Monitor, *, ax: Any = None) -> Self:
-        """Draw the history of a monitor."""
-        values = [day.log_e_value for day in monitor.history_]
-        return cls(values, 1 / monitor.delta, monitor.alarm_day_).plot(ax)
+    def from_monitor(cls, monitor: Monitor, *, row: str | None = None, ax: Any = None) -> Self:
+        """Draw the history of one bound of a monitor.
+
+        ``row`` is its name in ``monitor.rows_``; by default that of the last alarm or, before
+        there is one, the bound with the largest evidence against it.
+        """
+        rows = {bound.name: number for number, bound in enumerate(monitor.rows_)}
+        if row is None:
+            largest = max(monitor.rows_, key=lambda bound: bound.evidence)
+            row = monitor.alarms_[-1].row if monitor.alarms_ else largest.name
+        if row not in rows:
+            raise ValueError(f"row is {row!r}; expected one of {', '.join(map(repr, rows))}.")
+        k = rows[row]
+        display = cls(
+            np.cumsum([day.people for day in monitor.history_], dtype=int).tolist(),
+            [day.present[k] for day in monitor.history_],
+            monitor.rows_[k].bound,
+            row,
+            [alarm.people for alarm in monitor.alarms_ if alarm.row == row],
+        )
+        return display.plot(ax)
 
     def plot(self, ax: Any = None) -> Self:
-        """Draw on ``ax``, or on a new figure of pyplot's; evidence in powers of ten."""
+        """Draw on ``ax``, or on a new figure of pyplot's."""
         self.ax_ = ax = drawn_on(ax, (7, 3.5))
         self.figure_ = ax.figure
-        # Powers, not a logarithmic axis: evidence may be beyond the largest number.
-        powers = np.array([0.0, *self.log_e_values]) / np.log(10)
-        days = np.arange(len(powers))
-        (self.line_,) = ax.plot(days, powers, color=PALETTE["blue"], lw=1.5, label="evidence")
-        alarm = PALETTE["vermilion"]
-        ax.axhline(np.log10(self.alarm_at), color=alarm, ls="--", label="alarm")
-        if self.alarm_day is not None:
-            ax.plot(self.alarm_day, powers[self.alarm_day], "o", color=alarm, ms=8)
-        ax.set_xlabel("day")
-        ax.xaxis.get_major_locator().set_params(integer=True)
-        ax.set_ylabel("e-value, power of ten")
+        value, low, high = self.present.T
+        (self.line_,) = ax.plot(self.people, value, color=PALETTE["blue"], lw=1.5, label="value")
+        ax.fill_between(self.people, low, high, color=PALETTE["blue"], alpha=0.2, lw=0)
+        alarm_colour = PALETTE["vermilion"]
+        ax.axhline(self.bound, color=alarm_colour, ls="--", label="bound")
+        for number, people in enumerate(self.alarms):
+            ax.axvline(people, color=alarm_colour, lw=1.0, label="" if number else "alarm")
+        ax.set_title(self.name, fontsize="medium")
+        ax.set_xlabel("people")
+        ax.set_ylabel("in the present period")
         ax.grid(alpha=0.25)
         ax.legend(frameon=False)
         return self

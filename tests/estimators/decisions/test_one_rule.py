@@ -96,7 +96,7 @@ def test_one_rule_is_monitored_and_reported_by_its_decisions(people, curved):
     rates = [[decided[(new.y == label) & (a == new.A)].mean() for a in (0, 1)] for label in (0, 1)]
     differences = np.array([first - second for first, second in rates])
     values = sorted([*differences, *-differences])
-    assert sorted(row.value for row in monitor.rows_) == pytest.approx(values, abs=1e-12)
+    assert sorted(row.present for row in monitor.rows_) == pytest.approx(values, abs=1e-12)
     report = curved.report(new.X, new.y, sensitive_features=new.A)
     assert f"{(decided != new.y).mean():.4f}" in str(report)
 

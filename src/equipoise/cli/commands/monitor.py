@@ -20,11 +20,16 @@ def monitor(
     data: opt.Data,
     state: Annotated[Path, opt.option("What is known of all days; made on the first day.")],
     eps: opt.FrontierEps = None,
-    delta: Annotated[
-        float | None, opt.option("The chance of a false alarm over all days; 0.05 by default.")
+    run_length: Annotated[
+        int | None,
+        opt.option("At most one false alarm in so many people on average; 200,000 by default."),
     ] = None,
     detect: Annotated[
         float | None, opt.option("The excess over a bound that should be found soon.")
+    ] = None,
+    period: Annotated[
+        int | None,
+        opt.option("People whom the present value is about, and wait; 10,000 by default."),
     ] = None,
     again: Annotated[
         bool, opt.option("Count people who were counted before once more.", "--again")
@@ -38,14 +43,17 @@ def monitor(
 ) -> None:
     """Count one more day of people, and raise an alarm where bounds are not kept.
 
-    It may be run every day: the chance of a false alarm is bounded over all days together. The
-    exit code is 5 from the alarm on. Labels are needed where the constraint is about them.
+    It may be run every day: while bounds are kept, there is at most one alarm in --run-length
+    people on average. The exit code is 5 from the first alarm on. Labels are needed where the
+    constraint is about them.
     """
     from equipoise.cli.model_files import open_classifier
     from equipoise.cli.tables.people import Reader
 
     opened = open_classifier(model, eps, trust, min_size)
-    watch = _open(opened.model, state, delta, detect)
+    asked = {"run_length": run_length, "detect": detect, "period": period}
+    chosen = {name: value for name, value in asked.items() if value is not None}
+    watch = _open(opened.model, state, chosen)
     reader, columns = Reader(terminal.note, format.dialect()), replace(opened.columns, weight=None)
     people = reader.known(data, columns, drop_missing=drop_missing, labelled=watch.needs_labels)
     opened.note_unknown(people.X)
@@ -60,7 +68,7 @@ def monitor(
     terminal.emit(_contents(watch))
 
 
-def _open(model: Any, state: Path, delta: float | None, detect: float | None) -> Monitor:
+def _open(model: Any, state: Path, chosen: dict[str, Any]) -> Monitor:
     """Return the monitor of a state file, or a new one where there is none yet."""
     from equipoise.atomic_files import check_kind
     from equipoise.estimators import Monitor
@@ -69,15 +77,16 @@ def _open(model: Any, state: Path, delta: float | None, detect: float | None) ->
     if not state.exists():
         if not state.parent.is_dir():
             raise FileNotFoundError(f"there is no folder {state.parent}; make it first.")
-        return Monitor(model, 0.05 if delta is None else delta, detect)
-    known = Monitor.load(state, model)
-    for name, given, kept in (("delta", delta, known.delta), ("detect", detect, known.detect)):
-        if given is not None and given != kept:
+        return Monitor(model, **chosen)
+    watch = Monitor.load(state, model)
+    for name, value in chosen.items():
+        if value != (begun := getattr(watch, name)):
+            option = "--" + name.replace("_", "-")
             raise ValueError(
-                f"--{name} is {given}, but {state} was begun with {kept}; what a monitor promises "
-                f"cannot change on its way. Leave --{name} out, or name a new state."
+                f"{option} is {value}, but {state} was begun with {begun}; what a monitor promises "
+                f"cannot change on its way. Leave {option} out, or name a new state."
             )
-    return known
+    return watch
 
 
 def _count(watch: Monitor, people: Examples, data: Path, *, again: bool) -> None:
@@ -109,13 +118,21 @@ def _show(watch: Monitor, labels: tuple[str, ...]) -> None:
         [
             row.name,
             f"{row.people:,} ({row.fewest:,})",
-            "-" if row.value is None else f"{row.value:+.4f}",
+            f"{row.waiting:,} ({row.dropped:,})",
+            "-" if row.low is None else f"{row.present:+.4f} [{row.low:+.4f}, {row.high:+.4f}]",
             f"{row.bound:+.4f}",
-            f"{row.e_value:.3g}",
+            f"{row.evidence:,.3g}",
         ]
-        for row in sorted(watch.rows_, key=lambda row: -row.e_value)
+        for row in sorted(watch.rows_, key=lambda row: -row.evidence)
     ]
-    header = ["bound", "people (rarest rate)", "so far", "at most", "e-value"]
+    header = [
+        "bound",
+        "people (rarest rate)",
+        "waiting (dropped)",
+        "present period",
+        "at most",
+        "evidence",
+    ]
     terminal.table(f"Day {len(watch.history_)}: evidence against each bound", header, rows)
     say_labels(labels, [row.name for row in watch.rows_])
     terminal.say(str(watch))
@@ -129,12 +146,10 @@ def _show(watch: Monitor, labels: tuple[str, ...]) -> None:
 def _contents(watch: Monitor) -> dict[str, Any]:
     return {
         "alarm": watch.alarm_,
-        "alarm_day": watch.alarm_day_,
-        "alarm_row": watch.alarm_row or None,
-        "e_value": watch.e_value_,
-        "alarm_at": 1 / watch.delta,
-        "delta": watch.delta,
+        "alarms": [alarm._asdict() for alarm in watch.alarms_],
+        "run_length": watch.run_length,
         "detect": watch.detect,
+        "period": watch.period,
         "days": len(watch.history_),
         "people": sum(day.people for day in watch.history_),
         "rows": [row._asdict() for row in watch.rows_],

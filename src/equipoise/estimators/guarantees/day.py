@@ -15,6 +15,9 @@ from equipoise.rows.hashing import hash_bits, hash_people
 from equipoise.rows.people import read_groups
 from equipoise.rows.validation import check_length, read_columns
 
+#: The number of different rows from which on a batch is told from another one.
+_TELLING = 5
+
 
 def label_numbers(values: NDArray, n: int, name: str, classes: NDArray) -> NDArray[np.intp]:
     """Return labels as 0 to V - 1.
@@ -66,12 +69,17 @@ def _read(
 
 
 def batch_digest(X: Any, y: Any, classes: NDArray) -> str | None:
-    """Return a hash of rows in any order, with labels if any; None where it cannot be had."""
+    """Return a hash of rows in any order, with labels if any.
+
+    None where rows cannot be hashed, or so few differ that other people may be just like them.
+    """
     if not _num_samples(X):
         return None
     try:
         hashes = hash_bits(X) if y is None else hash_people(X, y, *classes[1:])
     except TypeError:
+        return None
+    if len(np.unique(np.atleast_2d(hashes)[-1])) < _TELLING:
         return None
     _, first, second = add_hashes(hashes)
     return f"{first:016x}{second:016x}"

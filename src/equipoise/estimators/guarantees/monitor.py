@@ -21,82 +21,100 @@ from equipoise.estimators.guarantees.monitor_state import read_state, write_stat
 from equipoise.estimators.guarantees.strata import RowStrata
 from equipoise.exceptions import MonitorStateError, RepeatedBatchWarning, SeenPeopleWarning
 from equipoise.faces import Columns, Face, Records, columns_of, paragraph, table
-from equipoise.guarantees.e_process import EProcess
+from equipoise.guarantees.detector import Detector
 from equipoise.guarantees.people_needed import read_probability
 from equipoise.rows.people import People
-from equipoise.rows.validation import read_target, to_array
+from equipoise.rows.validation import read_integer, read_target, to_array
 
 #: The excess that is looked for by default: the bound itself, but within these limits.
-LEAST_DETECT, MOST_DETECT = 0.01, 0.05
-#: The logarithm of the largest e-value that is told; there may be more evidence.
-_MOST = 690.0
+SMALLEST_DETECT, LARGEST_DETECT = 0.01, 0.05
 
 
 class MonitoredRow(NamedTuple):
-    """One bound and the evidence against it, over all days.
+    """One bound, its present value, and the evidence against it.
 
-    ``name`` is the bound in words, ``people`` are those it speaks of, ``fewest`` those that the
-    rarest of its rates is of, ``value`` is what must not exceed ``bound``, as measured so far; None
-    while there is nobody to measure it on.
+    ``people`` are those counted, ``fewest`` those of its rarest rate, ``waiting`` and ``dropped``
+    those who wait, or waited in vain, for the other groups of the bound. ``present`` is the value
+    in the present period, between ``low`` and ``high`` with a confidence of 95 % for all looks of
+    the period together; None while nobody was counted in it. An alarm is raised where ``evidence``
+    reaches the monitor's ``run_length``.
     """
 
     name: str
     people: int
     fewest: int
-    value: float | None
+    waiting: int
+    dropped: int
+    present: float | None
+    low: float | None
+    high: float | None
     bound: float
-    e_value: float
+    evidence: float
+
+
+class MonitorAlarm(NamedTuple):
+    """An alarm: the day, from 1; the people up to then; the bound, and its present value."""
+
+    day: int
+    people: int
+    row: str
+    present: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return (
+            f"on day {self.day}: {self.row}; present value {self.present:.4g} "
+            f"[{self.low:.4g}, {self.high:.4g}]"
+        )
 
 
 class MonitoredDay(NamedTuple):
-    """One update: its people, the e-value after it, and the row with the most evidence."""
+    """One update: its people, the largest evidence after it, and the bound that it is against.
+
+    ``present`` has the present value of each bound, with its limits.
+    """
 
     people: int
-    log_e_value: float
+    evidence: float
     row: str
-    digest: str | None = None
-
-    @property
-    def e_value(self) -> float:
-        """The weighted mean of the e-values of all rows after this day."""
-        return _told(self.log_e_value)
+    digest: str | None
+    present: list[list[float | None]]
 
     def shown(self) -> dict[str, Any]:
         """Return the update as its table shows it."""
-        return {"people": self.people, "e_value": self.e_value, "most_evidence": self.row}
+        return {"people": self.people, "evidence": self.evidence, "most_evidence": self.row}
 
 
 class Monitor(Face):
     """Watches whether a model keeps its bounds; it may be looked at after every day.
 
     `certify` or a test repeated every day finds an excess sooner or later where there is none.
-    Here the chance of an alarm, on whatever day, is at most ``delta`` while all bounds hold,
-    however rates move within them. Every bound has an *e-value*, which starts at 1 and is the
-    capital of somebody who bets against it (`equipoise.guarantees.e_process`). Their mean, in
-    which bounds that the fit came near to weigh more, is ``e_value_``, and the alarm is raised once
-    it reaches ``1 / delta``.
+    Here, while all bounds hold, there is at most one alarm in ``run_length`` people on average,
+    and the chance of an alarm within T people is at most T / ``run_length``, however rates move
+    within the bounds (`equipoise.guarantees.detector`). People may come in days of any size or one
+    by one: they wait until there is somebody of each group that a bound compares.
 
     Parameters
     ----------
     model : FairClassifier, ExponentiatedGradient or GridSearch
         Fitted. Its bounds are watched, as they were written, also where the fit did not meet them.
-    delta : float, default=0.05
-        The chance of a false alarm, over all days together.
+    run_length : int, default=200_000
+        The number of people to whom there is at most one false alarm on average.
     detect : float, optional
         The excess over a bound that should be found soon; others are found too, but later. By
         default the bound itself, at least 0.01 and at most 0.05.
+    period : int, default=10_000
+        The number of people whom the present value of a bound is about; it starts again after each
+        period. Nobody waits for other groups beyond the end of a period.
 
     Attributes
     ----------
     alarm_ : bool
-        Whether there has been an alarm; it stays. It says that at some time since the start not
-        all bounds were kept, not that they are exceeded today.
-    alarm_day_ : int or None
-        The day of the alarm, from 1.
-    alarm_row : str
-        A sentence about the row with most evidence when the alarm was raised; empty before.
-    e_value_ : float
-        Evidence so far. Below ``1 / delta`` it proves nothing, also not that bounds are kept.
+        Whether there has been an alarm; it stays.
+    alarms_ : list of MonitorAlarm
+        An alarm says that the bound was exceeded at some time since the start or its last alarm,
+        not that it is exceeded today. The evidence against it then starts again from nothing.
     rows_ : list of MonitoredRow
     history_ : list of MonitoredDay
     needs_labels : bool
@@ -106,8 +124,9 @@ class Monitor(Face):
     -----
     People count one by one and once each, without weights. Those of a day must not be chosen by
     their decisions or labels: labels that are known of accepted people only are another
-    population. With ``reference="overall"``, everybody is made of groups in the shares that they
-    had in the fit. Groups that the fit did not have are not watched.
+    population. People who wait are compared with those who come later, so a bound must hold for
+    the mean rates of both. With ``reference="overall"``, everybody is made of groups in the shares
+    that they had in the fit. Groups that the fit did not have are not watched.
 
     Examples
     --------
@@ -126,13 +145,19 @@ class Monitor(Face):
     >>> for day in range(20):
     ...     X, A = people(200, drift=0 if day < 10 else 1)
     ...     monitor = monitor.update(X, sensitive_features=A)
-    >>> monitor.alarm_day_ > 10
+    >>> monitor.alarms_[0].day > 10
     True
-    >>> monitor.alarm_row.partition(";")[0]
+    >>> monitor.alarms_[0].row
     'demographic parity: 0 below 1 by at most 0.1'
     """
 
-    def __init__(self, model: Any, delta: float = 0.05, detect: float | None = None) -> None:
+    def __init__(
+        self,
+        model: Any,
+        run_length: int = 200_000,
+        detect: float | None = None,
+        period: int = 10_000,
+    ) -> None:
         if not isinstance(model, DecisionsMixin):
             raise TypeError(
                 f"model is a {type(model).__name__}; expected a fitted FairClassifier, "
@@ -140,9 +165,10 @@ class Monitor(Face):
                 "Frontier, take frontier.at(eps)."
             )
         check_is_fitted(model)
-        self.model, self.delta, self.detect = model, read_probability(delta, "delta"), detect
-        if detect is not None:
-            self.detect = read_probability(detect, "detect")
+        self.model = model
+        self.run_length = read_integer(run_length, "run_length", 1)
+        self.detect = None if detect is None else read_probability(detect, "detect")
+        self.period = read_integer(period, "period", 1)
         certificate = getattr(model, "certificate_", None)  # a grid search has none
         worst = None if certificate is None else certificate.worst_rate
         self._strata = RowStrata.of_fit(
@@ -153,18 +179,18 @@ class Monitor(Face):
                 f"there is nothing to watch: no decisions can exceed {model.constraint_!r} with "
                 "the groups of the fit, such as one group alone."
             )
-        self._process = self._new_process()
+        self._detector = self._new_detector()
         self.history_: Records[MonitoredDay] = Records()
-        self.alarm_day_: int | None = None
-        self.alarm_row = ""
+        self.alarms_: Records[MonitorAlarm] = Records()
+        self._digests: set[str] = set()
 
-    def _new_process(self) -> EProcess:
+    def _new_detector(self) -> Detector:
         strata = self._strata
         detect = excess_to_find(strata.c + strata.shift)
         if self.detect is not None:
             detect[:] = self.detect
         rates = np.where(strata.a != 0, strata.rates[strata.strata], 0.5)
-        return EProcess(strata.a, strata.c, rates, detect)
+        return Detector(strata.a, strata.c, rates, detect, self.run_length, self.period)
 
     @property
     def needs_labels(self) -> bool:
@@ -174,27 +200,39 @@ class Monitor(Face):
     @property
     def alarm_(self) -> bool:
         """Whether there has been an alarm."""
-        return self.alarm_day_ is not None
-
-    @property
-    def e_value_(self) -> float:
-        """The weighted mean of the e-values of all rows."""
-        return _told(float(self._process.log_value()))
+        return bool(self.alarms_)
 
     @property
     def rows_(self) -> Records[MonitoredRow]:
-        """Every bound, with the evidence against it."""
-        found, process, strata = Records[MonitoredRow](), self._process, self._strata
-        for k, log_value in enumerate(process.log_values()):
-            used = process.a[k] != 0
-            people, value = process.people[k, used], None
-            if people.all():
-                rates = process.successes[k, used] / people
-                value = float(process.a[k, used] @ rates + strata.shift[k])
-            name, bound = strata.rows[k].sentence(), float(strata.c[k] + strata.shift[k])
-            counts = (int(people.sum()), int(min(people, default=0)))
-            found.append(MonitoredRow(name, *counts, value, bound, _told(float(log_value))))
-        return found
+        """Every bound, with its present value and the evidence against it."""
+        state = self._detector.state
+        evidence = self._detector.evidence()
+        bounds = self._strata.c + self._strata.shift
+        rows = Records[MonitoredRow]()
+        for k, (present, low, high) in enumerate(_numbers(self._present())):
+            people = state["people"][k, self._detector.a[k] != 0]
+            row = MonitoredRow(
+                self._strata.rows[k].sentence(),
+                int(people.sum()),
+                int(people.min()),
+                int(state["waiting"][k].sum()),
+                int(state["dropped"][k]),
+                present,
+                low,
+                high,
+                float(bounds[k]),
+                float(evidence[k]),
+            )
+            rows.append(row)
+        return rows
+
+    def _present(self) -> Array:
+        """Return each row's present value and its limits, (K, 3); NaN where there are none."""
+        a = self._detector.a
+        value, radius = self._detector.present()
+        low = np.maximum(value - radius, np.minimum(a, 0).sum(axis=1))
+        high = np.minimum(value + radius, np.maximum(a, 0).sum(axis=1))
+        return np.column_stack([value, low, high]) + self._strata.shift[:, None]
 
     def update(
         self,
@@ -214,8 +252,8 @@ class Monitor(Face):
             Labels, where the constraint is about them. People count on the day their label is
             known: pass them then, and not before.
         sensitive_features, control_features
-            As in the fit. A day without some group, or with one label, is no error: rows that
-            need the others do not move.
+            As in the fit. A day without some group, or with one label, is no error: people wait
+            for those whom a bound compares them with.
         decisions : array-like of shape (n,), optional
             The decisions made, as labels. By default the probabilities of the model's decisions
             are counted, which vary less.
@@ -223,7 +261,7 @@ class Monitor(Face):
         h = self._decisions(X, decisions)
         cells = self._cells(len(h), y, sensitive_features, control_features)
         digest = batch_digest(X, y, self.model.classes_)
-        if digest is not None and digest in {day.digest for day in self.history_}:
+        if digest in self._digests:
             warnings.warn(
                 f"these {len(h):,} people were counted before, with the same features and labels; "
                 "they count again. If that was not meant, go back to the state saved before.",
@@ -232,7 +270,7 @@ class Monitor(Face):
             )
         if cells is not None:
             self._warn_of_seen(X, y)
-            self._process.update(*self._strata.sums(cells, h))
+            self._detector.update(*self._strata.sums(cells, h), len(h))
         self._note(len(h), digest)
         return self
 
@@ -285,29 +323,60 @@ class Monitor(Face):
         return Cells.from_columns(label.astype(np.int8), groups, strata, decisions=known.decisions)
 
     def _note(self, people: int, digest: str | None) -> None:
-        """Add a day to the history, and raise the alarm where it is due."""
-        log_value = float(self._process.log_value())
-        most = self.rows_[int(self._process.log_values().argmax())]
-        self.history_.append(MonitoredDay(people, log_value, most.name, digest))
-        if not self.alarm_ and log_value >= -np.log(self.delta):
-            self.alarm_day_ = len(self.history_)
-            value = "not measured" if most.value is None else f"{most.value:.4g}"
-            self.alarm_row = f"{most.name}; so far {value} ({most.people:,} people)"
+        """Add a day to the history, and the alarms that it raised."""
+        evidence = self._detector.evidence()
+        names = [row.sentence() for row in self._strata.rows]
+        largest = int(evidence.argmax())
+        present = self._present()
+        rates = _numbers(present.round(6))
+        day = MonitoredDay(people, float(evidence[largest]), names[largest], digest, rates)
+        self.history_.append(day)
+        if digest is not None:
+            self._digests.add(digest)
+        if not people:
+            return
+        for k in np.flatnonzero(self._detector.alarms()):
+            numbers = present[k].round(6).tolist()
+            self.alarms_.append(MonitorAlarm(len(self.history_), self._people, names[k], *numbers))
+
+    @property
+    def _people(self) -> int:
+        return sum(day.people for day in self.history_)
 
     def __str__(self) -> str:
-        people = sum(day.people for day in self.history_)
         days = f"{len(self.history_)} day{'s' * (len(self.history_) != 1)}"
-        counted = f"{days}, {people:,} people, e-value {self.e_value_:.3g}"
+        counted = f"{days}, {self._people:,} people"
         if not self.alarm_:
-            return (
-                f"No alarm: {counted}, and the alarm is at {1 / self.delta:.4g}. That is no proof "
-                "that the bounds are kept."
+            evidence = float(self._detector.evidence().max())
+            verdict = (
+                f"No alarm: {counted}. The largest evidence is {evidence:,.0f}, and the alarm is "
+                f"at {self.run_length:,}. That is no proof that the bounds are kept."
             )
+            return verdict + self._untested()
+        alarms = "ALARM" if len(self.alarms_) == 1 else f"{len(self.alarms_)} ALARMS, the last"
         return (
-            f"ALARM on day {self.alarm_day_} ({counted} now): at some time since the start not all "
-            "bounds were kept. While they are, the chance of any alarm is at most "
-            f"{self.delta:.4g}. Most of the evidence was against {self.alarm_row}."
+            f"{alarms} {self.alarms_[-1]}. At some time before, this bound was not kept. While "
+            f"bounds are kept, there is at most one alarm in {self.run_length:,} people on "
+            f"average. So far {counted}.{self._untested()}"
         )
+
+    def _untested(self) -> str:
+        """Return sentences about people who are in no comparison, or nothing."""
+        rows = self.rows_
+        untested = sum(row.people == 0 for row in rows) if self._people else 0
+        dropped = max(row.dropped for row in rows)
+        sentences = ""
+        if untested:
+            sentences += (
+                f" {untested} of {len(rows)} bounds are not tested yet: people of all groups that "
+                "they compare have not come within one period."
+            )
+        if dropped:
+            sentences += (
+                f" Up to {dropped:,} people of a bound were dropped: within a period of "
+                f"{self.period:,} people, nobody came whom it compares them with."
+            )
+        return sentences
 
     def __repr__(self) -> str:
         return f"<Monitor: {'alarm' if self.alarm_ else 'no alarm'}, {len(self.history_)} days>"
@@ -319,28 +388,19 @@ class Monitor(Face):
         return paragraph(str(self)) + table(self._columns())
 
     def save(self, path: str | Path) -> None:
-        """Write the state to a file, small and without rows; see `load`.
+        """Write the state to a file, without rows; see `load`. It has a line for each update.
 
         The state that this one goes on from is replaced. Any other file is left alone, with an
         error.
         """
-        process = self._process
-        rows = [
-            {
-                "row": row.sentence(),
-                "information": float(process.information[k]),
-                "log_capital": process.log_capital[k].tolist() if process.information[k] else None,
-                "people": process.people[k].tolist(),
-                "successes": process.successes[k].tolist(),
-            }
-            for k, row in enumerate(self._strata.rows)
-        ]
         state = {
             "model": self._model_digest(),
-            "delta": self.delta,
+            "run_length": self.run_length,
             "detect": self.detect,
-            "alarm": [self.alarm_day_, self.alarm_row],
-            "rows": rows,
+            "period": self.period,
+            "rows": [row.sentence() for row in self._strata.rows],
+            "detector": {name: array.tolist() for name, array in self._detector.state.items()},
+            "alarms": [list(alarm) for alarm in self.alarms_],
             "days": [list(day) for day in self.history_],
         }
         write_state(Path(path), state)
@@ -352,33 +412,29 @@ class Monitor(Face):
         Raises
         ------
         MonitorStateError
-            If the file is damaged, no state, or that of another model.
+            If the file is damaged, no state, or that of another model or version.
         """
         state = read_state(Path(path))
-        monitor = cls(model, state["delta"], state["detect"])
-        names = [row.sentence() for row in monitor._strata.rows]
-        if state["model"] != monitor._model_digest() or names != [r["row"] for r in state["rows"]]:
+        monitor = cls(model, state["run_length"], state["detect"], state["period"])
+        if state["model"] != monitor._model_digest():
             raise MonitorStateError(
                 f"{path} is the state of another model: its bounds were "
-                f"{'; '.join(row['row'] for row in state['rows'][:2])}, ... Load it with the model "
-                "that it was made with, or start a new monitor."
+                f"{'; '.join(state['rows'][:2])}, ... Load it with the model that it was made "
+                "with, or start a new monitor."
             )
-        process, rows = monitor._process, state["rows"]
-        process.information = np.array([row["information"] for row in rows], dtype=float)
-        for k, row in enumerate(rows):
-            if row["information"]:
-                process.log_capital[k] = row["log_capital"]
-            process.people[k], process.successes[k] = row["people"], row["successes"]
+        arrays = state["detector"].items()
+        monitor._detector.state = {name: np.array(values) for name, values in arrays}
+        monitor.alarms_ = Records(MonitorAlarm(*alarm) for alarm in state["alarms"])
         monitor.history_ = Records(MonitoredDay(*day) for day in state["days"])
-        monitor.alarm_day_, monitor.alarm_row = state["alarm"]
+        monitor._digests = {day.digest for day in monitor.history_ if day.digest is not None}
         return monitor
 
     def _model_digest(self) -> str:
-        """Return a hash of all of a model that the e-values depend on, besides its decisions."""
-        strata, mixed = self._strata, self.model._mixture()
+        """Return a hash of all of a model that the evidence depends on, besides its decisions."""
+        strata = self._strata
+        numbers = (strata.a, strata.c, strata.rates, np.asarray(self.model._mixture().weights))
         texts = [row.sentence() for row in strata.rows]
-        texts += [repr(c) for c in self.model.classes_.tolist()]
-        numbers = (strata.a, strata.c, strata.rates, np.asarray(mixed.weights))
+        texts += [repr(label) for label in self.model.classes_.tolist()]
         texts += [f"{v:.6g}" for array in numbers for v in (array.round(6) + 0.0).ravel()]
         return blake2b("\n".join(texts).encode(), digest_size=16).hexdigest()
 
@@ -389,8 +445,10 @@ def excess_to_find(bound: Array) -> Array:
     >>> excess_to_find(np.array([0.02, 0.001, 0.3, 0.0, -0.2])).tolist()
     [0.02, 0.01, 0.05, 0.05, 0.05]
     """
-    return np.where(bound > 0, np.clip(bound, LEAST_DETECT, MOST_DETECT), MOST_DETECT)
+    clipped = np.clip(bound, SMALLEST_DETECT, LARGEST_DETECT)
+    return np.where(bound > 0, clipped, LARGEST_DETECT)
 
 
-def _told(log_value: float) -> float:
-    return float(np.exp(min(log_value, _MOST)))
+def _numbers(table: Array) -> list[list[float | None]]:
+    """Return the rows of a table as lists; None instead of NaN."""
+    return [[None if np.isnan(v) else v for v in row] for row in table.tolist()]

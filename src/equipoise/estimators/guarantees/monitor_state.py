@@ -10,7 +10,7 @@ from typing import Any
 from equipoise.atomic_files import new_file
 from equipoise.exceptions import MonitorStateError
 
-_FORMAT, _VERSION = "state of an equipoise monitor", 3
+_FORMAT, _VERSION = "state of an equipoise monitor", 4
 
 
 def write_state(path: Path, state: dict[str, Any]) -> None:
@@ -36,7 +36,7 @@ def read_state(path: Path) -> dict[str, Any]:
     if (version := found.pop("version", None)) != _VERSION:
         raise MonitorStateError(
             f"{path} is the state of a monitor in version {version!r}; expected {_VERSION}. Read "
-            "it with the equipoise that has written it."
+            "it with the equipoise that has written it, or begin a new state in another file."
         )
     if found.pop("check", None) != _digest(found):
         raise MonitorStateError(
