@@ -93,3 +93,13 @@ def test_the_rule_found_is_within_the_bounds_and_near_the_mixture():
     assert max(abs(rate - h.mean()) for rate in rates) <= max(high.max(), -low.min()) + 1e-9
     assert (h != y).mean() <= error + 1e-9
     np.testing.assert_allclose(criteria.sums(h)[:2], [np.abs(h - mixed).mean(), (h != y).mean()])
+
+
+def test_a_sample_has_the_sums_of_the_mixture_over_all_people():
+    _, _, criteria = people(3, n=200)
+    rng = np.random.default_rng(0)
+    mixed = rng.choice([0.0, 0.3, 1.0], 200)
+    rows = np.sort(rng.choice(200, 40, replace=False))
+    sample = criteria.of_sample(rows, mixed)
+    of_all = criteria.offset + mixed @ criteria.gain
+    np.testing.assert_allclose(sample.offset + mixed[rows] @ sample.gain, of_all)

@@ -73,9 +73,15 @@ class Criteria:
         unmet = np.where(excess > _MET, _UNMET + _VIOLATION * excess, 0.0)
         return _DISTANCE * sums[..., 0] + _ERROR * dearer + unmet
 
-    def of_sample(self, rows: NDArray[np.intp]) -> Criteria:
-        """Return the criteria with some of the people in place of all."""
-        return replace(self, gain=self.gain[rows] * (len(self.gain) / len(rows)))
+    def of_sample(self, rows: NDArray[np.intp], mixed: Array) -> Criteria:
+        """Return the criteria with some of the people in place of all.
+
+        The sums of the mixture, which selects people with the chances ``mixed``, stay those of all
+        people. A sample then errs only about those whom a rule decides on differently.
+        """
+        gain = self.gain[rows] * (len(self.gain) / len(rows))
+        offset = self.offset + mixed @ self.gain - mixed[rows] @ gain
+        return replace(self, gain=gain, offset=offset)
 
     def stacked(self, other: Criteria) -> Criteria:
         """Return the criteria of a rule that is to keep the bounds of both, on rows of both.
@@ -135,19 +141,25 @@ def search_line(scores: Array, slopes: Array, criteria: Criteria) -> tuple[float
     moving = np.abs(slopes) > 1e-12 * np.abs(slopes).max(initial=0.0)
     if not moving.any():
         return np.inf, 0.0
-    at, falls = -scores[moving] / slopes[moving], slopes[moving] < 0
-    order = np.argsort(at, kind="stable")
+    gain = criteria.gain
+    start = criteria.offset
+    if not moving.all():
+        start = criteria.sums((scores > 0) & ~moving)
+        gain = gain[moving]
+        scores = scores[moving]
+        slopes = slopes[moving]
+    at = -scores / slopes
+    order = np.argsort(at)
     at = at[order]
-    gain = criteria.gain[moving]
-    sums = np.empty((len(at) + 1, gain.shape[1]))
-    sums[0] = criteria.sums((scores > 0) & ~moving) + gain[falls].sum(axis=0)
-    np.cumsum(np.where(falls[order, None], -gain[order], gain[order]), axis=0, out=sums[1:])
-    sums[1:] += sums[0]
+    sums = np.empty((gain.shape[1], len(at) + 1))
+    sums[:, 0] = start + (slopes < 0) @ gain
+    np.cumsum(np.take(gain, order, axis=0).T * np.sign(slopes)[order], axis=1, out=sums[:, 1:])
+    sums[:, 1:] += sums[:, :1]
     ends = np.concatenate([[-np.inf], at, [np.inf]])
     size = 1.0 + np.abs(np.concatenate([[0.0], at]))
     with np.errstate(invalid="ignore"):
         is_cut = ~(ends[1:] - ends[:-1] <= _TIE * size)
-    cost = np.where(is_cut, criteria.cost(sums), np.inf)
+    cost = np.where(is_cut, criteria.cost(sums.T), np.inf)
     best = int(cost.argmin())
     low, high = ends[best], ends[best + 1]
     if np.isfinite(low) and np.isfinite(high):
@@ -181,11 +193,12 @@ def find_cut(
     known = [_unit(start) for start in starts if np.any(start)]
     best, least = known[0], np.inf
 
+    def is_good() -> bool:
+        sums = criteria.sums(B @ best > 0)
+        return bool(criteria.violation(sums) <= _MET and sums[1] <= enough)
+
     def further() -> Iterator[Array]:
         for _ in range(retries):
-            sums = criteria.sums(B @ best > 0)
-            if criteria.violation(sums) <= 0 and sums[1] <= enough:
-                return
             noise = 0.05 * rng.normal(size=B.shape[1])
             yield _unit(rng.dirichlet(np.ones(len(known))) @ np.array(known) + noise)
 
@@ -193,6 +206,8 @@ def find_cut(
         theta, cost = _descend(B, start, criteria, _lines(start, known, rng, lines))
         if cost < least:
             best, least = theta, cost
+            if is_good():
+                break
     return best
 
 

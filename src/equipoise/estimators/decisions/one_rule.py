@@ -36,8 +36,10 @@ _AIM = 0.001
 _MOST_DIRECTIONS = 8
 #: Scores of so many other classifiers of a refit pool.
 _MOST_OTHERS = 4
-#: Searches along lines look at so many people; the last few at all.
-_MOST_ROWS = 50_000
+#: Searches along lines look at so many people, at more where that leads to no rule; the last few
+#: look at all.
+_SAMPLE = 3_000
+_LARGE_SAMPLE = 50_000
 _LAST_LINES = 40
 #: Searches that are followed by others are short.
 _SHORT = {"lines": 100, "retries": 4}
@@ -132,7 +134,8 @@ def with_one_rule(problem: Problem, found: Round, least_random: Round) -> Round:
     The rule is added to the pool of the problem. It keeps the bounds as the mixture does, errs at
     most ``nu`` more, and with the deployed model keeps the bounds about as well as the mixture.
     """
-    if len(found.mixture.indices) == 1:
+    is_as_good = least_random.error <= found.error + problem.nu / 4
+    if len(found.mixture.indices) == 1 or (len(least_random.mixture.indices) == 1 and is_as_good):
         return least_random
     game = problem.lagrangian.relaxed(found.loosening)
     with config_context(assume_finite=True):  # members have seen these rows before
@@ -204,18 +207,29 @@ class _Trial:
 
     def run(self, stacked: bool) -> Tried:
         """Return the rule nearest to the mixture, also with the deployed model if ``stacked``."""
-        B, criteria = self.basis.B, self.criteria(self.basis.mixed)
+        B = self.basis.B
+        mixed = self.basis.mixed
+        criteria = self.criteria(mixed)
         if stacked and self.basis.deployed is not None and self.basis.mixed_deployed is not None:
             B = np.vstack([B, self.basis.deployed])
+            mixed = np.append(mixed, self.basis.mixed_deployed)
             criteria = criteria.stacked(self.criteria(self.basis.mixed_deployed, _AIM))
         rng = np.random.default_rng(0)
-        rows = np.arange(len(B))
-        if len(B) > _MOST_ROWS:
-            rows = np.sort(rng.choice(len(B), _MOST_ROWS, replace=False))
-        few, tries = criteria.of_sample(rows), {} if self.basis.deployed is None else _SHORT
-        theta = find_cut(B[rows], self.basis.starts, few, rng, self.aim, **tries)
-        if len(B) > _MOST_ROWS:
+        tries = {} if self.basis.deployed is None else _SHORT
+        if len(B) <= _SAMPLE:
+            return self.tried(find_cut(B, self.basis.starts, criteria, rng, self.aim, **tries))
+        for size in (_SAMPLE, _LARGE_SAMPLE):
+            rows = np.sort(rng.choice(len(B), min(size, len(B)), replace=False))
+            sample = criteria.of_sample(rows, mixed)
+            theta = find_cut(B[rows], self.basis.starts, sample, rng, self.aim, **tries)
             theta = find_cut(B, [theta], criteria, rng, self.aim, lines=_LAST_LINES, retries=0)
+            tried = self.tried(theta)
+            if not tried.reason:
+                break
+        return tried
+
+    def tried(self, theta: Array) -> Tried:
+        """Return the rule that cuts at theta, and the reason against it."""
         rule = self.basis.make(theta)
         s = self.shares(rule)
         return Tried(rule, s, float(self.game.error(s)), self.reason(rule, s))
