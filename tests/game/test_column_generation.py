@@ -387,3 +387,18 @@ def test_programs_whose_gap_cannot_be_the_largest_are_not_solved(
     assert [point.error for point in some.points_] == pytest.approx(
         [point.error for point in every.points_], abs=1e-9
     )
+
+
+def test_rounds_that_a_callback_keeps_say_later_what_they_said_then() -> None:
+    """Queries of later rounds would prove more than the pool of then, and be above the error."""
+    problem, seen = random_problem(5), []
+
+    def keep(found):
+        seen.append((found, len(found.queries), len(found.slack_queries)))
+
+    clf = FairClassifier(listed(problem), constraint_of(problem), nu=1e-4, callback=keep)
+    fit(clf, problem)
+    assert len(seen) > 3
+    assert seen[-1][1] > seen[0][1]
+    for found, n_queries, n_slack_queries in seen:
+        assert (len(found.queries), len(found.slack_queries)) == (n_queries, n_slack_queries)

@@ -153,5 +153,5 @@ class _Bound:
             lower=lower,
             upper=upper,
             gap=max(upper - lower, 0.0),
-            queries=known.queries,
+            queries=tuple(known.queries),
         )

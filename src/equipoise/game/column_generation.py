@@ -176,7 +176,8 @@ def many_bounds(
             is_trying = bool(chosen)
         if not chosen and was_trying:
             chosen = _of_largest_gaps(bounds, batch)
-        yield [bound.round(pool, iteration, queries) for bound in bounds]
+        asked = Queries(tuple(queries.optimality), tuple(queries.feasibility))  # as of this round
+        yield [bound.round(pool, iteration, asked) for bound in bounds]
         if not chosen:
             return
         for query, h in zip(chosen, pool.ask(oracle, *(q.costs for q in chosen)), strict=True):

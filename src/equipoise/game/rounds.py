@@ -174,7 +174,7 @@ class Round:
     gap : float
         nu_t: how much either player could still gain.
     queries, slack_queries : sequences of arrays of shape (K,)
-        The multipliers whose best responses prove ``lower`` and ``proven_slack``.
+        The multipliers whose best responses prove ``lower`` and ``proven_slack``, as of this round.
     stage : "optimality", "feasibility" or "minimax"
         Whether error is being minimised, or first the violation, or a largest rate, alone.
     least_slack : float

@@ -91,3 +91,19 @@ def test_a_weight_of_two_is_the_same_person_twice(people, constraint):
     measured = one.measure(X, y, sensitive_features=A, sample_weight=1.0 + twice)
     again = one.measure(X[rows], y[rows], sensitive_features=A[rows])
     assert measured[:3] == pytest.approx(again[:3], abs=1e-9)
+
+
+@pytest.mark.parametrize("oracle", ["plugin", "refit"])
+def test_rounds_that_a_callback_keeps_say_later_what_they_said_then(people, oracle):
+    X, y, A = people
+    seen = []
+
+    def keep(found):
+        seen.append((found, len(found.queries)))
+
+    given = {"oracle": oracle, "thresholds": 5, "callback": keep}
+    FairRegressor(LinearRegression(), DemographicParity(0.02), **given).fit(
+        X, y, sensitive_features=A
+    )
+    assert seen[-1][1] > seen[0][1]
+    assert [len(found.queries) for found, _ in seen] == [number for _, number in seen]
