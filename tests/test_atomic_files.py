@@ -3,11 +3,12 @@
 import errno
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
-from equipoise.atomic_files import new_file, remove_leftovers
+from equipoise.atomic_files import TemporaryFolder, new_file, remove_leftovers
 
 WRITE_AND_WAIT = """
 import sys
@@ -103,3 +104,61 @@ def test_folders_are_refused(tmp_path):
         pass
     with pytest.raises(FileNotFoundError, match="there is no folder"), new_file(tmp_path / "x/y"):
         pass
+
+
+FOLDER_AND_WAIT = """
+import sys
+from equipoise.atomic_files import TemporaryFolder
+folder = TemporaryFolder("bins")
+(folder.path / "rows").write_text("of people")
+print(folder.path.name, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def temporary(tmp_path, monkeypatch):
+    """The temporary folder of the system, here and in processes that are started."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.processes
+def test_temporary_folders_of_killed_processes_are_removed_by_the_next(temporary):
+    command = [sys.executable, "-c", FOLDER_AND_WAIT]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes) as process:
+        name = process.stdout.readline().strip()
+        with TemporaryFolder("bins"):
+            assert (temporary / name / "rows").exists()  # its process lives
+        process.kill()
+        process.wait()
+    assert names(temporary) == [name]
+    with TemporaryFolder("answers") as folder:
+        assert names(temporary) == [folder.name]
+    assert names(temporary) == []
+
+
+def test_a_temporary_folder_goes_with_its_object_unless_it_is_kept(temporary):
+    folder = TemporaryFolder("answers")
+    path = folder.path
+    del folder
+    assert not path.exists()
+    folder = TemporaryFolder("answers")
+    (folder.path / "answer").touch()
+    folder.keep()
+    path = folder.path
+    del folder
+    TemporaryFolder("bins").remove()
+    assert names(path) == ["answer"]
+
+
+def test_folders_of_others_are_left_alone(temporary, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (elsewhere / "in-use.lock").touch()
+    (temporary / "equipoise-link").symlink_to(elsewhere)
+    (temporary / "equipoise-of-somebody").mkdir()
+    TemporaryFolder("bins").remove()
+    assert names(temporary) == ["equipoise-link", "equipoise-of-somebody"]
+    assert names(elsewhere) == ["in-use.lock"]

@@ -1,8 +1,9 @@
-"""Files that are there whole or not at all, and that replace nothing unasked.
+"""Files that are there whole or not at all, replace nothing unasked, and leave nothing behind.
 
 A file is written as ``.NAME.xxxxxxxx.partial`` beside its target and then renamed. A process that
 is killed leaves that partial file behind; the next write of the same target removes it. A partial
-file is locked while its writer lives, so that two writers leave each other's alone.
+file is locked while its writer lives, so that two writers leave each other's alone. Temporary
+folders are locked in the same way: the next one that is made removes those of killed processes.
 """
 
 from __future__ import annotations
@@ -11,16 +12,22 @@ import errno
 import glob
 import os
 import stat
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import mkstemp
+from shutil import rmtree
+from tempfile import gettempdir, mkdtemp, mkstemp
 from typing import IO
 
 try:
     import fcntl
 except ImportError:  # Windows, where a file that is open cannot be removed: it needs no lock
     fcntl = None  # type: ignore[assignment]
+
+#: The beginning of the name of every temporary folder, and the file in it that is locked.
+_PREFIX = "equipoise-"
+_LOCK = "in-use.lock"
 
 
 @contextmanager
@@ -108,6 +115,86 @@ def _lock(file: IO[bytes], option: int = 0) -> bool:
         except OSError:  # somebody else has it, or the file system has no locks
             return False
     return True
+
+
+class TemporaryFolder:
+    """A folder in the temporary folder of the system, removed with this object.
+
+    A killed process leaves its folders behind; the next one that is made removes these. A folder
+    is locked while its process lives.
+
+    Parameters
+    ----------
+    purpose : str
+        Goes into the name of the folder.
+
+    Examples
+    --------
+    >>> with TemporaryFolder("bins") as folder:
+    ...     _ = (folder / "rows").write_text("1")
+    ...     folder.name.startswith("equipoise-bins-"), folder.exists()
+    (True, True)
+    >>> folder.exists()
+    False
+    """
+
+    def __init__(self, purpose: str) -> None:
+        remove_left_folders()
+        self.path, held = _locked_folder(f"{_PREFIX}{purpose}-")
+        self._finalizer = weakref.finalize(self, _remove_folder, self.path, held)
+        self._held = held
+
+    def __enter__(self) -> Path:
+        return self.path
+
+    def __exit__(self, *error: object) -> None:
+        self.remove()
+
+    def remove(self) -> None:
+        """Remove the folder now."""
+        self._finalizer()
+
+    def keep(self) -> None:
+        """Leave the folder, and what is in it, to whoever has been told of it."""
+        self._finalizer.detach()
+        self._held.close()
+        (self.path / _LOCK).unlink(missing_ok=True)
+
+
+def remove_left_folders() -> None:
+    """Remove the temporary folders that killed processes of this user have left behind."""
+    for folder in Path(gettempdir()).glob(f"{_PREFIX}*"):
+        with suppress(OSError):  # removed meanwhile, another user's, or in use on Windows
+            if folder.is_symlink() or not _is_own(folder):
+                continue
+            if fcntl is None:
+                (folder / _LOCK).unlink()
+                rmtree(folder, ignore_errors=True)
+                continue
+            with (folder / _LOCK).open("rb+") as held:
+                if _lock(held, fcntl.LOCK_NB):
+                    rmtree(folder, ignore_errors=True)
+
+
+def _is_own(folder: Path) -> bool:
+    return not hasattr(os, "getuid") or folder.stat().st_uid == os.getuid()
+
+
+def _locked_folder(prefix: str) -> tuple[Path, IO[bytes]]:
+    while True:
+        folder = Path(mkdtemp(prefix=prefix))
+        held = (folder / _LOCK).open("wb")
+        _lock(held)
+        if (folder / _LOCK).exists():  # else another process took it for a leftover before the lock
+            return folder, held
+        held.close()
+
+
+def _remove_folder(folder: Path, held: IO[bytes]) -> None:
+    if fcntl is None:
+        held.close()  # Windows removes no open file
+    rmtree(folder, ignore_errors=True)
+    held.close()
 
 
 def check_free(path: str | Path, *, overwrite: bool = False) -> None:

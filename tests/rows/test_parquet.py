@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import gc
+import os
 import pickle
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 from people import make_people, selection_gap
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -126,6 +130,42 @@ def test_the_bins_on_disk_are_gone_after_the_fit(rows, tmp_path, monkeypatch):
     assert seen
     assert list(tmp_path.iterdir()) == []
     assert len(pickle.dumps(clf.classifier_)) < 100_000
+
+
+FIT_AND_DIE = """
+import os, signal, sys
+from xgboost import XGBClassifier
+from equipoise import DemographicParity, FairClassifier, ParquetRows
+rows = ParquetRows(sys.argv[1], features=sys.argv[2].split(","))
+def die(each):
+    os.kill(os.getpid(), signal.SIGKILL)
+fair = FairClassifier(XGBClassifier(n_estimators=2), DemographicParity(0.02), callback=die)
+fair.fit(rows, rows.column("label"), sensitive_features=rows.column("sex"))
+"""
+
+
+@pytest.mark.processes
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGKILL")
+def test_the_bins_of_a_killed_fit_are_removed_by_the_next(rows, tmp_path, monkeypatch):
+    learner = xgboost_classifier()
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    command = [
+        sys.executable,
+        "-c",
+        FIT_AND_DIE,
+        str(rows.files[0].parent),
+        ",".join(rows.features),
+    ]
+    assert subprocess.run(command, check=False).returncode == -9
+    assert list(temporary.glob("equipoise-bins-*/*.page"))
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    clf = FairClassifier(learner, DemographicParity(eps=0.02), max_iter=1)
+    with pytest.warns(ConvergenceWarning):
+        clf.fit(rows, rows.column("label"), sensitive_features=rows.column("sex"))
+    gc.collect()
+    assert list(temporary.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from hashlib import blake2b, sha256
 from pathlib import Path
-from shutil import rmtree
-from tempfile import mkdtemp
 from typing import Any
 
 import joblib
@@ -18,7 +16,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.pipeline import Pipeline
 
-from equipoise.atomic_files import new_file
+from equipoise.atomic_files import TemporaryFolder, new_file
 from equipoise.cells.table import Array
 from equipoise.engines.base import Engine
 from equipoise.engines.numbers import NumberRows
@@ -128,8 +126,11 @@ class Checkpoint:
     """
 
     def __init__(self, folder: str | Path | None, identity: dict[str, Any]) -> None:
-        self.is_temporary = folder is None
-        self.folder = Path(mkdtemp(prefix="equipoise-") if folder is None else folder)
+        self._temporary: TemporaryFolder | None = None
+        if folder is None:
+            self._temporary = TemporaryFolder("answers")
+            folder = self._temporary.path
+        self.folder = Path(folder)
         if self.folder.is_file():
             raise ValueError(f"checkpoint is {str(self.folder)!r}, a file; expected a folder.")
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -228,12 +229,14 @@ class Checkpoint:
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         if isinstance(error, EngineError):
+            if self._temporary is not None:
+                self._temporary.keep()
             raise EngineError(
                 f"{error} The {len(self._answers)} classifiers found until then are kept: "
                 f"checkpoint={str(self.folder)!r} goes on from there."
             ) from error
-        if self.is_temporary:
-            rmtree(self.folder, ignore_errors=True)
+        if self._temporary is not None:
+            self._temporary.remove()
 
 
 def identity_of(engine: Engine | NumberRows, learner: Any, oracle: Any) -> dict[str, Any]:

@@ -6,8 +6,6 @@ import re
 from collections.abc import Callable
 from copy import copy
 from inspect import signature
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -15,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, softmax
 from sklearn.base import clone
 
+from equipoise.atomic_files import TemporaryFolder
 from equipoise.cells.labels import SoftLabels
 from equipoise.cells.table import Array
 from equipoise.oracles.trainers.base import (
@@ -195,8 +194,8 @@ def _are_bundled(bins: Any) -> bool:
     trees are grown so, and the booster scores its own rows so; predictions do not. Where nothing
     is told about bundles, there may be some.
     """
-    with TemporaryDirectory() as folder:
-        file = Path(folder) / "one_row.txt"
+    with TemporaryFolder("bins") as folder:
+        file = folder / "one_row.txt"
         try:
             bins.subset([0]).construct()._dump_text(file)
         except AttributeError:

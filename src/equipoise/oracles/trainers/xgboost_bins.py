@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -12,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 from sklearn.base import clone
 
+from equipoise.atomic_files import TemporaryFolder
 from equipoise.cells.labels import SoftLabels
 from equipoise.cells.table import Array
 from equipoise.oracles.trainers.base import (
@@ -99,9 +98,9 @@ def bins_on_disk(estimator: Any, X: Any) -> Any:
             f"rows on disk need XGBoost 3 or newer; found {xgboost.__version__}. Run: "
             "pip install 'equipoise[disk]'"
         )
-    folder = TemporaryDirectory(prefix="equipoise-bins-")
+    folder = TemporaryFolder("bins")
     bins = xgboost.ExtMemQuantileDMatrix(
-        batch_iterator(X.batches, {}, cache_prefix=str(Path(folder.name) / "bins")),
+        batch_iterator(X.batches, {}, cache_prefix=str(folder.path / "bins")),
         missing=estimator.missing,
         nthread=estimator.n_jobs,
         max_bin=estimator.max_bin,
