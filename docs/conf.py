@@ -1,7 +1,10 @@
 """How the site is built: ``make docs``, or ``sphinx-build -W docs outputs/site``."""
 
+import inspect
 import re
 from importlib.metadata import version as installed
+
+from sphinx.util.inspect import stringify_signature
 
 project = "equipoise"
 author = "The equipoise developers"
@@ -60,6 +63,18 @@ def _names_alone(field):
     return re.sub(r"_(?=[,:])", r"\_", field[0]).replace(", ", ",")
 
 
+def _parameters(app, what, name, obj, options, signature, returns):
+    """Return the parameters of a class as Python knows them; none where it takes anything.
+
+    Sphinx reads the first constructor that it finds, which may only pass everything on.
+    """
+    if what != "class" or signature is None:
+        return None
+    parameters = stringify_signature(inspect.signature(obj), show_annotation=False)
+    return "" if parameters == "(*args, **kwargs)" else parameters, returns
+
+
 def setup(app):
     """Join in when docstrings are read."""
+    app.connect("autodoc-process-signature", _parameters)
     app.connect("autodoc-process-docstring", _keep_marks)

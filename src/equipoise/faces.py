@@ -9,10 +9,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from html import escape
 from importlib import import_module
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
 
 #: Rows that a notebook shows; a data frame has all of them.
 MOST_ROWS = 60
@@ -34,11 +38,11 @@ class Face:
         """Return the rows, column by column."""
         raise NotImplementedError
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> pandas.DataFrame:
         """Return the rows as a data frame of pandas, which must be installed."""
         return frame("pandas", self._columns())
 
-    def to_polars(self) -> Any:
+    def to_polars(self) -> polars.DataFrame:
         """Return the rows as a data frame of Polars, which must be installed."""
         return frame("polars", self._columns())
 

@@ -2,6 +2,7 @@
 
 import code
 import html
+import inspect
 import os
 import re
 import shutil
@@ -171,6 +172,7 @@ def test_the_site_is_built_without_a_warning(site):
     reference = "".join(text_of(page) for page in (site / "reference").glob("*.html"))
     for name in equipoise.__all__:
         assert re.search(rf"\b{name}\b", reference), f"{name} is in no page of the reference"
+    check_signatures(site / "reference")
     for example in EXAMPLES:
         page = site / "gallery_pages" / f"{example.stem}.html"
         pictures = re.findall(r'src="([^"]+sphx_glr[^"]+\.png)"', page.read_text(encoding="utf-8"))
@@ -179,6 +181,22 @@ def test_the_site_is_built_without_a_warning(site):
             check_picture(page.parent / picture)
         assert outputs_of(page), f"{example.name} prints nothing"
         CHECKS[example.stem](outputs_of(page))
+
+
+def check_signatures(reference):
+    """See that classes have their parameters and defaults, and that none takes anything."""
+    text = "".join(page.read_text(encoding="utf-8") for page in reference.glob("*.html"))
+    heads = re.findall(r'<dt class="sig sig-object py" id="([\w.]+)">(.*?)</dt>', text, re.S)
+    heads = {name: html.unescape(re.sub(r"<[^>]+>", "", head)) for name, head in heads}
+    classes = {name: head for name, head in heads.items() if head.lstrip().startswith("class")}
+    assert len(classes) > 60
+    assert not [name for name, head in classes.items() if "*args" in head]
+    for kind in (equipoise.FairClassifier, equipoise.DemographicParity, equipoise.Frontier):
+        (head,) = (head for name, head in classes.items() if name.endswith(f".{kind.__name__}"))
+        for name, parameter in inspect.signature(kind).parameters.items():
+            default = parameter.default
+            shown = name if default is inspect.Parameter.empty else f"{name}={default!r}"
+            assert shown in head, f"{kind.__name__} does not show {shown}"
 
 
 def check_picture(file):

@@ -334,7 +334,7 @@ class Frontier(PoolReduction):
 
     def report(
         self, X: Any = None, y: Any = None, *, level: float = 0.95, **metadata: Any
-    ) -> ViolationReport:
+    ) -> ViolationReport[list[Measured]]:
         """Tell error and largest difference of every point, on all data, with intervals.
 
         Parameters

@@ -22,7 +22,7 @@ from equipoise.game.certificate import Certificate
 from equipoise.game.switches import Switched
 from equipoise.guarantees.proof import Proof
 from equipoise.metrics.audit import Tally
-from equipoise.metrics.measurement import ViolationReport
+from equipoise.metrics.measurement import Measured, ViolationReport
 from equipoise.metrics.violations import measure
 from equipoise.oracles.decisions import decisions, learner_of, predictions
 from equipoise.oracles.thresholds import is_linear
@@ -296,7 +296,7 @@ class RandomizedReduction(DecisionsMixin, Reduction):
         sample_weight: Any = None,
         utilities: Any = None,
         level: float = 0.95,
-    ) -> ViolationReport:
+    ) -> ViolationReport[Measured]:
         """Tell error and violations on training, out-of-fold and test data, with intervals.
 
         Parameters

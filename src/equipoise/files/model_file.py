@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, overload
 
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
@@ -34,6 +34,9 @@ from equipoise.files.suppression import without_small_groups
 from equipoise.metrics.small_groups import SUPPRESS_BELOW
 
 __all__ = ["ModelFileError", "UntrustedTypeError", "load", "read_manifest", "save", "verify"]
+
+#: The class of a model that is expected in a file.
+Model = TypeVar("Model")
 
 _STATE, _MEMBERS, _CANARIES = "state.json", "members.skops", "canaries.json"
 #: Wrappers whose decisions are not those of the model inside.
@@ -143,14 +146,35 @@ def _as_json(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
 
 
+@overload
+def load(path: str | Path, *, trusted: Iterable[str | type] = ..., max_bytes: int = ...) -> Any: ...
+
+
+@overload
 def load(
-    path: str | Path, *, trusted: Iterable[str | type] = (), max_bytes: int = archive.MAX_BYTES
+    path: str | Path,
+    *,
+    kind: type[Model],
+    trusted: Iterable[str | type] = ...,
+    max_bytes: int = ...,
+) -> Model: ...
+
+
+def load(
+    path: str | Path,
+    *,
+    kind: type[Any] | None = None,
+    trusted: Iterable[str | type] = (),
+    max_bytes: int = archive.MAX_BYTES,
 ) -> Any:
     """Read a model from a file; nothing of what the file holds is run as code.
 
     Parameters
     ----------
     path : str or Path
+    kind : type, optional
+        The class that the model must have, such as `FairClassifier`: another is an error, and type
+        checkers know what is returned.
     trusted : iterable of str or type, default=()
         Further types that the file may hold, such as ``"my_package.MyLearner"``. Those of
         equipoise need not be named, nor LightGBM's, XGBoost's and most of scikit-learn's; the
@@ -171,8 +195,26 @@ def load(
         or if the libraries installed here do not let the model answer as it did when it was saved.
     UntrustedTypeError
         If it holds types that are not trusted; it names them.
+    TypeError
+        If the model is not of the class that ``kind`` names.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> from equipoise import RandomizedClassifier, save
+    >>> tree = DecisionTreeClassifier().fit([[0.0], [1.0]], [0, 1])
+    >>> with TemporaryDirectory() as folder:
+    ...     save(RandomizedClassifier([tree], [1.0]), f"{folder}/tree.equipoise")
+    ...     load(f"{folder}/tree.equipoise", kind=RandomizedClassifier).predict([[1.0]])
+    array([1])
     """
     model, _ = _read(Path(path), trusted, max_bytes)
+    if kind is not None and not isinstance(model, kind):
+        raise TypeError(
+            f"{path} holds a {type(model).__name__}; expected a {kind.__name__}. Pass "
+            f"kind={type(model).__name__}, or no kind."
+        )
     return model
 
 

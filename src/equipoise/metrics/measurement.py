@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from equipoise.game.switches import Switched
 from equipoise.metrics.headline import COMPARED, RULE, Headline
 from equipoise.metrics.intervals import Interval
 from equipoise.rows.fingerprint import Overlap
+
+#: What a report has of each of the data: one `Measured`, or on a frontier a list, one for a bound.
+Entry = TypeVar("Entry")
 
 
 @dataclass(frozen=True)
@@ -136,7 +139,7 @@ def _difference(excess: Interval, bound: float) -> Interval:
     return Interval(*(max(bound + end, 0.0) for end in excess))
 
 
-class ViolationReport(Face):
+class ViolationReport(Face, Generic[Entry]):
     """What was measured on training, out-of-fold and test data, with confidence intervals.
 
     Printed, it is a table. See `Measured` for its entries.
@@ -165,16 +168,16 @@ class ViolationReport(Face):
     def __len__(self) -> int:
         return len(self.measured)
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Measured]:
         return iter(self.measured)
 
-    def __getitem__(self, data: str) -> Measured | list[Measured]:
+    def __getitem__(self, data: str) -> Entry:
         """Return what was measured on these data: one entry, or on a frontier one a bound."""
         found = [entry for entry in self.measured if entry.data == data]
         if not found:
             known = ", ".join(repr(name) for name in dict.fromkeys(e.data for e in self.measured))
             raise KeyError(f"nothing was measured on {data!r}; there are {known}.")
-        return found if found[0].bound is not None else found[0]
+        return cast(Entry, found if found[0].bound is not None else found[0])
 
     def __repr__(self) -> str:
         return f"<ViolationReport: {len(self)} entries>"
