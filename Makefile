@@ -62,7 +62,7 @@ layers: $(TEST_READY)
 	$(VENV)/bin/lint-imports
 
 tests: $(TEST_READY)
-	$(PYTEST)
+	$(PYTEST) --durations=25
 
 # The rooms whose code meets other libraries; the mathematics and the pages are the same with any version.
 OLDEST_TESTS := tests/estimators/test_estimator_checks.py tests/estimators/test_reductions.py tests/files \

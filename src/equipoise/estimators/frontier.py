@@ -61,6 +61,9 @@ from equipoise.rows.hashing import salt_of
 from equipoise.rows.people import People
 from equipoise.rows.validation import check_features
 
+#: Differences of errors below this are rounding.
+_ROUNDING = 1e-9
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Frontier(PoolReduction):
@@ -270,16 +273,42 @@ class Frontier(PoolReduction):
             raise ValueError("give either violation= (a disparity) or error=, and not both.")
         if self.cells_.together is not None:
             return self._select_traced(error)
-        low, high = 0.0, max(self.unconstrained_.disparity, self.points_[-1].eps)
+        high = max(self.unconstrained_.disparity, self.points_[-1].eps)
         (most,) = self._points([high])
         if most.error > error:
             raise ValueError(
                 f"no classifier found errs as little as {error}; the least is {most.error:.4f}."
             )
+        return self.at(self._fairest_within(error, high))
+
+    def _fairest_within(self, error: float, high: float) -> float:
+        """Return the least bound whose classifier errs at most so much."""
+        eps = self._least_bound(error - _ROUNDING, high)
+        (point,) = self._points([eps])
+        if point.error <= error:
+            return eps
+        # The least random mixture may err up to nu more than the best one.
+        low = eps
+        eps = self._least_bound(error - self.nu_, high)
+        while eps - low > 1e-4 * eps:
+            (point,) = self._points([(low + eps) / 2])
+            if point.error <= error:
+                eps = point.eps
+            else:
+                low = point.eps
+        return eps
+
+    def _least_bound(self, error: float, high: float) -> float:
+        """Return the least bound at which the best mixture errs at most so much."""
+        low = 0.0
         for _ in range(40):
-            (point,) = self._points([(low + high) / 2])
-            low, high = (low, point.eps) if point.error <= error else (point.eps, high)
-        return self.at(high)
+            middle = (low + high) / 2
+            games = games_of(self.constraint, self.lagrangian_, [middle])
+            if next(iter(self._best(games))).error <= error:
+                high = middle
+            else:
+                low = middle
+        return high
 
     def _select_traced(self, error: float) -> FairClassifier:
         found = next((point for point in self.points_ if point.error <= error), None)

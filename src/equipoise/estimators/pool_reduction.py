@@ -122,14 +122,17 @@ class PoolReduction(Reduction):
 
         Where the search was stopped, nothing is proven impossible, see `results.as_settled`.
         """
-        rounds = over_pool(games, self.pool_, self._queries, unconstrained=self._free, nu=self.nu_)
         rounds = [
             found if self._settled is None or eps in self._settled else found.without_proof()
-            for eps, found in zip(bounds, rounds, strict=True)
+            for eps, found in zip(bounds, self._best(games), strict=True)
         ]
         return [
             (last, self._least_random(last, game)) for last, game in zip(rounds, games, strict=True)
         ]
+
+    def _best(self, games: list[Lagrangian]) -> list[Round]:
+        """Return the best mixture of the pool for each game."""
+        return over_pool(games, self.pool_, self._queries, unconstrained=self._free, nu=self.nu_)
 
     def _least_random(self, found: Round, game: Lagrangian) -> Round:
         return least_random_round(
