@@ -3,6 +3,7 @@
 UserWarning
 └── EquipoiseWarning
     ├── SmallGroupWarning    a group is too small to be constrained by itself
+    ├── LabelWeightWarning   the learner weighs the labels itself, by class_weight or its like
     ├── RareLabelWarning     few people have one of several labels
     ├── ManyGroupsWarning    there are so many groups that some of them can hardly be meant
     ├── EmptyCellWarning     nobody is in a group or cell, so a constraint on it was left out
@@ -44,6 +45,10 @@ class EmptyCellWarning(EquipoiseWarning):
 
 class SmallGroupWarning(EquipoiseWarning):
     """A group has fewer people than asked for, and was merged with others or left out."""
+
+
+class LabelWeightWarning(EquipoiseWarning):
+    """The learner weighs the labels itself, which the objective of the fit knows nothing of."""
 
 
 class RareLabelWarning(EquipoiseWarning):

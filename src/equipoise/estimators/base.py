@@ -20,16 +20,18 @@ from equipoise.cells.values import GroupRules
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.fairlearn_words import SaysNewWords
 from equipoise.constraints.groups import group_name
+from equipoise.constraints.rates import ERROR
 from equipoise.engines import engine_for
 from equipoise.engines.base import Engine
 from equipoise.estimators.pools import open_pool
-from equipoise.exceptions import AbsentGroupWarning, ManyGroupsWarning
+from equipoise.exceptions import AbsentGroupWarning, LabelWeightWarning, ManyGroupsWarning
 from equipoise.game import theory
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.objectives import Loss, Objective
 from equipoise.game.parameters import find_parameters
 from equipoise.game.rounds import Limits, Oracle, Pool
-from equipoise.oracles.decisions import decisions
+from equipoise.oracles.decisions import as_learned, decisions
+from equipoise.oracles.label_weights import label_weights
 from equipoise.oracles.specs import OracleSpec, Refit, read_oracle
 from equipoise.oracles.trainers import constant_classifier
 from equipoise.rows.fingerprint import Fingerprint, Overlap
@@ -88,6 +90,28 @@ class Problem:
     asked_again: dict[int, Array] = field(default_factory=dict)
     switches: dict[int, Array] = field(default_factory=dict)
 
+    @property
+    def label_costs(self) -> Array:
+        """The costs of the query whose answer learns the labels as they are.
+
+        Those of the error, whatever the objective. Of a list of classifiers, which learn nothing,
+        they are the costs of the objective without constraints.
+        """
+        if self.oracle.exact:
+            return self.lagrangian.error_slope
+        _, slope = self.cells.total(ERROR.table(self.cells))
+        return slope
+
+    def learn_labels(self) -> None:
+        """Ask the learner for its answer to the labels as they are, unless it is known."""
+        self.pool.ask(self.oracle, self.label_costs)
+
+    @property
+    def unconstrained(self) -> Any:
+        """The learner trained on the labels, with its own cut; None if it was not asked."""
+        answer = self.pool.answer_to(self.label_costs)
+        return None if answer is None else as_learned(answer)
+
 
 @dataclass(eq=False, repr=False)
 class Reduction(SaysNewWords, MetaEstimatorMixin, BaseEstimator):
@@ -137,6 +161,8 @@ class Reduction(SaysNewWords, MetaEstimatorMixin, BaseEstimator):
         check_classifies(self.estimator, type(self).__name__)
         spec = self._oracle_spec
         spec.check(self.estimator, weighted=people.sample_weight is not None)
+        if pool is None:
+            warn_of_label_weights(self.estimator, self.objective)
         engine = self._open(people)
         # Compiled before any work, so that its errors come first; see `_with_parameters`.
         constraint, cells = self.constraint, engine.cells
@@ -166,10 +192,11 @@ class Reduction(SaysNewWords, MetaEstimatorMixin, BaseEstimator):
             shares = [cells.constant(decision) for decision in range(V)]
             for constant, s in zip(constants, shares, strict=True):
                 pool.add(constant, s)
-        pool.keep(lagrangian.error_slope)  # the costs without constraints
-        return Problem(
+        problem = Problem(
             engine, cells, lagrangian, oracle, pool, opened, at_a_time, nu, constraint, people
         )
+        pool.keep(problem.label_costs)
+        return problem
 
     @property
     def _oracle_spec(self) -> OracleSpec:
@@ -319,6 +346,25 @@ def warn_of_absent(fit: CellTable, measured: CellTable) -> None:
     """Warn where a group of the fit is absent from the people measured."""
     if text := absent_groups(fit, measured):
         warnings.warn(text, AbsentGroupWarning, stacklevel=4)
+
+
+def warn_of_label_weights(estimator: Any, objective: Objective | Loss | None) -> None:
+    """Warn where the learner weighs the labels itself, and say how the objective does."""
+    if isinstance(estimator, (list, tuple)):  # they learn nothing
+        return
+    for found in label_weights(estimator):
+        if objective is None:
+            text = (
+                "the learner weighs the labels itself, and the objective of the fit, the error, "
+                "does not, so that the result may decide far otherwise than the learner alone. "
+                f"Drop {found.name} and say it to the fit: objective={found.objective}."
+            )
+        else:
+            text = (
+                f"the learner weighs the labels, and so may objective={objective!r}: they are "
+                f"weighed twice. Drop {found.name}."
+            )
+        warnings.warn(f"{found}: {text}", LabelWeightWarning, stacklevel=4)
 
 
 def warn_of_many(lagrangian: Lagrangian) -> None:

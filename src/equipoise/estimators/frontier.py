@@ -180,6 +180,7 @@ class Frontier(PoolReduction):
         games = games_of(self.constraint, problem.lagrangian, bounds)
         batch = problem.at_a_time
         with problem.opened:
+            problem.learn_labels()
             rounds = many_bounds(
                 games, problem.oracle, problem.pool, nu=problem.nu, batch=batch, queries=queries
             )
@@ -339,7 +340,8 @@ class Frontier(PoolReduction):
         people = self._like_fit(People(X, y, **metadata))
         engine = self._open_new(people)
         pool = self.pool_.classifiers
-        shares, disagreement, _, switches = engine.compare(pool, pool[self._free])
+        before = self._unconstrained.classifier
+        shares, disagreement, _, switches = engine.compare(pool, before)
         return self._over_same_pool(
             cells_=engine.cells.table(),
             pool_=Pool.of(pool, shares),
@@ -415,7 +417,7 @@ class Frontier(PoolReduction):
         self.pool_, self.cells_ = pool, problem.cells.table()
         self.lagrangian_, self.n_calls_ = problem.lagrangian, pool.n_calls
         with config_context(assume_finite=True):  # they have seen these rows before
-            found = problem.engine.compare(pool.classifiers, pool.classifiers[self._free])
+            found = problem.engine.compare(pool.classifiers, self._unconstrained.classifier)
         seen, self.disagreement_, _, self.switches_ = found
         problem.asked_again.update(enumerate(seen))
         apart = problem.oracle.out_of_fold

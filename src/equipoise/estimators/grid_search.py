@@ -96,8 +96,8 @@ class GridSearch(DecisionsMixin, Reduction):
     candidates_ : list of Candidate
         All of them, for a choice of one's own, see `use`.
     best_index_ : int
-    unconstrained_ : UnconstrainedModel or None
-        As for `FairClassifier`; None where a ``grid`` of one's own does not contain lambda = 0.
+    unconstrained_ : UnconstrainedModel
+        As for `FairClassifier`; one more fit where the ``grid`` does not contain lambda = 0.
     classes_ : array of two labels
     constraint_ : Constraint
         The constraint, without open parameters.
@@ -148,6 +148,7 @@ class GridSearch(DecisionsMixin, Reduction):
         people = People(X, y, *groups, sample_weight, utilities, missing, bins)
         problem = self._state(people, n_jobs=self.n_jobs)
         with problem.opened:
+            problem.learn_labels()
             if problem.constraint is not self.constraint:  # it has parameters to be found first
                 problem = self._with_parameters(problem)
             is_game = isinstance(self.grid, str)

@@ -17,6 +17,7 @@ from equipoise.constraints.base import Constraint
 from equipoise.estimators.base import Reduction
 from equipoise.estimators.decisions.one_rule import check_data_again, with_one_rule
 from equipoise.estimators.decisions.switches import switched_of
+from equipoise.estimators.decisions.unconstrained import UnconstrainedModel
 from equipoise.estimators.frontier_point import (
     FrontierPoint,
     games_of,
@@ -63,9 +64,14 @@ class PoolReduction(Reduction):
     _queries: Queries | None
     _settled: set[float] | None
     _free: int
-    _unconstrained: Any
+    _unconstrained: UnconstrainedModel
     _salt: int
     _scope: Scope
+
+    @property
+    def unconstrained_model_(self) -> UnconstrainedModel:
+        """The learner trained on the labels, with which decisions are compared."""
+        return self._unconstrained
 
     @property
     def _group_rules(self) -> GroupRules:
@@ -236,7 +242,11 @@ class PoolReduction(Reduction):
         found_again = result_of(problem, outcome, self._salt)
         switched = switched_of(problem.engine, found_again.classifier, self._unconstrained)
         certificate = self._certificate(found, game, problem.pool.s, switched)
-        known = {"example": self, "unconstrained": self._unconstrained}
-        result = replace(found_again, certificate=certificate, **known)
+        result = replace(
+            found_again,
+            certificate=certificate,
+            example=self,
+            unconstrained=self._unconstrained,
+        )
         warn(problem, outcome, certificate)
         return self._unfitted(constraint, deterministic=True)._finish(result)

@@ -203,8 +203,8 @@ class FitResult:
         Of the people learned from; None where their rows cannot be hashed.
     example : table or fitted estimator
         Has the features that were seen.
-    unconstrained : UnconstrainedModel or None
-        The learner's answer without constraints; None where it was not asked for one.
+    unconstrained : UnconstrainedModel
+        The learner as it is.
     proof : Proof or None
         What is promised about people who were not seen, where that was asked for.
     """
@@ -220,7 +220,7 @@ class FitResult:
     n_calls: int
     people: Fingerprint | None
     example: Any
-    unconstrained: UnconstrainedModel | None
+    unconstrained: UnconstrainedModel
     proof: Proof | None = None
 
 

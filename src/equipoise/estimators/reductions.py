@@ -118,8 +118,10 @@ class FairClassifier(RandomizedReduction):
         and, where moments were measured so, "out_of_fold".
     constraint_ : Constraint
         The constraint, with parameters that were to be found (such as tau) filled in.
-    unconstrained_ : UnconstrainedModel or None
-        What the learner decides without constraints, with its probabilities of the label.
+    unconstrained_ : UnconstrainedModel
+        The learner as it is, ``clone(estimator).fit(X, y, sample_weight)``: with its decisions
+        ``switched`` compares, and its probabilities are the chance of the label. The first query
+        of most fits; where the objective is not the error, one more fit.
     classes_ : array of labels
     nu_, B_ : float
         The gap asked for and the bound on the multipliers, as resolved.
@@ -216,6 +218,7 @@ class FairClassifier(RandomizedReduction):
             return self._fit_with_proof(people)
         problem = self._state(people, B=B, finds_worst_rate=True)
         with problem.opened:
+            problem.learn_labels()
             if problem.constraint is not self.constraint:  # it has parameters to be found first
                 problem = self._with_parameters(problem)
             game, oracle, pool, nu = problem.lagrangian, problem.oracle, problem.pool, problem.nu
@@ -314,6 +317,7 @@ class ExponentiatedGradient(RandomizedReduction):
         people = People(X, y, *groups, sample_weight, utilities, missing, bins)
         problem = self._state(people, B=B)
         with problem.opened:
+            problem.learn_labels()
             if problem.constraint is not self.constraint:  # it has parameters to be found first
                 problem = self._with_parameters(problem)
             eta = self._resolve_eta(problem)

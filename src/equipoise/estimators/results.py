@@ -86,7 +86,8 @@ def ask_again(problem: Problem, numbers: Iterable[int]) -> Agreement:
     """
     pool, numbers = problem.pool, list(map(int, numbers))
     with config_context(assume_finite=True):  # they have seen these rows before
-        found = problem.engine.compare([pool.classifiers[h] for h in numbers], pool.free_answer)
+        classifiers = [pool.classifiers[h] for h in numbers]
+        found = problem.engine.compare(classifiers, problem.unconstrained)
     problem.asked_again.update(zip(numbers, found.shares, strict=True))
     if found.switches is not None:
         problem.switches.update(zip(numbers, found.switches, strict=True))
@@ -95,7 +96,7 @@ def ask_again(problem: Problem, numbers: Iterable[int]) -> Agreement:
 
 def unconstrained(problem: Problem | RegressionProblem) -> int:
     """Return the number of the answer to the error alone; the least error known if never asked."""
-    number = problem.pool.free_number
+    number = problem.pool.number_of(problem.lagrangian.error_slope)
     return int(problem.lagrangian.error(problem.pool.s).argmin()) if number is None else number
 
 

@@ -84,10 +84,8 @@ class Pool:
     s: Array = field(default_factory=lambda: np.zeros((0, 0)))
     n_calls: int = 0
     _asked: dict[bytes, int] = field(default_factory=dict)
-    _free: bytes | None = None
-    #: The oracle's own answer to the costs of `keep`, for which the pool may have another
-    #: classifier with the same shares; None if it was not asked.
-    free_answer: Any = None
+    #: The oracle's own answers to the costs of `keep`.
+    _kept: dict[bytes, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, classifiers: Iterable[Any], s: Array) -> Pool:
@@ -109,8 +107,8 @@ class Pool:
         for key, response in zip(new, answers, strict=True):
             self.n_calls += 1
             self._asked[key] = self.add(*response)
-            if key == self._free:
-                self.free_answer = response.classifier
+            if key in self._kept:
+                self._kept[key] = response.classifier
         return [self._asked[key] for key in keys]
 
     def _nearest(self, key: bytes) -> Any:
@@ -126,13 +124,16 @@ class Pool:
         return pool
 
     def keep(self, costs: Array) -> None:
-        """Keep the answer to these costs, those without constraints, as it comes."""
-        self._free = key_of(costs)
+        """Keep the answer to these costs; the pool may have another classifier of its shares."""
+        self._kept.setdefault(key_of(costs), None)
 
-    @property
-    def free_number(self) -> int | None:
-        """The number of the answer to the costs of `keep`; None if these were not asked."""
-        return None if self._free is None else self._asked.get(self._free)
+    def answer_to(self, costs: Array) -> Any:
+        """Return the oracle's own answer to costs of `keep`; None if it was not asked."""
+        return self._kept.get(key_of(costs))
+
+    def number_of(self, costs: Array) -> int | None:
+        """Return the number of the answer to these costs; None if they were not asked."""
+        return self._asked.get(key_of(costs))
 
     def knows(self, costs: Array) -> bool:
         """Whether the oracle was asked for these costs already."""

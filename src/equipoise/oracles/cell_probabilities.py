@@ -105,7 +105,7 @@ class ClassProbabilities:
         if len(known) < 2:  # most learners refuse a single class
             return cls(None, known, n_classes)
         own = None if weight is None else weight[rows]
-        given = {} if own is None else {weight_parameter(estimator): own / own.mean()}
+        given = {} if own is None else {weight_parameter(estimator): own}
         model = clone(estimator, safe=False)
         with config_context(enable_metadata_routing=False):
             model.fit(take_rows(X, rows), codes, **given)  # copies, all of them

@@ -148,6 +148,28 @@ def learner_of(classifier: Any) -> Any:
     return classifier.classifier if isinstance(classifier, ThresholdedClassifier) else classifier
 
 
+def as_learned(classifier: Any) -> Any:
+    """Return a classifier of an oracle as the learner itself decides: with its own cut.
+
+    Of a plug-in classifier it is the model of the label, where one model knows all labels.
+
+    >>> from sklearn.dummy import DummyClassifier
+    >>> learner = DummyClassifier().fit([[0], [1]], [0, 1])
+    >>> as_learned(ThresholdedClassifier(learner, 0.7)) is learner
+    True
+    """
+    if isinstance(classifier, ThresholdedClassifier):
+        return as_learned(classifier.classifier)
+    if isinstance(classifier, TransformedClassifier):
+        inner = as_learned(classifier.classifier)
+        same = inner is classifier.classifier
+        return classifier if same else TransformedClassifier(classifier.transformer, inner)
+    if isinstance(classifier, PluginClassifier):
+        model = getattr(classifier.probabilities.label, "model", None)
+        return model if hasattr(model, "predict") else classifier
+    return classifier
+
+
 @dataclass(eq=False, repr=False)
 class TransformedClassifier:
     """A classifier that transforms rows before it decides.

@@ -126,13 +126,14 @@ def model_points(
     free = view.measured_on(
         PointContents(
             eps=None,
-            error=float(certificate.free_error),
+            error=np.nan,
             members=[(repr(model.unconstrained_.classifier), 1.0)],
         ),
         {data: some[1] for data, some in found.items()},
         **bounds,
     )
-    return shown, replace(free, switched={}, remarks=[])
+    error = free.measured[0].error.estimate if free.measured else None
+    return shown, replace(free, error=np.nan if error is None else error, switched={}, remarks=[])
 
 
 class _View:

@@ -56,16 +56,16 @@ def on_frontier(
     """Yield the evaluation of each mixture of a frontier's pool."""
     pool, engine, classes = frontier.pool_.classifiers, engine_for(people.X), frontier.classes_
     people = people.by(frontier.cells_.rules)
-    (free,) = frontier.unconstrained_.mixture.indices
+    free = frontier.unconstrained_model_.classifier
     if engine.is_local:
-        yield from _on_rows(people, pool, mixtures, classes, free)
+        yield from _on_rows(people, [*pool, free], mixtures, classes, len(pool))
         return
     if data in frontier.shares_:  # known from the fit
         cells, shares, switches = frontier.cells_, frontier.shares_[data], frontier.switches_
     else:
         opened = engine.open(people)
         cells = opened.cells.table()
-        shares, _, _, switches = opened.compare(pool, pool[free])
+        shares, _, _, switches = opened.compare(pool, free)
     for mixture in mixtures:
         tally = Tally.of_shares(cells, mixture.shares(shares))
         assert switches is not None  # they were compared with the unconstrained one

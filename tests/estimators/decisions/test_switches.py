@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 import equipoise
 from equipoise import (
+    Costs,
     DemographicParity,
     ExponentiatedGradient,
     FairClassifier,
@@ -103,7 +111,6 @@ def test_every_bound_of_a_frontier_has_its_own(tmp_path):
     for eps in (0.01, 0.03, 0.5):
         model = frontier.at(eps)
         assert_counted(model.switched(), by_hand(model, X, Y, GROUPS))
-    assert frontier.at(0.5).switched().total() == (N, 0, 0)  # the bound asks nothing
     people, labels, groups = OTHERS
     anew = frontier.recertify(people, labels, sensitive_features=groups).at(0.02)
     assert_counted(anew.switched(), by_hand(anew, people, labels, groups))
@@ -133,12 +140,40 @@ def test_groups_known_by_probability_get_expected_numbers():
         assert row.lost == pytest.approx(member @ ((1 - h) * before))
 
 
-def test_a_fit_that_knows_no_unconstrained_answer_says_so():
-    grid = GridSearch(LogisticRegression(), DemographicParity(eps=1.0), grid=[[1.0] + [0.0] * 11])
-    grid.fit(X, Y, sensitive_features=GROUPS)
-    assert grid.candidates_[0].switched is None
-    with pytest.raises(AttributeError, match="did not ask the learner"):
-        grid.switched()
+LEARNERS = [
+    LogisticRegression(class_weight="balanced"),
+    make_pipeline(StandardScaler(), LogisticRegression(C=0.1)),
+    DecisionTreeClassifier(max_depth=4, class_weight={0: 1, 1: 3}, random_state=0),
+    RandomForestClassifier(5, random_state=0),
+]
+WAYS = [
+    partial(FairClassifier),
+    partial(FairClassifier, oracle="plugin"),
+    partial(FairClassifier, oracle=Refit(threshold="tuned")),
+    partial(FairClassifier, objective=Costs(false_negative=3)),
+    partial(ExponentiatedGradient, polish=False, max_iter=3),
+    partial(GridSearch, grid=[[0.5] + [0.0] * 3]),
+    partial(Frontier, bounds=[0.05]),
+]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::equipoise.exceptions.EquipoiseWarning")
+@pytest.mark.parametrize("learner", LEARNERS, ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize("fit", WAYS, ids=str)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_people_are_counted_against_the_model_that_the_user_has(learner, fit, weighted):
+    weight = np.random.default_rng(5).choice([0.5, 1.0, 2.0], N) if weighted else None
+    label = (Y == "yes").astype(int)
+    model = fit(learner, RULE).fit(X, label, sensitive_features=GROUPS["sex"], sample_weight=weight)
+    model = model.at(0.05) if isinstance(model, Frontier) else model
+    step = f"{learner.steps[-1][0]}__" if hasattr(learner, "steps") else ""
+    own = clone(learner).fit(X, label, **{f"{step}sample_weight": weight}).predict(X)
+    np.testing.assert_array_equal(model.unconstrained_.predict(X), own)
+    chance = model.predict_proba(X)[:, 1]
+    _, gained, lost = model.switched().total()
+    assert gained == pytest.approx(chance[own == 0].sum())
+    assert lost == pytest.approx((1 - chance[own == 1]).sum())
 
 
 def test_a_table_and_a_sentence():

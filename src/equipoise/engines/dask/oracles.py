@@ -135,12 +135,8 @@ class ShardPluginOracle(Oracle):
     def _learn(self, trainer: ShardTrainer, n_folds: int, left_out: int) -> CellProbabilities:
         cells, table = self.shards.cells, self._table
 
-        def weights(among: Mask) -> Array:
-            mean = cells.mass[among].sum() * cells.total_weight / cells.count[among].sum()
-            return np.where(among, 1.0 / mean, 0.0)
-
         def probability(positive: Mask, among: Mask) -> ClassProbabilities:
-            weight = weights(among)
+            weight = among.astype(float)
             task = Task(positive.astype(np.int64), weight, n_folds, left_out)
             known = np.unique(task.label[(weight > 0) & (cells.mass > 0)])
             model = trainer.fit(task)[0] if len(known) == 2 else None
@@ -154,7 +150,7 @@ class ShardPluginOracle(Oracle):
         everybody, V = np.ones(cells.n_cells, dtype=bool), cells.n_decisions
         label: ClassProbabilities | OneAgainstRest
         if V > 2 and trainer.takes_soft_labels:
-            each = np.where(cells.label[:, None] == np.arange(V), weights(everybody)[:, None], 0.0)
+            each = np.where(cells.label[:, None] == np.arange(V), 1.0, 0.0)
             task = Task(np.arange(V), each, n_folds, left_out)
             label = ClassProbabilities(trainer.fit_soft(task, np.arange(V))[0], np.arange(V), V)
         else:

@@ -34,7 +34,7 @@ def _gives_order(model: Any) -> bool:
         learners = learner if isinstance(learner, (list, tuple)) else [learner]
         scores = ("predict_proba", "decision_function")
         return all(any(hasattr(one, name) for name in scores) for one in learners)
-    if reason := model._label_model().why_no_order():
+    if reason := model.unconstrained_.why_no_order():
         raise AttributeError(reason)
     return True
 
@@ -46,7 +46,7 @@ class DecisionsMixin(ClassifierMixin):
     is_randomized = True
 
     classes_: NDArray
-    unconstrained_: UnconstrainedModel | None
+    unconstrained_: UnconstrainedModel
 
     if TYPE_CHECKING:  # of `Reduction`, beside which this is inherited
 
@@ -68,15 +68,6 @@ class DecisionsMixin(ClassifierMixin):
     def _tally_of_fit(self) -> Any:
         """Return its decisions about the people learned from, added up by cell."""
         raise NotImplementedError
-
-    def _label_model(self) -> UnconstrainedModel:
-        if self.unconstrained_ is None:
-            raise AttributeError(
-                "this fit did not ask the learner for its unconstrained answer, which scores come "
-                "from and others are compared with. A grid must contain lambda = 0; "
-                "ExponentiatedGradient needs polish=True."
-            )
-        return self.unconstrained_
 
     def predict_proba(self, X: Any) -> Array:
         """Return the chance of each DECISION, over the draw of a member: shape (n, V).
@@ -106,7 +97,7 @@ class DecisionsMixin(ClassifierMixin):
         """
         check_is_fitted(self)
         X = self._with_features(X)
-        model = self._label_model()
+        model = self.unconstrained_
         return engine_for(X).answer(model.label_proba, X, columns=len(self.classes_))
 
     @available_if(_gives_order)
@@ -121,7 +112,7 @@ class DecisionsMixin(ClassifierMixin):
         the range from 0 to 1. Of V > 2 labels there is such a score for each: (n, V).
         """
         X = self._decidable(X)
-        engine, known = engine_for(X), self._label_model()
+        engine, known = engine_for(X), self.unconstrained_
         decided = engine.predict(self._mixture(), X, key=key)
         if len(self.classes_) > 2:
             rank, selected = known.label_proba(X), decided[:, None] == self.classes_
@@ -225,7 +216,7 @@ class DecisionsMixin(ClassifierMixin):
         if by not in ("lot", "rank"):
             raise ValueError(f"by is {by!r}; expected 'lot' or 'rank'.")
         by_chance = by == "rank" or order == "chance"
-        score = partial(self._label_model().order, label=number) if by_chance else None
+        score = partial(self.unconstrained_.order, label=number) if by_chance else None
         how: dict[str, Any] = {"score": score, "by_rank": by == "rank", "rules": self._group_rules}
         how |= {"sensitive_features": sensitive_features, "key": key, "decision": number}
         return select(self._mixture(), X, k, random_state=random_state, u=u, **how)
@@ -265,7 +256,7 @@ class DecisionsMixin(ClassifierMixin):
         >>> people, gained > 0, lost > 0
         (2000.0, True, True)
         """
-        known = self._label_model()
+        known = self.unconstrained_
         if X is None:
             if (found := self._switched_in_fit()) is None:
                 raise AttributeError("this fit counted none; pass people: switched(X, y, ...).")

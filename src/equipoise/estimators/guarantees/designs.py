@@ -199,7 +199,7 @@ def _average(
     members = [h for pool, mixture in pairs for h in mixture.members(pool.classifiers)]
     weights = np.concatenate([mixture.weights / 2 for _, mixture in pairs])
     table, unconstrained = engine.cells.table(), unconstrained_of(both[0].problem)
-    s, _, _, switches = engine.compare(members, unconstrained and unconstrained.classifier)
+    s, _, _, switches = engine.compare(members, unconstrained.classifier)
     pool = Pool.of(members, s)
     pool.n_calls = sum(each.problem.pool.n_calls for each in both)
     game = model._game(model.constraint, table).as_given()
@@ -247,6 +247,7 @@ class _Trained:
         problem = model._state(people)
         TestedRows.of(problem.constraint, problem.cells.table())  # refuses before any work
         with problem.opened:
+            problem.learn_labels()
             if problem.constraint is not model.constraint:  # it has parameters to be found first
                 problem = model._with_parameters(problem)
             game, queries = problem.lagrangian.as_given(), Queries([], [])

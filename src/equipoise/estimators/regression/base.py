@@ -89,7 +89,6 @@ class RegressionReduction(SaysNewWords, MetaEstimatorMixin, BaseEstimator):
         pool = Pool(respond if learner is None else None)
         pool.add(ConstantRegressor(constant), oracle.shares(ConstantRegressor(constant)))
         game = game_of(constraint, oracle.cells)
-        pool.keep(game.costs(np.zeros(game.n_constraints)))
         gap = read_nu(self.nu, game) / (1.0 if self.nu is None else scale)
         known = rows, oracle.cells, constraint, game, oracle, pool, opened
         return RegressionProblem(*known, gap, constant, lost)

@@ -25,6 +25,9 @@ from equipoise.oracles.candidates import LabelAdapter
 from equipoise.oracles.decisions import Guard
 from equipoise.rows.tables import take_rows
 
+#: Weights that differ by less are the same.
+_ROUNDING = 1e-12
+
 
 def weight_parameter(estimator: Any) -> str:
     """Return the name under which ``estimator.fit`` takes weights; an error if it takes none.
@@ -263,8 +266,22 @@ class PlainTrainer(Trainer):
 
         def train(X: Any, label: NDArray, weight: Array) -> Any:
             classifier = clone(self.estimator, safe=False)
-            classifier.fit(X, label, **{self.weight_parameter: weight})
+            weights = {self.weight_parameter: weight}
+            if _draws_rows(self.estimator) and _are_one(weight):
+                weights = {}  # with weights of one it would draw other rows than without
+            classifier.fit(X, label, **weights)
             return classifier
 
         classifier = self._guard(train, self.X, label, weight)
         return Trained(classifier, classifier, self.X)
+
+
+def _draws_rows(estimator: Any) -> bool:
+    """Whether this is a forest of scikit-learn's, or its like, behind a pipeline or not."""
+    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    return type(last).__module__.startswith("sklearn.") and bool(getattr(last, "bootstrap", False))
+
+
+def _are_one(weight: Array) -> bool:
+    """Whether all weights are one, up to rounding."""
+    return bool(abs(weight[0] - 1.0) <= _ROUNDING and np.ptp(weight) <= _ROUNDING)
