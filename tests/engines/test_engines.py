@@ -55,7 +55,9 @@ def test_an_engine_asks_again_what_is_deployed(engine):
 
     def problem(recorded):
         pool = Pool.of([classifier], [recorded])
-        return SimpleNamespace(engine=engine, oracle=oracle, pool=pool, asked_again={})
+        return SimpleNamespace(
+            engine=engine, oracle=oracle, pool=pool, asked_again={}, unconstrained=None
+        )
 
     verify(problem(s), [0])
     s = s.copy()
