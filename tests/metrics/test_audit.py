@@ -41,7 +41,7 @@ def test_kinds_of_labels(y_true, y_pred, pos_label):
         ([0, 1], [[0.5, 0.5], [0.1, 0.9]], r"two columns; of predict_proba\(X\) pass the second"),
         ([0, 1], [0.5, np.nan], "y_pred contains NaN"),
         ([0, 1], [0.5, 1.5], "values such as .*1.5.*; expected labels like those of y_true"),
-        (["a", "b"], ["a", "c"], "expected labels like those of y_true"),
+        (["no", "yes"], ["no", "c"], "expected labels like those of y_true"),
         ([1.5, 2, 3], [1, 2, 3], "3 numbers as values.*metrics=mean_absolute_error"),
         ([], [], "y_true is empty"),
     ],
@@ -91,10 +91,10 @@ def test_probabilities_of_one_are_no_labels():
     assert read_predictions([1.0, 2.0], np.array([1.0, 1.0]))[1].tolist() == [0.0] * 2
 
 
-@pytest.mark.parametrize("labels", ["ab", "abc"])
+@pytest.mark.parametrize("labels", [["no", "yes"], ["a", "b", "c"]])
 def test_columns_in_another_order_are_an_error(labels):
     pandas = pytest.importorskip("pandas")
-    y = pandas.Series(list(labels) * 10)
+    y = pandas.Series(labels * 10)
     A = pandas.Series(["F", "M"] * (len(y) // 2))
     metrics.group_table(y, y.to_numpy(), sensitive_features=A)
     message = "sensitive_features has the same index as y_true in another order"

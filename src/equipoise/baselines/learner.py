@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ from equipoise.oracles.decisions import predictions
 from equipoise.oracles.trainers import weight_parameter
 from equipoise.rows.people import People
 from equipoise.rows.validation import (
+    ANY,
     check_features,
     check_two_labels,
     read_labels,
@@ -41,6 +43,8 @@ class Baseline(SaysNewWords, ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
     estimator: Any
     #: Whether it has a meaning for more than two labels.
     several_labels: ClassVar[bool] = False
+    #: The favourable label, of methods that have a parameter for it.
+    positive: Any = None
 
     def fit(
         self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
@@ -52,7 +56,7 @@ class Baseline(SaysNewWords, ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
         X : table of n rows
             Handed to the learner as it comes.
         y : array-like of shape (n,)
-            Two labels of any kind; the second in sorted order is the favourable "1".
+            Two labels of any kind; see ``positive``.
             `Unconstrained` and `Reweighting` take more.
         sensitive_features : array-like or data frame of n rows
             The groups; of several columns, every combination that occurs. `Unconstrained` ignores
@@ -61,7 +65,10 @@ class Baseline(SaysNewWords, ClassifierMixin, MetaEstimatorMixin, BaseEstimator)
             Weights of the examples, wherever the method counts them.
         """
         self._check()
-        cells, classes = People(X, y, sensitive_features, sample_weight=sample_weight).read_plain()
+        people = People(X, y, sensitive_features, sample_weight=sample_weight)
+        # To methods for any number of labels none of them is favourable.
+        people = replace(people, positive=ANY if self.several_labels else self.positive)
+        cells, classes = people.read_plain()
         if not self.several_labels:
             # The first sentence is what scikit-learn's checks look for.
             what = f"Only binary classification is supported. {type(self).__name__}"
@@ -134,7 +141,7 @@ class Unconstrained(Baseline):
     ) -> Self:
         """Fit the learner; ``sensitive_features`` are ignored."""
         n = _num_samples(X)
-        label, classes = read_labels(y, n)
+        label, classes = read_labels(y, n, positive=ANY)
         estimator = fit_learner(self.estimator, X, label, read_weights(sample_weight, n))
         check_features(self, X, reset=True)
         self.estimator_, self.classes_ = estimator, classes

@@ -128,6 +128,8 @@ class Relabeling(Baseline):
     ranker : classifier, optional
         Whose scores say who is near the boundary; by default ``estimator``. Needs
         ``predict_proba`` or ``decision_function``.
+    positive : label, optional
+        The favourable label, as for `FairClassifier`.
 
     Attributes
     ----------
@@ -151,10 +153,13 @@ class Relabeling(Baseline):
     1
     """
 
-    def __init__(self, estimator: Any, scale: float = 1.0, *, ranker: Any = None) -> None:
+    def __init__(
+        self, estimator: Any, scale: float = 1.0, *, ranker: Any = None, positive: Any = None
+    ) -> None:
         self.estimator = estimator
         self.scale = scale
         self.ranker = ranker
+        self.positive = positive
 
     def _check(self) -> None:
         check_scale(self.scale)

@@ -41,6 +41,8 @@ class ThresholdOptimizer(Baseline):
         published.
     random_state : int, optional
         Salt of the draws in ``predict``; by default as for `FairClassifier`.
+    positive : label, optional
+        The favourable label, as for `FairClassifier`.
 
     Attributes
     ----------
@@ -80,11 +82,17 @@ class ThresholdOptimizer(Baseline):
     is_randomized = True
 
     def __init__(
-        self, estimator: Any, constraint: Constraint, *, random_state: int | None = None
+        self,
+        estimator: Any,
+        constraint: Constraint,
+        *,
+        random_state: int | None = None,
+        positive: Any = None,
     ) -> None:
         self.estimator = estimator
         self.constraint = constraint
         self.random_state = random_state
+        self.positive = positive
 
     def _check(self) -> None:
         if not isinstance(self.constraint, Constraint):

@@ -95,8 +95,9 @@ class LabelledTable(Format):
     positive: Annotated[
         str | None,
         option(
-            "The favourable label; by default the second of the two, sorted. More than two stay as "
-            "they are without it; with it, all others count as one."
+            "The favourable label. By default true, 1 or the larger of two numbers, or what plain "
+            "words say, such as yes, approved or hired; other texts need it. More than two labels "
+            "stay as they are without it; with it, all others count as one."
         ),
     ] = None
     weight: Annotated[str | None, option("A column of weights of the rows.")] = None

@@ -163,6 +163,9 @@ class Training:
             terminal.progress("Fitting") as tick,
             terminal.interruptible(),
         ):
+            labels = data.columns.labels
+            if len(labels) == 2 and not self.numeric and train.y.dtype == object:
+                given["positive"] = labels[1]
             model = kind(
                 data.estimator(self.learner),
                 with_decisions(self.constraint, train.y),

@@ -30,7 +30,7 @@ class Engine(Protocol):
     is_local: ClassVar[bool]
     #: Whether the answers of oracles are worth keeping on disk, since workers may be lost.
     keeps_answers: ClassVar[bool]
-    #: Two labels in sorted order; the second is the favourable one.
+    #: Labels in sorted order, but of two the favourable one is the second.
     classes: NDArray
 
     @property

@@ -72,6 +72,7 @@ class MemoryEngine:
                 {name: values[code] for name, values in cells.sensitive.items()},
                 {name: values[code] for name, values in cells.control.items()} or None,
                 None if cells.weight is None else cells.weight[rows],
+                positive=people.positive,
             ).by(cells.rules)
 
         return half(first), half(second)

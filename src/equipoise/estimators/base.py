@@ -131,6 +131,7 @@ class Reduction(SaysNewWords, MetaEstimatorMixin, BaseEstimator):
     checkpoint: str | Path | None = None
     callback: Callable[[Any], object] | None = None
     verbose: bool | str = False
+    positive: Any = None
     _finds_parameters = True
 
     def _state(
@@ -210,6 +211,7 @@ class Reduction(SaysNewWords, MetaEstimatorMixin, BaseEstimator):
                 f"constraint_weights is {self.constraint_weights!r}; expected True (sample weights "
                 "enter the error and the constraints) or False (the error only)."
             )
+        people = replace(people, positive=self.positive)
         kind, weigh = engine_for(people.X), bool(self.constraint_weights)
         engine = kind.open(people, constraint_weights=weigh, estimator=self.estimator)
         for name in ("deterministic", "confidence"):

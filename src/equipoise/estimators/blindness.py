@@ -81,6 +81,7 @@ def price_of_blindness(
     objective: Objective | Loss | None = None,
     nu: float | None = None,
     cv: Any = 5,
+    positive: Any = None,
 ) -> PriceOfBlindness:
     """Compare the best decisions that see X alone with the best that see the group as well.
 
@@ -94,7 +95,7 @@ def price_of_blindness(
     constraint : Constraint
     X, y, sensitive_features, control_features, sample_weight
         As for `FairClassifier.fit`.
-    bounds, objective, nu, cv
+    bounds, objective, nu, cv, positive
         As for `Frontier`.
 
     Examples
@@ -110,7 +111,7 @@ def price_of_blindness(
     >>> bool(found.price[0] > 0.02), bool(abs(found.price[1]) < 0.01)
     (True, True)
     """
-    people = People(X, y, sensitive_features, control_features, sample_weight)
+    people = People(X, y, sensitive_features, control_features, sample_weight, positive=positive)
     engine = engine_for(X).open(people, estimator=estimator)
     Plugin(cv=cv).check(estimator, weighted=sample_weight is not None)
     stated = Lagrangian.from_moments(constraint.moments(engine.cells), engine.cells, objective)

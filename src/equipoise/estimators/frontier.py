@@ -94,6 +94,8 @@ class Frontier(PoolReduction):
         was found.
     verbose : bool, "bar" or "lines", default=False
         Show how far the fit has got: a bar in notebooks and terminals, lines elsewhere.
+    positive : label, optional
+        The favourable one of two labels, as for `FairClassifier`.
 
     Attributes
     ----------
@@ -175,7 +177,7 @@ class Frontier(PoolReduction):
         bounds = read_bounds(self.bounds)
         limits, salt = read_limits(self)
         groups = sensitive_features, control_features
-        people = People(X, y, *groups, sample_weight, utilities, missing, bins)
+        people = People(X, y, *groups, sample_weight, utilities, missing, bins, self.positive)
         problem, queries = self._state(people, n_jobs=self.n_jobs), Queries([], [])
         games = games_of(self.constraint, problem.lagrangian, bounds)
         batch = problem.at_a_time

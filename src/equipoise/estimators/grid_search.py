@@ -88,6 +88,8 @@ class GridSearch(DecisionsMixin, Reduction):
         to select among these.
     verbose : bool, "bar" or "lines", default=False
         Show how far the fit has got: a bar in notebooks and terminals, lines elsewhere.
+    positive : label, optional
+        The favourable one of two labels, as for `FairClassifier`.
 
     Attributes
     ----------
@@ -145,7 +147,7 @@ class GridSearch(DecisionsMixin, Reduction):
         ):
             raise ValueError(f"tradeoff is {tradeoff!r}; expected a number from 0 to 1, or None.")
         groups = sensitive_features, control_features
-        people = People(X, y, *groups, sample_weight, utilities, missing, bins)
+        people = People(X, y, *groups, sample_weight, utilities, missing, bins, self.positive)
         problem = self._state(people, n_jobs=self.n_jobs)
         with problem.opened:
             problem.learn_labels()

@@ -94,6 +94,11 @@ class FairClassifier(RandomizedReduction):
         problems do not. Pass a number to keep everybody's luck when the people change.
     verbose : bool, "bar" or "lines", default=False
         Show how far the fit has got: a bar in notebooks and terminals, lines elsewhere.
+    positive : label, optional
+        The favourable one of two labels. By default it is True, the larger of two numbers, or of
+        two texts the one that plain words say, such as "approved" of "approved" and "denied".
+        Other texts need it: their order says nothing. Decisions of more than two labels are named
+        in the constraint.
     confidence : float, optional
         Prove that the bounds hold for people who were not seen, with this probability, such as
         0.95. The fit then looks for the most accurate classifier that is proven, see ``proof_``;
@@ -123,6 +128,9 @@ class FairClassifier(RandomizedReduction):
         ``switched`` compares, and its probabilities are the chance of the label. The first query
         of most fits; where the objective is not the error, one more fit.
     classes_ : array of labels
+        In sorted order, but of two the favourable one is the second. Where it is the first in
+        sorted order, as "approved" of "approved" and "denied", scikit-learn's scores of rankings
+        (``roc_auc``, ``neg_log_loss``) are about the other one: pass ``y == "approved"`` for them.
     nu_, B_ : float
         The gap asked for and the bound on the multipliers, as resolved.
     people_ : Fingerprint or None
@@ -180,8 +188,7 @@ class FairClassifier(RandomizedReduction):
             Array, sparse matrix or data frame (pandas, Polars, Arrow); handed to the learner as
             it comes.
         y : array-like of shape (n,)
-            Two or more labels of any kind; of two, the second in sorted order is the favourable
-            "1".
+            Two or more labels of any kind; of two, one is the favourable "1", see ``positive``.
         sensitive_features : array-like or data frame of n rows
             The groups. Of several columns, every combination that occurs is a group, unless the
             constraint says otherwise. `Probabilities` where the groups are not known for sure.
@@ -211,7 +218,7 @@ class FairClassifier(RandomizedReduction):
         limits, salt = read_limits(self)
         read_fallback(self.fallback)
         groups = sensitive_features, control_features
-        people = People(X, y, *groups, sample_weight, utilities, missing, bins)
+        people = People(X, y, *groups, sample_weight, utilities, missing, bins, self.positive)
         if self.deterministic is not False:
             check_one_rule(self.deterministic, people, self._oracle_spec)
         if self.confidence is not None:
@@ -256,7 +263,7 @@ class ExponentiatedGradient(RandomizedReduction):
     ----------
     estimator, constraint, objective, nu, sampling_slack, constraint_weights, checkpoint
         As for `FairClassifier`.
-    callback, random_state, verbose
+    callback, random_state, verbose, positive
         As for `FairClassifier`.
     oracle : Refit, Plugin, BestOf, str or None, default=None
         As for `FairClassifier`; None is the oracle of the paper, ``Refit(threshold="learner")``.
@@ -314,7 +321,7 @@ class ExponentiatedGradient(RandomizedReduction):
         limits, salt = read_limits(self)
         self._check_eta()
         groups = sensitive_features, control_features
-        people = People(X, y, *groups, sample_weight, utilities, missing, bins)
+        people = People(X, y, *groups, sample_weight, utilities, missing, bins, self.positive)
         problem = self._state(people, B=B)
         with problem.opened:
             problem.learn_labels()

@@ -25,6 +25,7 @@ from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.cells.values import Missing
 from equipoise.constraints.rates import Rate
 from equipoise.metrics.predictive import Predictive
+from equipoise.rows.favourable import favourable_of
 from equipoise.rows.validation import check_index, read_columns, read_weights
 
 #: Below this many rows for each distinct one, a bootstrap draws rows rather than counts of them.
@@ -282,7 +283,7 @@ def read_predictions(
 
     Predictions are labels of the same kind as ``y_true``, or numbers in [0, 1]: the probability
     with which a randomized classifier selects, ``predict_proba(X)[:, 1]``. The favourable label is
-    ``pos_label``; by default 1, or the second of two other labels in sorted order.
+    ``pos_label``; by default 1, or the one that plain words or the order of numbers say.
 
     >>> label, prediction = read_predictions(["no", "yes", "no"], ["yes", "yes", "no"])
     >>> label.tolist(), prediction.tolist()
@@ -328,7 +329,7 @@ def _positive(classes: list[Any]) -> Any:
     if numbers and (set(classes) <= {0, 1} or set(classes) <= {-1, 1}):
         return 1
     if len(classes) == 2:
-        return classes[1]
+        return favourable_of(classes, None, "y_true", "pos_label")
     if numbers and any(value != round(value) for value in classes):
         raise ValueError(
             f"y_true has {len(classes):,} numbers as values, such as {classes[0]}; expected 0 and "

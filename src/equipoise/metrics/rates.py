@@ -26,7 +26,8 @@ _DOC = """{what}
         Labels of the same kind, or probabilities of being selected, such as
         ``predict_proba(X)[:, 1]`` of a randomized classifier.
     pos_label : label, optional
-        The favourable label; by default 1, or the second of two other labels in sorted order.
+        The favourable label; by default 1 or True, the larger of two numbers, or of two texts the
+        one that plain words say, such as "yes" of "no" and "yes". Other texts need it.
     sample_weight : array-like of shape (n,), optional
 
     Examples

@@ -63,7 +63,7 @@ def on_frontier(
     if data in frontier.shares_:  # known from the fit
         cells, shares, switches = frontier.cells_, frontier.shares_[data], frontier.switches_
     else:
-        opened = engine.open(people)
+        opened = engine.open(_with_labels(people, classes))
         cells = opened.cells.table()
         shares, _, _, switches = opened.compare(pool, free)
     for mixture in mixtures:
@@ -85,9 +85,14 @@ def on_model(model: FairClassifier, people: People) -> Iterator[Evaluation]:
         mixtures = [Mixture.of_weights(each, np.zeros(0)) for each in weights]
         yield from _on_rows(people, classifiers, mixtures, model.classes_, -1 if alone else None)
         return
-    opened = engine.open(people)
+    opened = engine.open(_with_labels(people, model.classes_))
     for one in (mixed, *alone):
         yield Evaluation.of_tally(opened.tally(one), switched_of(opened, one, free))
+
+
+def _with_labels(people: People, classes: NDArray) -> People:
+    """Return people whose favourable label is that of a fit."""
+    return replace(people, positive=classes[1] if len(classes) == 2 else None)
 
 
 def _on_rows(

@@ -43,6 +43,8 @@ class People:
     ----------
     X, y, sensitive_features, control_features, sample_weight, utilities, missing, bins
         As for `equipoise.FairClassifier.fit`.
+    positive : label, optional
+        The favourable one of two labels, as for `equipoise.FairClassifier`.
 
     Examples
     --------
@@ -60,6 +62,7 @@ class People:
     utilities: Any = None
     missing: Missing = "error"
     bins: Any = None
+    positive: Any = None
 
     def by(self, rules: GroupRules) -> Self:
         """Return the same people, whose groups are made by these rules."""
@@ -90,7 +93,7 @@ class People:
             control = read_columns(self.control_features, n, "control_features", "stratum")
         check_index(**vars(self))
         weight = read_weights(self.sample_weight, n)
-        label, classes = read_labels(self.y, n, fitted)
+        label, classes = read_labels(self.y, n, fitted, self.positive)
         if weight is not None and fitted is None:
             _check_all_weigh(label, classes, weight)
         decisions = (0, 1) if len(classes) == 2 else tuple(classes.tolist())

@@ -20,9 +20,12 @@ from equipoise.cells.codes import factorize
 from equipoise.cells.table import Array
 from equipoise.cells.values import UNKNOWN, Missing, is_number, levels
 from equipoise.exceptions import EmptyCellWarning
+from equipoise.rows.favourable import favourable_of
 from equipoise.rows.floats import as_floats
 from equipoise.rows.tables import schema_of
 
+#: As ``positive``: that neither of two labels is better than the other.
+ANY = object()
 #: The most labels: with more than this, y is a number and not a kind of decision.
 MOST_LABELS = 50
 #: The least weight, as a share of all, that sums of weights still tell from zero.
@@ -35,10 +38,13 @@ _ADVICE = (
 )
 
 
-def read_labels(y: Any, n: int, fitted: NDArray | None = None) -> tuple[NDArray[np.int8], NDArray]:
-    """Return labels as 0, 1, ..., and the classes these stand for, in sorted order.
+def read_labels(
+    y: Any, n: int, fitted: NDArray | None = None, positive: Any = None
+) -> tuple[NDArray[np.int8], NDArray]:
+    """Return labels as 0, 1, ..., and the classes these stand for.
 
-    Where the classes are known from a fit, some of them may be absent.
+    Classes are in sorted order, but the favourable one of two is the second. Where they are known
+    from a fit, some of them may be absent.
     """
     y = read_target(y, n)
     if fitted is not None and np.isin(y, fitted).all():
@@ -61,7 +67,20 @@ def read_labels(y: Any, n: int, fitted: NDArray | None = None) -> tuple[NDArray[
             f"y has classes that are the same as text ({_first(classes)}): they could not be told "
             "apart. Pass labels of one type."
         )
-    return codes.astype(np.int8), classes
+    label: NDArray[np.int8] = codes.astype(np.int8)
+    if positive is ANY:
+        return label, classes
+    if len(classes) > 2 and positive is not None:
+        raise ValueError(
+            f"positive is {positive!r}, which is for two labels, but y has {len(classes)}: "
+            f"{_first(classes)}. Name the decision in the constraint, for example "
+            "EqualOpportunity(positive=...), or make the labels two, for example y == value."
+        )
+    if len(classes) == 2:
+        known = classes.tolist()
+        if favourable_of(known, positive, "y", "positive") != known[1]:
+            return 1 - label, classes[::-1]
+    return label, classes
 
 
 def check_two_labels(classes: NDArray, what: str) -> None:

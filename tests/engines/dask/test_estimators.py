@@ -144,12 +144,12 @@ def test_frames_labels_weights_and_strata(client, people):
     given = {"sensitive_features": "sex", "control_features": "region", "sample_weight": "weight"}
 
     def fitted(frame):
-        clf = FairClassifier(logistic(), EqualizedOdds(eps=0.05))
+        clf = FairClassifier(logistic(), EqualizedOdds(eps=0.05), positive="high")
         columns = {name: frame[column] for name, column in given.items()}
         return clf.fit(frame[list("abcd")], frame["income"], **columns)
 
     here, there = fitted(frame), fitted(dd.from_pandas(frame, npartitions=4))
-    assert there.classes_.tolist() == here.classes_.tolist() == ["high", "low"]
+    assert there.classes_.tolist() == here.classes_.tolist() == ["low", "high"]
     assert there.nu_ == pytest.approx(here.nu_, rel=1e-12)
     assert there.certificate_.error == pytest.approx(here.certificate_.error, abs=1e-9)
     assert there.feature_names_in_.tolist() == list("abcd")

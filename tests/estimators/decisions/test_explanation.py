@@ -27,7 +27,7 @@ def test_it_explains_what_predict_decides(model):
     for key in (None, np.arange(600)):
         found = model.explain(X, key=key)
         np.testing.assert_array_equal(found.decision, model.predict(X, key=key))
-        p = model.predict_proba(X)[:, model.classes_.tolist().index("not hired")]
+        p = model.predict_proba(X)[:, model.classes_.tolist().index("hired")]
         np.testing.assert_allclose(found.probability, p)
         np.testing.assert_array_equal(found.drawn, (p > 1e-12) & (p < 1 - 1e-12))
         for j, member in enumerate(model.classifier_.members):
@@ -42,7 +42,7 @@ def test_without_constraints(model):
     found = model.explain(X)
     plain = LogisticRegression().fit(X, WORDS)
     np.testing.assert_array_equal(found.unconstrained, plain.predict(X))
-    np.testing.assert_allclose(found.chance, plain.predict_proba(X)[:, 1], atol=1e-3)
+    np.testing.assert_allclose(found.chance, plain.predict_proba(X)[:, 0], atol=1e-3)
     np.testing.assert_array_equal(found.differs, found.decision != found.unconstrained)
     assert 0 < found.differs.mean() < 0.5
 
@@ -51,11 +51,11 @@ def test_one_row_in_words(model):
     found = model.explain(X)
     drawn, sure = int(np.argmax(found.drawn)), int(np.argmin(found.drawn))
     text = str(model.explain(X[drawn : drawn + 1]))
-    assert text.startswith(f"Row 0: {found.decision[drawn]}, drawn: not hired had a probability of")
+    assert text.startswith(f"Row 0: {found.decision[drawn]}, drawn: hired had a probability of")
     assert f"{found.probability[drawn]:.3f}" in text
     assert text.count("Member ") == len(model.classifier_.members)
     assert text.count("which was drawn") == 1
-    assert "Chance of the label not hired: " in text
+    assert "Chance of the label hired: " in text
     text = str(model.explain(X[sure : sure + 1]))
     assert "not drawn: both members agree" in text
     differs = int(np.argmax(found.differs))
@@ -80,7 +80,8 @@ def test_tables(model):
 
 def test_html_is_escaped():
     words = np.where(Y == 1, "<b>yes", "<b>no")
-    grid = GridSearch(LogisticRegression(), DemographicParity(eps=0.5), grid_size=3)
+    constraint = DemographicParity(eps=0.5)
+    grid = GridSearch(LogisticRegression(), constraint, grid_size=3, positive="<b>yes")
     found = grid.fit(X, words, sensitive_features=A).explain(X[:1])
     assert "<b>" not in found._repr_html_()
     assert "more rows" not in found._repr_html_()

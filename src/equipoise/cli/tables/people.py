@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,6 +30,7 @@ from equipoise.cli.tables.request import Columns, Request, check_columns
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.distribution import takes_numbers
 from equipoise.report.contents import ColumnContents
+from equipoise.rows.favourable import favourable_label
 from equipoise.rows.people import People
 from equipoise.rows.validation import MOST_LABELS
 
@@ -165,14 +167,15 @@ class Reader:
             return _numbers(table, columns.label)
         values = plain_values(table.column(columns.label), columns.label)
         text = np.array([str(value) for value in values], dtype=object)
-        if columns.recoded:
+        one_of_many = columns.labels[0] == f"not {columns.labels[1]}"
+        if columns.recoded and one_of_many:
             return (text == columns.labels[1]).astype(np.int64)
         if strange := sorted(set(text) - set(columns.labels)):
             raise ValueError(
                 f"column {columns.label!r} has the label {strange[0]!r}; the model knows "
                 f"{' and '.join(map(repr, columns.labels))}."
             )
-        return values
+        return (text == columns.labels[1]).astype(np.int64) if columns.recoded else values
 
     def whole(self, path: str | Path, request: Request, *, needs_labels: bool = True) -> Any:
         """Return a table in which label, groups and weights are complete.
@@ -278,7 +281,8 @@ def read_label(
     be a single one, if it is said which label is the favourable one.
     """
     values = plain_values(table.column(name), name)
-    known = [str(value) for value in factorize(values)[1].tolist()]
+    distinct = factorize(values)[1].tolist()
+    known = [str(value) for value in distinct]
     if len(known) == 1 and (positive is None or not one):
         how = " Say with --positive which label is the favourable one." if one else ""
         raise ValueError(f"label {name!r} is {known[0]!r} in every row; expected two labels.{how}")
@@ -287,8 +291,10 @@ def read_label(
             f"--positive is {positive!r}, but column {name!r} is never that; its values are "
             f"{', '.join(map(repr, known[:10]))}.{near(positive, known)}"
         )
-    if len(known) == 2 and positive in (None, known[1]):
-        return values, (known[0], known[1]), False
+    if len(known) == 2:
+        positive = _favourable(distinct, name) if positive is None else positive
+        if positive == known[1]:
+            return values, (known[0], known[1]), False
     if positive is None and 2 < len(known) <= MOST_LABELS:
         return values, tuple(known), False
     if positive is None:
@@ -302,6 +308,18 @@ def read_label(
     text = np.array([str(value) for value in values], dtype=object)
     negative = others[0] if len(others) == 1 else f"not {positive}"
     return (text == positive).astype(np.int64), (negative, positive), True
+
+
+def _favourable(labels: list[Any], name: str) -> str:
+    """Return the favourable one of two labels; raise where nothing says which it is."""
+    label = favourable_label(labels)
+    if label is None:
+        first, second = (shlex.quote(f"{label}") for label in labels)
+        raise ValueError(
+            f"label {name!r} is {labels[0]!r} or {labels[1]!r}, which do not say which of them is "
+            f"the favourable one. Say it: --positive {first} or --positive {second}"
+        )
+    return str(label)
 
 
 def describe(

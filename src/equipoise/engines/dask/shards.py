@@ -53,7 +53,7 @@ class Shards:
         parts = split(people.X, people.y, *groups, people.sample_weight, people.utilities)
         by_head = not constraint_weights and people.sample_weight is not None
         rules = _rules_of(self.client, people, parts)
-        self._read(parts, rules, dtype, by_head, numbers)
+        self._read(parts, rules, dtype, by_head, numbers, people.positive)
         if by_head or people.utilities is not None:
             sums = LayerSums.of_parts(self.map(layer_sums_of), self.cells.total_weight)
             self.cells = self.cells.as_kind(LayeredTable, **sums._asdict())
@@ -65,6 +65,7 @@ class Shards:
         dtype: Any,
         by_head: bool,
         numbers: bool,
+        positive: Any,
     ) -> None:
         from dask import delayed
 
@@ -72,7 +73,7 @@ class Shards:
         each = enumerate(partitions)
         rows = client.persist([called(i, rules, *part, numbers=numbers) for i, part in each])
         tables = _computed(client, "reading the data", combinations_of, [(part,) for part in rows])
-        cells, self.classes, codes = _merge(tables, numbers)
+        cells, self.classes, codes = _merge(tables, numbers, positive)
         self.cells = cells.as_kind(CellTable, rules=rules)
         self.sizes = [int(table.count.sum()) for table in tables]
         mean = self.cells.total_weight / len(self) if by_head else None
@@ -163,7 +164,7 @@ def _rules_of(client: Any, people: People, parts: list[tuple[Any, ...]]) -> Grou
 
 
 def _merge(
-    tables: Sequence[Combinations], numbers: bool
+    tables: Sequence[Combinations], numbers: bool, positive: Any = None
 ) -> tuple[CellTable, NDArray, list[NDArray]]:
     """Number the cells of all partitions; return them, the classes and the codes of each part.
 
@@ -172,7 +173,7 @@ def _merge(
     y = np.concatenate([np.asarray(table.y, dtype=object) for table in tables])
     labels, classes = np.zeros(len(y), np.int8), np.array([])
     if not numbers:
-        labels, classes = read_labels(_plain(y), len(y))
+        labels, classes = read_labels(_plain(y), len(y), positive=positive)
     names = [(list(table.sensitive), list(table.control)) for table in tables]
     if any(name != names[0] for name in names):
         raise ValueError(
