@@ -166,6 +166,7 @@ class _Merger:
             switched=self.switched(certificate.switched),
             suppressed=True,
             evidence=None,
+            exact_difference=np.nan,
         )
 
     def model(self, model: Any) -> Any:

@@ -38,6 +38,9 @@ class Certificate(Face):
     violation : float
         By how much the worst constraint exceeds its bound, as loosened where ``least_slack`` or
         ``sampling_slack`` is positive; zero when all are met.
+    excess : float or None
+        By how much the worst constraint exceeds the bound that was asked for, before it was
+        loosened by ``least_slack``; None in files of earlier versions.
     lower, upper : float
         Any classifier within the constraints errs at least ``lower``; Q is worth ``upper``, which
         is its error plus B times its violation.
@@ -97,6 +100,11 @@ class Certificate(Face):
     unit, tolerance : float
         What a large error is, 1 or the loss of a constant; and by how much a constraint may be
         exceeded for rounding.
+    n_thresholds : int
+        Of a regressor under parity, the number of thresholds at which ``gamma`` is measured.
+    exact_difference : float
+        Of a regressor under parity, the largest difference at any threshold, NaN where that is not
+        known.
     """
 
     error: float
@@ -132,6 +140,9 @@ class Certificate(Face):
     weighted: bool = False
     unit: float = 1.0
     tolerance: float = TOLERANCE
+    excess: float | None = None
+    n_thresholds: int = 0
+    exact_difference: float = np.nan
 
     @classmethod
     def of_round(
@@ -160,6 +171,8 @@ class Certificate(Face):
         rows = found.conflict if conflict is None else conflict.rows
         loosened = lagrangian.relaxed(found.loosening)
         errors = lagrangian.error(s)
+        elastic = False if lagrangian.elastic is None else lagrangian.elastic
+        asked = np.where(elastic, np.inf, lagrangian.c)
         return cls(
             error=found.error,
             violation=found.violation,
@@ -188,6 +201,7 @@ class Certificate(Face):
             out_of_fold=out_of_fold,
             sampling_slack=float(np.max(lagrangian.loosening, initial=0.0)),
             tolerance=lagrangian.tolerance,
+            excess=float((found.gamma - asked).max(initial=0.0)),
             weighted=cells.n_effective < cells.n_examples * (1 - 1e-9),
             evidence=Evidence(
                 loosened,
@@ -303,6 +317,8 @@ class Certificate(Face):
             "measure": self.measure,
             "scope": self.scope.value,
             "out_of_fold": self.out_of_fold,
+            "excess": self.excess,
+            "exact_difference": _finite(self.exact_difference),
             "sampling_slack": self.sampling_slack,
             "weighted": self.weighted,
             "status": self.status.value,

@@ -27,10 +27,10 @@ def facts_of(certificate: Certificate) -> list[tuple[str, str, str]]:
     closed = name + "NOT " * (not certificate.is_optimal()) + "closed"
     calls, shown = _calls(certificate), _format(certificate)
     fine = "{:.6f}".format if certificate.measure == "error" else shown
-    slack = max(certificate.least_slack, certificate.sampling_slack)
-    over = f"largest excess over a bound{' as loosened' * (slack > 0)}"
+    over = f"largest excess over a bound{' as loosened' * (certificate.sampling_slack > 0)}"
+    asks = _asks_nothing(certificate) or _beforehand(certificate) or _at_thresholds(certificate)
     found = [
-        ("bounds", certificate.verdict, _asks_nothing(certificate) or _beforehand(certificate)),
+        ("bounds", certificate.verdict, asks),
         (certificate.measure, shown(certificate.error), ""),
         ("violation", shown(_excess(certificate)), over),
         ("lower value", shown(certificate.lower), scope),
@@ -46,7 +46,8 @@ def facts_of(certificate: Certificate) -> list[tuple[str, str, str]]:
         found.append(("out of fold", how, ""))
     if certificate.by_lot is not None:
         most = "" if certificate.by_lot.exact else "at most "
-        share = f"{most}{certificate.by_lot.share:.2%} of the people measured are decided at random"
+        drawn = "get a prediction" if certificate.measure == "loss" else "are decided"
+        share = f"{most}{certificate.by_lot.share:.2%} of the people measured {drawn} at random"
         found.append(("random", share, "by weight" if certificate.weighted else ""))
     if certificate.switched is not None:
         sentence = certificate.switched.sentence()
@@ -84,8 +85,11 @@ def sentences_of(certificate: Certificate) -> list[str]:
 
 
 def _excess(certificate: Certificate) -> float:
-    """Return the violation, 0 where it is rounding."""
-    return 0.0 if is_met(certificate.violation, certificate.tolerance) else certificate.violation
+    """Return by how much the bounds that were asked for are exceeded, 0 where it is rounding."""
+    excess = certificate.excess
+    if excess is None:
+        excess = certificate.violation + certificate.least_slack
+    return 0.0 if is_met(excess, certificate.tolerance) else excess
 
 
 def _asks_nothing(certificate: Certificate) -> str:
@@ -101,6 +105,17 @@ def _beforehand(certificate: Certificate) -> str:
     """Return a remark where bounds were loosened before the fit."""
     by = certificate.sampling_slack
     return f"as loosened by sampling_slack, by up to {_format(certificate)(by)}" if by > 0 else ""
+
+
+def _at_thresholds(certificate: Certificate) -> str:
+    """Return a remark where groups of a regressor are compared at thresholds, and at which."""
+    if not certificate.n_thresholds:
+        return ""
+    number, exact = certificate.n_thresholds, certificate.exact_difference
+    places = f"at {number} threshold{'s' * (number != 1)}"
+    if np.isnan(exact):
+        return places
+    return f"{places}; at any threshold the largest difference is {_format(certificate)(exact)}"
 
 
 def _format(certificate: Certificate) -> Callable[[float], str]:

@@ -274,7 +274,8 @@ def _point(model: FairRegressor, people: Mapping[str, People], least: int) -> Re
 def _without_groups(certificate: Certificate) -> Certificate:
     """Return a certificate without what is about single groups, which may be small ones."""
     no_prices = np.zeros_like(certificate.multipliers)
-    return replace(certificate, conflict=(), worst_rate=None, multipliers=no_prices)
+    hidden = replace(certificate, conflict=(), worst_rate=None, multipliers=no_prices)
+    return replace(hidden, exact_difference=np.nan)
 
 
 def _absent(model: FairRegressor, people: People) -> str:

@@ -126,6 +126,27 @@ def test_the_exact_difference_is_that_of_every_threshold(people):
     assert reg.measure(X, y, sensitive_features=A).largest == pytest.approx(worst)
 
 
+def test_a_certificate_says_what_holds_between_thresholds_and_who_is_decided_at_random(people):
+    X, y, A = people
+    reg = FairRegressor(LinearRegression(), DemographicParity(0.05), oracle="refit", thresholds=5)
+    reg.fit(X, y, sensitive_features=A)
+    certificate, members = reg.certificate_, reg.predict_members(X)
+    assert certificate.exact_difference == reg.exact_difference_ > 0.06
+    share = (members != members[:, :1]).any(axis=1).mean()
+    assert certificate.by_lot.share == pytest.approx(share)
+    text = str(certificate)
+    assert (
+        "met  (at 5 thresholds; at any threshold the largest difference is "
+        f"{reg.exact_difference_:.5g})"
+    ) in text
+    assert f"random      {share:.2%} of the people measured get a prediction at random" in text
+    bounded = FairRegressor(LinearRegression(), MinimaxGroupLoss()).fit(X, y, sensitive_features=A)
+    members = bounded.predict_members(X)
+    share = (members != members[:, :1]).any(axis=1).mean()
+    assert bounded.certificate_.by_lot.share == pytest.approx(share)
+    assert "threshold" not in str(bounded.certificate_)
+
+
 @pytest.mark.parametrize("factor", [1e-4, 1e5])
 def test_units_of_the_target_do_not_matter(people, factor):
     X, y, A = people

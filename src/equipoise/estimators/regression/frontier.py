@@ -28,8 +28,9 @@ from equipoise.estimators.regression.base import RegressionReduction, remarks_on
 from equipoise.estimators.regression.randomized import RandomizedRegressor
 from equipoise.estimators.regression.regressor import (
     FairRegressor,
+    OnRows,
     drawn_by,
-    exact_differences,
+    on_rows,
     verify,
 )
 from equipoise.estimators.regression.units import certified, in_units, pool_in_units, scaled
@@ -134,8 +135,9 @@ class RegressionFrontier(RegressionReduction):
         last = outcome.last if problem.follows_path else self._over_pool(bounds.tolist())
         self._trace(bounds.tolist(), last)
         mixed = [(point.certificate, point.mixture) for point in self.points_]
-        exact = exact_differences(problem, mixed)
-        self.exact_differences_ = np.array([largest for largest, _ in exact])
+        deployed = on_rows(problem, mixed)
+        self.exact_differences_ = np.array([each.largest for each in deployed])
+        self._state_on_rows(deployed)
         self.people_ = fingerprint_of(engine_for(people.X), people)
         used = sorted({int(h) for point in self.points_ for h in point.mixture.indices})
         tightest = problem.lagrangian.with_bound(bounds[0])  # if it asks nothing, none does
@@ -233,6 +235,13 @@ class RegressionFrontier(RegressionReduction):
         known = pool_in_units(self.pool_, self.cells_)
         certified = partial(self._certified, s=known.s)
         self.unconstrained_ = unconstrained_point(self.lagrangian_, known, self._free, certified)
+
+    def _state_on_rows(self, deployed: list[OnRows]) -> None:
+        """Add to the certificate of each point how it is on the predictions of the fit."""
+        self.points_ = Records(
+            replace(point, certificate=each.stated_by(point.certificate))
+            for point, each in zip(self.points_, deployed, strict=True)
+        )
 
     def _points(self, bounds: list[float], rounds: list[Round]) -> Records[FrontierPoint]:
         known = pool_in_units(self.pool_, self.cells_)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -36,6 +36,7 @@ from equipoise.faces import Records, columns_of, table
 from equipoise.game.certificate import Certificate
 from equipoise.game.known import Queries
 from equipoise.game.lagrangian import TOLERANCE
+from equipoise.game.least_random import Lottery
 from equipoise.game.mixture import Mixture
 from equipoise.rows.fingerprint import Overlap
 from equipoise.rows.hashing import salt_of
@@ -186,14 +187,14 @@ class FairRegressor(RegressorMixin, RegressionReduction):
         verify(problem, found.mixture.indices)
         members = found.mixture.members(known.classifiers)
         salted = drawn_by(salt, problem)
-        self.certificate_ = certificate
+        (deployed,) = on_rows(problem, [(certificate, found.mixture)])
+        self.certificate_ = certificate = deployed.stated_by(certificate)
         self.regressor_ = RandomizedRegressor(members, found.mixture.weights, salted)
         self.constraint_, self.cells_, self.nu_ = problem.constraint, cells, nu
         self.thresholds_ = cells.thresholds
         self.constant_, self.constant_loss_ = problem.constant, problem.constant_loss
         self.n_iter_, self.n_calls_ = found.iteration, found.n_calls
-        (exact,) = exact_differences(problem, [(certificate, found.mixture)])
-        self.exact_difference_, self.exact_violation_ = exact
+        self.exact_difference_, self.exact_violation_ = deployed.largest, deployed.excess
         self.people_ = fingerprint_of(engine_for(people.X), people)
         warn(problem, outcome, certificate)
         return self
@@ -316,21 +317,45 @@ def drawn_by(salt: int | None, problem: RegressionProblem) -> int:
     return salt_of(problem.rows.groups, problem.rows.target_sums())
 
 
-def exact_differences(
-    problem: RegressionProblem, mixed: Iterable[tuple[Certificate, Mixture]]
-) -> list[tuple[float, float]]:
-    """Return the largest difference at any threshold, and its excess, for each of some mixtures.
+class OnRows(NamedTuple):
+    """A mixture of regressors on the predictions of the fit.
 
-    Of losses of groups there are no thresholds: the excess is that of the certificate.
+    Attributes
+    ----------
+    largest, excess : float
+        With parity, the largest difference at any threshold, and its excess over the bound. With
+        losses of groups there are no thresholds: NaN, and the excess of the certificate.
+    by_lot : Lottery or None
+        The share of people whose members predict different numbers; None where workers hold rows.
     """
+
+    largest: float
+    excess: float
+    by_lot: Lottery | None
+
+    def stated_by(self, certificate: Certificate) -> Certificate:
+        """Return a certificate that states this, too."""
+        return replace(certificate, exact_difference=self.largest, by_lot=self.by_lot)
+
+
+def on_rows(
+    problem: RegressionProblem, mixed: Iterable[tuple[Certificate, Mixture]]
+) -> list[OnRows]:
+    """Return each of some mixtures on the predictions of the fit; a model is asked once."""
     mixed = list(mixed)
-    if not problem.is_parity:
-        return [(np.nan, certificate.violation) for certificate, _ in mixed]
+    if problem.cells.plain_rows() is None:
+        return [OnRows(np.nan, certificate.violation, None) for certificate, _ in mixed]
     used = sorted({int(h) for _, mixture in mixed for h in mixture.indices})
     predicted = {h: problem.oracle.predicted(problem.pool.classifiers[h]) for h in used}
-    rows, found = problem.oracle.rows_at_thresholds(), []
+    rows = problem.oracle.rows_at_thresholds()
+    results = []
     for certificate, mixture in mixed:
-        game = problem.lagrangian.relaxed(certificate.bound - problem.lagrangian.c)
-        each = [predicted[int(h)] for h in mixture.indices]
-        found.append(worst_at_any_threshold(game, rows, each, mixture.weights))
-    return found
+        members = [predicted[int(h)] for h in mixture.indices]
+        differ = np.any([one != members[0] for one in members], axis=0)
+        by_lot = Lottery(float(rows.row_weights() @ differ), True)
+        largest, excess = np.nan, certificate.violation
+        if problem.is_parity:
+            game = problem.lagrangian.relaxed(certificate.bound - problem.lagrangian.c)
+            largest, excess = worst_at_any_threshold(game, rows, members, mixture.weights)
+        results.append(OnRows(largest, excess, by_lot))
+    return results

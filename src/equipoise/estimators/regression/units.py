@@ -94,4 +94,6 @@ def certified(
     certificate = Certificate.of_round(
         found, game, s, nu=nu, scope=Scope.ORACLE, cells=cells, out_of_fold=out_of_fold
     )
-    return replace(certificate, constant=None, measure="loss", unit=cells.scale)
+    number = len(cells.thresholds)
+    of_loss = replace(certificate, constant=None, measure="loss", unit=cells.scale)
+    return replace(of_loss, n_thresholds=number)
