@@ -61,10 +61,12 @@ def test_lines_where_they_are_asked_for(notebook, capsys):
     assert notebook.shown == []
 
 
-def test_a_log_has_lines(capsys):
+def test_a_log_has_a_few_lines_and_the_last(capsys):
     with telling(True) as tell:
-        tell(0.5, "words", "line")
-    assert capsys.readouterr().out == "line\n"
+        for number in range(1, 101):
+            tell(0.5, "words", f"round {number}")
+    lines = [f"round {number}" for number in (1, 2, 4, 8, 16, 32, 64, 100)]
+    assert capsys.readouterr().out.splitlines() == lines
 
 
 def test_a_terminal_has_a_bar(capsys):

@@ -1,4 +1,4 @@
-"""Progress of a fit: a bar in a notebook or a terminal, lines elsewhere."""
+"""Progress of a fit: a bar in a notebook or a terminal, a few lines elsewhere."""
 
 from __future__ import annotations
 
@@ -28,11 +28,36 @@ def check_verbose(verbose: Any) -> None:
 def telling(verbose: Any) -> Iterator[Tell]:
     """Yield a function that shows how far a fit has got; a bar is there from the start."""
     notebook = _in_notebook()
-    if verbose == "lines" or not (notebook or verbose == "bar" or _on_terminal()):
+    if verbose == "lines":
         yield lambda share, words, line: print(line, flush=True)
+        return
+    if not (notebook or verbose == "bar" or _on_terminal()):
+        with _few_lines() as tell:
+            yield tell
         return
     with _notebook_bar() if notebook else _terminal_bar() as tell:
         yield tell
+
+
+@contextmanager
+def _few_lines() -> Iterator[Tell]:
+    """Yield a function that prints lines 1, 2, 4, 8 and so on, and at the end the last one."""
+    number = 0
+    waiting = ""
+
+    def tell(share: float | None, words: str, line: str) -> None:
+        nonlocal number, waiting
+        number += 1
+        waiting = line
+        if number & (number - 1) == 0:
+            print(line, flush=True)
+            waiting = ""
+
+    try:
+        yield tell
+    finally:
+        if waiting:
+            print(waiting, flush=True)
 
 
 def _in_notebook() -> bool:

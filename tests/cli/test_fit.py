@@ -1,15 +1,20 @@
 """fit: what it prints is true of the data, and what it writes can be used."""
 
 import json
+from io import StringIO
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pytest
 from hiring import COLUMNS, make_table, write_table
+from rich.console import Console
 
 import equipoise
+from equipoise.cli import terminal
 from equipoise.cli.tables.files import read_table
+from equipoise.cli.training import Training
 from equipoise.files import read_manifest
 
 
@@ -148,10 +153,35 @@ def test_every_format_gives_the_same_model(run, data, ending):
 def test_progress_goes_to_the_error_output_as_lines(run, data):
     ran = run("fit", data, *COLUMNS, "--json")
     lines = [line for line in ran.err.splitlines() if line.startswith("Fitting: ")]
-    assert lines
-    shares = [int(line.split()[1].rstrip("%,")) for line in lines]
-    assert shares == sorted(shares)
+    assert lines[0] == "Fitting: the first call of the learner"
+    calls = [int(line.split()[1]) for line in lines[1:]]
+    assert calls == sorted(calls)
+    assert "%" not in "".join(lines)  # of what?
     json.loads(ran.out)
+
+
+def test_many_calls_make_a_few_lines_in_a_log():
+    terminal.start(machine=False)
+    terminal.running().err = Console(file=StringIO(), width=200)
+    with terminal.progress("Fitting") as tick:
+        watch = Training.watcher(None, tick, 10_000)
+        for call in range(1, 162):
+            gaps = [0.0 if bound < call / 8 else 0.1 for bound in range(20)]
+            watch([SimpleNamespace(gap=gap, n_calls=call) for gap in gaps])
+    lines = terminal.running().err.file.getvalue().splitlines()
+    assert len(lines) <= 12
+    assert lines[0] == "Fitting: 1 call, gap closed for 1 of 20 bounds"
+    assert "gap closed for 20 of 20 bounds" in lines[-1]
+
+
+def test_a_share_says_what_it_is_of():
+    terminal.start(machine=False)
+    terminal.running().err = Console(file=StringIO(), width=200)
+    with terminal.progress("Deciding", of="the file") as tick:
+        for share in (0.01, 0.02, 0.5):
+            tick(share)
+    lines = terminal.running().err.file.getvalue().splitlines()
+    assert lines == ["Deciding: 1% of the file", "Deciding: 50% of the file"]
 
 
 def test_bounds_that_cannot_be_met_are_a_note(run, data):

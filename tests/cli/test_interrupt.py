@@ -48,6 +48,8 @@ def test_an_interrupted_command_keeps_what_it_found_and_goes_on(stopped, data, c
     ran = stopped(command, *more)
     assert ran.code == 130, ran.err
     assert "what was found is written" in ran.err
+    told = ran.err.index("the best so far is measured and written")
+    assert told < ran.err.index("what was found is written")
     model = data.parent / "m.equipoise"
     made = read_manifest(model)["metadata"]["made"]
     assert str(model) in made["unfinished"]
@@ -77,8 +79,8 @@ def test_the_bar_moves_before_anything_is_known(monkeypatch):
     )
     terminal.start(machine=False)
     terminal.running().err = Console(file=StringIO(), force_terminal=True, width=120)
-    with terminal.progress("Fitting") as tick:
+    with terminal.progress("Deciding", of="the file") as tick:
         assert set(totals) == {None}  # rich draws a bar without a total as one that moves
         tick(0.5, "3 fits")
     assert totals[-1] == 1.0
-    assert "50 %" in terminal.running().err.file.getvalue()
+    assert "50 % of the file" in terminal.running().err.file.getvalue()

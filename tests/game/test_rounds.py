@@ -60,6 +60,16 @@ def test_an_interrupt_keeps_the_rounds_before_it() -> None:
         run(interrupted(after=0), Limits(9))
 
 
+def test_an_interrupt_is_told_at_once(capsys) -> None:
+    def interrupted():
+        yield next(iter(endless()))
+        raise KeyboardInterrupt
+
+    assert run(interrupted(), Limits(9, verbose=True)).reason is Reason.INTERRUPT
+    *_, last = capsys.readouterr().out.splitlines()
+    assert last == "interrupted: the best so far is measured"
+
+
 def test_progress_is_a_line_for_each_round(capsys) -> None:
     run(endless(), Limits(2, verbose=True))
     lines = capsys.readouterr().out.splitlines()

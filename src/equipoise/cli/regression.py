@@ -18,7 +18,7 @@ from equipoise.cli.result_tables import say_who
 from equipoise.cli.spelling import spelled
 from equipoise.cli.tables.people import Reader
 from equipoise.cli.terminal import Tick, command_line
-from equipoise.cli.training import Training
+from equipoise.cli.training import Training, counted
 from equipoise.estimators.regression.frontier import RegressionFrontier
 from equipoise.estimators.regression.intervals import Level
 from equipoise.estimators.regression.regressor import FairRegressor, Measured
@@ -64,14 +64,11 @@ class NumberTraining(Training):
         return RegressionFrontier if traces else FairRegressor
 
     def watcher(self, tick: Tick, n: int) -> Callable[[Any], None]:
-        """Return a callback that counts questions; in a log, where their number has doubled."""
-        shown = 0
+        """Return a callback that counts calls; in a log, where their number has doubled."""
 
         def watch(rounds: Any) -> None:
-            nonlocal shown
-            asked = max(last.n_calls for last in (rounds if isinstance(rounds, list) else [rounds]))
-            shown = asked if asked >= 2 * shown else shown
-            tick(0.0, f"{shown} question{'s' * (shown != 1)}")
+            calls = max(last.n_calls for last in (rounds if isinstance(rounds, list) else [rounds]))
+            tick(None, counted(calls, "call"), step=calls.bit_length())
 
         return watch
 

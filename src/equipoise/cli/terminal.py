@@ -13,13 +13,17 @@ import shlex
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
+from equipoise.game.rounds import is_searching
+
 if TYPE_CHECKING:
+    from types import FrameType
+
     from rich.console import Console
 
 #: Width of tables in a log, where there is no terminal to ask.
@@ -27,10 +31,10 @@ _LOG_WIDTH = 160
 
 
 class Tick(Protocol):
-    """Says how far a command has got: a share from 0 to 1, and in words."""
+    """Says how far a command has got: a share from 0 to 1, None where none is known, and words."""
 
-    def __call__(self, share: float, words: str = "") -> None:
-        """Show the share and the words."""
+    def __call__(self, share: float | None, words: str = "", step: Hashable = None) -> None:
+        """Show the share and the words; in a log, where the step is a new one."""
 
 
 class Running:
@@ -168,8 +172,14 @@ def emit(result: dict[str, Any]) -> None:
 def interruptible() -> Iterator[None]:
     """Remember an interrupt from the keyboard, which a fit ends well after."""
 
-    def interrupt(number: int, frame: Any) -> None:
+    def interrupt(number: int, frame: FrameType | None) -> None:
         running().interrupted = True
+        if is_searching(frame):
+            with suppress(RuntimeError):  # in the middle of another line
+                progress_line(
+                    "Interrupted: the best so far is measured and written, which may take minutes. "
+                    "Ctrl-C again ends at once."
+                )
         raise KeyboardInterrupt
 
     if threading.current_thread() is not threading.main_thread():  # signals are not ours
@@ -183,41 +193,55 @@ def interruptible() -> Iterator[None]:
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Tick]:
-    """Show how far something has got: a bar on a terminal, lines in a log."""
+def progress(what: str, of: str = "") -> Iterator[Tick]:
+    """Show how far something has got: one line that changes on a terminal, a few lines in a log.
+
+    ``of`` says what shares are of; without it they are drawn as a bar, and not printed.
+    """
     if running().err.is_terminal:
-        from rich.progress import (
-            BarColumn,
-            Progress,
-            TextColumn,
-            TimeElapsedColumn,
-            TimeRemainingColumn,
-        )
-
-        columns = (
-            *(TextColumn("{task.description}"), BarColumn()),
-            *(TextColumn("{task.percentage:>3.0f} %"), TimeElapsedColumn()),
-            *(TextColumn("left"), TimeRemainingColumn()),
-            TextColumn("{task.fields[words]}", markup=False),
-        )
-        with Progress(*columns, console=running().err, transient=True) as bar:
-            task = bar.add_task(what, total=None, words="")  # it moves until a share is known
-
-            def show(share: float, words: str = "") -> None:
-                bar.update(task, total=1.0, completed=share, words=words)
-
+        with _bar(what, of) as show:
             yield show
+        return
+    shown: Hashable = None
+
+    def tick(share: float | None, words: str = "", step: Hashable = None) -> None:
+        nonlocal shown
+        before = shown
+        # By default a line for every tenth of the way, and where the words change.
+        shown = (math.floor((share or 0.0) * 10), words) if step is None else step
+        if shown != before:
+            percent = f"{share:.0%} of {of}" if of and share is not None else ""
+            progress_line(f"{what}: {', '.join(filter(None, (percent, words)))}")
+
+    yield tick
+
+
+@contextmanager
+def _bar(what: str, of: str) -> Iterator[Tick]:
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        ProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns: list[ProgressColumn] = [TextColumn("{task.description}"), BarColumn()]
+    if of:
+        columns += [TextColumn(f"{{task.percentage:>3.0f}} % of {of}"), TimeElapsedColumn()]
+        columns += [TextColumn("left"), TimeRemainingColumn()]
     else:
-        shown: tuple[int, str] | None = None
+        columns.append(TimeElapsedColumn())
+    columns.append(TextColumn("{task.fields[words]}", markup=False))
+    with Progress(*columns, console=running().err, transient=True) as bar:
+        task = bar.add_task(what, total=None, words="")  # it moves until a share is known
 
-        def tick(share: float, words: str = "") -> None:
-            nonlocal shown
-            # A line for every tenth of the way, or where the words change.
-            before, shown = shown, (math.floor(share * 10), words)
-            if shown != before:
-                progress_line(f"{what}: {share:.0%}{words and ', ' + words}")
+        def show(share: float | None, words: str = "", step: Hashable = None) -> None:
+            total = None if share is None else 1.0
+            bar.update(task, total=total, completed=share or 0.0, words=words)
 
-        yield tick
+        yield show
 
 
 def command_line() -> str:

@@ -50,6 +50,15 @@ from equipoise.report.contents import ColumnContents, DataContents, base_rate
 ON_CLUSTERS = ("logistic", "xgboost", "lightgbm")
 
 
+def counted(number: int, what: str) -> str:
+    """Return a number with its noun.
+
+    >>> counted(1, "call"), counted(2, "call")
+    ('1 call', '2 calls')
+    """
+    return f"{number} {what}{'s' * (number != 1)}"
+
+
 @dataclass(frozen=True, eq=False)
 class Training:
     """A learner and a constraint, and the options that say how they are trained."""
@@ -128,7 +137,7 @@ class Training:
 
         with cluster.opened(options.dask) as client:
             with terminal.progress("Reading") as tick:
-                tick(0.0, "looking at every column")
+                tick(None, "looking at every column")
                 found = DaskReader(client, terminal.note).training(*given)
             yield found
 
@@ -166,6 +175,7 @@ class Training:
             labels = data.columns.labels
             if len(labels) == 2 and not self.numeric and train.y.dtype == object:
                 given["positive"] = labels[1]
+            tick(None, "the first call of the learner")
             model = kind(
                 data.estimator(self.learner),
                 with_decisions(self.constraint, train.y),
@@ -185,20 +195,29 @@ class Training:
         return model
 
     def watcher(self, tick: Tick, n: int) -> Callable[[Any], None]:
-        """Return a callback that shows how near the gaps of all bounds are to ``nu``."""
-        furthest, nu = 0.0, NU_SCALE / np.sqrt(n)
+        """Return a callback that shows calls of the learner, and for how many bounds gaps close.
+
+        In a log there is a line where the number of calls has doubled, and for each quarter of the
+        bounds.
+        """
+        nu = NU_SCALE / np.sqrt(n)
+        most = 0
 
         def watch(rounds: Any) -> None:
-            nonlocal furthest
+            nonlocal most
             rounds = rounds if isinstance(rounds, list) else [rounds]
-            shares = [min(nu / max(last.gap, 1e-12), 1.0) for last in rounds]  # no gap yet: 0
-            closed = sum(share == 1.0 for share in shares)
+            closed = sum(last.gap <= nu for last in rounds)
+            most = max(most, closed)  # gaps may widen again
             calls = max(last.n_calls for last in rounds)
-            words = f"{calls} call{'s' * (calls != 1)}"
-            words += f", {closed} of {len(rounds)} bounds" if len(rounds) > 1 else ""
-            # Gaps may widen again, and a last try follows where all are closed.
-            furthest = max(furthest, min(float(np.mean(shares)), 0.99))
-            tick(furthest, words)
+            words = counted(calls, "call")
+            if len(rounds) > 1:
+                words += f", gap closed for {closed} of {len(rounds)} bounds"
+                share = closed / len(rounds)
+            else:
+                gap = rounds[0].gap
+                words += f", gap {gap:.4f}" if np.isfinite(gap) else ", the bounds are not met yet"
+                share = None
+            tick(share, words, step=(4 * most // len(rounds), calls.bit_length()))
 
         return watch
 

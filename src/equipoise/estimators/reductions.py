@@ -93,7 +93,7 @@ class FairClassifier(RandomizedReduction):
         number of people in each, so that fits to the same people share it and models of other
         problems do not. Pass a number to keep everybody's luck when the people change.
     verbose : bool, "bar" or "lines", default=False
-        Show how far the fit has got: a bar in notebooks and terminals, lines elsewhere.
+        Show how far the fit has got: a bar in notebooks and terminals, a few lines elsewhere.
     positive : label, optional
         The favourable one of two labels. By default it is True, the larger of two numbers, or of
         two texts the one that plain words say, such as "approved" of "approved" and "denied".

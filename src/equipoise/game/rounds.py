@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from types import FrameType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -328,6 +329,8 @@ class Limits:
 
 T = TypeVar("T", Round, list[Round])
 
+_INTERRUPTED = "interrupted: the best so far is measured"
+
 
 @dataclass(frozen=True)
 class Outcome(Generic[T]):
@@ -346,7 +349,10 @@ def run(rounds: Iterable[T], limits: Limits, nu: float = 0.0) -> Outcome[T]:
     """
     if limits.verbose:
         with telling(limits.verbose) as tell:
-            return run(_told(rounds, nu, tell, limits), replace(limits, verbose=False))
+            outcome = run(_told(rounds, nu, tell, limits), replace(limits, verbose=False))
+            if outcome.reason is Reason.INTERRUPT:
+                tell(None, _INTERRUPTED, _INTERRUPTED)
+            return outcome
     complete: list[T] = []
     n_rounds, reason = 0, Reason.FINISHED
     try:
@@ -364,6 +370,15 @@ def run(rounds: Iterable[T], limits: Limits, nu: float = 0.0) -> Outcome[T]:
             raise
         reason = Reason.INTERRUPT
     return Outcome(complete[0], n_rounds, reason)
+
+
+def is_searching(frame: FrameType | None) -> bool:
+    """Return whether this frame is inside of a solver that has a round to keep when it ends."""
+    while frame is not None:
+        if frame.f_code is run.__code__ and frame.f_locals.get("complete"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _told(rounds: Iterable[T], nu: float, tell: Tell, limits: Limits) -> Iterator[T]:

@@ -60,7 +60,7 @@ def predict(
     given: dict[str, Any] = {"missing": opened.columns.missing, "dialect": dialect}
     unknown: Counter = Counter()
     with (
-        terminal.progress("Deciding") as tick,
+        terminal.progress("Deciding", of="the file") as tick,
         TableWriter(output, overwrite=how.force) as writer,
         naming(data),
     ):

@@ -125,7 +125,7 @@ def _read(
     _check_groups(known, groups, data)
     check_columns(known, wanted, data)
     given: dict[str, Any] = {"missing": columns.missing, "dialect": dialect}
-    with terminal.progress("Reading") as tick:
+    with terminal.progress("Reading", of="the file") as tick:
         pieces = list(read_batches(data, wanted, progress=tick, **given))
     if not sum(piece.num_rows for piece in pieces):
         raise ValueError(f"{data} has no rows; expected the people to select from.")
