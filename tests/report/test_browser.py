@@ -7,10 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LinearRegression
+from people import three_labels
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from unkind import BOUNDS, UNKIND, rates_by_hand
 
-from equipoise import DemographicParity, Frontier
+from equipoise import DemographicParity, FairClassifier, Frontier
+from equipoise.oracles import Plugin
 from equipoise.report import report_of, write_report
 
 playwright = pytest.importorskip(
@@ -204,11 +206,8 @@ OUTLINE = """() => [...document.querySelectorAll("#panel *:not(button)")].map(e 
 
 def outlines(visit, path):
     """The panel as the template draws it, and as the script does."""
-    found = []
-    for script in (False, True):
-        page = visit(path, java_script_enabled=script)
-        found.append(page.evaluate(OUTLINE))
-    return found
+    pages = [visit(path, java_script_enabled=script) for script in (False, True)]
+    return [page.evaluate(OUTLINE) for page in pages]
 
 
 def test_the_script_draws_what_the_template_draws(visit, made, tmp_path):
@@ -219,6 +218,17 @@ def test_the_script_draws_what_the_template_draws(visit, made, tmp_path):
     alone = replace(made.contents, points=made.contents.points[:1], unconstrained=None)
     write_report(model, replace(alone, kind="model"))
     written, drawn = outlines(visit, model)
+    assert drawn == written
+
+
+def test_the_script_draws_three_decisions_as_the_template_does(visit, tmp_path):
+    X, y, A = three_labels()
+    model = FairClassifier(LogisticRegression(), DemographicParity(0.05), oracle=Plugin(cv=2))
+    model.fit(X, y, sensitive_features=A)
+    path = tmp_path / "page.html"
+    write_report(path, report_of(model, X, y, sensitive_features=A))
+    written, drawn = outlines(visit, path)
+    assert ["th", "", "rowgroup", 3, 1, False, []] in written
     assert drawn == written
 
 

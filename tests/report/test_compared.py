@@ -47,18 +47,18 @@ def contents(traced):
 def test_every_bound_states_the_same_quantity(traced, contents):
     frontier, (X, _, group) = traced
     rows = []
-    others = []
+    differences = []
     for point in contents.points:
         entry = point.on("test")
         many, every = by_hand(frontier.at(point.eps), X, group)
         assert entry.difference.estimate == pytest.approx(many)
-        others.append(every - many)
+        differences.append(every - many)
         assert entry.difference.low <= many <= entry.difference.high
         training = point.on("training")
         assert training.difference.estimate == pytest.approx(point.disparity)
         rows.append({row.text for row in entry._compared})
     assert len(set(map(frozenset, rows))) == 1
-    assert max(others) > 0.01  # the few say something else
+    assert max(differences) > 0.01  # the few say something else
 
 
 def test_the_report_of_a_frontier_states_it_too(traced, contents):

@@ -201,13 +201,13 @@ class Training:
         bounds.
         """
         nu = NU_SCALE / np.sqrt(n)
-        most = 0
+        done = 0
 
         def watch(rounds: Any) -> None:
-            nonlocal most
+            nonlocal done
             rounds = rounds if isinstance(rounds, list) else [rounds]
             closed = sum(last.gap <= nu for last in rounds)
-            most = max(most, closed)  # gaps may widen again
+            done = max(done, closed)  # gaps may widen again
             calls = max(last.n_calls for last in rounds)
             words = counted(calls, "call")
             if len(rounds) > 1:
@@ -217,7 +217,7 @@ class Training:
                 gap = rounds[0].gap
                 words += f", gap {gap:.4f}" if np.isfinite(gap) else ", the bounds are not met yet"
                 share = None
-            tick(share, words, step=(4 * most // len(rounds), calls.bit_length()))
+            tick(share, words, step=(4 * done // len(rounds), calls.bit_length()))
 
         return watch
 

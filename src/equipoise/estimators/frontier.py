@@ -93,7 +93,7 @@ class Frontier(PoolReduction):
         Called every round with a list, a `Round` for each bound; return True to stop with what
         was found.
     verbose : bool, "bar" or "lines", default=False
-        Show how far the fit has got: a bar in notebooks and terminals, lines elsewhere.
+        Show how far the fit has got: a bar in notebooks and terminals, a few lines elsewhere.
     positive : label, optional
         The favourable one of two labels, as for `FairClassifier`.
 

@@ -87,7 +87,7 @@ class GridSearch(DecisionsMixin, Reduction):
         Called after every fit with the list of `Round` so far, one for each candidate; return True
         to select among these.
     verbose : bool, "bar" or "lines", default=False
-        Show how far the fit has got: a bar in notebooks and terminals, lines elsewhere.
+        Show how far the fit has got: a bar in notebooks and terminals, a few lines elsewhere.
     positive : label, optional
         The favourable one of two labels, as for `FairClassifier`.
 

@@ -100,11 +100,6 @@ def panel(contents: ReportContents, point: PointContents, names: GroupNames) -> 
     }
 
 
-def rate_blocks(contents: ReportContents, data: str, rates: Sequence[str], caption: str) -> Block:
-    """Return a table of rates of the groups of some data."""
-    return {"rates": list(rates), "data": data, "caption": caption, "level": contents.level}
-
-
 def decisions_of(contents: ReportContents) -> tuple[str, ...]:
     """Return the decisions that have tables of their own; none of two."""
     return contents.data.decisions[:MOST_DECISIONS]
@@ -155,8 +150,8 @@ def _tiles(contents: ReportContents, point: PointContents) -> Block:
     if point.eps is not None and "gap" in point.certificate:
         # Where the oracle is a learner, the gap is a search gap.
         scope = contents.points[0].scope
-        whole = scope is Scope.WHOLE_CLASS
-        title = "Distance from the best, at most" if whole else "Search gap"
+        of_class = scope is Scope.WHOLE_CLASS
+        title = "Distance from the best, at most" if of_class else "Search gap"
         gap = point.certificate["gap"]
         value = "not known" if gap is None else f"{gap:.6f}"
         tiles.append(_tile(title, value, f"{point.proof}, {scope.value}"))
@@ -220,11 +215,12 @@ def _measured(contents: ReportContents, point: PointContents) -> list[Block]:
 
 
 def _which(point: PointContents, compares: bool) -> list[str]:
-    """Return of which inequality numbers are, and the one of the largest estimate if another."""
+    """Return the inequality that is stated, and that of the largest estimate if it is another."""
     what = "Largest difference and excess" if compares else "Excess"
-    rule = COMPARED if point.measured[0].traced else f"of the inequality with {RULE}"
+    traced = point.measured[0].traced
+    rule = f"the largest {COMPARED}" if traced else f"of the inequality with {RULE}"
     text = [
-        f"{what}: {rule}, since the estimate of a few people may be far off. Bound: whether all "
+        f"{what}: {rule}. The estimate of a few people may be far off. Bound: whether all "
         "inequalities are met."
     ]
     for entry in point.measured:
@@ -265,7 +261,7 @@ def _inequalities(entry: MeasuredContents | None) -> list[Block]:
 
 
 def _switched(contents: ReportContents, point: PointContents, names: GroupNames) -> list[Block]:
-    """Return who gains and who loses, group by group."""
+    """Return gains and losses of the favourable decision, group by group."""
     blocks = [_heading("Who is decided on differently")]
     for at, data in enumerate(point.switched_data):
         groups = switched_groups(point.switched[data])
@@ -316,11 +312,11 @@ def _switched_row(
     if group.count is None:
         return [name, SUPPRESSED, *[""] * (5 if labelled else 3)]
     row: list[Any] = [name, f"{group.count:,}"]
-    for every, qualified in (
+    for total, qualified in (
         (group.gained, group.gained_qualified),
         (group.lost, group.lost_qualified),
     ):
-        row.append(people(every or 0.0))
+        row.append(people(total or 0.0))
         row += ["" if qualified is None else people(qualified)] if labelled else []
     share = scale / max(group.count, 1)
     lost = round(share * (group.lost or 0.0), 1)
@@ -329,7 +325,7 @@ def _switched_row(
 
 
 def _moved(contents: ReportContents, point: PointContents, names: GroupNames) -> list[Block]:
-    """Return who moves between more than two decisions; nothing of two."""
+    """Return moves between more than two decisions, group by group; nothing of two."""
     decisions = decisions_of(contents)
     if not decisions:
         return []
