@@ -3,6 +3,7 @@
 UserWarning
 └── EquipoiseWarning
     ├── SmallGroupWarning    a group is too small to be constrained by itself
+    ├── FrozenLearnerWarning the learner answers alike whatever it is trained for
     ├── LabelWeightWarning   the learner weighs the labels itself, by class_weight or its like
     ├── RareLabelWarning     few people have one of several labels
     ├── ManyGroupsWarning    there are so many groups that some of them can hardly be meant
@@ -45,6 +46,10 @@ class EmptyCellWarning(EquipoiseWarning):
 
 class SmallGroupWarning(EquipoiseWarning):
     """A group has fewer people than asked for, and was merged with others or left out."""
+
+
+class FrozenLearnerWarning(EquipoiseWarning):
+    """The learner gave one answer to different queries: it may not use labels and weights."""
 
 
 class LabelWeightWarning(EquipoiseWarning):

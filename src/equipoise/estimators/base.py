@@ -24,7 +24,12 @@ from equipoise.constraints.rates import ERROR
 from equipoise.engines import engine_for
 from equipoise.engines.base import Engine
 from equipoise.estimators.pools import open_pool
-from equipoise.exceptions import AbsentGroupWarning, LabelWeightWarning, ManyGroupsWarning
+from equipoise.exceptions import (
+    AbsentGroupWarning,
+    FrozenLearnerWarning,
+    LabelWeightWarning,
+    ManyGroupsWarning,
+)
 from equipoise.game import theory
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.objectives import Loss, Objective
@@ -32,6 +37,7 @@ from equipoise.game.parameters import find_parameters
 from equipoise.game.rounds import Limits, Oracle, Pool
 from equipoise.oracles.decisions import as_learned, decisions
 from equipoise.oracles.label_weights import label_weights
+from equipoise.oracles.learners import OF_FITTED_MODELS, check_trains
 from equipoise.oracles.specs import OracleSpec, Refit, read_oracle
 from equipoise.oracles.trainers import constant_classifier
 from equipoise.rows.fingerprint import Fingerprint, Overlap
@@ -160,6 +166,7 @@ class Reduction(SaysNewWords, MetaEstimatorMixin, BaseEstimator):
                 "DemographicParity(eps=0.02)."
             )
         check_classifies(self.estimator, type(self).__name__)
+        check_trains(self.estimator)
         spec = self._oracle_spec
         spec.check(self.estimator, weighted=people.sample_weight is not None)
         if pool is None:
@@ -348,6 +355,22 @@ def warn_of_absent(fit: CellTable, measured: CellTable) -> None:
     """Warn where a group of the fit is absent from the people measured."""
     if text := absent_groups(fit, measured):
         warnings.warn(text, AbsentGroupWarning, stacklevel=4)
+
+
+def warn_of_frozen(problem: Problem) -> None:
+    """Warn where the learner gave one answer to queries of different labels."""
+    cells = problem.cells
+    if cells.n_decisions > 2 or problem.oracle.exact or not cells.is_plain:
+        return
+    if not problem.pool.ignores_labels(cells.mass, cells.n_decisions):
+        return
+    warnings.warn(
+        "the learner gave the same answer to all queries, also to one of other labels, for which "
+        "the same decision for everybody is as good. It does not seem to use the labels and "
+        f"weights that it is trained with. {OF_FITTED_MODELS}",
+        FrozenLearnerWarning,
+        stacklevel=4,
+    )
 
 
 def warn_of_label_weights(estimator: Any, objective: Objective | Loss | None) -> None:

@@ -23,6 +23,7 @@ from equipoise.estimators.base import (
     read_limits,
     regresses,
     warn_of_absent,
+    warn_of_frozen,
 )
 from equipoise.estimators.decisions.one_rule import check_same_people
 from equipoise.estimators.decisions.unconstrained import unconstrained_of
@@ -200,6 +201,7 @@ class Frontier(PoolReduction):
         self._trace(bounds)
         self._verify(problem)
         warn_of(remarks_of_points(self.points_, self.cells_))
+        warn_of_frozen(problem)
         warn_of_points(outcome, self.points_, self.nu_, self.n_calls_)
         return self
 

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from equipoise.cells.table import Array, CellTable
 from equipoise.cells.values import GroupRules, Missing
 from equipoise.engines import engine_for
-from equipoise.estimators.base import Problem, Reduction
+from equipoise.estimators.base import Problem, Reduction, warn_of_frozen
 from equipoise.estimators.decisions.scores import DecisionsMixin
 from equipoise.estimators.decisions.unconstrained import unconstrained_of
 from equipoise.estimators.randomized import RandomizedClassifier
@@ -167,6 +167,7 @@ class GridSearch(DecisionsMixin, Reduction):
         self.candidates_ = candidates
         shares = problem.cells.shares(candidates[best].tally.s)
         warn_of(remarks(problem.lagrangian, problem.cells, shares))
+        warn_of_frozen(problem)
         return self.use(best)
 
     def _switched_in_fit(self) -> Switched | None:

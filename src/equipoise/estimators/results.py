@@ -16,7 +16,7 @@ from equipoise.cells.values import UNKNOWN
 from equipoise.constraints.distribution import DistributionParity
 from equipoise.constraints.slopes import row_blocks
 from equipoise.engines.base import Engine
-from equipoise.estimators.base import NUMBERS, Problem
+from equipoise.estimators.base import NUMBERS, Problem, warn_of_frozen
 from equipoise.estimators.decisions.unconstrained import unconstrained_of
 from equipoise.estimators.frontier_point import FrontierPoint
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
@@ -205,6 +205,7 @@ def warn(
     if certificate.why_by_lot:
         warnings.warn(certificate.why_by_lot, LotteryWarning, stacklevel=3)
     warn_of(remarks(problem.lagrangian, problem.cells, problem.cells.shares(outcome.last.s)))
+    warn_of_frozen(problem)
     if outcome.reason is Reason.FINISHED:
         warn_of_bounds(certificate, relax)
     else:

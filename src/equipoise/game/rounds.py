@@ -51,6 +51,10 @@ class Oracle(Protocol):
         return
 
 
+#: A query whose labels differ for this share of the weight is another one, and an answer that is
+#: better than a constant's by less than that share of the weight does not answer it.
+_OTHER_LABELS, _NO_GAIN = 0.1, 1e-3
+
 Respond = Callable[[Oracle, list[Array]], Iterable[Response]]
 
 
@@ -117,6 +121,25 @@ class Pool:
         known = np.frombuffer(b"".join(self._asked)).reshape(len(self._asked), -1)
         distance = np.abs(known - np.frombuffer(key)).sum(axis=1)
         return self.classifiers[list(self._asked.values())[int(distance.argmin())]]
+
+    def ignores_labels(self, mass: Array, n_constants: int) -> bool:
+        """Return whether the oracle gives one answer whatever the labels of a query are.
+
+        All queries then have the same answer besides constants, the first ``n_constants`` of the
+        pool: also one whose labels differ from the first query's for a tenth of the weight, to
+        which a constant is as good an answer. ``mass`` are the shares of the cells.
+        """
+        queries = [key for key, number in self._asked.items() if number >= n_constants]
+        numbers = {self._asked[key] for key in queries}
+        if len(numbers) != 1 or len(queries) < 2:
+            return False
+        costs = np.frombuffer(b"".join(queries)).reshape(len(queries), -1)
+        weight = np.abs(costs) * np.resize(mass, costs.shape[1])
+        differs = (costs < 0) != (costs[0] < 0)
+        changed = (weight * differs).sum(axis=1) > _OTHER_LABELS * weight.sum(axis=1)
+        best_constant = (costs @ self.s[:n_constants].T).min(axis=1)
+        gain = best_constant - costs @ self.s[numbers.pop()]
+        return bool((changed & (gain < _NO_GAIN * weight.sum(axis=1))).any())
 
     def detached(self) -> Pool:
         """Return the pool without its means to ask in parallel or to write files."""

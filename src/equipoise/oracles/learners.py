@@ -14,7 +14,10 @@ from sklearn.base import (
     MetaEstimatorMixin,
     clone,
 )
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.dummy import DummyClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
@@ -39,6 +42,46 @@ def check_probabilistic(estimator: Any) -> None:
             f"{name} has no predict_proba, which the plug-in oracle needs. Use oracle='refit', or "
             f"wrap it: CalibratedClassifierCV({name}(...))."
         )
+
+
+#: What to do with a model that is fitted already.
+OF_FITTED_MODELS = (
+    "A fitted model cannot be trained for other labels and weights, as a fit does in every query. "
+    "Pass the learner itself, unfitted. To keep the fitted model: "
+    "equipoise.baselines.ThresholdOptimizer(FrozenEstimator(model), constraint) puts thresholds by "
+    "group on its scores; a list of fitted classifiers, [model, other], is mixed as they are; or "
+    "add the model's score to X as a column, for a learner that is trained."
+)
+
+
+def check_trains(estimator: Any) -> None:
+    """Refuse a learner that is frozen, also as the last step of a pipeline or inside a wrapper.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> check_trains(FrozenEstimator(LogisticRegression()))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    TypeError: estimator is FrozenEstimator(estimator=LogisticRegression()), which is frozen; ...
+    """
+    learner = estimator
+    while learner is not None:
+        if isinstance(learner, FrozenEstimator):
+            raise TypeError(
+                f"estimator is {estimator!r}, which is frozen; expected a learner that can be "
+                f"trained. {OF_FITTED_MODELS}"
+            )
+        learner = _inner(learner)
+
+
+def _inner(learner: Any) -> Any:
+    """Return the learner that a pipeline or a wrapper decides by, None of other learners.
+
+    A calibrated classifier learns something even where the classifier inside is frozen.
+    """
+    if isinstance(learner, Pipeline):
+        return learner.steps[-1][1] if learner.steps else None
+    if isinstance(learner, (CalibratedClassifierCV, type)):
+        return None
+    return getattr(learner, "estimator", None)
 
 
 def with_cores(estimator: Any, n_jobs: int) -> Any:

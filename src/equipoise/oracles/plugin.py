@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils.validation import _num_samples
 
 from equipoise.cells.layered import AnyCells
 from equipoise.cells.rows import Cells
@@ -23,8 +24,11 @@ from equipoise.oracles.agreement import check_probabilities
 from equipoise.oracles.cell_probabilities import CellGroups, CellProbabilities
 from equipoise.oracles.cross_fit import make_folds
 from equipoise.oracles.decisions import PluginClassifier, select
-from equipoise.oracles.learners import check_probabilistic
+from equipoise.oracles.learners import OF_FITTED_MODELS, check_probabilistic
 from equipoise.rows.tables import take_rows
+
+#: Rows that are enough to see whether two models give the same probabilities.
+_LOOKED_AT = 200
 
 
 class SharedProbabilities(NamedTuple):
@@ -111,6 +115,7 @@ class PluginOracle(Oracle):
         self.deployed = CellProbabilities.learned(
             estimator, X, rows, table, np.arange(rows.n_examples), aware
         )
+        _check_learned(self.deployed, X, estimator)
         self.shared = SharedProbabilities(rows, self.probabilities, self.deployed)
         for model, (_, test) in zip(models, folds, strict=True):  # after all of the training
             check_probabilities(self.probabilities[test], model(take_rows(X, test)), estimator)
@@ -119,3 +124,15 @@ class PluginOracle(Oracle):
         """Select those who cost less than nothing."""
         h = select(self.probabilities, costs)
         return Response(PluginClassifier(self.deployed, costs), self.cells.sum(h))
+
+
+def _check_learned(deployed: CellProbabilities, X: Any, estimator: Any) -> None:
+    """Refuse a learner that gives labels and groups the same probabilities: it learns nothing."""
+    some = take_rows(X, np.arange(min(_num_samples(X), _LOOKED_AT)))
+    label = deployed.label(some)
+    given = [probabilities(some) for probabilities in deployed.group]
+    if np.ptp(label, axis=0).any() and given and all(np.array_equal(p, label) for p in given):
+        raise ValueError(
+            f"{type(estimator).__name__} gives the label and the group the same probabilities, so "
+            f"it does not use what it is trained with. {OF_FITTED_MODELS}"
+        )

@@ -35,7 +35,7 @@ from equipoise.exceptions import ConstantDecisionWarning
 from equipoise.game.certificate import Certificate
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.rounds import Outcome, Pool, Reason, Round
-from equipoise.oracles.learners import check_probabilistic
+from equipoise.oracles.learners import check_probabilistic, check_trains
 from equipoise.oracles.regression import ConstantRegressor
 from equipoise.oracles.trainers.regression import weight_name
 from equipoise.rows.numbers import read_loss, read_thresholds
@@ -67,6 +67,7 @@ class RegressionReduction(SaysNewWords, MetaEstimatorMixin, BaseEstimator):
         constraint, loss = for_numbers(self.constraint), read_loss(self.loss)
         kind = self._oracle_kind()
         weight_name(self.estimator)
+        check_trains(self.estimator)
         read_thresholds(self.thresholds)
         if self.nu is not None:
             read_positive(self.nu, "nu")
