@@ -60,6 +60,23 @@ WRONG = {
         "leave --eps out",
     ),
     "bounds": (("frontier", "people.csv", *FIT, "--bounds", "a,b"), "--bounds is 'a,b'"),
+    "many bounds": (
+        ("frontier", "people.csv", *FIT, "--bounds", "0.1:0.2:1000000000"),
+        "--bounds asks for 1,000,000,000 bounds; expected at most 10,000",
+    ),
+    "excluded label": (
+        ("fit", "people.csv", *FIT, "--exclude", "hired"),
+        "--exclude names the label, 'hired'",
+    ),
+    "no encoding of text": (
+        ("audit", "people.csv", *FIT, "--encoding", "rot13"),
+        "--encoding is 'rot13', which is no encoding of text",
+    ),
+    "zlib": (("audit", "people.csv", *FIT, "--encoding", "zlib"), "no encoding of text"),
+    "text as weights": (
+        ("audit", "people.csv", *FIT, "--weight", "town", "--drop-missing"),
+        "weights 'town' hold values such as",
+    ),
     "no eps": (
         ("frontier", "people.csv", *FIT, "--constraint", "minimax"),
         "has no bound",

@@ -18,6 +18,7 @@ from equipoise import (
     EqualizedOdds,
     ExponentiatedGradient,
     FairClassifier,
+    Frontier,
     GridSearch,
 )
 from equipoise.exceptions import EmptyCellWarning
@@ -56,6 +57,14 @@ BAD_DATA = {
     "short y": ({"y": Y[:-2]}, ["60 rows", "y has 58"]),
     "short weights": ({"sample_weight": np.ones(3)}, ["60 rows", "sample_weight has 3"]),
     "short control features": ({"control_features": A[:5]}, ["60 rows", "control_features has 5"]),
+    "equal weights out of range": (
+        {"sample_weight": np.full(N, 1e308)},
+        ["sample_weight has the value 1e+308", "Scale all weights"],
+    ),
+    "masked entries": (
+        {"X": np.ma.masked_greater(X, 1.0)},
+        ["X is a masked array", "below the mask", "X.filled(np.nan)"],
+    ),
     "a column name": ({"sensitive_features": "sex"}, ["type str", "one value for each row"]),
     "a list of column names": ({"sensitive_features": ["sex"]}, ["sensitive_features has 1"]),
     "NaN in A": (
@@ -398,3 +407,36 @@ def test_warning_becomes_an_error_before_any_fit(spy):
 
 def test_every_cell_occupied_is_silent():
     assert empty_cell_messages(FairClassifier, LogisticRegression(), EqualizedOdds(eps=0.1)) == []
+
+
+def test_a_mask_is_not_ignored_where_decisions_are_made():
+    model = fit(FairClassifier, LogisticRegression())
+    assert (model.predict(np.ma.masked_array(X)) == model.predict(X)).all()  # nothing is masked
+    masked = np.ma.masked_greater(X, 1.0)
+    for decide in (model.predict, model.predict_proba, model.decision_function):
+        with pytest.raises(ValueError, match="X is a masked array"):
+            decide(masked)
+
+
+def test_tables_without_rows_or_columns_are_refused_by_name():
+    records = np.array([tuple(row) for row in X[:, :2]], dtype=[("a", float), ("b", float)])
+    with pytest.raises(TypeError, match="array of records with the fields a, b"):
+        fit(FairClassifier, LogisticRegression(), data={"X": records})
+    lazy = pytest.importorskip("polars").LazyFrame({"a": X[:, 0]})
+    with pytest.raises(TypeError, match=r"pass X.collect\(\)"):
+        fit(FairClassifier, LogisticRegression(), data={"X": lazy})
+
+
+def test_groups_may_be_a_dictionary_of_arrow_in_pandas():
+    pandas, arrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    kind = pandas.ArrowDtype(arrow.dictionary(arrow.int32(), arrow.string()))
+    groups = pandas.Series(np.array(["f", "m"])[A].tolist(), dtype=kind)
+    model = fit(FairClassifier, LogisticRegression(), data={"sensitive_features": groups})
+    plain = fit(FairClassifier, LogisticRegression())
+    assert (model.predict_proba(X) == plain.predict_proba(X)).all()
+
+
+def test_more_bounds_than_can_be_meant_are_refused_before_work():
+    frontier = Frontier(LogisticRegression(), DemographicParity(), bounds=np.linspace(0, 1, 10_001))
+    with pytest.raises(ValueError, match=r"10,001 numbers; expected at most 10,000"):
+        frontier.fit(X, Y, sensitive_features=A)

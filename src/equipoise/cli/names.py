@@ -221,18 +221,29 @@ def read_bounds(text: str | None) -> np.ndarray | None:
     """
     import numpy as np
 
+    from equipoise.estimators.frontier_point import MOST_BOUNDS
+
     if text is None:
         return None
     try:
         if ":" in text:
-            low, high, count = text.split(":")
-            return np.geomspace(float(low), float(high), int(count))
-        return np.array([float(part) for part in text.split(",")])
+            low, high, number = text.split(":")
+            count = int(number)
+            bounds = np.geomspace(float(low), float(high), min(count, MOST_BOUNDS))
+        else:
+            bounds = np.array([float(part) for part in text.split(",")])
+            count = len(bounds)
     except ValueError:
         raise ValueError(
             f"--bounds is {text!r}; expected numbers such as 0.01,0.02,0.05, or a range such as "
             "0.001:0.1:20 (from, to, how many)."
         ) from None
+    if count > MOST_BOUNDS:
+        raise ValueError(
+            f"--bounds asks for {count:,} bounds; expected at most {MOST_BOUNDS:,}. 20 or so draw "
+            "the whole trade-off, and equipoise at takes any bound between them."
+        )
+    return bounds
 
 
 def near(name: str, known: list[str]) -> str:

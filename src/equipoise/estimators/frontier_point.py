@@ -90,10 +90,19 @@ def unconstrained_point(
     return point_of(np.inf, found, lagrangian.with_bound(0.0), certified(found, game))
 
 
+#: More bounds than these are a slip: each is traced, measured and written down.
+MOST_BOUNDS = 10_000
+
+
 def read_bounds(bounds: ArrayLike | None) -> Array:
     """Return the values of eps to trace, tightest first."""
     given = DEFAULT_BOUNDS if bounds is None else bounds
     read = np.sort(np.atleast_1d(np.asarray(given, dtype=float)))
+    if read.size > MOST_BOUNDS:
+        raise ValueError(
+            f"bounds are {read.size:,} numbers; expected at most {MOST_BOUNDS:,}. 20 or so draw "
+            "the whole trade-off, and Frontier.at takes any bound between them."
+        )
     if read.ndim != 1 or not len(read) or not np.isfinite(read).all() or read[0] < 0:
         raise ValueError(f"bounds are {bounds!r}; expected one or more finite numbers >= 0.")
     return read

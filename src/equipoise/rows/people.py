@@ -21,6 +21,7 @@ from equipoise.rows.probabilities import Probabilities, split_probabilities
 from equipoise.rows.validation import (
     check_index,
     check_length,
+    check_table,
     read_columns,
     read_labels,
     read_weights,
@@ -80,8 +81,8 @@ class People:
         fitted : array of labels, optional
             The classes of a fit, of which these people may lack some.
         """
-        n = _num_samples(self.X)
         self.check()
+        n = _num_samples(self.X)
         known, uncertain = self.sensitive_features, None
         if isinstance(known, (dict, Probabilities)):
             known, uncertain = split_probabilities(known)
@@ -130,8 +131,8 @@ class People:
 
     def read_numbers(self) -> tuple[Cells, Array]:
         """Check everything; return the cells, which are groups and strata, and numbers y."""
-        n = _num_samples(self.X)
         self.check()
+        n = _num_samples(self.X)
         if n < 2:
             raise ValueError(f"Found array with {n} sample(s) while a minimum of 2 is required.")
         y = read_numbers(self.y, n)
@@ -155,7 +156,8 @@ class People:
             )
 
     def check(self) -> None:
-        """Raise if there are no labels or no sensitive features."""
+        """Raise if there are no labels or no sensitive features, or X is no table of rows."""
+        check_table(self.X)
         if self.y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         if self.sensitive_features is None:

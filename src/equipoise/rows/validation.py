@@ -182,7 +182,9 @@ def _in_order(series: Any) -> NDArray | None:
     if series.dtype not in (nw.Categorical, nw.Enum):
         return None
     is_pandas = series.implementation.is_pandas()
-    if not (series.dtype == nw.Enum or (is_pandas and series.to_native().cat.ordered)):
+    # A dictionary of Arrow's in pandas is a category without an order.
+    ordered = is_pandas and getattr(series.to_native().dtype, "ordered", False)
+    if not (series.dtype == nw.Enum or ordered):
         return None
     names = series.cat.get_categories().to_list()
     if not all(isinstance(name, str) for name in names):  # numbers and dates have an order
@@ -208,6 +210,8 @@ def _warn_unused(series: Any, name: str) -> None:
         return
     if series.dtype not in (nw.Categorical, nw.Enum):
         return
+    if series.implementation.is_pandas() and not hasattr(series.to_native(), "cat"):
+        return  # a dictionary of Arrow's, which declares nothing
     present = set(series.unique().to_list())
     if unused := [c for c in series.cat.get_categories().to_list() if c not in present]:
         warnings.warn(
@@ -245,6 +249,8 @@ def read_weights(sample_weight: Any, n: int, *, summed: bool = True) -> Array | 
         )
     if not weight.any():
         raise ValueError("sample_weight is zero everywhere; give some people a weight.")
+    if summed:
+        check_size(weight)
     if weight.min() == weight.max():
         return None
     return _in_range(weight) if summed else weight
@@ -266,8 +272,8 @@ def check_size(weight: Array) -> Array:
 
 
 def _in_range(weight: Array) -> Array:
-    """Return the weights; raise if sums of them would not be numbers, or lose some."""
-    positive, total = check_size(weight), weight.sum()
+    """Return the weights; raise if sums of them would lose some."""
+    positive, total = weight[weight > 0], weight.sum()
     if (lost := positive[positive < LEAST_SHARE * total]).size:
         raise ValueError(
             f"sample_weight has {lost.size} weights above zero that are less than {LEAST_SHARE:g} "
@@ -330,8 +336,27 @@ def is_missing(value: Any) -> bool:
     return differs is not False and (type(value).__name__ == "NAType" or bool(differs))
 
 
+def check_table(X: Any) -> None:
+    """Raise for features that learners would misread, or not read at all."""
+    if np.ma.isMaskedArray(X) and np.ma.is_masked(X):
+        raise ValueError(
+            f"X is a masked array with {np.ma.count_masked(X):,} masked entries, and learners use "
+            "what is below the mask. Pass X.filled(np.nan) to a learner that takes missing values, "
+            "or fill in values first."
+        )
+    if isinstance(X, np.ndarray) and X.dtype.names is not None:
+        raise TypeError(
+            f"X is an array of records with the fields {', '.join(X.dtype.names)}; expected a "
+            "table. Pass pandas.DataFrame(X), or numpy.lib.recfunctions.structured_to_unstructured"
+            "(X) where all of them are numbers."
+        )
+    if type(X).__name__ == "LazyFrame":
+        raise TypeError("X is a LazyFrame, which has no rows yet; pass X.collect().")
+
+
 def check_features(estimator: Any, X: Any, *, reset: bool) -> None:
     """Remember number, names and types of the features (``reset``), or compare with those."""
+    check_table(X)
     if not reset and hasattr(estimator, "n_features_in_") and len(getattr(X, "shape", "..")) == 1:
         raise ValueError(
             f"X has one dimension; expected rows of {estimator.n_features_in_} features. Reshape "

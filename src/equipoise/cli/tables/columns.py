@@ -132,6 +132,9 @@ def plain_values(column: Any, name: str) -> NDArray:
     >>> plain_values(pa.chunked_array([[1.0, 0.0]]), "y"), plain_values(pa.array(["a"]), "y")
     (array([1, 0]), array(['a'], dtype=object))
     """
+    if pa.types.is_integer(column.type):
+        values: NDArray = column.to_numpy()  # no floats, which would merge some
+        return values if values.dtype == np.uint64 else values.astype(np.int64)
     if kind_of(column, name) == "number" and not is_temporal(column.type):
         numbers = as_number(column, name).to_numpy()
         if (numbers == np.round(numbers)).all():

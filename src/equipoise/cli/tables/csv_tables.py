@@ -18,6 +18,8 @@ _BLOCK_BYTES = 1 << 22
 #: Text that a spreadsheet would run as a formula is written with an apostrophe before it, and read
 #: without: rows that were held out are read again.
 _STARTS = ("=", "+", "-", "@", "\t", "\r")
+#: A whole number as it is printed.
+_WHOLE = "^(0|-?[1-9][0-9]*)$"
 _QUOTED = "^'([=+\\-@\t\r])"
 
 
@@ -55,15 +57,23 @@ def csv_types(seen: Any, kinds: Mapping[str, Kind]) -> dict[str, Any]:
     return types
 
 
-def trimmed(table: Any, options: Mapping[str, Any]) -> Any:
-    """Return a CSV table without spaces around names and texts: some write them after commas."""
-    nothing = pa.array(options["convert_options"].null_values)
+def trimmed(table: Any, options: Mapping[str, Any], as_codes: Sequence[str] = ()) -> Any:
+    """Return a CSV table without spaces around names and texts: some write them after commas.
+
+    Texts of columns ``as_codes`` become numbers, truth values and dates only where nothing of how
+    they are written is lost.
+    """
+    convert = options["convert_options"]
+    nothing = pa.array(convert.null_values)
     for at, column in enumerate(table.columns):
         if pa.types.is_string(column.type):
+            name = table.column_names[at]
             text = pc.utf8_trim_whitespace(column)
             if not text.equals(column):
                 text = pc.if_else(pc.is_in(text, nothing), pa.scalar(None, pa.string()), text)
-                table = table.set_column(at, table.column_names[at], _as_read(text))
+                table = table.set_column(at, name, _as_read(text))
+            if plain_name(name.strip()) in as_codes:
+                table = table.set_column(at, name, _as_codes(text, convert.decimal_point))
     return plain_table(table.rename_columns([name.strip() for name in table.column_names]))
 
 
@@ -84,6 +94,33 @@ def csv_schema(path: str | Path, missing: Sequence[str], dialect: Dialect) -> An
     """Return the columns of a CSV file and their types, as found in its first block."""
     with pa.input_stream(str(path), compression="detect") as stream:
         return pa.csv.open_csv(stream, **csv_options(dialect, missing)).schema
+
+
+def _as_codes(column: Any, decimal: str) -> Any:
+    """Return texts as numbers if each prints as it is written and no two are one number.
+
+    >>> _as_codes(pa.chunked_array([["1", "20", None]]), ".").type
+    DataType(int64)
+    >>> [_as_codes(pa.chunked_array([texts]), ".").type for texts in (["01", "1"], ["1", "1.0"])]
+    [DataType(string), DataType(string)]
+    """
+    texts = column.unique().drop_null()
+    if pc.all(pc.match_substring_regex(texts, _WHOLE)).as_py():
+        with suppress(pa.ArrowInvalid):  # too long for a whole number
+            return column.cast(pa.int64())
+        return column
+    plain = pc.replace_substring(texts, decimal, ".")
+    try:
+        numbers = plain.cast(pa.float64())
+    except pa.ArrowInvalid:
+        return _as_read(column)
+    written = [
+        repr(number) == text or repr(number) == f"{text}.0"
+        for number, text in zip(numbers.to_pylist(), plain.to_pylist(), strict=True)
+    ]
+    if not all(written) or len(numbers.unique()) < len(texts):
+        return column
+    return pc.replace_substring(column, decimal, ".").cast(pa.float64())
 
 
 def _as_read(column: Any) -> Any:

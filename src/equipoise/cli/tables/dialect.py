@@ -40,11 +40,11 @@ class Dialect:
             raise ValueError(f"--decimal is {self.decimal!r}; expected '.' or ','.")
         if self.encoding is not None:
             try:
-                codecs.lookup(self.encoding)
+                "a".encode(self.encoding)  # a codec may be none of text, such as zlib
             except LookupError:
                 raise ValueError(
-                    f"--encoding is {self.encoding!r}, which Python does not know; expected a name "
-                    "such as utf-8, latin-1 or utf-16."
+                    f"--encoding is {self.encoding!r}, which is no encoding of text that Python "
+                    "knows; expected one such as utf-8, latin-1 or utf-16."
                 ) from None
 
     def found_in(self, path: Path) -> Dialect:

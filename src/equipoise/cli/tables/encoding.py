@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -81,7 +82,7 @@ def without_names(
             note(
                 f"text column {name!r} is left out, as names, ids and notes should be: {rare:,} of "
                 f"{people:,} people have a value in it that fewer than {FEWEST_PEOPLE} share. To "
-                f"learn from its common values: --keep-text {name}"
+                f"learn from its common values: --keep-text {shlex.quote(name)}"
             )
             del kept[name]
     if not kept:

@@ -71,12 +71,17 @@ def is_table(path: Path) -> bool:
 
 
 def read_table(
-    path: str | Path, *, missing: Sequence[str] = (), dialect: Dialect | None = None
+    path: str | Path,
+    *,
+    missing: Sequence[str] = (),
+    dialect: Dialect | None = None,
+    codes: Sequence[str] = (),
 ) -> Any:
     """Return a whole file as a ``pyarrow.Table``, types as found.
 
     ``missing`` also stand for missing values in a CSV file, as nothing, NA, NaN and null do. How a
-    CSV file is written is found out, as far as ``dialect`` does not say it.
+    CSV file is written is found out, as far as ``dialect`` does not say it. Columns of ``codes``
+    stay the text that they are unless all of it is numbers as a program prints them.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -91,8 +96,12 @@ def read_table(
             found = (dialect or Dialect()).found_in(Path(path))
             stream = stack.enter_context(pa.input_stream(str(path), compression="detect"))
             options = csv_options(found, missing)
-            table = trimmed(pa.csv.read_csv(stream, **options), options)
-            table = plain_numbers(table, found)
+            names = csv_schema(path, missing, found).names if codes else []
+            texts = [name for name in names if plain_name(name.strip()) in codes]
+            options["convert_options"].column_types = dict.fromkeys(texts, pa.string())
+            table = trimmed(pa.csv.read_csv(stream, **options), options, as_codes=codes)
+            others = [name for name in table.column_names if name not in codes]
+            table = plain_numbers(table, found, others)
         elif format_of(path) == "parquet":
             table = _open_parquet(path).read()
         elif format_of(path) == "excel":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -70,7 +71,7 @@ one, leave it out: --exclude number
         if column.null_count == 0 and len(column.unique()) == len(column):
             note(
                 f"column {name!r} has another whole number in every row, as ids have, and is a "
-                f"feature. If it is one, leave it out: --exclude {name}"
+                f"feature. If it is one, leave it out: --exclude {shlex.quote(name)}"
             )
 
 
@@ -101,7 +102,8 @@ decisions are made, leave it out: --exclude class
             if np.count_nonzero(pairs) == len(np.unique(own)) > 1:
                 note(
                     f"column {name!r} is a feature, and tells everybody's {roles[other]} "
-                    f"{other!r}. {why[roles[other]]}, leave it out: --exclude {name}"
+                    f"{other!r}. {why[roles[other]]}, leave it out: --exclude "
+                    f"{shlex.quote(name)}"
                 )
 
 

@@ -32,7 +32,7 @@ from equipoise.constraints.distribution import takes_numbers
 from equipoise.report.contents import ColumnContents
 from equipoise.rows.favourable import favourable_label
 from equipoise.rows.people import People
-from equipoise.rows.validation import MOST_LABELS
+from equipoise.rows.validation import MOST_LABELS, read_weights
 
 #: More groups than these are hardly meant: a column such as age, which was not put into classes.
 MOST_GROUPS = 100
@@ -154,7 +154,7 @@ class Reader:
             missing_groups=columns.missing_groups,
             of_fit=True,
         )
-        table = self.whole(path, request, needs_labels=labelled is not None)
+        table = self.whole(path, request, needs_labels=labelled is not None, bins=columns.bins)
         check_columns(table.column_names, columns.features, path)
         with naming(path):
             y = None
@@ -177,16 +177,26 @@ class Reader:
             )
         return (text == columns.labels[1]).astype(np.int64) if columns.recoded else values
 
-    def whole(self, path: str | Path, request: Request, *, needs_labels: bool = True) -> Any:
+    def whole(
+        self,
+        path: str | Path,
+        request: Request,
+        *,
+        needs_labels: bool = True,
+        bins: Collection[str] = (),
+    ) -> Any:
         """Return a table in which label, groups and weights are complete.
 
-        Where labels are not needed, there may be none at all.
+        Where labels are not needed, there may be none at all. ``bins`` are columns of numbers that
+        are put into classes, besides those of the request.
         """
+        bins = {*bins, *(text.rpartition("=")[0] for text in request.bins)}
         dialect = self.dialect
         if Path(path).is_file() and format_of(path) == "csv":
             dialect = dialect.found_in(Path(path))
             self.format = str(dialect)
-        table = read_table(path, missing=request.missing, dialect=dialect)
+        codes = [name for name in request.grouping if self.checks_groups and name not in bins]
+        table = read_table(path, missing=request.missing, dialect=dialect, codes=codes)
         unlabelled = not needs_labels and not _has_values(table, request.label)
         named = request.named[1:] if unlabelled else request.named
         needed = [name for name in named if name not in request.may_lack]
@@ -233,7 +243,7 @@ class Reader:
             check_groups(values, table.column(name), name, self.note)
         weight = None
         if columns.weight is not None:
-            weight = as_number(table.column(columns.weight), columns.weight).to_numpy()
+            weight = _weights(table, columns.weight)
         return Examples(
             as_kinds(table, columns.features),
             y,
@@ -257,6 +267,17 @@ def _numbers(table: Any, name: str) -> NDArray:
             "--task regression predicts."
         ) from None
     return found
+
+
+def _weights(table: Any, name: str) -> NDArray:
+    """Return weights, checked before any work."""
+    column = table.column(name)
+    if kind_of(column, name) != "number":
+        first = column.drop_null()[0].as_py()
+        raise ValueError(f"weights {name!r} hold values such as {first!r}; expected numbers >= 0.")
+    weight: NDArray = as_number(column, name).to_numpy()
+    read_weights(weight, len(weight))
+    return weight
 
 
 def is_number(value: Any) -> bool:
@@ -350,8 +371,10 @@ def check_groups(values: NDArray, column: Any, name: str, note: Callable[[str], 
     known = [value for value in values.tolist() if value is not None]
     if not known:
         raise ValueError(f"sensitive column {name!r} is empty: there are no groups.")
-    found, is_number = len(set(known)), kind_of(column, name) == "number"
-    how = f"with --bins {name}=4, say" if is_number else "before, by merging values"
+    found = len(set(known))
+    how = "before, by merging values"
+    if kind_of(column, name) == "number" or all(map(is_number, set(known))):
+        how = f"with --bins {shlex.quote(f'{name}=4')}, say"
     if found > MOST_GROUPS:
         raise ValueError(
             f"sensitive column {name!r} has {found:,} different values; expected no more than "

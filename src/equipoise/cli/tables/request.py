@@ -106,6 +106,11 @@ class Request:
         return tuple(name for name in names if name)
 
     @property
+    def grouping(self) -> tuple[str, ...]:
+        """The columns that make groups and strata."""
+        return (*self.sensitive, *self.control)
+
+    @property
     def may_lack(self) -> tuple[str, ...]:
         """The columns in which a row may have no value."""
         return tuple(self.sensitive) if self.missing_groups == "ignore" else ()
@@ -124,6 +129,11 @@ class Request:
         """Refuse columns that a table does not have, or that are named for two purposes."""
         named = self.named if labelled else self.named[1:]
         check_columns(known, [*named, *self.exclude, *self.keep_text], path)
+        if self.label and self.label in self.exclude:
+            raise ValueError(
+                f"--exclude names the label, {self.label!r}, which is no feature in any case; "
+                "leave it out, or name another label."
+            )
         for name in self.named:
             if self.named.count(name) > 1:
                 raise ValueError(f"column {name!r} is named for two purposes; expected one.")
