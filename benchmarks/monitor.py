@@ -49,7 +49,7 @@ from equipoise.metrics.audit import Tally
 from equipoise.metrics.violations import Meter
 
 Array = NDArray[np.float64]
-RUN_LENGTH, PERIOD, SMALLEST_GROUP = 200_000, 10_000, 30
+RUN_LENGTH, PERIOD, SMALLEST_GROUP = 150_000, 10_000, 30
 #: Shares of F with label 0, F with label 1, M with label 0, M with label 1, as in ACSIncome.
 SHARES = (0.341, 0.138, 0.291, 0.230)
 RARE = (0.49, 0.49, 0.01, 0.01)

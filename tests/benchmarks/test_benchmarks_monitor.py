@@ -22,7 +22,7 @@ def test_false_alarms_and_delays(monkeypatch, capsys):
     lines = [line.split("|")[1:-1] for line in capsys.readouterr().out.splitlines()]
     lines = [[cell.strip() for cell in line] for line in lines if line[:1] and "DP" in line[0]]
     false, drifts, present = lines[:3], lines[3:9], lines[9:]
-    assert all(float(line[2].split()[0]) <= 2000 / 200_000 + 0.05 for line in false)
+    assert all(float(line[2].split()[0]) <= 2000 / 150_000 + 0.05 for line in false)
     in_days = [float(line[3].replace(",", "")) for line in drifts[:2]]
     assert max(in_days) <= 5000
     assert all(float(line[1].split()[0]) <= 5 for line in present)

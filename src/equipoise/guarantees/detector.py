@@ -76,7 +76,7 @@ class Detector:
     Women may be selected at most 0.05 less often than men. They are, by 0.16.
 
     >>> rows = {"a": [[1.0, -1.0]], "c": [0.05], "rates": [[0.40, 0.35]], "detect": [0.05]}
-    >>> detector = Detector(**rows, run_length=200_000, period=10_000)
+    >>> detector = Detector(**rows, run_length=150_000, period=10_000)
     >>> while not detector.alarms()[0]:
     ...     detector.update(successes=[[120, 80]], people=[[250, 250]], arrived=500)
     >>> value, radius = detector.present()

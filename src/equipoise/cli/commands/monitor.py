@@ -22,7 +22,7 @@ def monitor(
     eps: opt.FrontierEps = None,
     run_length: Annotated[
         int | None,
-        opt.option("At most one false alarm in so many people on average; 200,000 by default."),
+        opt.option("At most one false alarm in so many people on average; 150,000 by default."),
     ] = None,
     detect: Annotated[
         float | None, opt.option("The excess over a bound that should be found soon.")

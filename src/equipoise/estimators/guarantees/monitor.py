@@ -99,7 +99,7 @@ class Monitor(Face):
     ----------
     model : FairClassifier, ExponentiatedGradient or GridSearch
         Fitted. Its bounds are watched, as they were written, also where the fit did not meet them.
-    run_length : int, default=200_000
+    run_length : int, default=150_000
         The number of people to whom there is at most one false alarm on average.
     detect : float, optional
         The excess over a bound that should be found soon; others are found too, but later. By
@@ -154,7 +154,7 @@ class Monitor(Face):
     def __init__(
         self,
         model: Any,
-        run_length: int = 200_000,
+        run_length: int = 150_000,
         detect: float | None = None,
         period: int = 10_000,
     ) -> None:
