@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         Monitor,
         RandomizedClassifier,
         RandomizedRegressor,
+        prove_better,
     )
     from equipoise.files import load, save
     from equipoise.game import BalancedError, Certificate, Costs
@@ -61,6 +62,7 @@ __all__ = [
     "Certificate",
     "Proof",
     "people_needed",
+    "prove_better",
     "DemographicParity",
     "EqualizedOdds",
     "EqualOpportunity",
@@ -93,6 +95,7 @@ _PLACES = {
     "estimators": (
         *("ExponentiatedGradient", "FairClassifier", "Frontier", "FrontierPoint", "GridSearch"),
         *("FairRegressor", "Monitor", "RandomizedClassifier", "RandomizedRegressor"),
+        "prove_better",
     ),
     "files": ("load", "save"),
     "game": ("BalancedError", "Certificate", "Costs"),

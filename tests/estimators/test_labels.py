@@ -294,7 +294,9 @@ def test_a_monitor_watches_every_decision(constraint, tmp_path):
         with pytest.warns(RepeatedBatchWarning):
             monitor.update(X, Y, sensitive_features=A, decisions=drawn)
     assert monitor.alarm_
-    with pytest.raises(ValueError, match="expected 'low', 'mid' or 'top', the labels of the fit"):
+    with pytest.raises(
+        ValueError, match="expected 'low', 'mid' or 'top', the labels that are known"
+    ):
         monitor.update(X, Y, sensitive_features=A, decisions=np.full(len(A), "x"))
 
 

@@ -33,7 +33,7 @@ def label_numbers(values: NDArray, n: int, name: str, classes: NDArray) -> NDArr
         *some, last = map(repr, classes.tolist())
         raise ValueError(
             f"{name} has {values[strange].tolist()[0]!r}; expected {', '.join(some)} or {last}, "
-            "the labels of the fit."
+            "the labels that are known."
         )
     return found
 

@@ -1,0 +1,302 @@
+"""A or B: whether one classifier is to replace another, proven on the same people."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from equipoise.cells.rows import Cells
+from equipoise.cells.table import Array, Mask
+from equipoise.cells.values import is_number
+from equipoise.constraints.base import Constraint
+from equipoise.estimators.base import overlap_of
+from equipoise.estimators.guarantees.day import label_numbers
+from equipoise.estimators.guarantees.strata import RowStrata
+from equipoise.exceptions import SeenPeopleWarning
+from equipoise.faces import Columns, Face, Records, columns_of, paragraph, table
+from equipoise.guarantees.exact_test import exact_p
+from equipoise.guarantees.goal_bet import goal_p
+from equipoise.guarantees.people_needed import read_probability
+from equipoise.metrics.audit import Tally
+from equipoise.rows.people import People
+from equipoise.rows.validation import check_length, to_array
+
+#: The share of the people who tell which bound A comes nearest to, or exceeds most.
+_CHOOSING = 0.1
+#: The variance that is expected of differences between two decisions on the same person.
+_EXPECTED_VARIANCE = 0.1
+
+
+class Claim(NamedTuple):
+    """A statement about B, the number measured, and whether it is proven to be below its bound."""
+
+    text: str
+    measured: float
+    bound: float
+    people: int
+    proven: bool
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Face):
+    """Whether B may replace A; returned by `prove_better`. ``print`` it.
+
+    Attributes
+    ----------
+    claims : list of Claim
+        The comparison holds if all of them are proven. One alone is proven at this confidence, too;
+        several that were picked because they are proven are not.
+    confidence : float
+    people : int
+    """
+
+    claims: Records[Claim]
+    confidence: float
+    people: int
+
+    @property
+    def holds(self) -> bool:
+        """Whether all claims are proven."""
+        return all(claim.proven for claim in self.claims)
+
+    @property
+    def sentence(self) -> str:
+        """The comparison as one sentence."""
+        people = f"the {self.people:,} people of the comparison"
+        if self.holds:
+            texts = [claim.text for claim in self.claims[:2]]
+            if bounds := len(self.claims[2:]):
+                texts.append("B keeps its bound" if bounds == 1 else f"B keeps all {bounds} bounds")
+            said = "; ".join(texts)
+            return (
+                f"With probability {100 * self.confidence:g} % over the draw of {people}, for the "
+                f"population that they come from: {said}."
+            )
+        said = "; ".join(
+            f"{claim.text} (measured {claim.measured:+.4f}, to be below {claim.bound:+.4f})"
+            for claim in self.claims
+            if not claim.proven
+        )
+        return f"Not proven at {100 * self.confidence:g} % with {people}: {said}."
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    __repr__ = __str__
+
+    def _columns(self) -> Columns:
+        return columns_of(self.claims)
+
+    def _repr_html_(self) -> str:
+        verdict = "Proven." if self.holds else "Not proven."
+        return paragraph(self.sentence, strong=verdict) + table(self._columns())
+
+
+def prove_better(
+    a: Any,
+    b: Any,
+    X: Any,
+    y: Any,
+    *,
+    sensitive_features: Any = None,
+    control_features: Any = None,
+    constraint: Constraint | None = None,
+    tau: float = 0.01,
+    delta: float = 0.0,
+    confidence: float = 0.95,
+) -> Comparison:
+    """Return whether B is proven to err no more than A by ``tau``, and to be fairer by ``delta``.
+
+    Both decide on the same people, so that those on whom they agree count for little: it takes far
+    fewer people than two measurements. The tests are valid at any number of people.
+
+    Parameters
+    ----------
+    a, b : fitted classifier, or array-like of n decisions
+        The classifier in use and the one that may replace it. Decisions of classifiers are those
+        of ``predict``.
+    X, y : table of n rows, array-like of n labels
+        People whom neither learned from, drawn from the population that the statement is about.
+        X may be None where a and b are decisions.
+    sensitive_features, control_features
+        As for ``fit``; without them errors alone are compared.
+    constraint : Constraint, optional
+        What is compared besides errors; by default that of b. B must be proven to keep all its
+        bounds, and to be lower than A by ``delta`` in one of them: the one that A exceeds most, or
+        comes nearest to, among a tenth of the people, who are not in that test.
+    tau : float, default=0.01
+        B's error rate is at most A's and tau.
+    delta : float, default=0.0
+        The value of that bound under B is at most that under A less delta.
+    confidence : float, default=0.95
+        The statement holds with at least this probability over the draw of the people. All its
+        parts are tested at this confidence, and all must pass.
+
+    Examples
+    --------
+    >>> from equipoise import DemographicParity, prove_better
+    >>> rng = np.random.default_rng(0)
+    >>> sex, score = rng.choice(["F", "M"], 6000), rng.normal(size=6000)
+    >>> y = score + rng.normal(size=6000) > 0
+    >>> before = score + 0.3 * (sex == "M") > 0
+    >>> after = score + 0.05 * (sex == "M") > 0
+    >>> rule = DemographicParity(0.08, reference="pairwise")
+    >>> result = prove_better(
+    ...     before, after, None, y, sensitive_features=sex, constraint=rule, delta=0.05
+    ... )
+    >>> result.holds
+    True
+    >>> [claim.text for claim in result.claims][:2]  # doctest: +NORMALIZE_WHITESPACE
+    ["B's error rate exceeds A's by at most 0.01",
+     'demographic parity: F below M is lower under B than under A by at least 0.05']
+    """
+    alpha = 1 - read_probability(confidence, "confidence")
+    limits = {"tau": tau, "delta": delta}
+    for name, value in limits.items():
+        if not is_number(value) or not -1 < value < 1:
+            raise ValueError(f"{name} is {value!r}; expected a number between -1 and 1.")
+    n = len(to_array(y, "y"))
+    X = np.zeros((n, 1)) if X is None else X
+    groups = np.zeros(n) if sensitive_features is None else sensitive_features
+    people = People(X, y, groups, control_features)
+    cells, classes = people.read_plain()
+    decided = [
+        _decisions(model, name, people, classes, cells) for model, name in ((a, "a"), (b, "b"))
+    ]
+    order = np.random.default_rng(0).permutation(len(cells.code))
+    wrong = [(decisions != cells.label[cells.code])[order].astype(float) for decisions in decided]
+    difference = wrong[1] - wrong[0]
+    (p,) = paired_p([difference[None]], np.ones(1), float(tau), alpha)
+    text = f"B's error rate exceeds A's by at most {tau:g}"
+    error = Claim(text, float(difference.mean()), float(tau), len(order), bool(p <= alpha))
+    claims = Records([error])
+    if sensitive_features is not None:
+        rule = getattr(b, "constraint_", None) if constraint is None else constraint
+        if not isinstance(rule, Constraint):
+            raise ValueError(
+                "constraint is missing, and b has none; pass what is compared between groups, "
+                "such as constraint=DemographicParity(0.05)."
+            )
+        compared = _Compared(rule, cells, decided, order)
+        claims += [compared.lower(float(delta), alpha), *compared.kept(alpha)]
+    return Comparison(claims, float(confidence), len(order))
+
+
+def _decisions(
+    model: Any, name: str, people: People, classes: NDArray, cells: Cells
+) -> NDArray[np.intp]:
+    """Return the decisions of a classifier, or those passed, as numbers of the labels."""
+    n = len(cells.code)
+    if not hasattr(model, "predict"):
+        return label_numbers(to_array(model, name).reshape(-1), n, name, classes)
+    overlap = overlap_of(model, people)
+    if overlap is not None and not overlap.set_apart and overlap.low:
+        warnings.warn(
+            f"of the people of the comparison, {overlap} by {name}. A comparison speaks of people "
+            "whom neither learned from.",
+            SeenPeopleWarning,
+            stacklevel=3,
+        )
+    values = to_array(model.predict(people.X), name)
+    check_length(len(values), n, f"{name}.predict(X)")
+    return label_numbers(values, n, name, classes)
+
+
+def paired_p(outcomes: list[Array], a: Array, c: float, alpha: float) -> Array:
+    """Return p-values that ``a . p <= c`` for differences from -1 to 1, mostly zero, (T, n_s)."""
+    variance = np.full(len(a), _EXPECTED_VARIANCE)
+    prior = np.zeros(len(a))
+    return goal_p(outcomes, a, c, alpha, prior=prior, variance=variance, low=-1.0)
+
+
+class _Compared:
+    """The rows of a constraint under two classifiers on the same people, in a random order."""
+
+    def __init__(
+        self,
+        constraint: Constraint,
+        cells: Cells,
+        decided: list[NDArray[np.intp]],
+        order: NDArray[np.intp],
+    ) -> None:
+        constraint.moments(cells.table())  # it warns of groups that are left out
+        table = np.eye(cells.n_decisions)[decided[0]]
+        tally = Tally.of_people(cells, table[:, 1] if cells.n_decisions == 2 else table)
+        self.strata = RowStrata.of_fit(constraint, tally)
+        if not self.strata.rows:
+            raise ValueError(
+                f"there is nothing to compare: no decisions can exceed {constraint!r} with the "
+                "groups of these people, such as one group alone."
+            )
+        self.order = order
+        self.cell = self.strata._known_cells(cells)[cells.code][order]
+        self.decided = [decisions[order] for decisions in decided]
+
+    def outcomes(self, k: int, place: slice) -> Iterator[tuple[Array, Array]]:
+        """Yield the outcomes under A and B of the people in each stratum of row k."""
+        cell = self.cell[place]
+        for t in self.strata.strata[k, self.used(k)]:
+            inside = self.strata.inside[t, cell]
+            outcome = self.strata.outcome[t, cell]
+            first, second = (
+                outcome[np.arange(len(cell)), decisions[place]][inside]
+                for decisions in self.decided
+            )
+            yield first, second
+
+    def used(self, k: int) -> Mask:
+        return self.strata.a[k] != 0
+
+    def values(self, place: slice) -> Array:
+        """Return the excess of A over the bound of each row; minus infinity where nobody is."""
+        excess = np.full(len(self.strata.rows), -np.inf)
+        for k in range(len(excess)):
+            pairs = list(self.outcomes(k, place))
+            if all(len(first) for first, _ in pairs):
+                rates = np.array([first.mean() for first, _ in pairs])
+                excess[k] = self.strata.a[k, self.used(k)] @ rates - self.strata.c[k]
+        return excess
+
+    def lower(self, delta: float, alpha: float) -> Claim:
+        """Return the claim that B is lower than A by delta in the row that limits A."""
+        first = int(_CHOOSING * len(self.cell))
+        k = int(self.values(slice(first)).argmax())
+        a = self.strata.a[k, self.used(k)]
+        differences = [b - a for a, b in self.outcomes(k, slice(first, None))]
+        self._check_people(k, differences)
+        measured = float(a @ [values.mean() for values in differences])
+        (p,) = paired_p([values[None] for values in differences], a, -delta, alpha)
+        text = f"{self.strata.rows[k]} is lower under B than under A by at least {delta:g}"
+        people = sum(map(len, differences))
+        return Claim(text, measured, -delta, people, bool(p <= alpha))
+
+    def kept(self, alpha: float) -> Iterator[Claim]:
+        """Yield the claims that B keeps its bounds."""
+        for k, row in enumerate(self.strata.rows):
+            a = self.strata.a[k, self.used(k)]
+            c = float(self.strata.c[k])
+            outcomes = [b for _, b in self.outcomes(k, slice(None))]
+            self._check_people(k, outcomes)
+            n = np.array([len(values) for values in outcomes])
+            x = np.array([values.sum() for values in outcomes])
+            if len(a) <= 2 and all(np.isin(values, (0, 1)).all() for values in outcomes):
+                p = exact_p(x.round(), n, a, c)
+            else:
+                rows = [values[None] for values in outcomes]
+                p = goal_p(rows, a, c, alpha, prior=np.full(len(a), 0.5))[0]
+            shift = float(self.strata.shift[k])
+            measured = float(a @ (x / n)) + shift
+            text = f"under B, {row.sentence()}"
+            yield Claim(text, measured, c + shift, int(n.sum()), bool(p <= alpha))
+
+    def _check_people(self, k: int, outcomes: list[Array]) -> None:
+        if not all(map(len, outcomes)):
+            raise ValueError(
+                f"nothing can be proven about {self.strata.rows[k].sentence()!r}: there is nobody "
+                "for one of its rates. Pass more people, or leave the group out."
+            )

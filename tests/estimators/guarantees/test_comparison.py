@@ -1,0 +1,207 @@
+"""A or B: numbers against raw arrays, sizes by enumeration and simulation, power, and errors."""
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from equipoise import (
+    BoundedGroupError,
+    DemographicParity,
+    EqualizedOdds,
+    FairClassifier,
+    prove_better,
+)
+from equipoise.estimators.guarantees.comparison import paired_p
+from equipoise.exceptions import SeenPeopleWarning
+
+RULE = DemographicParity(0.1, reference="pairwise")
+
+
+def people(seed, n=4000, taken=0.2, given=0.0, flipped=0.02):
+    """Decisions before and after men lose some and women get some, with labels by chance."""
+    rng = np.random.default_rng(seed)
+    sex = rng.choice(["F", "M"], n)
+    y = rng.random(n) < 0.5
+    before = rng.random(n) < np.where(sex == "M", 0.6, 0.4)
+    u = rng.random(n)
+    after = np.where(before, ~((sex == "M") & (u < taken)), (sex == "F") & (u < given))
+    after = after ^ (rng.random(n) < flipped)
+    return sex, y, before, after
+
+
+def allowed(level, runs):
+    """A share that a test of this level exceeds with a chance below 0.001."""
+    return level + 3.1 * np.sqrt(level * (1 - level) / runs)
+
+
+def test_numbers_are_those_of_raw_arrays():
+    sex, y, before, after = people(0, taken=0.25, given=0.1)
+    result = prove_better(
+        before, after, None, y, sensitive_features=sex, constraint=RULE, tau=0.03, delta=0.02
+    )
+    error, lower, *kept = result.claims
+    assert error.measured == pytest.approx(np.mean(after != y) - np.mean(before != y))
+    assert (error.bound, error.people) == (0.03, 4000)
+    assert lower.text.startswith("demographic parity: F below M is lower under B than under A")
+    # A tenth of the people have told which row it is.
+    rest = np.random.default_rng(0).permutation(4000)[400:]
+    gaps = [
+        h[rest][sex[rest] == "M"].mean() - h[rest][sex[rest] == "F"].mean() for h in (before, after)
+    ]
+    assert lower.measured == pytest.approx(gaps[1] - gaps[0])
+    assert (lower.bound, lower.people) == (-0.02, 3600)
+    gap = after[sex == "F"].mean() - after[sex == "M"].mean()
+    assert [claim.measured for claim in kept] == pytest.approx([gap, -gap])
+    assert [claim.bound for claim in kept] == [0.1, 0.1]
+    assert result.holds
+    assert str(result).startswith("With probability 95 % over the draw of the 4,000 people of the")
+    assert result.to_pandas()["proven"].all()
+    assert "Proven." in result._repr_html_()
+
+
+def test_what_is_not_proven_is_said():
+    sex, y, before, after = people(0, taken=0.0, flipped=0.05)
+    result = prove_better(before, after, None, y, sensitive_features=sex, constraint=RULE)
+    assert not result.holds
+    failed = [claim for claim in result.claims if not claim.proven]
+    assert [claim.text in str(result) for claim in result.claims] == [
+        claim in failed for claim in result.claims
+    ]
+    assert str(result).startswith("Not proven at 95 % with the 4,000 people")
+    assert "Not proven." in result._repr_html_()
+
+
+def test_errors_alone_need_no_groups():
+    _, y, before, _ = people(0)
+    assert prove_better(before, before, None, y, tau=0.01).holds
+    assert not prove_better(before, before, None, y, tau=0.0).holds
+    assert not prove_better(y, ~y, None, y).holds
+    assert prove_better(~y, y, None, y, tau=-0.9).holds
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.2])
+def test_no_more_false_proofs_than_stated_by_enumeration(alpha):
+    """All outcomes of eight people, in one stratum and in two, at the bound itself."""
+    steps = np.array([-1.0, 0.0, 1.0])
+    paths = np.array(list(product(steps, repeat=8)))
+    for up, down in [(0.1, 0.0), (0.4, 0.3), (0.55, 0.45), (0.15, 0.05)]:
+        chance = np.prod(np.select([paths > 0, paths < 0], [up, down], 1 - up - down), axis=1)
+        one = paired_p([paths], np.ones(1), 0.1, alpha)
+        assert chance[one <= alpha].sum() <= alpha + 1e-12
+        a = np.array([1.0, -1.0])
+        two = paired_p([paths[:, :4], paths[:, 4:]], a, 0.0, alpha)
+        assert chance[two <= alpha].sum() <= alpha + 1e-12
+
+
+def test_no_more_false_proofs_than_stated_by_simulation():
+    """B errs more by tau; the disparity falls by delta; B is at its bound."""
+    runs, false = 80, np.zeros(3)
+    for seed in range(runs):
+        rng = np.random.default_rng(seed)
+        sex, y, before, _ = people(seed, n=400)
+        worse = np.where((rng.random(400) < 0.05) & (before == y), ~y, before)  # half were right
+        false[0] += prove_better(before, worse, None, y, tau=0.025).claims[0].proven
+        lost = (sex == "M") & before & (rng.random(400) < 1 / 6)  # from 0.6 to 0.5
+        result = prove_better(
+            before, before & ~lost, None, y, sensitive_features=sex, constraint=RULE, delta=0.1
+        )
+        false[1] += result.claims[1].proven
+        false[2] += all(claim.proven for claim in result.claims[2:])  # 0.5 and 0.4
+    assert (false / runs <= allowed(0.05, runs)).all()
+    assert false.sum() > 0
+
+
+def test_it_finds_what_two_measurements_do_not():
+    """Those on whom both agree count for little: errors are 20 %, and 5 % are decided anew."""
+    paired = unpaired = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        y = rng.random(5000) < 0.5
+        before = y ^ (rng.random(5000) < 0.2)
+        anew = rng.random(5000) < 0.05
+        after = np.where(anew, y ^ (rng.random(5000) < 0.2), before)
+        paired += prove_better(before, after, None, y, tau=0.01).holds
+        difference = np.mean(after != y) - np.mean(before != y)
+        unpaired += (0.01 - difference) / np.sqrt(2 * 0.2 * 0.8 / 5000) > 1.645
+    assert paired >= 50
+    assert unpaired <= 20
+
+
+def features(seed, n=3000):
+    rng = np.random.default_rng(seed)
+    sex = rng.choice(["F", "M"], n)
+    X = pd.DataFrame({"skill": rng.normal(size=n) + (sex == "M"), "noise": rng.normal(size=n)})
+    y = np.where(X["skill"] + rng.logistic(size=n) > 0.5, "yes", "no")
+    return X, y, sex
+
+
+def test_classifiers_decide_as_they_predict():
+    X, y, sex = features(0)
+    plain = LogisticRegression().fit(X, y)
+    fair = FairClassifier(LogisticRegression(), RULE).fit(X, y, sensitive_features=sex)
+    new, labels, groups = features(1)
+    result = prove_better(plain, fair, new, labels, sensitive_features=groups, tau=0.1)
+    raw = prove_better(
+        plain.predict(new),
+        fair.predict(new).tolist(),
+        None,
+        labels,
+        sensitive_features=groups,
+        constraint=RULE,
+        tau=0.1,
+    )
+    assert result.claims == raw.claims
+    with pytest.warns(SeenPeopleWarning, match="all of them were learned from by b"):
+        prove_better(plain, fair, X, y, sensitive_features=sex)
+
+
+@pytest.mark.parametrize(
+    "rule", [EqualizedOdds(0.2), DemographicParity(0.1), BoundedGroupError(0.5), RULE]
+)
+def test_rows_of_every_kind(rule):
+    rng = np.random.default_rng(0)
+    A = rng.choice(["a", "b", "c"], 6000)
+    y = rng.integers(0, 2, 6000)
+    before = np.where(rng.random(6000) < 0.7, y, 1 - y)
+    before = np.where((A == "a") & (rng.random(6000) < 0.4), 1, before)
+    after = np.where((A == "a") & (before != y) & (rng.random(6000) < 0.9), y, before)
+    result = prove_better(before, after, None, y, sensitive_features=A, constraint=rule, delta=0.01)
+    assert all(claim.proven for claim in result.claims[:2])
+    assert len(result.claims) == 2 + {EqualizedOdds: 12, BoundedGroupError: 3}.get(type(rule), 6)
+    values = {
+        "a above b": lambda h: h[A == "a"].mean() - h[A == "b"].mean(),
+        "a above overall": lambda h: h[A == "a"].mean() - h.mean(),
+    }
+    for claim in result.claims[2:]:
+        for text, value in values.items():
+            if text in claim.text and "label" not in claim.text:
+                assert claim.measured == pytest.approx(value(after))
+
+
+def test_what_it_takes():
+    sex, y, before, after = people(0, n=300)
+    named = {"sensitive_features": sex, "constraint": RULE}
+    for wrong in (0, 1, 95, "x"):
+        with pytest.raises(ValueError, match="confidence"):
+            prove_better(before, after, None, y, confidence=wrong, **named)
+    for wrong in (1, "x", None):
+        with pytest.raises(ValueError, match="tau is"):
+            prove_better(before, after, None, y, tau=wrong, **named)
+        with pytest.raises(ValueError, match="delta is"):
+            prove_better(before, after, None, y, delta=wrong, **named)
+    with pytest.raises(ValueError, match="constraint is missing"):
+        prove_better(before, after, None, y, sensitive_features=sex)
+    with pytest.raises(ValueError, match="one group alone"):
+        prove_better(before, after, None, y, sensitive_features=["F"] * 300, constraint=RULE)
+    with pytest.raises(ValueError, match="only one class"):
+        prove_better(before, after, None, y | True, **named)
+    with pytest.raises(ValueError, match="b has 7"):
+        prove_better(before, [7] * 300, None, y, **named)
+    with pytest.raises(ValueError, match="a has 299"):
+        prove_better(before[1:], after, None, y, **named)
+    for groups in (np.where(np.arange(300) < 5, None, sex),):
+        with pytest.raises(ValueError, match="missing"):
+            prove_better(before, after, None, y, sensitive_features=groups, constraint=RULE)
