@@ -1,7 +1,10 @@
 """Classifiers of other libraries: only types that are trusted are made again."""
 
+import re
 import sys
+import tomllib
 from hashlib import sha256
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -69,3 +72,23 @@ def test_a_class_that_no_other_program_has_is_refused_when_saving(people, tmp_pa
     with pytest.raises(ModelFileError, match=r"__main__\.Local"):
         equipoise.save(before, tmp_path / "model")
     del sys.modules["__main__"].Local
+
+
+def test_without_skops_saving_and_loading_say_what_to_install(saved, people, monkeypatch):
+    model = equipoise.load(saved)
+    monkeypatch.setitem(sys.modules, "skops", None)
+    monkeypatch.delitem(sys.modules, "skops.io")
+    with pytest.raises(ImportError, match=r"skops.*pip install 'equipoise\[files\]'"):
+        equipoise.save(model, saved.parent / "other")
+    assert [path.name for path in saved.parent.iterdir()] == [saved.name]
+    with pytest.raises(ImportError, match=r"skops.*pip install 'equipoise\[files\]'"):
+        equipoise.load(saved)
+
+
+def test_what_the_first_pages_install_can_save():
+    root = Path(__file__).resolve().parents[2]
+    page = root / "docs" / "start" / "quick_start.md"
+    (installed,) = re.findall(r'pip install "\.\[(.*?)\]"', page.read_text(encoding="utf-8"))
+    assert "files" in installed.split(",")
+    extras = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert any(need.startswith("skops") for need in extras["optional-dependencies"]["files"])

@@ -66,7 +66,7 @@ TRUSTED = frozenset(
 
 def dump(objects: list[Any]) -> tuple[bytes, list[str]]:
     """Return the objects as bytes, and the types that a reader will have to trust explicitly."""
-    skops = _skops()
+    skops = skops_io()
     try:
         with _without_owners(objects):
             data = skops.dumps(objects)
@@ -107,7 +107,7 @@ def load(
 
     ``written`` are the versions of the libraries that wrote them.
     """
-    skops = _skops()
+    skops = skops_io()
     given = [trusted] if isinstance(trusted, str) else trusted
     allowed = {k if isinstance(k, str) else f"{k.__module__}.{k.__qualname__}" for k in given}
     try:
@@ -161,7 +161,8 @@ def _check_array(file: IO[bytes], size: int) -> None:
         raise ModelFileError(f"an array of {dtype} and shape {shape} is not in {size:,} bytes")
 
 
-def _skops() -> Any:
+def skops_io() -> Any:
+    """Return skops' module; an ImportError says what to install."""
     with needing("model files need", "'equipoise[files]'"):
         import skops.io
     return skops.io

@@ -245,6 +245,7 @@ def _read(path: Path, trusted: Iterable[str | type], max_bytes: int) -> tuple[An
     if missing := {_STATE, _MEMBERS} - set(parts):
         raise ModelFileError(f"{path} is damaged: {min(missing)} is missing. Save it again.")
     written = manifest["versions"]
+    member_files.skops_io()  # that it is missing is not the fault of the file
     with archive.contents_of(path, "its members cannot be read"):
         objects = member_files.load(parts[_MEMBERS], trusted, max_bytes, written)
     by = f"it was written by equipoise {written.get('equipoise')} and"
