@@ -66,11 +66,11 @@ def new_file(path: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
 
 @contextmanager
 def naming_target(name: str | Path) -> Iterator[None]:
-    """Put the name of what is written into an error that says that there is no room for more."""
+    """Put the name of a file into an error of the disk, which says none: no room, or a defect."""
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
             raise OSError(error.errno, os.strerror(error.errno), str(name)) from error
         raise
 

@@ -16,7 +16,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.pipeline import Pipeline
 
-from equipoise.atomic_files import TemporaryFolder, new_file
+from equipoise.atomic_files import TemporaryFolder, naming_target, new_file
 from equipoise.cells.table import Array
 from equipoise.engines.base import Engine
 from equipoise.engines.numbers import NumberRows
@@ -205,8 +205,10 @@ class Checkpoint:
         path = self.folder / "identity.json"
         with suppress(FileExistsError), new_file(path) as partial:
             partial.write_text(json.dumps(identity, indent=1))
+        with naming_target(path):
+            text = path.read_bytes()
         try:
-            found = dict(json.loads(path.read_bytes()))
+            found = dict(json.loads(text))
         except (ValueError, TypeError):
             _warn(f"{path} is damaged, and replaced. Answers of another fit will be left alone.")
             with new_file(path, overwrite=True) as partial:

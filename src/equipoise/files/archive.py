@@ -11,10 +11,11 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 from typing import Any, NoReturn
 
-from equipoise.atomic_files import new_file
+from equipoise.atomic_files import naming_target, new_file
 from equipoise.exceptions import ModelFileError, UntrustedTypeError
 
 #: Raised whenever files of the new kind cannot be read by an older version of this package.
@@ -66,12 +67,14 @@ def read_manifest(path: Path) -> dict[str, Any]:
 
 @contextmanager
 def _opened(path: Path, max_bytes: int) -> Iterator[zipfile.ZipFile]:
+    # Read as a whole: to zipfile, a disk that fails looks like a file that is no archive.
+    with naming_target(path):
+        data = path.read_bytes()
     with (
-        path.open("rb") as file,  # what goes wrong here is not the fault of the contents
         contents_of(path, "it cannot be read as a zip archive"),
-        zipfile.ZipFile(file) as archive,
+        zipfile.ZipFile(BytesIO(data)) as archive,
     ):
-        check_expansion(archive, path.stat().st_size, max_bytes, _MOST_PARTS)
+        check_expansion(archive, len(data), max_bytes, _MOST_PARTS)
         yield archive
 
 
