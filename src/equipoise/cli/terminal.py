@@ -19,8 +19,6 @@ from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
-from equipoise.game.rounds import is_searching
-
 if TYPE_CHECKING:
     from types import FrameType
 
@@ -171,6 +169,7 @@ def emit(result: dict[str, Any]) -> None:
 @contextmanager
 def interruptible() -> Iterator[None]:
     """Remember an interrupt from the keyboard, which a fit ends well after."""
+    from equipoise.game.rounds import is_searching
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         running().interrupted = True
