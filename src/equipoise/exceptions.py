@@ -5,6 +5,7 @@ UserWarning
     ├── SmallGroupWarning    a group is too small to be constrained by itself
     ├── FrozenLearnerWarning the learner answers alike whatever it is trained for
     ├── LabelWeightWarning   the learner weighs the labels itself, by class_weight or its like
+    ├── FewPeopleWarning     a file that is written counts people in groups of few
     ├── RareLabelWarning     few people have one of several labels
     ├── ManyGroupsWarning    there are so many groups that some of them can hardly be meant
     ├── EmptyCellWarning     nobody is in a group or cell, so a constraint on it was left out
@@ -23,6 +24,9 @@ ValueError
 ├── ModelFileError           a model file is damaged, of a newer version, or no model file
 │   └── UntrustedTypeError   it holds types that loading was not told to trust
 └── MonitorStateError        the state of a monitor is damaged, or of another model
+
+AttributeError, ValueError
+└── NoEvidenceError          an attribute that a model file has left out, see equipoise.save
 
 RuntimeError
 ├── DeploymentError          a classifier does not decide as it did when it was measured
@@ -54,6 +58,10 @@ class FrozenLearnerWarning(EquipoiseWarning):
 
 class LabelWeightWarning(EquipoiseWarning):
     """The learner weighs the labels itself, which the objective of the fit knows nothing of."""
+
+
+class FewPeopleWarning(EquipoiseWarning):
+    """A file that is written counts people in groups of few: whoever reads it can count them."""
 
 
 class RareLabelWarning(EquipoiseWarning):
@@ -122,6 +130,10 @@ class UntrustedTypeError(ModelFileError):
             "of a type runs that type's code. If you know where the file comes from, allow them: "
             f"load(path, trusted={types!r})."
         )
+
+
+class NoEvidenceError(AttributeError, ValueError):
+    """An attribute of a model that was saved without its evidence is asked for."""
 
 
 class MonitorStateError(ValueError):

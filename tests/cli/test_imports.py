@@ -4,10 +4,10 @@ import subprocess
 import sys
 
 import pytest
+from equipoise.metrics.small_groups import SUPPRESS_BELOW
 
 import equipoise
 from equipoise.cli import options
-from equipoise.metrics.small_groups import SUPPRESS_BELOW
 
 HEAVY = ("sklearn", "scipy", "numpy", "pandas", "pyarrow", "rich.progress")
 

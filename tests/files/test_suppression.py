@@ -9,6 +9,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from equipoise.metrics.small_groups import small_cells, small_groups
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -29,7 +30,6 @@ from equipoise.exceptions import EquipoiseWarning, ModelFileError, NothingCompar
 from equipoise.files import read_manifest
 from equipoise.metrics import group_table
 from equipoise.metrics.audit import Tally
-from equipoise.metrics.small_groups import small_cells, small_groups
 
 N = 600
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from equipoise.metrics.small_groups import small_groups
 
 from equipoise.metrics import GroupTable, group_table
-from equipoise.metrics.small_groups import small_groups
 
 
 def one_feature(counts):

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,7 +28,7 @@ from equipoise.cells.codes import Counts, add_up, count_pairs
 from equipoise.cells.labels import SoftLabels, WeightedLabels, savings, weighted_labels
 from equipoise.cells.layers import costs_of_rows, layer_sums, layer_tables
 from equipoise.cells.rows import Cells
-from equipoise.cells.table import Adder, Array, CellTable, Mask
+from equipoise.cells.table import Array, CellTable, Mask
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -59,15 +59,6 @@ class LayeredTable(CellTable):
     def table(self) -> LayeredTable:
         """Return the table of cells alone: nothing that has the size of the data."""
         return self.as_kind(LayeredTable)
-
-    def summed(self, add: Adder, add_shares: Adder) -> dict[str, Any]:
-        """Return the fields that are sums over rows, cell by cell, after ``add`` added up cells."""
-        return super().summed(add, add_shares) | {
-            "at_zero": {name: add(sums) for name, sums in self.at_zero.items()},
-            "counted": None if self.counted is None else add(self.counted),
-            "least": add_shares(self.least),
-            "most": add_shares(self.most),
-        }
 
     @property
     def is_plain(self) -> bool:

@@ -15,7 +15,7 @@ what a decision costs more than decision 0. With two decisions that is one numbe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from equipoise.cells.rows import Cells
 
 Kind = TypeVar("Kind", bound="CellTable")
-Adder = Callable[[Array], Array]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -54,9 +53,6 @@ class CellTable:
         The weight of all rows together; their number where all weigh the same.
     decisions : tuple of V values, default=(0, 1)
         What labels and decisions are called.
-    together : mask of shape (C,), or None
-        Cells of small groups in a model file: their numbers are equal parts of what they have
-        together, label by label.
     rules : GroupRules
         How groups were made out of values.
 
@@ -79,7 +75,6 @@ class CellTable:
     square: Array
     total_weight: float
     decisions: tuple[Hashable, ...] = (0, 1)
-    together: Mask | None = None
     rules: GroupRules = field(default_factory=GroupRules)
 
     @staticmethod
@@ -131,12 +126,27 @@ class CellTable:
         """Return these cells with their rows; None if these are not here, or count in more ways."""
         return None
 
-    def summed(self, add: Adder, add_shares: Adder) -> dict[str, Any]:
-        """Return the fields that are sums over rows, cell by cell, after ``add`` added up cells.
+    def part(self, cells: Mask) -> CellTable:
+        """Return the table of the people of some cells alone, whose weights then sum to one.
 
-        ``add_shares`` does the same to tables of shares, which have more than C entries.
+        >>> table, _ = CellTable.from_sums(
+        ...     [0, 0], {"sex": ["F", "M"]}, {}, count=np.array([6.0, 2.0]))
+        >>> table.part(table.sensitive["sex"] == "F").mass.tolist()
+        [1.0]
         """
-        return {name: add(getattr(self, name)) for name in ("mass", "count", "square")}
+        share = float(self.mass[cells].sum())
+        scale = share or 1.0
+        return CellTable(
+            label=self.label[cells],
+            sensitive={name: values[cells] for name, values in self.sensitive.items()},
+            control={name: values[cells] for name, values in self.control.items()},
+            mass=self.mass[cells] / scale,
+            count=self.count[cells],
+            square=self.square[cells] / scale**2,
+            total_weight=self.total_weight * share,
+            decisions=self.decisions,
+            rules=self.rules,
+        )
 
     @property
     def n_cells(self) -> int:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Hashable
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +13,14 @@ from numpy.typing import NDArray
 from equipoise import metrics
 from equipoise.cells.codes import factorize
 from equipoise.cells.table import Array
-from equipoise.cli import options as opt
 from equipoise.cli import terminal
 from equipoise.cli.tables.columns import as_number, is_missing, kind_of, plain_values
+from equipoise.cli.tables.people import Examples
 from equipoise.constraints.groups import group_name
-from equipoise.constraints.rates import BASE, SELECTION, TPR, of_decision, rate_and_decision
+from equipoise.constraints.rates import BASE, SELECTION, of_decision, rate_and_decision
 from equipoise.metrics import Interval
 from equipoise.metrics.decisions import read_audit
+from equipoise.metrics.few import group_of_few
 from equipoise.metrics.pairs import Pair, Pairs
 from equipoise.report.contents import AuditContents, GroupContents
 from equipoise.report.groups import (
@@ -43,67 +45,98 @@ _DISPARITIES: dict[str, str] = {
 _OF_LABELS = 3
 
 
-def audit_contents(
-    people: People, decided: Array, prediction: str | None, min_size: int, results: opt.Results
-) -> AuditContents:
+class Audited(NamedTuple):
+    """What an audit shows, and between which groups each disparity is, by its name."""
+
+    contents: AuditContents
+    pairs: dict[str, tuple[str, ...]]
+
+
+def audit_of(
+    people: Examples, decided: Array, prediction: str | None, min_size: int, level: float
+) -> Audited:
     """Return the rates of all groups, and the disparities between those that are large enough."""
     about: dict[str, Any] = {
         "sensitive_features": people.sensitive_features,
         "sample_weight": people.sample_weight,
-        "level": results.level,
+        "level": level,
     }
     several = decided.ndim == 2
     given = (people.y, decided, people.sensitive_features)
     audited = read_audit(*given, sample_weight=people.sample_weight, missing=people.missing)
-    table = with_predictive(audited, results.level)
-    groups = group_contents(table, results.suppress_below)
+    table = with_predictive(audited, level)
+    groups = group_contents(table)
     if prediction is None:
         groups = [_labels_decided(group) for group in groups]
-    for text in unknown_remarks(table.unknown, groups):
-        terminal.note(text)
+    for text in unknown_remarks(table.unknown):
+        terminal.note(text, keep=False)
     large = _in_large_groups(people, min_size)
     some = {name: values[large] for name, values in people.sensitive_features.items()}
     weight = None if people.sample_weight is None else people.sample_weight[large]
     about |= {"sensitive_features": some, "sample_weight": weight}
     y, h = people.y[large], decided[large]
-    found = AuditContents(prediction or "labels", groups, [])
-    least = results.suppress_below
+    found = Audited(AuditContents(prediction or "labels", groups, []), {})
     if not several:
-        return _compared(found, y, h, about, least)
+        return _compared(found, y, h, about)
     for number, decision in enumerate(np.unique(people.y).tolist()):
-        found = _compared(found, y, h[:, number], about, least, decision)
+        found = _compared(found, y, h[:, number], about, decision)
     return found
 
 
+def rows_without_few(people: Examples, limit: int) -> NDArray[np.intp]:
+    """Return the rows of people who are in no group of fewer than the limit."""
+    columns = [values.tolist() for values in people.sensitive_features.values()]
+    groups = list(zip(*columns, strict=True))
+    count = Counter(groups)
+    return np.array([row for row, group in enumerate(groups) if count[group] >= limit], dtype=int)
+
+
+def for_others(
+    whole: Audited, people: Examples, decided: Array, limit: int, **how: Any
+) -> AuditContents:
+    """Return the audit without people in groups of fewer than the limit.
+
+    Where a disparity is larger with such a group, that is said. ``how`` are the other arguments of
+    `audit_of`.
+    """
+    rows = rows_without_few(people, limit)
+    if len(rows) == len(people):
+        return whole.contents
+    if not len(rows):
+        return AuditContents(whole.contents.decisions, [], [])
+    part = audit_of(people.take(rows), decided[rows], **how).contents
+    named = {group.group for group in part.groups} | {"all"}
+    between = {
+        name: text if set(whole.pairs[name]) <= named else f"{text}; more for {group_of_few(limit)}"
+        for name, text in part.between.items()
+    }
+    return replace(part, between=between)
+
+
 def _compared(
-    audit: AuditContents,
+    audited: Audited,
     y: NDArray,
     h: Array,
     about: dict[str, Any],
-    least: int,
     decision: Any = None,
-) -> AuditContents:
+) -> Audited:
     """Return an audit with the disparities of a decision, one of several unless it is None."""
+    audit = audited.contents
     disparities, between = list(audit.disparities), dict(audit.between)
-    by_estimate = dict(audit.by_estimate)
-    of_labels = audit.decisions == "labels"
-    for at, name in enumerate(list(_DISPARITIES)[: _OF_LABELS if of_labels else None]):
+    by_estimate, headlines = dict(audit.by_estimate), dict(audited.pairs)
+    for name in list(_DISPARITIES)[: _OF_LABELS if audit.decisions == "labels" else None]:
         metric = getattr(metrics, name)
         pairs = metrics.compare_groups(metric, y, h, **about, pos_label=decision)
-        pairs = pairs.without_few(least)
-        by_label = decision is not None and (of_labels or at >= _OF_LABELS)
-        shown = TPR.column if by_label else SELECTION.column
-        shown = shown if decision is None else of_decision(shown, decision)
-        pairs = _without_suppressed(pairs, audit.groups, shown)
-        found = _headline(pairs, audit.groups)
+        found = _headline(pairs)
         called = name if decision is None else of_decision(name, decision)
         words = _DISPARITIES[name] + ("" if decision is None else f", decision {decision}")
         disparities.append((called, found["value"], words))
         between[called] = found["between"]
+        headlines[called] = found["pair"]
         if found["by_estimate"]:
             by_estimate[called] = found["by_estimate"]
-    contents: dict[str, Any] = {"disparities": disparities, "between": between}
-    return replace(audit, **contents, by_estimate=by_estimate)
+    contents = replace(audit, disparities=disparities, between=between, by_estimate=by_estimate)
+    return Audited(contents, headlines)
 
 
 def _labels_decided(group: GroupContents) -> GroupContents:
@@ -115,14 +148,6 @@ def _labels_decided(group: GroupContents) -> GroupContents:
         if rate == SELECTION.column and decision is not None
     }
     return replace(group, rates=group.rates | rates)
-
-
-def _without_suppressed(pairs: Pairs, shown: Sequence[GroupContents], rate: str) -> Pairs:
-    """Return the pairs of groups that both show a rate."""
-    hidden = {row.group for row in shown if row.rates.get(rate, NOT_KNOWN) == NOT_KNOWN}
-    names = [{group_name(pair.group), group_name(pair.against)} for pair in pairs.pairs]
-    kept = [pair for pair, both in zip(pairs.pairs, names, strict=True) if not both & hidden]
-    return Pairs.ordered(kept, pairs.ratio)
 
 
 def _in_large_groups(people: People, min_size: int) -> NDArray[np.intp]:
@@ -141,14 +166,16 @@ def _in_large_groups(people: People, min_size: int) -> NDArray[np.intp]:
     return known[(count >= min_size)[code.ravel()]]
 
 
-def _headline(pairs: Pairs, shown: Sequence[GroupContents]) -> dict[str, Any]:
+def _headline(pairs: Pairs) -> dict[str, Any]:
     """Return a disparity by the limits of intervals, between whom; beside it, that by estimate."""
     sure, most = pairs.headline, pairs.largest
     if sure is None or most is None:
-        return {"value": NOT_KNOWN, "between": "", "by_estimate": ""}
+        nothing = "no two groups could be compared"
+        return {"value": NOT_KNOWN, "between": nothing, "by_estimate": "", "pair": ()}
     value, other = (_cut(pair.value, pairs.ratio) for pair in (sure, most))
-    text = "" if most == sure else f"{with_interval(other)} between {_between(most, shown)}"
-    return {"value": value, "between": _between(sure, shown), "by_estimate": text}
+    text = "" if most == sure else f"{with_interval(other)} between {_between(most)}"
+    names = tuple(_name(group) for group in (sure.group, sure.against))
+    return {"value": value, "between": _between(sure), "by_estimate": text, "pair": names}
 
 
 def _cut(value: Interval, ratio: bool) -> Range:
@@ -157,15 +184,19 @@ def _cut(value: Interval, ratio: bool) -> Range:
     return Range.of(*ends)
 
 
-def _between(pair: Pair, shown: Sequence[GroupContents]) -> str:
+def _between(pair: Pair) -> str:
     """Return between which groups a disparity is, and how many people they have."""
-    hidden = {row.group for row in shown if row.count is None}
     lines = []
     for group, people in ((pair.group, pair.people), (pair.against, pair.against_people)):
-        name = group_name(group)
-        count = "" if name in hidden else f" ({people:,})"
-        lines.append("all" if name == "overall" else f"{name}{count}")
+        name = _name(group)
+        lines.append(name if name == "all" else f"{name} ({people:,})")
     return " and ".join(lines)
+
+
+def _name(group: Hashable) -> str:
+    """Return the name of a group, "all" of everybody."""
+    name = group_name(group)
+    return "all" if name == "overall" else name
 
 
 def one_hot(decided: Any, labels: tuple[str, ...]) -> Array:

@@ -98,14 +98,19 @@ def warnings_as_notes() -> Iterator[None]:
     """Print warnings of the library as notes, each once; those of others are not for users."""
     from sklearn.exceptions import ConvergenceWarning
 
-    from equipoise.exceptions import EmptyCellWarning, EquipoiseWarning, SmallGroupWarning
+    from equipoise.exceptions import (
+        EmptyCellWarning,
+        EquipoiseWarning,
+        FewPeopleWarning,
+        SmallGroupWarning,
+    )
 
     def show(message: Warning | str, category: type[Warning], *args: Any, **kwargs: Any) -> None:
         if issubclass(category, (EquipoiseWarning, ConvergenceWarning)):
             text = in_options(str(message))
             # That nobody has a label tells the labels of the others, and how few people a group has
-            # is suppressed: not for files.
-            private = (EmptyCellWarning, SmallGroupWarning)
+            # is for the owner alone: not for files.
+            private = (EmptyCellWarning, SmallGroupWarning, FewPeopleWarning)
             terminal.note(text, keep=not issubclass(category, private))
 
     with warnings.catch_warnings():

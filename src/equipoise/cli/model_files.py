@@ -132,12 +132,9 @@ def with_min_size(model: Any, min_size: int | None) -> Any:
 
 
 def note_untraced(frontier: Any, eps: float, certificate: Any) -> None:
-    """Note a gap that is left since nobody searched at this bound.
-
-    A file that does not tell small groups apart has said that it answers with a bound traced.
-    """
+    """Note a gap that is left since nobody searched at this bound."""
     traced = any(abs(point.eps - eps) <= 1e-5 * eps for point in frontier.points_)
-    if not traced and frontier.cells_.together is None and not certificate.is_optimal():
+    if not traced and not certificate.is_optimal():
         terminal.note(
             f"the bound {eps:g} was not traced: this is the best mixture of what was found for "
             "other bounds, and nothing was searched to close its gap. Trace it: frontier "
@@ -145,17 +142,22 @@ def note_untraced(frontier: Any, eps: float, certificate: Any) -> None:
         )
 
 
-def write_model(model: Any, path: Path, metadata: dict[str, Any], results: opt.Results) -> None:
-    """Write a model file and say so."""
-    few = results.suppress_below
-    save(model, path, overwrite=results.force, metadata=metadata, suppress_below=few)
+def write_model(
+    model: Any,
+    path: Path,
+    metadata: dict[str, Any],
+    results: opt.Results,
+    *,
+    evidence: bool = True,
+) -> None:
+    """Write a model file and say so; without evidence it has no report either."""
+    if not evidence:
+        metadata = {name: metadata[name] for name in ("columns", "made")}
+    save(model, path, overwrite=results.force, metadata=metadata, evidence=evidence)
     terminal.say(f"Written: {path} ({path.stat().st_size:,} bytes)")
-    manifest = read_manifest(path)
-    if manifest["suppressed"]:
-        terminal.note(f"{path.name}: {manifest['suppressed']}", keep=False)
-    for name, kept in manifest["keeps"].items():
+    for name, values in read_manifest(path)["keeps"].items():
         if name != "SimpleImputer":  # the median of each number, of all commands
-            terminal.note(f"of the training data, the {name} in {path.name} keeps {kept}.")
+            terminal.note(f"of the training data, the {name} in {path.name} keeps {values}.")
 
 
 def made(seed: int | None, unfinished: Sequence[Path | None] = ()) -> dict[str, Any]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from equipoise.cli.tables.dialect import Dialect
     from equipoise.cli.tables.request import Request
 
-#: As in `equipoise.metrics.small_groups`, which takes time to import.
+#: As in `equipoise.metrics.few`, which takes time to import.
 SUPPRESS_BELOW = 10
 
 
@@ -47,7 +47,16 @@ MinSizeOfFit = Annotated[
     option("Leave groups of fewer people out of comparisons; by default as in the fit."),
 ]
 SuppressBelow = Annotated[
-    int, option("Suppress groups of fewer people, and what would give them away; 0: none.")
+    int,
+    option("Leave people in groups of fewer out of pages, cards and JSON; 0: nobody.", min=0),
+]
+NoEvidence = Annotated[
+    bool,
+    option(
+        "Write a model file that decides and has nothing that counts people: no certificate, "
+        "no report.",
+        "--no-evidence",
+    ),
 ]
 ModelOutput = Annotated[Path, option("The model file.", "--output", "-o")]
 ModelFile = Annotated[Path, typer.Argument(help="A model file; or a frontier file, with --eps.")]
@@ -292,8 +301,8 @@ class Results:
     machine: Json = False
 
     def of_file(self, path: Path) -> dict[str, Any]:
-        """Return the options of a report about a model file."""
-        return {"level": self.level, "suppress_below": self.suppress_below, "file": path.name}
+        """Return the options of a report about a model file: for the terminal, and for others."""
+        return {"level": self.level, "limits": [0, self.suppress_below], "file": path.name}
 
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:

@@ -20,13 +20,13 @@ from equipoise.cli.tables.people import Reader
 from equipoise.cli.terminal import Tick, command_line
 from equipoise.cli.training import Training, counted
 from equipoise.estimators.regression.frontier import RegressionFrontier
-from equipoise.estimators.regression.intervals import Level
 from equipoise.estimators.regression.regressor import FairRegressor, Measured
-from equipoise.game.lagrangian import TOLERANCE, is_met
+from equipoise.metrics.few import left_out
 from equipoise.report.measurement import finite
 from equipoise.report.regression import (
     RegressionContents,
     RegressionPoint,
+    people_without_few,
     regression_contents,
 )
 from equipoise.report.text import number
@@ -125,7 +125,7 @@ def show_groups_of(point: RegressionPoint) -> None:
         rows = [
             [
                 g.group,
-                "few" if g.people is None else f"{g.people:,}",
+                f"{g.people:,}",
                 *map(number, (g.loss, g.mean_prediction, g.difference)),
             ]
             for g in groups
@@ -134,32 +134,46 @@ def show_groups_of(point: RegressionPoint) -> None:
         terminal.table(f"Groups of the {data} data", header, rows)
 
 
-def at_numbers(opened: ModelFile, eps: float, output: Path, results: opt.Results) -> None:
+def at_numbers(
+    opened: ModelFile, eps: float, output: Path, results: opt.Results, *, evidence: bool = True
+) -> None:
     """Pick a regressor from a frontier file and write it."""
     model = opened.model.at(eps)
-    contents = contents_of(opened, model, {}, results.suppress_below, output.name)
+    limits = [0, results.suppress_below]
+    whole, contents = contents_of(opened, model, {}, limits, output.name)
     if not model.certificate_.feasible:
         terminal.note(f"the bound {eps:g} is {model.certificate_.verdict}.")
     note_untraced(opened.model, eps, model.certificate_)
-    show_points(contents)
+    show_points(whole)
     metadata = {**opened.metadata, "report": contents.to_dict()}
     metadata["made"] = made(opened.seed)
-    write_model(model, output, metadata, results)
+    write_model(model, output, metadata, results, evidence=evidence)
     terminal.emit({"file": str(output), **contents.to_dict()})
 
 
 def contents_of(
-    opened: ModelFile, model: Any, people: dict[str, Any], few: int, file: str
-) -> RegressionContents:
-    """Return what a page shows of a regressor out of a model file."""
+    opened: ModelFile, model: Any, people: dict[str, Any], limits: Sequence[int], file: str
+) -> list[RegressionContents]:
+    """Return what a page shows of a regressor out of a model file, for each limit of few people."""
     stored = opened.metadata["report"]
     about = {name: stored[name] for name in ("source", "label", "seed")}
-    found = regression_contents(model, people, suppress_below=few, file=file, **about)
-    return replace(found, command=command_line(), learner=stored["learner"])
+    return [
+        replace(
+            regression_contents(model, people, suppress_below=limit, file=file, **about),
+            command=command_line(),
+            learner=stored["learner"],
+        )
+        for limit in limits
+    ]
 
 
 def certify_numbers(
-    opened: ModelFile, data: Path, reader: Reader, drop_missing: bool, few: int, sure: Level
+    opened: ModelFile,
+    data: Path,
+    reader: Reader,
+    drop_missing: bool,
+    limits: Sequence[int],
+    level: float,
 ) -> None:
     """Measure a regressor on other people.
 
@@ -167,50 +181,72 @@ def certify_numbers(
     """
     model = opened.model
     people = reader.known(data, opened.columns, drop_missing=drop_missing)
-    groups = {k: v for k, v in people.metadata.items() if k != "missing"}
-    level, measured = sure.level, model.measure(people.X, people.y, **sure._asdict(), **groups)
+    measured = _measured(model, people, level)
     is_compared = not np.isnan(measured.excess)
     decide_certify(bool(measured.exceeds), is_compared)
-    contents = contents_of(opened, model, {"test": people}, few, opened.path.name)
-    (point,) = contents.points
+    whole, contents = contents_of(opened, model, {"test": people}, limits, opened.path.name)
+    (point,) = whole.points
     terminal.say(f"{spelled(model.constraint_)} on {data.name}")
-    say_who(f"{len(people):,} {contents.who['test']}", point.remarks, measured.overlap)
-    hides = any(group.people is None for group in point.groups["test"]) or not is_compared
-    names = ("largest", "excess", "low", "high")
-    shown = {name: None if hides else finite(getattr(measured, name)) for name in names}
+    say_who(f"{len(people):,} {whole.who['test']}", point.remarks, measured.overlap)
     where = "at any threshold" if contents.is_parity else "of a group"
+    largest, low, high = (
+        finite(getattr(measured, name)) if is_compared else None
+        for name in ("largest", "low", "high")
+    )
     terminal.say(
-        f"Loss {number(measured.loss)}; largest {where} {number(shown['largest'])}, {level:.0%} "
-        f"interval from {number(shown['low'])} to {number(shown['high'])}."
+        f"Loss {number(measured.loss)}; largest {where} {number(largest)}, {level:.0%} "
+        f"interval from {number(low)} to {number(high)}."
     )
     show_groups_of(point)
-    terminal.say(_outcome(measured, shown["excess"], level))
+    terminal.say(_outcome(measured, level))
     terminal.emit(
         {
             "exceeded": bool(measured.exceeds),
             "compared": is_compared,
+            "verdict": measured.verdict,
             "constraint": repr(model.constraint_),
-            "people": len(people),
-            "learned_from": measured.overlap and measured.overlap._asdict(),
-            "loss": float(measured.loss),
             "level": level,
-            **shown,
-            "groups": [vars(group) for group in point.groups["test"]],
-            "remarks": point.remarks,
+            "left_out": left_out(limits[-1]) if contents.leaves_out else "",
+            "people": contents.rows.get("test", 0),
+            **_numbers_for_others(model, people, measured, limits[-1], level),
+            "groups": [vars(group) for group in contents.points[0].groups.get("test", [])],
+            "remarks": contents.points[0].remarks,
         }
     )
 
 
-def _outcome(measured: Measured, excess: float | None, level: float) -> str:
-    """Return whether the bound is exceeded, and how sure that is; ``excess`` None is not shown."""
+def _numbers_for_others(
+    model: Any, people: Any, measured: Measured, limit: int, level: float
+) -> dict[str, Any]:
+    """Return what was measured of the people who are in no group of few."""
+    shown = people_without_few(model, people, limit)
+    if shown is None:
+        measured = Measured(np.nan, np.nan, np.nan)
+    elif shown is not people:
+        measured = _measured(model, shown, level)
+    names = ("largest", "excess", "low", "high")
+    known = not np.isnan(measured.excess)
+    numbers = {name: finite(getattr(measured, name)) if known else None for name in names}
+    overlap = measured.overlap and measured.overlap._asdict()
+    return {"learned_from": overlap, "loss": finite(measured.loss), **numbers}
+
+
+def _measured(model: Any, people: Any, level: float) -> Measured:
+    groups = {name: values for name, values in people.metadata.items() if name != "missing"}
+    measured: Measured = model.measure(people.X, people.y, level=level, **groups)
+    return measured
+
+
+def _outcome(measured: Measured, level: float) -> str:
+    """Return the verdict in a sentence."""
     if np.isnan(measured.excess):
         return "NOTHING WAS COMPARED: no bound could be looked at on these people."
-    by = "" if excess is None else f", by {number(excess)}"
+    by = number(measured.excess)
     if measured.exceeds:
-        return f"EXCEEDED{by}: more than chance explains at the {level:.0%} level."
-    if not is_met(measured.excess, TOLERANCE * abs(measured.largest)):
+        return f"EXCEEDED, by {by}: more than chance explains at the {level:.0%} level."
+    if measured.verdict.startswith("exceeded"):
         return (
-            f"The bound is exceeded on these people{by}, but not beyond the {level:.0%} interval: "
-            "chance may explain it."
+            f"The bound is exceeded on these people, by {by}, but not beyond the {level:.0%} "
+            "interval: chance may explain it."
         )
     return "The bound is not exceeded on these people."

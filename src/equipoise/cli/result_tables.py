@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,10 +10,10 @@ import numpy as np
 from equipoise.cli import terminal
 from equipoise.cli.spelling import in_options
 from equipoise.constraints.rates import rate_and_decision
-from equipoise.game.lagrangian import is_met
 from equipoise.game.switches import number
 from equipoise.metrics.headline import COMPARED, RULE
 from equipoise.metrics.summaries import FEW, few_people
+from equipoise.metrics.verdict import verdict_on
 from equipoise.report.contents import (
     RATES,
     AuditContents,
@@ -23,7 +23,7 @@ from equipoise.report.contents import (
     ReportContents,
 )
 from equipoise.report.groups import small_group_remarks
-from equipoise.report.measurement import Range
+from equipoise.report.measurement import Range, RowContents
 from equipoise.report.rate_names import rate_name, rates_of
 from equipoise.report.switches import (
     MovedGroup,
@@ -33,14 +33,8 @@ from equipoise.report.switches import (
     switched_groups,
     switched_sentence,
 )
-from equipoise.report.text import SUPPRESSED, moves_of, whose
+from equipoise.report.text import moves_of, whose
 from equipoise.rows.fingerprint import Overlap
-
-#: The verdict that makes `certify` exit with 1.
-EXCEEDED = "EXCEEDED"
-#: The verdict where nothing was compared, or too few people are left.
-UNKNOWN = "not known"
-
 
 #: Columns of a table that are listed; the rest are counted.
 _MOST_COLUMNS = 60
@@ -110,23 +104,17 @@ def show_frontier(contents: ReportContents) -> None:
 def _everybody(point: PointContents) -> list[str]:
     """Return how many people gain and lose by a point, empty where that is not known."""
     if moved := moved_groups(point.switched.get(point.main_data, [])):
-        return ["" if moved[0].count is None else number(moved[0].total)]
+        return [number(moved[0].total)]
     groups = switched_groups(point.switched.get(point.main_data, []))
-    found = next((row for row in groups if not row.feature and row.count is not None), None)
-    return ["", ""] if found is None else [number(found.gained or 0), number(found.lost or 0)]
+    found = next((row for row in groups if not row.feature), None)
+    return ["", ""] if found is None else [number(found.gained), number(found.lost)]
 
 
-def note_small(
-    groups: Sequence[GroupContents],
-    suppress_below: int,
-    min_size: int | None = None,
-) -> None:
-    """Note groups that are suppressed, or too small to say anything about."""
-    for text in small_group_remarks(groups, suppress_below):
-        terminal.note(text)
-    if any(row.count is None for row in groups):
-        terminal.progress_line("To see all groups here: --suppress-below 0")
-    fewest = min((row.count or 0 for row in groups if row.feature), default=FEW)
+def note_small(groups: Sequence[GroupContents], min_size: int | None = None) -> None:
+    """Note groups that are too small to say anything about, to the owner alone."""
+    for text in small_group_remarks(groups):
+        terminal.note(text, keep=False)
+    fewest = min((row.count for row in groups if row.feature), default=FEW)
     note_compared(fewest, min_size)
 
 
@@ -144,18 +132,14 @@ def _note_exceeded(point: PointContents) -> None:
     entry = point.on("test")
     if entry is None:
         return
-    rows = [row for row in entry.rows if verdict(row.excess, row.people, FEW) == EXCEEDED]
+    rows = [row for row in entry.rows if verdict_on(row.excess, row.people).is_exceeded]
     if rows:
         worst = max(rows, key=lambda row: row.excess.low or 0.0)
         terminal.note(
             f"on the test data the bound is exceeded by more than chance explains: {worst.text}, "
             f"excess {_long(worst.excess, '+')} ({worst.people:,} people). Out-of-fold decisions "
-            "(--cv 5), larger groups (--min-size) or a smaller --eps may help."
-        )
-    elif entry.hidden_certain:
-        terminal.note(
-            f"on the test data {entry.hidden_certain} suppressed inequalities are exceeded by more "
-            "than chance explains."
+            "(--cv 5), larger groups (--min-size) or a smaller --eps may help.",
+            keep=False,
         )
 
 
@@ -198,10 +182,9 @@ def say_labels(labels: tuple[str, ...], rows: Iterable[str]) -> None:
 def note_small_switched(point: PointContents) -> None:
     """Note groups that are too small to say anything about, where no rates of groups are known."""
     groups = switched_groups(point.switched.get(point.main_data, []))
-    known = [row for row in groups if row.count is not None]
-    counts = np.array([row.count for row in known], dtype=int)
-    for text in few_people([row.feature for row in known], [row.group for row in known], counts):
-        terminal.note(text)
+    counts = np.array([row.count for row in groups], dtype=int)
+    for text in few_people([row.feature for row in groups], [row.group for row in groups], counts):
+        terminal.note(text, keep=False)
 
 
 def _say_remarks(point: PointContents) -> None:
@@ -209,14 +192,14 @@ def _say_remarks(point: PointContents) -> None:
     if (entry := point.on("test")) is not None:
         terminal.say(f"test: {entry.people:,} {whose(entry)}.")
     for text in map(in_options, point.remarks):
-        terminal.note(text)
+        terminal.note(text, keep=False)
 
 
 def say_who(who: str, remarks: Sequence[str], overlap: Overlap | None) -> None:
     """Print who was measured, and what is easily overlooked."""
     terminal.say(f"Measured on {who}.\n")
     for text in map(in_options, remarks):
-        terminal.note(text)
+        terminal.note(text, keep=False)
     seen = overlap is not None and (overlap.estimate or overlap.relabelled)
     if overlap is None or (seen and not overlap.set_apart):
         terminal.note(
@@ -252,7 +235,8 @@ def show_switched(point: PointContents, favourable: str) -> None:
     rows = [
         [
             _name(row),
-            *([SUPPRESSED, "", ""] if row.count is None else [f"{row.count:,}", *_counts(row)]),
+            f"{row.count:,}",
+            *_counts(row),
         ]
         for row in groups
     ]
@@ -277,8 +261,7 @@ def _counts(group: SwitchedGroup) -> list[str]:
     """Return who gains and who loses, in brackets those with the favourable label."""
     pairs = (group.gained, group.gained_qualified), (group.lost, group.lost_qualified)
     return [
-        number(every or 0.0) + (f" ({number(some)})" if some is not None else "")
-        for every, some in pairs
+        number(every) + (f" ({number(some)})" if some is not None else "") for every, some in pairs
     ]
 
 
@@ -302,8 +285,8 @@ def _show_rates(title: str, groups: Sequence[GroupContents], rates: Sequence[str
     rows = [
         [
             _name(row),
-            SUPPRESSED if row.count is None else f"{row.count:,}",
-            *(shown(row.rates[rate], ".1%", ".1%") if row.rates else "" for rate in rates),
+            f"{row.count:,}",
+            *(shown(row.rates[rate], ".1%", ".1%") for rate in rates),
         ]
         for row in groups
     ]
@@ -327,37 +310,15 @@ def show_disparities(found: AuditContents, level: float) -> None:
         )
 
 
-def show_rows(rows: Sequence[Mapping[str, Any]], people: int, level: float) -> None:
+def show_rows(rows: Sequence[RowContents], people: int, level: float) -> None:
     """Print every constraint and by how much it exceeds its bound, the worst first."""
-    ordered = sorted(rows, key=lambda row: -(row["excess"].estimate or 0.0))
+    ordered = sorted(rows, key=lambda row: -(row.excess.estimate or 0.0))
     title = f"Constraints on {people:,} people, [{level:.0%} intervals that hold at once]"
     terminal.table(
         title,
         ["constraint", "people", "excess over the bound", "verdict"],
-        [
-            [row["text"], f"{row['people']:,.0f}", _long(row["excess"], "+"), row["verdict"]]
-            for row in ordered
-        ],
+        [[row.text, f"{row.people:,}", _long(row.excess, "+"), row.verdict] for row in ordered],
     )
-
-
-def verdict(excess: Range, people: float, few: int) -> str:
-    """Return the verdict on an excess, in a word.
-
-    >>> [verdict(Range(0.01, *ends), 99, 30) for ends in ((0.005, 0.02), (-0.01, 0.02))]
-    ['EXCEEDED', 'exceeded, perhaps by chance']
-    >>> verdict(Range(-0.01, -0.02, 0.01), 99, 30), verdict(Range(0.01, 0.005, 0.02), 3, 30)
-    ('met', 'exceeded, too few people to tell')
-    >>> verdict(Range(None, None, None), 99, 30)
-    'not known'
-    """
-    if excess.estimate is None:
-        return UNKNOWN
-    if is_met(excess.estimate):
-        return "met"
-    if people < few or excess.low is None:
-        return "exceeded, too few people to tell"
-    return EXCEEDED if excess.low > 0 else "exceeded, perhaps by chance"
 
 
 def _short(value: Range | None, *, interval: bool) -> str:

@@ -156,11 +156,11 @@ class Training:
         results = replace(results, force=force)
         with self.open_data() as data:
             model = self.fit(self.kind(traces=traces), data, **given)
-            contents = self.contents(model, data, results.of_file(output))
+            whole, contents = self.contents(model, data, results.of_file(output))
             data.write_held_out(held_out, force=force)
-        self.show(model, contents, results)
+        self.show(model, whole, results)
         metadata = data.metadata(contents, self.options.seed, (*outputs, held_out))
-        return Trained(model, contents, metadata, results)
+        return Trained(model, whole, contents, metadata, results)
 
     def fit(self, kind: Callable[..., Any], data: TrainingData, **given: Any) -> Any:
         """Return a model of this kind, fitted with progress to those to learn from."""
@@ -221,18 +221,22 @@ class Training:
 
         return watch
 
-    def contents(self, model: Any, data: TrainingData, options: dict[str, Any]) -> Any:
-        """Return the contents of the report about a fitted model."""
+    def contents(self, model: Any, data: TrainingData, options: dict[str, Any]) -> list[Any]:
+        """Return the contents of the report about a fitted model: for the terminal, for others."""
         from equipoise.report.summary import summarize
 
         seed = self.options.seed
-        contents = summarize(model, data.people, data.contents(model), seed=seed, **options)
-        return replace(
-            contents.in_order(data.columns.order),
-            learner=repr(self.learner),
-            command=command_line(),
-            notes=list(terminal.running().notes),
-        )
+        return [
+            replace(
+                contents.in_order(data.columns.order),
+                learner=repr(self.learner),
+                command=command_line(),
+                notes=list(terminal.running().notes),
+            )
+            for contents in summarize(
+                model, data.people, data.contents(model), seed=seed, **options
+            )
+        ]
 
     def show(self, model: Any, contents: Any, results: opt.Results) -> None:
         """Print what a fitted model does to whom."""
@@ -242,7 +246,7 @@ class Training:
         else:
             show_classifier(first, results.level, contents.data.labels, model.objective)
         groups = first.groups["training"]
-        note_small(groups, results.suppress_below, min_size=self.compared_from)
+        note_small(groups, min_size=self.compared_from)
 
     def summary(self, model: Any, contents: Any) -> dict[str, Any]:
         """Return what a single model is and does, for `--json`."""
@@ -261,16 +265,17 @@ class Training:
 
 
 class Trained(NamedTuple):
-    """A fitted model, what a report shows of it, and how its files are to be written."""
+    """A fitted model, what is shown of it to its owner and to others, and how files are written."""
 
     model: Any
+    whole: Any
     contents: Any
     metadata: dict[str, Any]
     results: opt.Results
 
-    def write(self, output: Path, page: Path | None = None) -> None:
+    def write(self, output: Path, page: Path | None = None, *, evidence: bool = True) -> None:
         """Write the model file, and the page if there is to be one."""
-        write_model(self.model, output, self.metadata, self.results)
+        write_model(self.model, output, self.metadata, self.results, evidence=evidence)
         if page is not None:
             write_page(self.contents, page, force=self.results.force)
 
@@ -307,9 +312,7 @@ class TrainingData:
     test: Examples | None  #: None where nobody is held out.
     columns: Columns
     encoder: Any  #: Turns features into numbers; frozen if it is fitted already.
-    base_rate: (
-        float | list[float | None]
-    )  #: The share of the favourable label, or of each of several.
+    base_rate: float | list[float]  #: The share of the favourable label, or of each of several.
     read: list[ColumnContents]  #: How each column was read.
     format: str = ""  #: How the file was written.
     held_out: Iterable[Any] = ()  #: Tables of the rows of test, as they were read.

@@ -23,6 +23,7 @@ from equipoise.constraints.groups import group_name
 from equipoise.constraints.rates import ERROR
 from equipoise.engines import engine_for
 from equipoise.engines.base import Engine
+from equipoise.estimators.evidence import HasEvidence
 from equipoise.estimators.pools import open_pool
 from equipoise.exceptions import (
     AbsentGroupWarning,
@@ -120,7 +121,7 @@ class Problem:
 
 
 @dataclass(eq=False, repr=False)
-class Reduction(SaysNewWords, MetaEstimatorMixin, BaseEstimator):
+class Reduction(SaysNewWords, HasEvidence, MetaEstimatorMixin, BaseEstimator):
     """Base of the estimators: reads the rows, states the problem, knows features and tags.
 
     Parameters are fields, which scikit-learn reads from the constructor that they make.

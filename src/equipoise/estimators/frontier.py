@@ -232,8 +232,6 @@ class Frontier(PoolReduction):
         if deterministic or X is not None:
             people = People(X, y, **metadata).by(self.cells_.rules)
             return self._one_rule(eps, deterministic, people)
-        if self.cells_.together is not None:
-            return self._classifier(self._traced(eps))
         traced = next((point for point in self.points_ if point.eps == eps), None)
         return self._classifier(traced or self._points([eps])[0])
 
@@ -244,7 +242,6 @@ class Frontier(PoolReduction):
         all bounds: ``points_`` are traced anew.
         """
         check_is_fitted(self)
-        self._check_all_known()
         eps = read_bound(eps)
         people, (limits, _) = People(X, y, **metadata).by(self.cells_.rules), read_limits(self)
         check_same_people(self, people)
@@ -276,8 +273,6 @@ class Frontier(PoolReduction):
             return self.at(violation)
         if error is None or violation is not None:
             raise ValueError("give either violation= (a disparity) or error=, and not both.")
-        if self.cells_.together is not None:
-            return self._select_traced(error)
         high = max(self.unconstrained_.disparity, self.points_[-1].eps)
         (most,) = self._points([high])
         if most.error > error:
@@ -314,15 +309,6 @@ class Frontier(PoolReduction):
             else:
                 low = middle
         return high
-
-    def _select_traced(self, error: float) -> FairClassifier:
-        found = next((point for point in self.points_ if point.error <= error), None)
-        if found is None:
-            least = min(point.error for point in self.points_)
-            raise ValueError(
-                f"no classifier traced errs as little as {error}; the least is {least:.4f}."
-            )
-        return self.at(found.eps)
 
     def with_constraint(self, constraint: Constraint, bounds: ArrayLike | None = None) -> Frontier:
         """Return the frontier of another constraint over the same cells, without training.

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from copy import copy
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +26,6 @@ from equipoise.estimators.frontier_point import (
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
 from equipoise.estimators.reductions import FairClassifier
 from equipoise.estimators.results import result_of, warn
-from equipoise.exceptions import EquipoiseWarning
 from equipoise.faces import Records
 from equipoise.game.certificate import Certificate
 from equipoise.game.column_generation import over_pool
@@ -85,37 +82,7 @@ class PoolReduction(Reduction):
         known = self.lagrangian_, self.pool_, self._free
         self.unconstrained_ = unconstrained_point(*known, self._certificate, Lottery(0.0, True))
 
-    def _check_all_known(self) -> None:
-        """Raise where small groups are known together only: their bounds cannot be looked at."""
-        if self.cells_.together is not None:
-            raise ValueError(
-                "this frontier is from a model file that does not tell small groups apart, so that "
-                "no other bounds or constraints can be looked at than those that were traced. "
-                "Save it with suppress_below=0 (--suppress-below 0) where it was fitted."
-            )
-
-    def _traced(self, eps: float) -> FrontierPoint:
-        """Return the loosest point within a bound; six digits of one traced are that one."""
-        within = [point for point in self.points_ if point.eps <= eps * (1 + 1e-5)]
-        if not within:
-            raise ValueError(
-                f"eps is {eps:.6g}, and the least bound that was traced {self.points_[0].eps:.6g}: "
-                "this frontier is from a model file that does not tell small groups apart, so that "
-                "it answers to no others. Save it with suppress_below=0 (--suppress-below 0) where "
-                "it was fitted."
-            )
-        if within[-1].eps < eps * (1 - 1e-5):
-            warnings.warn(
-                f"the bound {eps:.6g} was not traced: the classifier is that of the next stricter "
-                f"one, {within[-1].eps:.6g}. Small groups are not told apart in this model file, "
-                "so that no other can be looked at.",
-                EquipoiseWarning,
-                stacklevel=3,
-            )
-        return within[-1]
-
     def _points(self, bounds: list[float]) -> Records[FrontierPoint]:
-        self._check_all_known()
         games = games_of(self.constraint, self.lagrangian_, bounds)
         found = [found for _, found in self._solved(games, bounds)]
         return Records(
@@ -150,13 +117,6 @@ class PoolReduction(Reduction):
             free=self._free,
             n_decisions=self.cells_.n_decisions,
         )
-
-    def without_search(self) -> Self:
-        """Return a copy that keeps the bounds traced, and nothing to search other bounds with."""
-        kept = copy(self)
-        kept._queries = None
-        kept.__dict__.pop("lagrangian_", None)
-        return kept
 
     @property
     def _shares(self) -> Array:
@@ -214,13 +174,9 @@ class PoolReduction(Reduction):
 
     def _excess(self, point: FrontierPoint, tallies: Mapping[str, Tally]) -> dict[str, float]:
         """Return by how much bounds, as they were given, are exceeded; NaN where not known."""
-        names, found = {"training": "train", "out of fold": "out_of_fold"}, point.certificate
-        if self.cells_.together is None:
-            given = self.lagrangian_.with_bound(point.eps).as_given()
-            excess = {data: float(given.violation(tally.s)) for data, tally in tallies.items()}
-        else:  # small groups are not told apart
-            certified = np.nan if found.sampling_slack else found.violation + found.least_slack
-            excess = {**dict.fromkeys(tallies, np.nan), list(tallies)[-1]: float(certified)}
+        names = {"training": "train", "out of fold": "out_of_fold"}
+        given = self.lagrangian_.with_bound(point.eps).as_given()
+        excess = {data: float(given.violation(tally.s)) for data, tally in tallies.items()}
         return {names.get(data, data): value for data, value in excess.items()}
 
     def _unfitted(self, constraint: Constraint, **params: Any) -> FairClassifier:
@@ -230,7 +186,6 @@ class PoolReduction(Reduction):
 
     def _one_rule(self, eps: float, deterministic: Any, people: People) -> FairClassifier:
         """Return the fitted classifier of a bound that is one rule, if there is one as good."""
-        self._check_all_known()
         check_data_again(self, deterministic, people)
         stated = self._state(people, pool=self.pool_.detached(), n_jobs=self.n_jobs)
         game, constraint = self.lagrangian_.with_bound(eps), with_eps(self.constraint, eps)

@@ -15,6 +15,7 @@ The hashes find accidents. They are no signature: who can write the file can wri
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar, overload
@@ -25,13 +26,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from equipoise.estimators.randomized import RandomizedClassifier
 from equipoise.estimators.regression.randomized import RandomizedRegressor
-from equipoise.exceptions import ModelFileError, UntrustedTypeError
+from equipoise.exceptions import FewPeopleWarning, ModelFileError, UntrustedTypeError
 from equipoise.files import archive, canaries
 from equipoise.files import members as member_files
+from equipoise.files.evidence import few_in_evidence, without_evidence
 from equipoise.files.manifest import date_made, kept_values, summarize, versions
 from equipoise.files.state import MODELS, Decoder, Encoder, check_model, is_model
-from equipoise.files.suppression import without_small_groups
-from equipoise.metrics.small_groups import SUPPRESS_BELOW
 
 __all__ = ["ModelFileError", "UntrustedTypeError", "load", "read_manifest", "save", "verify"]
 
@@ -49,7 +49,7 @@ def save(
     *,
     overwrite: bool = False,
     metadata: Mapping[str, Any] | None = None,
-    suppress_below: int = SUPPRESS_BELOW,
+    evidence: bool = True,
 ) -> None:
     """Write a fitted model to a file, whole or not at all.
 
@@ -58,9 +58,8 @@ def save(
     for each type, under "keeps". Functions of your own (an objective, a utility, a callback) are
     code and are left out.
 
-    Small groups are not told apart in a file. Where there are any, the certificate has no evidence,
-    so that `Certificate.check` has nothing to look at, and a frontier keeps the bounds that were
-    traced and answers to no others.
+    Certificate and sums are the *evidence*. They count people, also those in groups of few, of
+    which a warning tells: whoever gets the file can read their numbers.
 
     Parameters
     ----------
@@ -72,9 +71,10 @@ def save(
         Whether a file of this name is replaced.
     metadata : mapping, optional
         Notes of your own to keep in the manifest; anything that JSON can hold.
-    suppress_below : int, default=10
-        Groups of fewer people, and those that would give them away, have their numbers in the file
-        for all of them together only; 0 keeps everything as it is.
+    evidence : bool, default=True
+        Whether the file keeps what counts people: certificate, sums, proof and fingerprint. Without
+        it a model decides the same and does nothing else: it cannot be certified, monitored or
+        reported on. A frontier needs its evidence; save one of its models, ``frontier.at(eps)``.
 
     Raises
     ------
@@ -119,7 +119,9 @@ def save(
         )
     if not isinstance(model, (RandomizedClassifier, RandomizedRegressor)):
         check_is_fitted(model)
-    model, suppressed = without_small_groups(model, suppress_below)
+    if not evidence:
+        model = without_evidence(model)
+    few = few_in_evidence(model)
     encoder = Encoder()
     parts = {_STATE: _as_json(encoder.encode(model))}
     parts[_MEMBERS], untrusted = member_files.dump(encoder.objects)
@@ -133,13 +135,16 @@ def save(
         "date": date_made(),
         "versions": versions(),
         **summarize(model),
-        "suppressed": suppressed,
+        "evidence": evidence,
+        "few": few,
         "types_to_trust": untrusted,
         "keeps": kept_values([*encoder.objects, *encoder.plugins]),
         "canaries": made_up,
         "metadata": dict(metadata or {}),
     }
     archive.write(Path(path), manifest, parts, overwrite=overwrite)
+    if few:
+        warnings.warn(f"{path}: {few}", FewPeopleWarning, stacklevel=2)
 
 
 def _as_json(value: Any) -> bytes:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from equipoise.cells.table import Array, CellTable
+from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.rows import Row
 from equipoise.faces import Columns, Face, FrozenRecords, Records, facts, folded, paragraph, table
 from equipoise.game.evidence import Evidence, Price, Scope, Status
@@ -25,6 +25,8 @@ _RECOMPUTED = 1e-9
 #: The numbers of a certificate in JSON.
 _NUMBERS: tuple[str, ...] = ("error", "violation", "lower", "upper", "gap", "nu", "B")
 _NUMBERS += ("least_slack", "proven_slack", "free_error")
+#: Those that are stated where people are left out: the error is of the others.
+_NUMBERS_OF_SEARCH = ("error", "gap", "nu", "B")
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,8 +93,8 @@ class Certificate(Face):
         Who is decided on differently than by the unconstrained model; None if that is not known.
     evidence : Evidence or None
         What all of this follows from; see `check`. None where a model file does not keep it.
-    suppressed : bool
-        Whether a model file has left inequalities on small groups out of ``rows``.
+    few : int
+        Where positive, people in groups of fewer are left out, see `without_few`.
     out_of_fold : bool
         Whether all of it speaks of out-of-fold decisions, and not of the classifiers deployed.
     measure : "error" or "loss"
@@ -132,7 +134,7 @@ class Certificate(Face):
     n_calls: int = 0
     by_lot: Lottery | None = None
     why_by_lot: str = ""
-    suppressed: bool = False
+    few: int = 0
     out_of_fold: bool = False
     switched: Switched | None = field(default=None, repr=False)
     measure: str = "error"
@@ -229,9 +231,8 @@ class Certificate(Face):
         """
         if self.evidence is None:
             raise ValueError(
-                "this certificate has no evidence to check: it is from a model file, which does "
-                "not tell small groups apart. Save the model with suppress_below=0 where it was "
-                "fitted, and check the certificate in that file."
+                "this certificate has no evidence to check: it leaves out people in groups of "
+                f"fewer than {self.few}, for others to read. Check the certificate of the model."
             )
         recomputed = self.evidence.numbers()
         found_gap = min(self.evidence.gaps(), key=lambda found: abs(self.gap - found))
@@ -243,6 +244,46 @@ class Certificate(Face):
                     "one of them was changed after the fit. Fit anew."
                 )
         return recomputed["lower"], recomputed["upper"]
+
+    def without_few(
+        self, few: int, *, rows: Mask, error: float, share: float, switched: Switched | None
+    ) -> Certificate:
+        """Return the certificate for others: nothing in it counts people in groups of fewer.
+
+        Lower and upper value, prices and slacks are of everybody, and are left out; so is the
+        evidence.
+
+        Parameters
+        ----------
+        few : int
+        rows : mask of shape (K,)
+            The constraints that are not about such a group.
+        error : float
+            The error of the people who are not in such a group, who are this ``share`` of all.
+        switched : Switched or None
+            Who of them is decided on differently.
+        """
+        by_lot = self.by_lot
+        if by_lot is not None:
+            most = min(by_lot.share / share, 1.0) if share > 0 else 1.0
+            by_lot = Lottery(most, False)
+        keep = np.flatnonzero(rows).tolist()
+        texts = {str(self.rows[k]) for k in keep}
+        return replace(
+            self,
+            few=few,
+            error=error,
+            free_error=-np.inf,
+            by_lot=by_lot,
+            switched=switched,
+            rows=FrozenRecords(self.rows[k] for k in keep),
+            gamma=self.gamma[keep],
+            bound=self.bound[keep],
+            multipliers=self.multipliers[keep],
+            slacks=self.slacks[keep] if isinstance(self.slacks, np.ndarray) else self.slacks,
+            conflict=FrozenRecords(row for row in self.conflict if str(row) in texts),
+            evidence=None,
+        )
 
     @property
     def status(self) -> Status:
@@ -309,7 +350,7 @@ class Certificate(Face):
     def to_dict(self) -> dict[str, Any]:
         """Return the certificate as plain data for JSON, where infinity becomes None."""
         return {
-            **{name: _finite(getattr(self, name)) for name in _NUMBERS},
+            **{name: self._stated(name) for name in _NUMBERS},
             "n_calls": int(self.n_calls),
             "by_lot": None if self.by_lot is None else float(self.by_lot.share),
             "by_lot_exact": self.by_lot is not None and self.by_lot.exact,
@@ -327,6 +368,12 @@ class Certificate(Face):
             "conflict": [row.sentence() for row in self.conflict],
             "text": str(self),
         }
+
+    def _stated(self, name: str) -> float | None:
+        """Return a number for JSON; None of everybody's, where people are left out."""
+        if self.few and name not in _NUMBERS_OF_SEARCH:
+            return None
+        return _finite(getattr(self, name))
 
     def __str__(self) -> str:
         lines = [

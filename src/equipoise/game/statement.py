@@ -15,6 +15,8 @@ from equipoise.game.lagrangian import TOLERANCE, is_met
 _ROUNDING = 1e-12
 #: Prices that are told, the highest; `Certificate.shadow_prices` has all of them.
 _MOST_PRICES = 8
+#: What is told where people in groups of few are left out, besides the error of the others.
+_WITHOUT_FEW = ("bounds", "gap", "out of fold", "random", "switched")
 
 if TYPE_CHECKING:
     from equipoise.game.certificate import Certificate
@@ -64,15 +66,18 @@ def facts_of(certificate: Certificate) -> list[tuple[str, str, str]]:
             what = "limits the result" if certificate.binding else "is dearest"
             of += f"; {group_name(group)} {what}"
         found.append(("binding", f"{len(certificate.binding) or 'none'} {of}", ""))
-    if certificate.suppressed:
-        hidden = "constraints on small groups, and what would tell of them"
-        found.append(("suppressed", hidden, ""))
+    if certificate.few:
+        # Other numbers count everybody, and with these would give away who is left out.
+        found = [fact for fact in found if fact[0] in (certificate.measure, *_WITHOUT_FEW)]
+        found.append(("left out", f"people in groups of fewer than {certificate.few}", ""))
     return found
 
 
 def sentences_of(certificate: Certificate) -> list[str]:
     """Return sentences on what is easily overlooked, and on the worth of loosening a bound."""
     remarks = (certificate.why_by_lot, _unmet(certificate), _is_trivial(certificate))
+    if certificate.few:
+        remarks = ("", "" if certificate.feasible else f"{certificate.verdict}.", "")
     prices = _prices(certificate)
     more = "further, by 0.01," if certificate.least_slack > 0 else "by 0.01"
     sentences = [text for text in remarks if text] + [

@@ -152,7 +152,6 @@ class Switched(Face):
         """A `SwitchedRow` for everybody and for every group, by label.
 
         Of more than two decisions there is a `MovedRow` for every two that somebody moves between.
-        Groups that a model file does not tell apart have none.
         """
         if not self.is_binary:
             return Records(self._moves())
@@ -163,8 +162,8 @@ class Switched(Face):
         )
 
     def groups(self) -> Iterator[tuple[str, Hashable, Mask]]:
-        """Yield feature, group and cells of everybody and of every group that is told apart."""
-        return (found for found in _groups(self.cells) if self._is_told(found[2]))
+        """Yield feature, group and cells of everybody and of every group."""
+        return _groups(self.cells)
 
     def between(self, mask: Mask) -> Iterator[tuple[Any, Any, float]]:
         """Yield two decisions and how many of some cells move from the first to the second."""
@@ -191,12 +190,6 @@ class Switched(Face):
                 people = float(self.cells.count[of_label].sum())
                 for moves in self.between(of_label):
                     yield MovedRow(feature, group, label, people, *moves)
-
-    def _is_told(self, mask: Mask) -> bool:
-        """Whether sums over these cells are known, and not only those of more groups together."""
-        together = np.zeros(1, dtype=bool) if self.cells.together is None else self.cells.together
-        inside = mask & together
-        return not inside.any() or bool((inside == together).all())
 
     def total(self, mask: Mask | None = None) -> Total | Moved:
         """Return the sums over some cells; by default over all."""

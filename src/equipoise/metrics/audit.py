@@ -88,6 +88,17 @@ class Tally(NamedTuple):
         drawn = square * np.clip(s / np.maximum(mass, 1e-300), 0.0, 1.0)
         return cls(table, s, (table.square, drawn, drawn))
 
+    def part(self, inside: Mask, cells: CellTable) -> Tally:
+        """Return the tally of the people of some cells alone, whose table is ``cells``."""
+        share = float(self.cells.mass[inside].sum()) or 1.0
+        entries = np.repeat(inside, self.cells.n_decisions - 1)
+        squares = None
+        if self.squares is not None:
+            every, first, second = self.squares
+            parts = every[inside], first[entries], second[entries]
+            squares = parts[0] / share**2, parts[1] / share**2, parts[2] / share**2
+        return Tally(cells, self.s[entries] / share, squares)
+
 
 @dataclass(frozen=True, eq=False)
 class Audit:

@@ -82,11 +82,6 @@ class Pairs(Face):
             in_order.insert(0, in_order.pop(at))
         return cls(tuple(in_order), largest, ratio)
 
-    def without_few(self, least: int) -> Pairs:
-        """Return the pairs whose rates are of so many people at least."""
-        kept = [pair for pair in self.pairs if min(pair.people, pair.against_people) >= least]
-        return Pairs.ordered(kept, self.ratio)
-
     @property
     def headline(self) -> Pair | None:
         """The pair that is furthest apart, as far as intervals tell; None without pairs.

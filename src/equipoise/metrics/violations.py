@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.cells.table import Array, CellTable, Mask
+from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.groups import people_of
 from equipoise.constraints.moments import Moments, MomentsBuilder
@@ -83,23 +83,6 @@ class Meter:
         moved = [np.abs(some).max(axis=1, initial=0.0) > TOLERANCE for _, some in slopes]
         self._compared = np.concatenate([np.zeros(0, dtype=bool), *moved])
         self._loss = loss_table(objective, cells)
-        self._error_known = True
-        if cells.together is not None:
-            unknown = np.array([_tells_apart(cells, *average) for average in self._averaged])
-            self._compared &= ~(abs(self.moments.M) @ unknown.astype(float) > 0)
-            everybody = np.ones(cells.n_cells, dtype=bool)
-            self._error_known = not _tells_apart(cells, everybody, self._loss)
-
-    @property
-    def compared(self) -> set[str]:
-        """The inequalities that can be measured on these cells, without their bounds."""
-        rows = zip(self.moments.rows, self._compared, strict=True)
-        return {str(row) for row, known in rows if known}
-
-    def excess(self, s: Array) -> Array:
-        """Return by how much shares exceed the bounds that can be measured."""
-        moments = self.moments
-        return (moments.M @ moments.mu(s) - moments.c)[self._compared]
 
     def measure(
         self,
@@ -164,26 +147,13 @@ class Meter:
 
     def _error(self, tally: Tally, level: float) -> Interval:
         offset, slope = tally.cells.total(self._loss)
-        value = float(offset + tally.s @ slope) if self._error_known else np.nan
+        value = float(offset + tally.s @ slope)
         if tally.squares is None or isinstance(self._loss, str):
             return Interval(value, float("nan"), float("nan"))
         everybody, mean = np.ones((1, len(self._loss))), np.array([value])
         means = _means(tally, everybody, self._loss[None], mean)
         ends = means.limits(normal_quantile(level))
         return Interval(value, *(float(end[0]) for end in ends))
-
-
-def _tells_apart(cells: CellTable, event: Mask, g: Array | str) -> bool:
-    """Whether E[g | event] needs cells one by one whose numbers are known together only."""
-    assert cells.together is not None
-    by_label = [cells.together & (cells.label == label) for label in range(cells.n_decisions)]
-    parts = [mask for mask in by_label if mask.any()]
-    if isinstance(g, str):  # a utility of each person's own is added up as decisions are
-        return any(event[part].any() != event[part].all() for part in parts)
-    return any(
-        event[part].any() != event[part].all() or (event[part] & (g[part] != g[part][:1]).T).any()
-        for part in parts
-    )
 
 
 def _means(tally: Tally, events: Array, g: Array, value: Array) -> Means:

@@ -27,16 +27,15 @@ from equipoise.report.switches import moved_groups, switched_groups
 from equipoise.report.templates import markdown_template
 from equipoise.report.text import (
     NOT_PROMISED,
-    SUPPRESSED,
     bound,
-    bound_verdict,
     decimal,
     facts_of_making,
     findings,
     group_name,
     moves_of,
-    of,
+    percent,
     shares_of_data,
+    stated,
     with_interval,
 )
 
@@ -121,7 +120,7 @@ def card_sections(contents: ReportContents, *, eps: float | None = None) -> list
             [f"{rate_name(rate)}: {rate_meaning(rate)}." for rate in _all_rates(data.decisions)],
         ),
         CardSection("Data", [collected], _data_facts(contents)),
-        *([] if point is None else _results(point, data.decisions)),
+        *([] if point is None else _results(point, data.decisions, contents.suppress_below)),
         *([] if point is None else _switched(point, data.labels[1])),
         CardSection(
             "Ethical considerations",
@@ -179,16 +178,16 @@ def _data_facts(contents: ReportContents) -> list[str]:
 
 def _labels(data: DataContents) -> str:
     if data.decisions:
-        lines = [(name, SUPPRESSED if x is None else f"{x:.1%}") for name, x in data.label_shares]
-        shares = ", ".join(f"{name} ({share})" for name, share in lines)
+        shares = ", ".join(f"{name} ({share:.1%})" for name, share in data.label_shares)
         return f"{len(data.decisions)} values, with their shares of the people: {shares}."
+    share = None if isinstance(data.base_rate, list) else data.base_rate
     return (
-        f"favourable: {data.labels[1]}, otherwise {data.labels[0]}. {data.base_rate:.1%} have the "
-        "favourable one."
+        f"favourable: {data.labels[1]}, otherwise {data.labels[0]}. {percent(share)} have "
+        "the favourable one."
     )
 
 
-def _results(point: PointContents, decisions: Sequence[str]) -> list[CardSection]:
+def _results(point: PointContents, decisions: Sequence[str], limit: int) -> list[CardSection]:
     """Return the measurements on each of the data, and the groups on those that count most."""
     text = f"Error {decimal(point.error)} on the data of the fit"
     lower = point.certificate.get("lower")
@@ -205,8 +204,8 @@ def _results(point: PointContents, decisions: Sequence[str]) -> list[CardSection
             f"{entry.people:,}",
             with_interval(entry.error),
             with_interval(entry.stated_excess, sign="+"),
-            "" if entry.stated is None else of(entry.stated),
-            bound_verdict(entry),
+            stated(entry, limit),
+            entry.verdict,
         ]
         for entry in point.measured
     ]
@@ -231,7 +230,7 @@ def _groups(title: str, groups: Sequence[GroupContents], rates: Sequence[str]) -
     rows = [
         [
             group_name(group),
-            SUPPRESSED if group.count is None else f"{group.count:,}",
+            f"{group.count:,}",
             *(with_interval(group.rates.get(rate), share=True) for rate in rates),
         ]
         for group in groups
@@ -262,7 +261,7 @@ def _switched(point: PointContents, favourable: str) -> list[CardSection]:
         [
             group_name(group),
             *(
-                SUPPRESSED if value is None else number(value)
+                number(value)
                 for value in (group.count, *(getattr(group, name) for name in counts[kept]))
             ),
         ]

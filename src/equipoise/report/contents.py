@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.constraints.rates import of_decision, rate_and_decision
+from equipoise.cells.table import CellTable
 from equipoise.game.evidence import Scope, Status
+from equipoise.metrics.few import FEW_LIMIT, cells_of_few
 from equipoise.metrics.predictive import PREDICTIVE
-from equipoise.metrics.small_groups import SUPPRESS_BELOW
 from equipoise.metrics.unknown import Bounds
 from equipoise.report.measurement import MeasuredContents, Range
 from equipoise.report.plain_data import in_order, made
@@ -33,32 +33,17 @@ class GroupContents:
 
     ``feature`` is the column that makes the group, "a x b" for combinations, "" for everybody.
     ``rates`` has the names `RATES` and, of decisions, `PREDICTIVE_RATES`; of more than two these
-    are of each decision against the others, such as "selection_rate[refer]". Of a group that is
-    suppressed ``count`` is None and ``rates`` is empty: too few people belong to it, or another
-    group could be told from it. Of more than two decisions, rates of those of a label, or of those
-    who get a decision, are not known either where they are few. Where the group of some people is
-    unknown, ``worst`` has the ends of what each rate may be whatever their groups are, and
-    ``within_odds`` under an odds ratio.
+    are of each decision against the others, such as "selection_rate[refer]". Where the group of
+    some people is unknown, ``worst`` has the ends of what each rate may be whatever their groups
+    are, and ``within_odds`` under an odds ratio.
     """
 
     feature: str
     group: str
-    count: int | None
+    count: int
     rates: dict[str, Range]
     worst: dict[str, Bounds] = field(default_factory=dict)
     within_odds: dict[str, Bounds] = field(default_factory=dict)
-
-    @property
-    def hides_a_label(self) -> bool:
-        """Whether rates of one of several decisions are suppressed, of a group that is not.
-
-        Of those who have its label and those who have another, somebody is there in any group.
-        """
-        missing = {name for name, rate in self.rates.items() if rate.estimate is None}
-        decisions = {rate_and_decision(name)[1] for name in missing - {"error_rate"}} - {None}
-        return "error_rate" not in missing and any(
-            {of_decision(rate, v) for rate in RATES[2:4]} <= missing for v in decisions
-        )
 
 
 @dataclass(frozen=True)
@@ -66,16 +51,16 @@ class SwitchedContents:
     """Decisions about people of one group and label that differ from the unconstrained model's.
 
     ``gained`` and ``lost`` the favourable decision, as many as expected over the draw of a
-    randomized classifier; None, like ``people``, where they are suppressed. ``label`` is 1 for the
-    favourable label, 0 for the other, and None where labels are not known.
+    randomized classifier. ``label`` is 1 for the favourable label, 0 for the other, and None where
+    labels are not known.
     """
 
     feature: str
     group: str
     label: int | None
-    people: int | None
-    gained: float | None
-    lost: float | None
+    people: int
+    gained: float
+    lost: float
 
 
 @dataclass(frozen=True)
@@ -84,15 +69,15 @@ class MovedContents:
 
     It decides ``before``, this one ``after``, about as many as ``switched`` of ``people``, as
     expected over the draw of a randomized classifier. Both are None in the one row of a group that
-    nobody moves in, and the numbers where they are suppressed.
+    nobody moves in.
     """
 
     feature: str
     group: str
-    people: int | None
+    people: int
     before: str | None
     after: str | None
-    switched: float | None
+    switched: float
 
 
 @dataclass(frozen=True)
@@ -110,7 +95,7 @@ class PointContents:
     """
 
     eps: float | None
-    error: float
+    error: float | None
     disparity: float | None = None
     price: float | None = None
     members: list[tuple[str, float]] = field(default_factory=list)
@@ -195,8 +180,8 @@ class DataContents:
     """The data: where from, how many, and which columns are what.
 
     ``labels`` are the unfavourable and the favourable label, and ``base_rate`` the share of people
-    who have the latter; or they are more than two, in order, and it is the share of each, None
-    where few people have the label.
+    who have the latter; or they are more than two, in order, and it is the share of each; None
+    where nobody is shown. Rows and shares are of the people shown, see `equipoise.metrics.few`.
     ``columns`` tells how each column was read, ``format`` how the file was written.
     ``fingerprint`` is a hash of the table that was learned from.
     """
@@ -207,7 +192,7 @@ class DataContents:
     test_rows: int
     label: str
     labels: tuple[str, ...]
-    base_rate: float | list[float | None]
+    base_rate: float | list[float] | None
     sensitive: list[str]
     control: list[str]
     weight: str | None
@@ -221,21 +206,30 @@ class DataContents:
         return self.labels if len(self.labels) > 2 else ()
 
     @property
-    def label_shares(self) -> list[tuple[str, float | None]]:
-        """More than two labels, and the share of the people who have each; None of few."""
+    def label_shares(self) -> list[tuple[str, float]]:
+        """More than two labels, and the share of the people who have each."""
         shares = self.base_rate if isinstance(self.base_rate, list) else []
         return list(zip(self.decisions, shares, strict=True))
 
-    def without_few(self, tables: Iterable[Sequence[GroupContents]]) -> DataContents:
-        """Return the data without the shares of labels that tables of groups suppress overall."""
-        overall = [row for table in tables for row in table if not row.feature]
-        lines = [
-            all(label in known for known in map(_known_labels, overall)) for label in self.decisions
-        ]
-        if all(lines):
+    def without_few(self, people: Mapping[str, CellTable], limit: int) -> DataContents:
+        """Return the data without people in groups of fewer than the limit.
+
+        ``people`` are the cells of some of the data, by name: of those the numbers change.
+        """
+        inside = {name: ~cells_of_few(cells, limit) for name, cells in people.items()}
+        few = {name: int(people[name].count[~mask].sum()) for name, mask in inside.items()}
+        if not any(few.values()):
             return self
-        pairs = zip(self.label_shares, lines, strict=True)
-        return replace(self, base_rate=[share if shown else None for (_, share), shown in pairs])
+        rate = self.base_rate
+        if sum(cells.n_examples for cells in people.values()) == self.rows:
+            rate = _base_rate([cells.part(inside[name]) for name, cells in people.items()])
+        return replace(
+            self,
+            rows=self.rows - sum(few.values()),
+            train_rows=self.train_rows - few.get("training", 0),
+            test_rows=self.test_rows - few.get("test", 0),
+            base_rate=rate,
+        )
 
     @property
     def features(self) -> list[str]:
@@ -248,10 +242,17 @@ class DataContents:
         return made(cls, given)
 
 
-def _known_labels(group: GroupContents) -> set[str | None]:
-    """Return the labels, of several, whose share of a group is told."""
-    named = {rate_and_decision(name): rate.estimate for name, rate in group.rates.items()}
-    return {v for (rate, v), known in named.items() if rate == RATES[0] and known is not None}
+def _base_rate(tables: Sequence[CellTable]) -> float | list[float] | None:
+    """Return the share of the second of two labels among people in cells; of more, of each.
+
+    None where there is nobody.
+    """
+    labels = [np.bincount(cells.label, cells.mass, cells.n_decisions) for cells in tables]
+    weights = [cells.total_weight for cells in tables]
+    if not sum(weights):
+        return None
+    shares = np.average(labels, axis=0, weights=weights)
+    return shares.tolist() if len(shares) > 2 else float(shares[1])
 
 
 def base_rate(y: NDArray, classes: Iterable[Any], weight: Any = None) -> Any:
@@ -317,7 +318,9 @@ class ReportContents:
     seed : int or None
         Of the split, the learner and the draws.
     suppress_below : int
-        Groups of fewer people are suppressed.
+        People in groups of fewer are left out; 0 for nobody.
+    leaves_out : bool
+        Whether there are such people.
     notes : list of str
         What the commands warned of.
 
@@ -344,7 +347,8 @@ class ReportContents:
     versions: dict[str, str] = field(default_factory=dict)
     date: str = ""
     seed: int | None = None
-    suppress_below: int = SUPPRESS_BELOW
+    suppress_below: int = FEW_LIMIT
+    leaves_out: bool = False
     notes: list[str] = field(default_factory=list)
 
     def __repr__(self) -> str:

@@ -4,34 +4,31 @@ from __future__ import annotations
 
 import shlex
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import ROUND_FLOOR, Context
 from typing import Any
 
 import numpy as np
 
-from equipoise.cells.table import Array, CellTable
+from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.base import Constraint
-from equipoise.constraints.groups import group_name
 from equipoise.constraints.moments import MomentsBuilder
-from equipoise.constraints.rows import Row
 from equipoise.engines import engine_for
 from equipoise.estimators.base import absent_groups, overlap_of
 from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.reductions import FairClassifier
 from equipoise.estimators.results import remarks_of
 from equipoise.game.certificate import Certificate
-from equipoise.game.lagrangian import TOLERANCE
 from equipoise.game.switches import Switched
-from equipoise.metrics.headline import first_row
+from equipoise.metrics.audit import Tally
+from equipoise.metrics.few import FEW_LIMIT, cells_of_few
 from equipoise.metrics.measurement import Measured
-from equipoise.metrics.small_groups import SUPPRESS_BELOW
-from equipoise.metrics.summaries import FEW
-from equipoise.metrics.violations import largest, measure
+from equipoise.metrics.verdict import verdict_on, worst_verdict
+from equipoise.metrics.violations import Meter
 from equipoise.oracles.trainers.base import is_constant
 from equipoise.report.contents import MovedContents, PointContents, SwitchedContents
-from equipoise.report.evaluation import Evaluation, on_frontier, on_model
+from equipoise.report.evaluation import Evaluation, on_frontier, on_model, switched_part
 from equipoise.report.groups import (
     NOT_KNOWN,
     group_contents,
@@ -41,11 +38,13 @@ from equipoise.report.groups import (
     without_labels,
 )
 from equipoise.report.measurement import MeasuredContents, Range, RowContents
-from equipoise.report.suppression import RowFacts
 from equipoise.rows.fingerprint import Overlap
 from equipoise.rows.people import People
 
 _SIX_DIGITS = Context(prec=6, rounding=ROUND_FLOOR)
+
+#: What is shown of a classifier, and of the unconstrained one, if that is known.
+Shown = tuple[PointContents, PointContents | None]
 
 
 def frontier_points(
@@ -54,36 +53,56 @@ def frontier_points(
     *,
     level: float,
     file: str,
-    suppress_below: int = SUPPRESS_BELOW,
+    suppress_below: int = FEW_LIMIT,
 ) -> tuple[list[PointContents], PointContents]:
     """Return the points of a frontier and the unconstrained one, measured on these people."""
+    return points_for_readers(frontier, people, level, file, [suppress_below])[0][0]
+
+
+def points_for_readers(
+    frontier: Frontier,
+    people: Mapping[str, People],
+    level: float,
+    file: str,
+    limits: Sequence[int],
+) -> tuple[list[tuple[list[PointContents], PointContents]], dict[str, CellTable]]:
+    """Return `frontier_points` for several limits of few people, and the cells of the people.
+
+    Each person is asked about once.
+    """
     traced = [*frontier.points_, frontier.unconstrained_]
     mixtures = [point.mixture for point in traced]
     evaluated = {data: on_frontier(frontier, data, some, mixtures) for data, some in people.items()}
-    known = [entry for entry in frontier.report(level=level) if entry.data not in people]
-    view = _View(frontier, frontier.constraint, people, frontier.cells_, level, suppress_below)
-    points = []
+    views = _views(frontier, frontier.constraint, people, frontier.cells_, level, limits)
+    points: list[list[PointContents]] = [[] for _ in views]
+    tables: dict[str, CellTable] = {}
     for point, mixture in zip(traced, mixtures, strict=True):
         free = not np.isfinite(point.eps)
         eps = 0.0 if free else float(point.eps)
-        shown = view.point(
-            point.certificate,
-            [frontier.pool_.classifiers[at] for at in mixture.indices],
-            mixture.weights,
-            [entry for entry in known if not free and entry.bound == point.eps],
-            eps=None if free else eps,
-            command="" if free else select_command(file, eps),
-            python="" if free else f"equipoise.load({file!r}).at(eps={no_looser(eps)})",
-        )
-        shown = replace(
-            shown,
-            disparity=float(point.disparity),
-            price=None if free else float(point.price),
-        )
+        fit = {
+            data: Tally.of_shares(frontier.cells_, mixture.shares(s))
+            for data, s in frontier.shares_.items()
+        }
         found = {data: next(some) for data, some in evaluated.items()}
-        points.append(view.measured_on(shown, found, bound=eps))
+        tables = {data: some.tally.cells for data, some in found.items()}
+        for view, shown in zip(views, points, strict=True):
+            contents = view.point(
+                point.certificate,
+                [frontier.pool_.classifiers[at] for at in mixture.indices],
+                mixture.weights,
+                fit,
+                known=() if free else [data for data in fit if data not in people],
+                bounds={"bound": eps},
+                eps=None if free else eps,
+                command="" if free else select_command(file, eps),
+                python="" if free else f"equipoise.load({file!r}).at(eps={no_looser(eps)})",
+            )
+            contents = replace(contents, price=None if free else float(point.price))
+            if not view.hides_in_fit:
+                contents = replace(contents, disparity=float(point.disparity))
+            shown.append(view.measured_on(contents, found, bound=eps))
     nothing: dict[str, Any] = {"prices": [], "binding": [], "remarks": [], "switched": {}}
-    return points[:-1], replace(points[-1], **nothing)
+    return [(shown[:-1], replace(shown[-1], **nothing)) for shown in points], tables
 
 
 def model_points(
@@ -92,84 +111,164 @@ def model_points(
     *,
     level: float,
     file: str,
-    suppress_below: int = SUPPRESS_BELOW,
-    min_people: int = FEW,
-) -> tuple[PointContents, PointContents | None]:
-    """Return a single model and its unconstrained one, if known, measured on these people.
+    suppress_below: int = FEW_LIMIT,
+) -> Shown:
+    """Return a single model and its unconstrained one, if known, measured on these people."""
+    return model_for_readers(model, people, level, file, [suppress_below])[0][0]
 
-    Rates of fewer than ``min_people`` prove nothing.
+
+def model_for_readers(
+    model: FairClassifier,
+    people: Mapping[str, People],
+    level: float,
+    file: str,
+    limits: Sequence[int],
+) -> tuple[list[Shown], dict[str, CellTable]]:
+    """Return `model_points` for several limits of few people, and the cells of the people.
+
+    Each person is asked about once.
     """
+    cells = fitted_cells(model)
+    views = _views(model, model.constraint_, people, cells, level, limits)
+    found = {data: list(on_model(model, some)) for data, some in people.items()}
+    tables = {data: some[0].tally.cells for data, some in found.items()}
+    return [_of_model(model, view, found, file) for view in views], tables
+
+
+def _of_model(
+    model: FairClassifier, view: _View, found: Mapping[str, Sequence[Evaluation]], file: str
+) -> Shown:
+    """Return what one view shows of a model and of its unconstrained one."""
     certificate, mixed = model.certificate_, model.classifier_
-    cells = model.tallies_["training" if "training" in model.tallies_ else "recertified"].cells
-    view = _View(model, model.constraint_, people, cells, level, suppress_below, min_people)
+    worst = 0.0 if certificate.worst_rate is None else certificate.worst_rate[1]
     eps = model.constraint_.get_params().get("eps")
     point = view.point(
         certificate,
         mixed.members,
         mixed.weights,
-        [entry for entry in model.report(level=level) if entry.data not in people],
+        model.tallies_,
+        known=[data for data in model.tallies_ if data not in found],
+        bounds={"worst_rate": worst},
         eps=float(eps) if isinstance(eps, (int, float)) else None,
         command=f"equipoise predict {shlex.quote(file)} DATA",
         python=f"equipoise.load({file!r})",
     )
-    found = {data: list(on_model(model, some)) for data, some in people.items()}
-    worst = 0.0 if certificate.worst_rate is None else certificate.worst_rate[1]
     proof = getattr(model, "proof_", None)
     if proof is not None:
-        promise = proof.to_dict(suppress_below)
+        promise = proof.to_dict(view.limit)
         point = replace(point, promise=promise, remarks=[promise["text"], *point.remarks])
     one_bound = point.eps is not None and getattr(model.constraint_, "ratio", None) == 1
     bounds = {"worst_rate": worst, "bound": point.eps if one_bound else None}
     shown = view.measured_on(point, {data: some[0] for data, some in found.items()}, **bounds)
-    if model.unconstrained_ is None or not people:
+    if model.unconstrained_ is None or not found:
         return shown, None
     free = view.measured_on(
         PointContents(
             eps=None,
-            error=np.nan,
+            error=None,
             members=[(repr(model.unconstrained_.classifier), 1.0)],
         ),
         {data: some[1] for data, some in found.items()},
         **bounds,
     )
     error = free.measured[0].error.estimate if free.measured else None
-    return shown, replace(free, error=np.nan if error is None else error, switched={}, remarks=[])
+    return shown, replace(free, error=error, switched={}, remarks=[])
+
+
+def _views(
+    model: Frontier | FairClassifier,
+    constraint: Constraint,
+    people: Mapping[str, People],
+    cells: CellTable,
+    level: float,
+    limits: Sequence[int],
+) -> list[_View]:
+    """Return a view for each limit; people are compared with those learned from once."""
+    overlaps = {
+        data: overlap_of(model, some)
+        for data, some in people.items()
+        if some.y is not None and (data == "test" or engine_for(some.X).is_local)
+    }
+    unlabelled = {data for data, some in people.items() if some.y is None}
+    meters: dict[int, Meter] = {}
+    about = (model, constraint, cells, level, overlaps, unlabelled, meters)
+    return [_View(*about, limit) for limit in limits]
 
 
 class _View:
-    """What of a model's numbers may be shown, and of whom they are."""
+    """What of a model's numbers is shown to a reader, and of whom they are.
+
+    People in groups of fewer than ``limit`` are left out, 0 for nobody.
+    """
 
     def __init__(
         self,
         model: Frontier | FairClassifier,
         constraint: Constraint,
-        people: Mapping[str, People],
         cells: CellTable,
         level: float,
-        least: int,
-        min_people: int = FEW,
+        overlaps: Mapping[str, Overlap | None],
+        unlabelled: set[str],
+        meters: dict[int, Meter],
+        limit: int,
     ) -> None:
         self.model, self.constraint, self.cells = model, constraint, cells
-        self.level, self.least, self.min_people = level, least, min_people
+        self.level, self.limit = level, limit
         self.traced = isinstance(model, Frontier)
+        self.overlaps, self.unlabelled = overlaps, unlabelled
         tallied = model.shares_ if isinstance(model, Frontier) else model.tallies_
         self.fit = next(iter(tallied))  #: What the data of the fit are called.
-        self.overlaps = {
-            data: overlap_of(model, some)
-            for data, some in people.items()
-            if some.y is not None and (data == "test" or engine_for(some.X).is_local)
-        }
-        self.unlabelled = {data for data, some in people.items() if some.y is None}
-        self._facts: dict[int, tuple[CellTable, RowFacts]] = {}
+        self._parts: dict[int, tuple[CellTable, Mask, CellTable | None]] = {}
+        self._meters = meters
 
-    def facts(self, cells: CellTable) -> RowFacts:
-        """Return what is known of the inequalities over these cells; looked up once."""
-        if id(cells) not in self._facts:
-            self._facts[id(cells)] = (
-                cells,
-                RowFacts.of(self.constraint, cells, self.cells, self.least),
-            )
-        return self._facts[id(cells)][1]
+    @property
+    def hides_in_fit(self) -> bool:
+        """Whether people of the fit are left out."""
+        return not self.part(self.cells)[0].all()
+
+    def part(self, cells: CellTable) -> tuple[Mask, CellTable | None]:
+        """Return the cells that are shown and their table; None if that is nobody's."""
+        if id(cells) not in self._parts:
+            inside = ~cells_of_few(cells, self.limit)
+            table: CellTable | None = cells
+            if not inside.all():
+                table = cells.part(inside) if inside.any() and cells.is_plain else None
+            self._parts[id(cells)] = cells, inside, table
+        return self._parts[id(cells)][1:]
+
+    def meter(self, cells: CellTable, *, quiet: bool = False) -> Meter:
+        """Return the meter of a table of cells, compiled once."""
+        if id(cells) not in self._meters:
+            with warnings.catch_warnings():
+                if quiet:  # the table with everybody has warned of what is left out
+                    warnings.simplefilter("ignore")
+                objective = self.model.objective
+                self._meters[id(cells)] = Meter(cells, self.constraint, objective, self.cells)
+        return self._meters[id(cells)]
+
+    def measured(self, data: str, tally: Tally, **bounds: Any) -> MeasuredContents | None:
+        """Return what was measured on some data; None where nobody of them is shown."""
+        inside, table = self.part(tally.cells)
+        if table is None:
+            return None
+        meter = self.meter(tally.cells, quiet=tally.cells is self.cells)
+        everybody = meter.measure(data, tally, level=self.level, **bounds)
+        shown, people = everybody, meter.moments.people
+        overlap = self.overlaps.get(data)
+        if table is not tally.cells:
+            meter = self.meter(table, quiet=True)
+            shown = meter.measure(data, tally.part(inside, table), level=self.level, **bounds)
+            overlap = None if overlap is None else overlap.without(everybody.people - shown.people)
+        contents = measured_contents(
+            shown,
+            meter.moments.people,
+            everybody,
+            people,
+            self.limit,
+            overlap,
+            traced=self.traced,
+        )
+        return replace(contents, error=NOT_KNOWN) if data in self.unlabelled else contents
 
     def _described(self, member: Any) -> str:
         """Return what a member is, and of one that decides the same for everybody what."""
@@ -182,37 +281,65 @@ class _View:
         certificate: Certificate,
         members: Sequence[Any],
         weights: Array,
-        known: Sequence[Measured],
+        fit: Mapping[str, Tally],
+        *,
+        known: Sequence[str],
+        bounds: Mapping[str, Any],
         **others: Any,
     ) -> PointContents:
-        """Return a classifier with what its certificate says, and what is known from the fit."""
-        facts = self.facts(self.cells)
-        rows = {row for row in certificate.rows if str(row) in facts.names}
+        """Return a classifier with what its certificate says, and what is known from the fit.
+
+        ``fit`` are the tallies of the fit, of which those called ``known`` are shown.
+        """
         remarks = remarks_of(certificate, self.cells)
+        binding = {str(row) for row in certificate.binding}
+        disparity = None
+        if self.hides_in_fit:
+            data, tally = list(fit.items())[-1]
+            found = self.measured(data, tally, **bounds)
+            certificate = self._for_others(certificate, found)
+            if found is not None and found.disparity is not None:
+                disparity = found.disparity.estimate
         return PointContents(
-            error=float(certificate.error),
+            error=None if np.isnan(certificate.error) else float(certificate.error),
+            disparity=disparity,
             members=[
                 (self._described(member), float(weight))
                 for member, weight in zip(members, weights, strict=True)
             ],
-            certificate=_certificate(certificate, rows, self.least),
-            prices=[
-                (row.sentence(), price)
-                for row, price in certificate.shadow_prices()
-                if row not in rows
+            certificate=certificate.to_dict(),
+            prices=[(row.sentence(), price) for row, price in certificate.shadow_prices()],
+            binding=[str(row) for row in certificate.rows if str(row) in binding],
+            measured=[
+                entry for data in known if (entry := self.measured(data, fit[data], **bounds))
             ],
-            binding=[str(row) for row in certificate.binding if row not in rows],
-            measured=[measured_contents(entry, facts, traced=self.traced) for entry in known],
             switched=self._switched({self.fit: certificate.switched}),
             remarks=[text for _, text in remarks],
             **others,
+        )
+
+    def _for_others(self, certificate: Certificate, found: MeasuredContents | None) -> Certificate:
+        """Return a certificate that counts nobody in a group of few; ``found`` is of the fit."""
+        inside, table = self.part(self.cells)
+        switched, texts = None, set[str]()
+        if certificate.switched is not None and table is not None:
+            switched = switched_part(certificate.switched, inside, table)
+        if table is not None:
+            texts = {str(row) for row in self.meter(table, quiet=True).moments.rows}
+        error = None if found is None else found.error.estimate
+        return certificate.without_few(
+            self.limit,
+            rows=np.array([str(row) in texts for row in certificate.rows], dtype=bool),
+            error=np.nan if error is None else error,
+            share=float(self.cells.mass[inside].sum()),
+            switched=switched,
         )
 
     def _switched(
         self, found: Mapping[str, Switched | None]
     ) -> dict[str, list[SwitchedContents | MovedContents]]:
         return {
-            data: [*switched_contents(some, self.least, labelled=data not in self.unlabelled)]
+            data: [*switched_contents(some, labelled=data not in self.unlabelled)]
             for data, some in found.items()
             if some is not None
         }
@@ -221,104 +348,88 @@ class _View:
         self, point: PointContents, found: Mapping[str, Evaluation], **bounds: Any
     ) -> PointContents:
         """Return the point with what was found on each of the data."""
-        entries = measure(
-            {data: some.tally for data, some in found.items()},
-            self.constraint,
-            self.model.objective,
-            level=self.level,
-            known=self.cells,
-            **bounds,
-        )
-        measured = [
-            measured_contents(
-                entry,
-                self.facts(found[entry.data].tally.cells),
-                self.overlaps.get(entry.data),
-                self.min_people,
-                traced=self.traced,
-            )
-            for entry in entries
-        ]
-        measured = [
-            replace(entry, error=NOT_KNOWN) if entry.data in self.unlabelled else entry
-            for entry in measured
-        ]
-        absent = [absent_groups(self.cells, some.tally.cells) for some in found.values()]
-        tables = {data: with_predictive(some.audit, self.level) for data, some in found.items()}
-        groups = {data: group_contents(table, self.least) for data, table in tables.items()}
-        for data in self.unlabelled:
+        measured = [self.measured(data, some.tally, **bounds) for data, some in found.items()]
+        parts = {}
+        for data, some in found.items():
+            inside, table = self.part(some.tally.cells)
+            if table is not None:
+                parts[data] = some if table is some.tally.cells else some.part(inside, table)
+        absent = [self._absent(some.tally.cells) for some in found.values()]
+        tables = {data: with_predictive(some.audit, self.level) for data, some in parts.items()}
+        groups = {data: group_contents(table) for data, table in tables.items()}
+        for data in self.unlabelled & set(groups):
             groups[data] = [without_labels(group) for group in groups[data]]
         lines = [*point.remarks, *dict.fromkeys(text for text in absent if text)]
-        if found:
-            last = list(found)[-1]
-            lines += unknown_remarks(tables[last].unknown, groups[last])
+        if tables:
+            lines += unknown_remarks(tables[list(tables)[-1]].unknown)
         return replace(
             point,
-            measured=[*point.measured, *measured],
+            measured=[*point.measured, *(entry for entry in measured if entry is not None)],
             groups=groups,
             switched=point.switched
-            | self._switched({data: some.switched for data, some in found.items()}),
+            | self._switched({data: some.switched for data, some in parts.items()}),
             remarks=lines,
         )
 
-
-def _certificate(certificate: Certificate, hidden: Collection[Row], least: int) -> dict[str, Any]:
-    """Return a certificate as plain data, without lines about suppressed inequalities."""
-    contents = certificate.to_dict()
-    names = [str(row) for row in hidden]
-    about = [group_name(row.group) for row in hidden if row.group is not None]
-    names += [f"; {name} {does}" for name in about for does in ("limits", "is dearest")]
-    lines = contents["text"].splitlines()
-    shown = [line for line in lines if not any(name in line for name in names)]
-    if len(shown) < len(lines):
-        left_out = len(lines) - len(shown)
-        some, are = ("1 line", "is") if left_out == 1 else (f"{left_out} lines", "are")
-        shown.append(
-            f"{some} about groups of fewer than {least} people, or that would tell of them, {are} "
-            "left out"
-        )
-    kept = [str(row) for row in certificate.conflict if row not in hidden]
-    return {**contents, "text": "\n".join(shown), "conflict": kept}
+    def _absent(self, cells: CellTable) -> str:
+        """Return a sentence about groups of the fit that are absent, groups of few not named."""
+        _, fit = self.part(self.cells)
+        return "" if fit is None else absent_groups(fit, cells)
 
 
 def measured_contents(
-    entry: Measured,
-    facts: RowFacts,
+    shown: Measured,
+    people: Array,
+    everybody: Measured,
+    people_of_all: Array,
+    limit: int,
     overlap: Overlap | None = None,
-    min_people: int = FEW,
     *,
     traced: bool = False,
 ) -> MeasuredContents:
-    """Return a measurement as plain data, over what is not suppressed.
+    """Return a measurement as plain data; verdicts and the choice of the headline are of everybody.
 
+    ``people`` and ``people_of_all`` are how many the rarest rate of each inequality is of.
     ``traced`` where it is of a point of a frontier.
     """
-    pairs = list(zip(entry.rows, facts.people, facts.hidden, strict=True))
-    hidden = [(interval, people) for (_, interval), people, hide in pairs if hide]
-    rows = [
-        RowContents(str(row), Range.of(*interval), int(min(people, entry.people)))
-        for (row, interval), people, hide in pairs
-        if not hide
-    ]
-    excess, worst = largest(pair for pair, _, hide in pairs if not hide)
-    at = first_row([pair for pair, _, hide in pairs if not hide], [row.people for row in rows])
-    bound = entry.bound
+    judged = {
+        str(row): verdict_on(interval, min(count, everybody.people))
+        for (row, interval), count in zip(everybody.rows, people_of_all, strict=True)
+    }
+    rows = []
+    for (row, interval), count in zip(shown.rows, people, strict=True):
+        number = int(min(count, shown.people))
+        verdict = judged.get(str(row)) or verdict_on(interval, number)
+        excess = Range.of(*interval)
+        rows.append(RowContents(str(row), excess, number, verdict.in_words(limit)))
+    names = [row.text for row in rows]
+    headlines = [found.headline for found in (everybody, shown) if found.headline is not None]
+    texts = [text for found in headlines if (text := str(found.row)) in names]
+    stated = everybody.largest if traced else everybody.headline
+    excess = Range.of(*shown.excess)
     return MeasuredContents(
-        data=entry.data,
-        people=int(entry.people),
-        error=Range.of(*entry.error),
-        excess=Range.of(*excess),
-        disparity=None if bound is None else Range.of(*excess).above(bound),
-        worst=str(worst or ""),
+        data=shown.data,
+        people=int(shown.people),
+        error=Range.of(*shown.error),
+        excess=excess,
+        disparity=None if shown.bound is None else excess.above(shown.bound),
+        worst=str(shown.worst or ""),
         rows=rows,
         overlap=overlap,
-        hidden=len(hidden),
-        hidden_exceeded=sum(bool(each.estimate > TOLERANCE) for each, _ in hidden),
-        hidden_certain=sum(bool(each.low > 0 and n >= min_people) for each, n in hidden),
-        headline=None if at is None else rows[at],
-        bound=bound,
+        hidden=len(set(judged) - set(names)),
+        headline=rows[names.index(texts[0])] if texts else None,
+        bound=shown.bound,
+        verdict=worst_verdict(judged.values()).in_words(limit),
         traced=traced,
+        larger_for_few=stated is not None and str(stated.row) not in names,
     )
+
+
+def fitted_cells(model: Any) -> CellTable:
+    """Return the cells of the people of a fit."""
+    if not hasattr(model, "tallies_"):
+        return model.cells_
+    return model.tallies_["training" if "training" in model.tallies_ else "recertified"].cells
 
 
 def needs_labels(constraint: Constraint, cells: CellTable) -> bool:

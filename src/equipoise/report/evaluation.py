@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _num_samples
 
 from equipoise.cells.codes import add_up
-from equipoise.cells.table import Array
+from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.engines import engine_for
 from equipoise.estimators.decisions.switches import switched_of
 from equipoise.estimators.frontier import Frontier
@@ -48,6 +48,16 @@ class Evaluation(NamedTuple):
             audit = Decisions(tally.cells, np.empty(0), (tally.s, tally.squares))
             return cls(tally, audit, switched)
         return cls(tally, Audit.of_sums(tally.cells, tally.s, tally.squares), switched)
+
+    def part(self, inside: Mask, cells: CellTable) -> Evaluation:
+        """Return the evaluation of the people of some cells alone, whose table is ``cells``."""
+        switched = None if self.switched is None else switched_part(self.switched, inside, cells)
+        return Evaluation.of_tally(self.tally.part(inside, cells), switched)
+
+
+def switched_part(switched: Switched, inside: Mask, cells: CellTable) -> Switched:
+    """Return switched decisions of the people of some cells alone, whose table is ``cells``."""
+    return Switched(cells, switched.moved[:, inside], switched.classes)
 
 
 def on_frontier(

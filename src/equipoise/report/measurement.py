@@ -43,12 +43,14 @@ class RowContents:
     """One inequality of the constraint: what is compared, and its value minus its bound.
 
     ``people`` is how many its rarest rate was measured on. Where nothing is compared, since there
-    is one group alone, the excess is not known.
+    is one group alone, the excess is not known. ``verdict`` says in words whether the bound is
+    exceeded, see `equipoise.metrics.verdict`.
     """
 
     text: str
     excess: Range
     people: int = 0
+    verdict: str = ""
 
 
 @dataclass(frozen=True)
@@ -59,13 +61,14 @@ class MeasuredContents:
     minus its bound, ``worst`` the inequality that it belongs to. ``disparity`` is the largest
     difference itself, where all inequalities have the same ``bound``. ``headline`` is the
     inequality that stands first, see `equipoise.metrics.headline`, None where nothing is known.
-    ``overlap``
-    tells how many of the people were learned from, None where that is not known. ``hidden`` counts
-    suppressed inequalities, about small groups or others that would tell of these, which are in
-    none of this; ``hidden_exceeded`` those of them that are exceeded, ``hidden_certain`` those that
-    are so beyond their interval, by people who are not too few to tell. ``traced`` where this is of
-    a frontier: the same inequalities are then stated for every bound, see
+    ``overlap`` tells how many of the people were learned from, None where that is not known.
+    ``verdict`` says in words whether a bound is exceeded, of all inequalities. ``traced`` where
+    this is of a frontier: the same inequalities are then stated for every bound, see
     `equipoise.metrics.headline.compared`.
+
+    What is written for others leaves people out, see `equipoise.metrics.few`. ``hidden`` then
+    counts the inequalities that are about them and in none of this; the verdict is of everybody,
+    and ``larger_for_few`` says that the inequality stated first would be of such a group.
     """
 
     data: str
@@ -77,11 +80,11 @@ class MeasuredContents:
     rows: list[RowContents]
     overlap: Overlap | None = None
     hidden: int = 0
-    hidden_exceeded: int = 0
-    hidden_certain: int = 0
     headline: RowContents | None = None
     bound: float | None = None
     traced: bool = False
+    verdict: str = ""
+    larger_for_few: bool = False
 
     @property
     def estimated(self) -> RowContents | None:

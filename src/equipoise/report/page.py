@@ -245,7 +245,7 @@ class Page:
                 continue
             for group in groups:
                 name = group_name(group)
-                sizes[name] = max(sizes.get(name, 0), group.count or 0)
+                sizes[name] = max(sizes.get(name, 0), group.count)
                 if not group.feature or _names(words, group.group):
                     named.add(name)
         order = sorted(sizes, key=lambda name: (name not in named, -sizes[name]))

@@ -22,9 +22,7 @@ from equipoise.report.measurement import MeasuredContents, Range
 from equipoise.report.rate_names import rates_of
 from equipoise.report.switches import MovedGroup, SwitchedGroup, moved_groups, switched_groups
 from equipoise.report.text import (
-    SUPPRESSED,
     bound,
-    bound_verdict,
     decimal,
     estimate,
     group_name,
@@ -32,7 +30,7 @@ from equipoise.report.text import (
     of,
     percent,
     point_title,
-    verdict,
+    stated,
     with_interval,
 )
 
@@ -175,13 +173,9 @@ def _people_tiles(contents: ReportContents, point: PointContents) -> list[Block]
     if point is contents.unconstrained or not rows:
         return []
     if moved := moved_groups(rows):
-        if moved[0].count is None:
-            return []
         line = f"of {moved[0].count:,}, {data} data"
         return [_tile("People decided on differently", f"{moved[0].total:,.0f}", line)]
     everybody = switched_groups(rows)[0]
-    if everybody.count is None:
-        return []
     line = f"of {everybody.count:,}, {data} data"
     return [
         _tile("People who gain", f"{everybody.gained:,.0f}", line),
@@ -202,8 +196,8 @@ def _measured(contents: ReportContents, point: PointContents) -> list[Block]:
     for entry in point.measured:
         row: list[Any] = [{"name": entry.data}, f"{entry.people:,}", _range(entry.error)]
         row += [_range(entry.difference)] if compares else []
-        row += [] if free else [_range(entry.stated_excess, "+"), {"words": bound_verdict(entry)}]
-        rows.append([*row, {"words": "" if entry.stated is None else of(entry.stated)}])
+        row += [] if free else [_range(entry.stated_excess, "+"), {"words": entry.verdict}]
+        rows.append([*row, {"words": stated(entry, contents.suppress_below)}])
     caption = f"Error and excess on each of the data [{contents.level:.0%} intervals]"
     return [
         _heading("On people learned from, and on others"),
@@ -253,9 +247,7 @@ def _inequalities(entry: MeasuredContents | None) -> list[Block]:
         "table": f"Inequalities on {entry.data} data, worst first ({how_many}); intervals hold at "
         "once",
         "head": [["Inequality", "Excess over its bound", "Bound"]],
-        "rows": [
-            [{"name": row.text}, _range(row.excess, "+"), verdict(row.excess)] for row in worst
-        ],
+        "rows": [[{"name": row.text}, _range(row.excess, "+"), row.verdict] for row in worst],
     }
     return [_fold("Every inequality of the constraint", [table])]
 
@@ -309,18 +301,16 @@ def _switched_row(
     group: SwitchedGroup, names: GroupNames, scale: float, labelled: bool
 ) -> list[Any]:
     name = names.number(group_name(group))
-    if group.count is None:
-        return [name, SUPPRESSED, *[""] * (5 if labelled else 3)]
     row: list[Any] = [name, f"{group.count:,}"]
     for total, qualified in (
         (group.gained, group.gained_qualified),
         (group.lost, group.lost_qualified),
     ):
-        row.append(people(total or 0.0))
+        row.append(people(total))
         row += ["" if qualified is None else people(qualified)] if labelled else []
     share = scale / max(group.count, 1)
-    lost = round(share * (group.lost or 0.0), 1)
-    gained = round(share * (group.gained or 0.0), 1)
+    lost = round(share * group.lost, 1)
+    gained = round(share * group.gained, 1)
     return [*row, {"balance": [lost, gained]}]
 
 
@@ -360,8 +350,6 @@ def _moved(contents: ReportContents, point: PointContents, names: GroupNames) ->
 def _moved_rows(group: MovedGroup, decisions: Sequence[str], names: GroupNames) -> list[list[Any]]:
     """Return a line of a group for each decision before."""
     name = names.number(group_name(group))
-    if group.count is None:
-        return [[name, SUPPRESSED, "", *[""] * len(decisions)]]
     rows: list[list[Any]] = []
     for before in decisions:
         cells = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -14,8 +14,7 @@ from equipoise.estimators.regression.base import remarks_on_numbers
 from equipoise.estimators.regression.frontier import RegressionFrontier
 from equipoise.estimators.regression.regressor import FairRegressor
 from equipoise.files.manifest import date_made, versions
-from equipoise.game.certificate import Certificate
-from equipoise.metrics.small_groups import small_cells
+from equipoise.metrics.few import cells_of_few, left_out
 from equipoise.oracles.regression import ConstantRegressor
 from equipoise.report.chart import Axis, Plot
 from equipoise.report.measurement import finite
@@ -27,13 +26,13 @@ from equipoise.rows.people import People
 
 @dataclass(frozen=True)
 class LossesOfGroup:
-    """What a regressor does to a group; None where the group is too small to be shown."""
+    """What a regressor does to a group."""
 
     group: str
-    people: int | None
-    loss: float | None
-    mean_prediction: float | None
-    difference: float | None
+    people: int
+    loss: float
+    mean_prediction: float
+    difference: float
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class RegressionPoint:
     """
 
     eps: float | None
-    loss: float
+    loss: float | None
     largest: float | None
     exact: float | None
     gap: float | None
@@ -57,11 +56,9 @@ class RegressionPoint:
     remarks: list[str] = field(default_factory=list)
     free_loss: float | None = None  #: Without the constraint, on the data of the fit.
 
-    def worst(self, data: str) -> float | None:
-        """Return the largest difference of a group on some data; None where not all are shown."""
-        found = [group.difference for group in self.groups[data]]
-        known = [value for value in found if value is not None]
-        return max(known) if len(known) == len(found) else None
+    def worst(self, data: str) -> float:
+        """Return the largest difference of a group on some data."""
+        return max(group.difference for group in self.groups[data])
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,7 +80,7 @@ class RegressionContents:
     loss: str
     thresholds: int
     learner: str
-    constant_loss: float
+    constant_loss: float | None
     points: list[RegressionPoint]
     suppress_below: int
     date: str
@@ -95,6 +92,7 @@ class RegressionContents:
     who: dict[str, str] = field(default_factory=dict)
     fingerprint: str = ""
     seed: int | None = None
+    leaves_out: bool = False  #: Whether people in groups of fewer than ``suppress_below`` are.
 
     def __repr__(self) -> str:
         return f"<RegressionContents: {self.title}>"
@@ -139,9 +137,11 @@ class RegressionContents:
         On the test data where there are some.
         """
         point = self.points[len(self.points) // 2]
+        few = [left_out(self.suppress_below)] if self.leaves_out else []
+        if not point.groups:
+            return few
         data = list(point.groups)[-1]
-        everybody, *rest = point.groups[data]
-        shown = [group for group in rest if group.loss is not None]
+        everybody, *groups = point.groups[data]
         name = "Loss" if point.eps is None else f"For the bound {number(point.eps)}: loss"
         lines = [f"{name} {number(everybody.loss)} of {self.rows[data]:,} people, {data} data."]
         if point.free_loss is not None:
@@ -149,25 +149,25 @@ class RegressionContents:
                 f"Without the constraint the loss is {number(point.free_loss)} on the people of "
                 f"the fit, where the model has {number(point.loss)}."
             )
-        if shown:
-            high, low = (pick(shown, key=lambda group: group.loss or 0.0) for pick in (max, min))
-            start = "The" if len(shown) == len(rest) else "Of the groups shown, the"
+        if groups:
+            high = max(groups, key=lambda group: group.loss)
+            low = min(groups, key=lambda group: group.loss)
             lines.append(
-                f"{start} mean loss is largest for {high.group} ({number(high.loss)}, "
+                f"The mean loss is largest for {high.group} ({number(high.loss)}, "
                 f"{high.people:,} people), least for {low.group} ({number(low.loss)}, "
                 f"{low.people:,} people)."
             )
-            far = max(shown, key=lambda group: group.difference or 0.0)
+            far = max(groups, key=lambda group: group.difference)
             lines.append(
-                f"{start} share of predictions at or above some threshold differs most from "
+                f"The share of predictions at or above some threshold differs most from "
                 f"everybody's for {far.group}: by {number(far.difference)}, of {far.people:,} "
                 "people. Chance is not counted in."
             )
-        return [" ".join(lines)]
+        return [" ".join(lines), *few]
 
     @property
     def chart(self) -> LossChart | None:
-        """The picture of a frontier of parity; None for one model, or with groups not shown."""
+        """The picture of a frontier of parity; None for one model."""
         found = LossChart(self)
         return found if self.is_parity and len(self.points) > 1 and found.lines else None
 
@@ -180,9 +180,8 @@ class LossChart(Plot):
     def __init__(self, contents: RegressionContents) -> None:
         self.title = f"{contents.title}: loss against the largest difference of a group"
         self.marks = {
-            data: [(worst, float(point.groups[data][0].loss or 0.0)) for point, worst in known]
-            for data in contents.rows
-            if (known := [(p, w) for p in contents.points if (w := p.worst(data)) is not None])
+            data: [(point.worst(data), point.groups[data][0].loss) for point in contents.points]
+            for data in contents.points[0].groups
         }
         every = [mark for marks in self.marks.values() for mark in marks] or [(0.0, 0.0)]
         self.across = Axis.over([x for x, _ in every], self.left, self.right, ratios=True)
@@ -217,65 +216,84 @@ def regression_contents(
     models = [model.at(point.eps) for point in model.points_] if traced else [model]
     first = models[0]
     constraint = model.constraint if traced else first.constraint_
+    shown = {data: people_without_few(first, some, suppress_below) for data, some in people.items()}
+    parts = {data: some for data, some in shown.items() if some is not None}
+    in_fit = bool(cells_of_few(first.cells_, suppress_below).any())
     return RegressionContents(
         kind="frontier" if traced else "model",
         title=f"{first.constraint_.name.replace('error', 'loss')} of {label} in {source}",
         source=source,
         label=label,
-        rows={data: len(some.y) for data, some in people.items()},
+        rows={data: len(some.y) for data, some in parts.items()},
         constraint=repr(constraint),
         asks=first.constraint_.asks,
         formula=first.constraint_.formula,
         loss=model.loss if isinstance(model.loss, str) else "a function of one's own",
         thresholds=len(first.thresholds_),
         learner=repr(model.estimator),
-        constant_loss=float(first.constant_loss_),
-        points=[_point(each, people, suppress_below) for each in models],
+        constant_loss=None if in_fit else float(first.constant_loss_),
+        points=[_point(each, parts, suppress_below) for each in models],
         suppress_below=suppress_below,
         date=date_made(),
         versions=versions(),
         file=file,
         who={
             data: who_are(data, None if data == "training" else overlap_of(model, some))
-            for data, some in people.items()
+            for data, some in parts.items()
         },
         fingerprint="" if model.people_ is None else model.people_.digest,
         seed=seed,
+        leaves_out=in_fit or any(parts.get(data) is not some for data, some in people.items()),
     )
 
 
-def _point(model: FairRegressor, people: Mapping[str, People], least: int) -> RegressionPoint:
+def people_without_few(model: FairRegressor, people: People, limit: int) -> People | None:
+    """Return the people who are in no group of fewer than the limit; None where nobody is left."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        cells, _ = people.by(model.cells_.rules).read_numbers()
+    few = cells_of_few(cells.table(), limit)
+    if not few.any():
+        return people
+    rows = np.flatnonzero(~few[cells.code])
+    return people.take(rows) if len(rows) > 1 else None
+
+
+def _point(model: FairRegressor, people: Mapping[str, People], limit: int) -> RegressionPoint:
     certificate = model.certificate_
     params = model.constraint_.get_params()
     bound = params.get("eps", params.get("bound"))
-    hides = certificate.suppressed or bool(small_cells(model.cells_, least).any())
-    text = str(_without_groups(certificate) if hides else certificate)
-    largest = float(certificate.gamma.max()) if len(certificate.gamma) and not hides else None
+    groups = {data: _groups(model, some) for data, some in people.items()}
     mixed, evidence = model.regressor_, certificate.evidence
     game = None if evidence is None else evidence.lagrangian
     constant = all(isinstance(member, ConstantRegressor) for member in mixed.members)
     remarks = [remark for _, remark in remarks_on_numbers(game, model.cells_, constant)]
     remarks += filter(None, (_absent(model, some) for some in people.values()))
+    few = cells_of_few(model.cells_, limit)
+    loss, exact = float(certificate.error), finite(model.exact_difference_)
+    largest = float(certificate.gamma.max()) if len(certificate.gamma) else None
+    if few.any():  # what the certificate counts is of everybody
+        fit = groups.get("training")
+        loss = np.nan if fit is None else fit[0].loss
+        largest, exact = None, None
+        nothing = np.zeros(len(certificate.rows), dtype=bool)
+        share = float(model.cells_.mass[~few].sum())
+        certificate = certificate.without_few(
+            limit, rows=nothing, error=loss, share=share, switched=None
+        )
     return RegressionPoint(
         eps=float(bound) if isinstance(bound, (int, float)) else None,
-        loss=float(certificate.error),
+        loss=finite(loss),
         largest=largest,
-        exact=None if hides else finite(model.exact_difference_),
+        exact=exact,
         gap=finite(certificate.gap),
         status=certificate.verdict,
-        certificate=text,
+        certificate=str(certificate),
         members=[(repr(m), float(w)) for m, w in zip(mixed.members, mixed.weights, strict=True)],
-        groups={data: _groups(model, some, least) for data, some in people.items()},
+        groups=groups,
         remarks=remarks,
         free_loss=finite(certificate.free_error),
     )
-
-
-def _without_groups(certificate: Certificate) -> Certificate:
-    """Return a certificate without what is about single groups, which may be small ones."""
-    no_prices = np.zeros_like(certificate.multipliers)
-    hidden = replace(certificate, conflict=(), worst_rate=None, multipliers=no_prices)
-    return replace(hidden, exact_difference=np.nan)
 
 
 def _absent(model: FairRegressor, people: People) -> str:
@@ -284,29 +302,18 @@ def _absent(model: FairRegressor, people: People) -> str:
         return absent_groups(model.cells_, people.by(model.cells_.rules).read_numbers()[0])
 
 
-def _groups(model: FairRegressor, people: People, least: int) -> list[LossesOfGroup]:
-    """Return the groups of some people; small ones, and those that tell of them, without numbers.
-
-    With control features these are groups over all strata.
-    """
+def _groups(model: FairRegressor, people: People) -> list[LossesOfGroup]:
+    """Return the groups of some people; with control features these are over all strata."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # `measure` warns of absent groups
-        cells, _ = people.by(model.cells_.rules).read_numbers()
-        found = model.by_group(
+        groups = model.by_group(
             people.X,
             people.y,
             sensitive_features=people.sensitive_features,
             control_features=people.control_features,
             sample_weight=people.sample_weight,
         )
-    hidden = small_cells(cells, least)
-    masks = [np.zeros(cells.n_cells, dtype=bool), *cells.groups().values()]
-    return [
-        LossesOfGroup(each.group, None, None, None, None)
-        if (mask & hidden).any()
-        else LossesOfGroup(*each)
-        for each, mask in zip(found, masks, strict=True)
-    ]
+    return [LossesOfGroup(*group) for group in groups]
 
 
 def render_regression(contents: RegressionContents) -> bytes:
@@ -317,4 +324,6 @@ def render_regression(contents: RegressionContents) -> bytes:
 
 def regression_card(contents: RegressionContents) -> str:
     """Return the model card as Markdown."""
-    return markdown_template("regression_card.md.j2").render(contents=contents, number=number)
+    return markdown_template("regression_card.md.j2").render(
+        contents=contents, number=number, left_out=left_out
+    )

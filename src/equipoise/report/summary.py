@@ -15,17 +15,16 @@ from equipoise.estimators.frontier import Frontier
 from equipoise.estimators.regression.frontier import RegressionFrontier
 from equipoise.estimators.regression.regressor import FairRegressor
 from equipoise.files.manifest import date_made, versions
-from equipoise.metrics.small_groups import SUPPRESS_BELOW
+from equipoise.metrics.few import FEW_LIMIT, cells_of_few, check_limit
 from equipoise.report.contents import (
     ColumnContents,
     ConstraintContents,
     DataContents,
-    PointContents,
     ReportContents,
     base_rate,
 )
-from equipoise.report.evaluate import frontier_points, model_points
-from equipoise.report.regression import RegressionContents, regression_contents
+from equipoise.report.evaluate import fitted_cells, model_for_readers, points_for_readers
+from equipoise.report.regression import regression_contents
 from equipoise.rows.people import People
 
 
@@ -48,7 +47,7 @@ def report_of(
     file: str = "model.equipoise",
     level: float = 0.95,
     notes: Sequence[str] = (),
-    suppress_below: int = SUPPRESS_BELOW,
+    suppress_below: int = FEW_LIMIT,
 ) -> Any:
     """Return the contents of a report page about a fitted frontier, classifier or regressor.
 
@@ -69,7 +68,8 @@ def report_of(
     notes : sequence of str
         What readers of the page should know.
     suppress_below : int, default=10
-        Groups of fewer people are suppressed, with those that would give them away; 0 shows all.
+        People in groups of fewer are left out of every number, and the page says so; 0 leaves
+        nobody out.
 
     Returns
     -------
@@ -113,7 +113,8 @@ def report_of(
             X_test, y_test, sensitive_features_test, control_features_test, sample_weight_test
         )
     data = _data_contents(model, people, source, label)
-    contents = summarize(model, people, data, file=file, level=level, suppress_below=suppress_below)
+    limits = [check_limit(suppress_below)]
+    (contents,) = summarize(model, people, data, file=file, level=level, limits=limits)
     return replace(contents, title=contents.title if title is None else title, notes=list(notes))
 
 
@@ -124,16 +125,20 @@ def summarize(
     *,
     file: str,
     level: float,
-    suppress_below: int,
+    limits: Sequence[int],
     seed: int | None = None,
-) -> ReportContents | RegressionContents:
-    """Return the contents of a report about a fitted model, measured on these people."""
+) -> list[Any]:
+    """Return the contents of a report about a fitted model, measured on these people.
+
+    There is one for each of the ``limits``: people in groups of fewer are left out of it, 0 for
+    nobody. The people are asked about once.
+    """
     seed = model.random_state if seed is None else seed
     if isinstance(model, (FairRegressor, RegressionFrontier)):
         about = dict[str, Any](source=data.source, label=data.label, file=file, seed=seed)
-        return regression_contents(model, people, suppress_below=suppress_below, **about)
-    known = model.people_
-    data = replace(data, fingerprint=known.digest) if known is not None else data
+        return [regression_contents(model, people, suppress_below=k, **about) for k in limits]
+    if (learned := model.people_) is not None:
+        data = replace(data, fingerprint=learned.digest)
     traced = isinstance(model, Frontier)
     constraint = model.constraint if traced else model.constraint_
     asked = _constraint_contents(constraint, len(model.classes_))
@@ -149,17 +154,25 @@ def summarize(
         versions=versions(),
         date=date_made(),
         seed=seed,
-        suppress_below=suppress_below,
     )
-    options: dict[str, Any] = {"level": level, "file": file, "suppress_below": suppress_below}
-    free: PointContents | None
+    found: list[Any]
     if isinstance(model, Frontier):
-        points, free = frontier_points(model, people, **options)
+        found, tables = points_for_readers(model, people, level, file, limits)
     else:
-        point, free = model_points(model, people, **options)
-        points = [point]
-    data = data.without_few(points[0].groups.values())
-    return replace(contents, data=data, points=points, unconstrained=free)
+        shown, tables = model_for_readers(model, people, level, file, limits)
+        found = [([point], free) for point, free in shown]
+    known = {**tables, "fit": fitted_cells(model)}
+    return [
+        replace(
+            contents,
+            data=data.without_few(tables, limit),
+            points=points,
+            unconstrained=free,
+            suppress_below=limit,
+            leaves_out=any(cells_of_few(cells, limit).any() for cells in known.values()),
+        )
+        for limit, (points, free) in zip(limits, found, strict=True)
+    ]
 
 
 def _constraint_contents(constraint: Constraint, n_decisions: int) -> ConstraintContents:
@@ -185,7 +198,7 @@ def _data_contents(
     model: Any, people: Mapping[str, People], source: str, label: str
 ) -> DataContents:
     train, test = people["training"], people.get("test")
-    cells = model.tallies_["training"].cells if hasattr(model, "tallies_") else model.cells_
+    cells = fitted_cells(model)
     classes = getattr(model, "classes_", ())  # a regressor has none
     weights = [some.sample_weight for some in people.values()]
     y = np.concatenate([np.asarray(some.y) for some in people.values()])

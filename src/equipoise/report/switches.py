@@ -10,35 +10,35 @@ from equipoise.report.contents import MovedContents, SwitchedContents
 
 @dataclass(frozen=True)
 class SwitchedGroup:
-    """Switched decisions about a group; None where they are suppressed.
+    """Switched decisions about a group.
 
     Those who have the favourable label are called qualified; None where labels are not known.
     """
 
     feature: str
     group: str
-    count: int | None = None
-    gained: float | None = None
-    lost: float | None = None
+    count: int
+    gained: float
+    lost: float
     gained_qualified: float | None = None
     lost_qualified: float | None = None
 
     @property
     def balance(self) -> float:
         """The share of the group that gains less the share that loses."""
-        return ((self.gained or 0.0) - (self.lost or 0.0)) / (self.count or 1)
+        return (self.gained - self.lost) / (self.count or 1)
 
 
 @dataclass(frozen=True)
 class MovedGroup:
-    """Who of a group moves between more than two decisions; None where it is suppressed.
+    """Who of a group moves between more than two decisions.
 
     ``moves`` are decisions before and after, and how many people.
     """
 
     feature: str
     group: str
-    count: int | None = None
+    count: int
     moves: tuple[tuple[str, str, float], ...] = ()
 
     @property
@@ -65,7 +65,7 @@ def moved_groups(rows: Sequence[SwitchedContents | MovedContents]) -> list[Moved
         MovedGroup(
             *names,
             some[0].people,
-            tuple((r.before, r.after, r.switched or 0.0) for r in some if r.before and r.after),
+            tuple((r.before, r.after, r.switched) for r in some if r.before and r.after),
         )
         for names, some in by_group.items()
     ]
@@ -78,7 +78,7 @@ def moved_sentence(groups: Sequence[MovedGroup]) -> str:
     '3 of 9 people are decided on differently than by the unconstrained model: 2 from a to b, 1 \
 from b to c.'
     """
-    if not groups or groups[0].count is None:
+    if not groups:
         return ""
     everybody = groups[0]
     if not everybody.moves:
@@ -107,9 +107,6 @@ gained_qualified=1.0, lost_qualified=0.0)]
             by_group.setdefault((row.feature, row.group), []).append(row)
     found = []
     for names, some in by_group.items():
-        if any(row.people is None for row in some):
-            found.append(SwitchedGroup(*names))
-            continue
         people, gained, lost = (
             sum(getattr(row, part) for row in some) for part in ("people", "gained", "lost")
         )
@@ -126,7 +123,7 @@ def switched_sentence(groups: Sequence[SwitchedGroup], favourable: str) -> str:
     "3 of 14 people gain the favourable decision and 1 lose it, compared with the unconstrained \
 model. Of those who gain 1 have the label 'yes', of those who lose 0."
     """
-    if not groups or groups[0].count is None:
+    if not groups:
         return ""
     everybody = groups[0]
     if not everybody.gained and not everybody.lost:

@@ -8,8 +8,8 @@ from importlib.resources import files
 
 from equipoise.constraints.rates import of_decision, rate_and_decision
 from equipoise.game.evidence import Scope, Status
-from equipoise.game.lagrangian import is_met
 from equipoise.game.switches import number as people
+from equipoise.metrics.few import group_of_few, left_out
 from equipoise.report.contents import (
     AuditContents,
     GroupContents,
@@ -30,8 +30,6 @@ from equipoise.rows.fingerprint import Overlap
 
 #: Where nothing is known.
 UNKNOWN = "–"
-#: Where too few people belong to a group.
-SUPPRESSED = "suppressed"
 
 #: Decisions of more than two that sentences are about, at most.
 _MOST_DECISIONS = 6
@@ -120,23 +118,6 @@ def with_interval(value: Range | None, *, share: bool = False, sign: str = "") -
     return text if text == UNKNOWN else f"{text} {interval(value, share=share, sign=sign)}".rstrip()
 
 
-def verdict(excess: Range) -> str:
-    """Return whether a bound was met, and how sure that is.
-
-    >>> [verdict(Range(*ends)) for ends in ((0.1, 0.05, 0.2), (0.1, -0.1, 0.2), (-0.1, -0.2, 0.0))]
-    ['exceeded', 'exceeded, perhaps by chance', 'met, also within the interval']
-    >>> verdict(Range(-0.1, -0.2, 0.1))
-    'met'
-    """
-    if excess.estimate is None:
-        return "not known"
-    if is_met(excess.estimate):
-        return "met, also within the interval" if is_met(excess.high) else "met"
-    if excess.low is None:
-        return "exceeded, no interval"
-    return "exceeded" if excess.low > 0 else "exceeded, perhaps by chance"
-
-
 def group_name(group: GroupContents | SwitchedGroup | MovedGroup) -> str:
     """Return the name of a group with that of its column.
 
@@ -152,8 +133,6 @@ def moves_of(group: MovedGroup) -> list[list[str]]:
     >>> moves_of(MovedGroup("sex", "F", 9, (("refer", "accept", 2.0),)))
     [['9', 'refer', 'accept', '2']]
     """
-    if group.count is None:
-        return [[SUPPRESSED, "", "", ""]]
     moves = group.moves or (("", "", 0.0),)
     return [[f"{group.count:,}", before, after, people(some)] for before, after, some in moves]
 
@@ -185,7 +164,7 @@ def findings(contents: ReportContents) -> list[str]:
         sentences.append(f"Measured on {measured.people:,} {whose(measured)}.")
     for point in shown:
         if point is not None:
-            sentences.append(_finding(point))
+            sentences.append(_finding(point, contents.suppress_below))
             chosen = point is shown[1]
             sentences += _switched(point, contents.data.labels[1]) if chosen else []
             if chosen and contents.data.decisions:
@@ -206,13 +185,11 @@ def _between(audit: AuditContents, name: str) -> str:
 
 
 def small_group_sentences(contents: ReportContents) -> list[str]:
-    """Return which groups are too small to say anything about, or suppressed."""
+    """Return who is left out, and which groups are too small to say anything about."""
     point, audit = contents.nearest(), contents.audit
     groups = audit.groups if audit else point.groups.get(point.main_data, []) if point else []
-    remarks = small_group_remarks(groups, contents.suppress_below)
-    if point is not None and any(row.count is None for row in groups):
-        remarks[0] += " Largest differences, and who is selected most often, are of what is shown."
-    return remarks
+    remarks = [left_out(contents.suppress_below)] if contents.leaves_out else []
+    return remarks + small_group_remarks(groups)
 
 
 #: What nothing better was found in, by the scope of a proof.
@@ -242,20 +219,22 @@ def _unmet(contents: ReportContents, status: Status) -> str:
     return f"{which} not met yet: the search ended before it was known whether that is possible."
 
 
-def _finding(point: PointContents) -> str:
+def _finding(point: PointContents, limit: int) -> str:
     measured = point.on(point.main_data)
     name = point_title(point)
     if measured is None:
         return f"{name}: error {decimal(point.error)}."
     text = f"{name}: error {with_interval(measured.error)}"
-    text += "".join(f", {remark}" for remark in [largest(measured)] if remark) + "."
+    text += "".join(f", {remark}" for remark in [largest(measured, limit)] if remark) + "."
     if point.eps is not None:
-        text += f" The bound is {bound_verdict(measured)}."
+        text += f" The bound is {measured.verdict}."
     return text + _most_and_least(point.groups.get(point.main_data, []))
 
 
-def largest(measured: MeasuredContents) -> str:
+def largest(measured: MeasuredContents, limit: int = 0) -> str:
     """Return the largest difference or excess, between whom; also by the estimate alone.
+
+    Where it is of a group of fewer people than the limit, that is said, and not of which.
 
     >>> rows = [RowContents("many", Range(0.02, 0.01, 0.03), 900)]
     >>> rows.append(RowContents("few", Range(0.1, -0.2, 0.4), 13))
@@ -273,7 +252,8 @@ alone +0.1000 [-0.2000, +0.4000] (few, 13 people)
     if (row := measured.estimated) is not None:
         value = measured.difference_of(row) or row.excess
         lines.append(f"{with_interval(value, sign=sign)} ({of(row)})")
-    return f"largest {what} {', by the estimate alone '.join(lines)}"
+    few = f"of {group_of_few(limit)}; of the others " if measured.larger_for_few else ""
+    return f"largest {what} {few}{', by the estimate alone '.join(lines)}"
 
 
 def of(row: RowContents) -> str:
@@ -283,6 +263,12 @@ def of(row: RowContents) -> str:
     'F below M, 1,200 people'
     """
     return f"{row.text}, {row.people:,} people"
+
+
+def stated(measured: MeasuredContents, limit: int) -> str:
+    """Return what the excess is of, and whether it is larger for a group of fewer people."""
+    text = "" if measured.stated is None else of(measured.stated)
+    return f"{text}; larger for {group_of_few(limit)}" if measured.larger_for_few else text
 
 
 def _switched(point: PointContents, favourable: str) -> list[str]:
@@ -341,16 +327,6 @@ def _by_decision(point: PointContents, decisions: Sequence[str]) -> list[str]:
         if sentence := _most_and_least(groups, of_decision("selection_rate", decision)):
             found.append(f"{point_title(point)}:{sentence}")
     return found
-
-
-def bound_verdict(measured: MeasuredContents) -> str:
-    """Return whether the bounds were met, also in groups that are not shown."""
-    words = verdict(measured.excess)
-    if measured.hidden_certain:
-        return f"exceeded, in {measured.hidden_certain} suppressed inequalities beyond chance"
-    if measured.hidden_exceeded:
-        words += f", and exceeded in {measured.hidden_exceeded} suppressed inequalities"
-    return words
 
 
 def whose(measured: MeasuredContents) -> str:

@@ -89,6 +89,20 @@ class Overlap(NamedTuple):
         """Whether the count is no estimate."""
         return self.low == self.high
 
+    def without(self, people: int) -> Overlap:
+        """Return what is known of the others where so many of the people are left out.
+
+        >>> print(Overlap(100, 30, 30, 30).without(4))
+        about 30 of them were learned from, or equal somebody who was in features and label
+        >>> print(Overlap(100, 100, 100, 100, same=True).without(4))
+        all of them were learned from
+        """
+        number = self.people - people
+        low = max(self.low - people, 0)
+        high = min(self.high, number)
+        estimate = min(self.estimate, number)
+        return self._replace(people=number, estimate=estimate, low=low, high=high)
+
     def __str__(self) -> str:
         if not self.relabelled:
             return self._as_labelled()

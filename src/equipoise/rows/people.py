@@ -18,6 +18,7 @@ from equipoise.rows.bins import edges_for, in_bins, read_bins
 from equipoise.rows.floats import as_floats
 from equipoise.rows.numbers import read_numbers
 from equipoise.rows.probabilities import Probabilities, split_probabilities
+from equipoise.rows.tables import take_rows
 from equipoise.rows.validation import (
     check_index,
     check_length,
@@ -32,6 +33,8 @@ _ROUTING_HELP = (
     "metadata routing, sklearn.set_config(enable_metadata_routing=True), and call "
     ".set_fit_request(sensitive_features=True) on this estimator."
 )
+#: What is known of each person.
+_COLUMNS = ("X", "y", "sensitive_features", "control_features", "sample_weight", "utilities")
 #: What utilities are.
 _RANGE = "numbers in [0, 1]"
 
@@ -68,6 +71,22 @@ class People:
     def by(self, rules: GroupRules) -> Self:
         """Return the same people, whose groups are made by these rules."""
         return replace(self, missing=rules.missing, bins=rules.bins)
+
+    def take(self, rows: NDArray[np.intp]) -> People:
+        """Return some of the people, in memory.
+
+        >>> people = People([[0.0], [1.0], [2.0]], ["no", "yes", "no"], {"sex": ["F", "M", "M"]})
+        >>> people.take(np.array([0, 2])).sensitive_features["sex"].tolist()
+        ['F', 'M']
+        """
+
+        def part(values: Any) -> Any:
+            if isinstance(values, dict):
+                return {name: part(column) for name, column in values.items()}
+            return None if values is None else take_rows(values, rows)
+
+        columns = {name: part(getattr(self, name)) for name in _COLUMNS}
+        return People(**columns, missing=self.missing, bins=self.bins)
 
     def read(
         self, *, constraint_weights: bool = True, fitted: NDArray | None = None

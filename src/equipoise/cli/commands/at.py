@@ -16,6 +16,7 @@ def at(
     file: Annotated[Path, typer.Argument(help="A frontier file.")],
     eps: Annotated[float, opt.option("The bound.")],
     output: opt.ModelOutput = Path("model.equipoise"),
+    no_evidence: opt.NoEvidence = False,
     min_size: opt.MinSizeOfFit = None,
     trust: opt.Trust = None,
     results: opt.Results,
@@ -35,14 +36,14 @@ def at(
     from equipoise.cli.result_tables import note_small_switched, show_classifier
     from equipoise.estimators.frontier import Frontier
     from equipoise.estimators.regression.frontier import RegressionFrontier
-    from equipoise.report.evaluate import model_points
+    from equipoise.report.evaluate import model_for_readers
 
     check_outputs(output, force=results.force, reads=[file])
     opened = open_file(file, trust)
     if isinstance(opened.model, RegressionFrontier):
         from equipoise.cli.regression import at_numbers
 
-        at_numbers(opened, eps, output, results)
+        at_numbers(opened, eps, output, results, evidence=not no_evidence)
         return
     if not isinstance(opened.model, Frontier):
         raise ValueError(
@@ -57,7 +58,9 @@ def at(
             f"{max(certificate.least_slack, certificate.violation):.4g}."
         )
     note_untraced(opened.model, eps, certificate)
-    point, _ = model_points(with_min_size(model, min_size), {}, **results.of_file(output))
+    compared = with_min_size(model, min_size)
+    shown, _ = model_for_readers(compared, {}, **results.of_file(output))
+    (point, _), (for_others, _) = shown
     labels = opened.columns.labels
     show_classifier(point, results.level, labels, model.objective)
     note_small_switched(point)
@@ -65,5 +68,5 @@ def at(
     if "report" in opened.metadata:
         metadata["data"] = opened.metadata["report"]["data"]
     metadata["made"] = made(opened.seed)
-    write_model(model, output, metadata, results)
-    terminal.emit({"file": str(output), "constraint": repr(model.constraint_), **vars(point)})
+    write_model(model, output, metadata, results, evidence=not no_evidence)
+    terminal.emit({"file": str(output), "constraint": repr(model.constraint_), **vars(for_others)})

@@ -11,7 +11,9 @@ from equipoise.cli import terminal
 from equipoise.cli.terminal import command_line
 
 if TYPE_CHECKING:
-    from equipoise.cells.table import Array
+    from collections.abc import Sequence
+
+    from equipoise.cells.table import Array, CellTable
     from equipoise.cli.tables.people import Examples, Reader
     from equipoise.cli.tables.request import Columns
     from equipoise.report.contents import AuditContents, DataContents, ReportContents
@@ -35,11 +37,12 @@ def audit(
     import numpy as np
 
     from equipoise.cli import result_tables as tables
-    from equipoise.cli.disparities import audit_contents, one_hot, read_decisions
+    from equipoise.cli.disparities import audit_of, for_others, one_hot, read_decisions
     from equipoise.cli.model_files import check_outputs, write_page
     from equipoise.cli.tables.files import naming
     from equipoise.cli.tables.people import Reader, describe
     from equipoise.cli.tables.request import check_columns
+    from equipoise.metrics.few import left_out
     from equipoise.metrics.summaries import few_of_a_label
     from equipoise.report.contents import DataContents, base_rate, in_order
 
@@ -63,20 +66,46 @@ def audit(
     if prediction is not None:
         check_columns(rows.column_names, [prediction], table.data)
         decided = read_decisions(rows.column(prediction), prediction, labels)
-    found = audit_contents(people, decided, prediction, min_size, results)
-    found = replace(found, groups=in_order(found.groups, columns.order))
-    data = data.without_few([found.groups])
+    how: dict[str, Any] = {"prediction": prediction, "min_size": min_size, "level": results.level}
+    whole = audit_of(people, decided, **how)
+    shown = for_others(whole, people, decided, results.suppress_below, **how)
+    found, shown = (
+        replace(audit, groups=in_order(audit.groups, columns.order))
+        for audit in (whole.contents, shown)
+    )
     of = f"predictions {prediction!r}" if prediction else f"labels {table.label!r}"
     rates = tables.RATES if prediction else tables.RATES[:1]
     tables.show_group_rows(f"Groups: {of}, [{results.level:.0%} intervals]", found.groups, rates)
     tables.show_disparities(found, results.level)
-    tables.note_small(found.groups, results.suppress_below, min_size=min_size)
+    tables.note_small(found.groups, min_size=min_size)
     for text in few_of_a_label(labels, np.array([(people.y == label).sum() for label in labels])):
         terminal.note(text)
+    data = data.without_few({"audit": _cells(people, labels)}, results.suppress_below)
+    leaves_out = data.rows < len(people)
     if page is not None:
-        write_page(_page_contents(table, data, found, results), page, force=results.force)
-    written = None if page is None else str(page)
-    terminal.emit({"page": written, "rows": len(people), "data": data, **_summary(found)})
+        contents = replace(_page_contents(table, data, shown, results), leaves_out=leaves_out)
+        write_page(contents, page, force=results.force)
+    terminal.emit(
+        {
+            "page": None if page is None else str(page),
+            "rows": data.rows,
+            "data": data,
+            "left_out": left_out(results.suppress_below) if leaves_out else "",
+            **_summary(shown),
+        }
+    )
+
+
+def _cells(people: Examples, labels: Sequence[str]) -> CellTable:
+    """Return the cells of the people, by label and group."""
+    import numpy as np
+
+    from equipoise.metrics.audit import read_cells
+
+    names = labels if len(labels) > 2 else (0, 1)
+    label = np.array([names.index(y) for y in people.y.tolist()], dtype=np.int8)
+    about = (people.sensitive_features, None, people.sample_weight, people.missing)
+    return read_cells(label, *about, tuple(names)).table()
 
 
 def _summary(found: AuditContents) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING
 
 from equipoise.cli import options as opt
 from equipoise.cli import terminal
@@ -12,6 +12,8 @@ from equipoise.cli.exits import decide_certify
 if TYPE_CHECKING:
     from equipoise.cli.model_files import ModelFile
     from equipoise.cli.tables.people import Examples, Reader
+    from equipoise.metrics.verdict import Verdict
+    from equipoise.report.contents import PointContents
     from equipoise.report.measurement import MeasuredContents
 
 
@@ -23,9 +25,6 @@ def certify(
     *,
     format: opt.Format,
     min_size: opt.MinSizeOfFit = None,
-    min_people: Annotated[
-        int, opt.option("Rates of fewer people prove nothing: their intervals cannot be relied on.")
-    ] = 30,
     suppress_below: opt.SuppressBelow = opt.SUPPRESS_BELOW,
     trust: opt.Trust = None,
     level: opt.Level = 0.95,
@@ -37,69 +36,65 @@ def certify(
     compared, and 0 otherwise, so that a pipeline can stop.
     """
     from equipoise.cli.model_files import open_classifier
-    from equipoise.cli.result_tables import EXCEEDED, UNKNOWN, verdict
     from equipoise.cli.spelling import spelled
     from equipoise.cli.tables.people import Reader
-    from equipoise.report.evaluate import model_points
+    from equipoise.metrics.few import group_of_few, left_out
+    from equipoise.metrics.verdict import verdict_on, worst_verdict
+    from equipoise.report.evaluate import model_for_readers
 
     opened = open_classifier(model, eps, trust, min_size, numbers=True)
+    limits = [0, suppress_below]
     if opened.columns.numeric:
         from equipoise.cli.regression import certify_numbers
-        from equipoise.estimators.regression.intervals import Level
 
-        reader, sure = Reader(terminal.note, format.dialect()), Level(level, min_people)
-        certify_numbers(opened, data, reader, drop_missing, suppress_below, sure)
+        reader = Reader(terminal.note, format.dialect())
+        certify_numbers(opened, data, reader, drop_missing, limits, level)
         return
     reader = Reader(terminal.note, format.dialect()).for_constraint(opened.model.constraint_)
     people = _read(opened, data, reader, drop_missing)
     opened.note_unknown(people.X)
-    point, _ = model_points(
-        opened.model,
-        {"test": people},
-        level=level,
-        file=model.name,
-        suppress_below=suppress_below,
-        min_people=min_people,
+    shown, _ = model_for_readers(
+        opened.model, {"test": people}, level=level, file=model.name, limits=limits
     )
-    point = point.in_order(opened.columns.order)
-    (measured,) = [entry for entry in point.measured if entry.data == "test"]
-    rows = [
-        {**vars(row), "verdict": verdict(row.excess, row.people, min_people)}
-        for row in measured.rows
-    ]
-    exceeded = [row["text"] for row in rows if row["verdict"] == EXCEEDED]
-    compared = sum(row["verdict"] != UNKNOWN for row in rows)
-    certain = len(exceeded) + measured.hidden_certain
-    decide_certify(bool(certain), bool(compared))
+    point, for_others = (point.in_order(opened.columns.order) for point, _ in shown)
+    measured = point.on("test")
+    assert measured is not None  # nobody is left out on the terminal
+    verdicts = {row.text: verdict_on(row.excess, row.people) for row in measured.rows}
+    verdict = worst_verdict(verdicts.values())
+    decide_certify(verdict.is_exceeded, verdict.is_known)
     terminal.say(f"{spelled(opened.model.constraint_)} on {data.name}")
-    _show(point, measured, rows, opened.columns.labels, level, suppress_below)
+    _show(point, measured, opened.columns.labels, level)
+    exceeded = [text for text, found in verdicts.items() if found.is_exceeded]
+    compared = sum(found.is_known for found in verdicts.values())
     # Bounds of the fit that nobody here is about are none of the rows.
     of_fit = 0 if min_size else len(opened.model.certificate_.rows)
-    terminal.say(_outcome(certain, compared, max(len(rows) + measured.hidden, of_fit), level))
-    found = {"exceeded": bool(certain), "exceeded_rows": exceeded, "compared": bool(compared)}
-    how = {"constraint": repr(opened.model.constraint_), "level": level}
-    labels = {"labels": people.y is not None}
-    terminal.emit({**found, **how, **labels, **_summary(point, measured, rows)})
-
-
-def _summary(point: Any, measured: MeasuredContents, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return what was measured, for `--json`."""
-    return {
-        "learned_from": measured.overlap and measured.overlap._asdict(),
-        "measured": {**vars(measured), "rows": rows},
-        "groups": point.groups["test"],
-        "switched": point.switched.get("test", []),
-        "remarks": point.remarks,
-    }
+    rows = max(len(verdicts), of_fit)
+    terminal.say(_outcome(verdict, len(exceeded), compared, rows, level))
+    entry = for_others.on("test")
+    named = set() if entry is None else {row.text for row in entry.rows}
+    few = group_of_few(suppress_below)
+    leaves_out = entry is None or entry.people < measured.people
+    terminal.emit(
+        {
+            "exceeded": verdict.is_exceeded,
+            "exceeded_rows": [text if text in named else few for text in exceeded],
+            "compared": verdict.is_known,
+            "verdict": verdict.in_words(suppress_below),
+            "constraint": repr(opened.model.constraint_),
+            "level": level,
+            "labels": people.y is not None,
+            "left_out": left_out(suppress_below) if leaves_out else "",
+            "learned_from": entry and entry.overlap and entry.overlap._asdict(),
+            "measured": entry,
+            "groups": for_others.groups.get("test", []),
+            "switched": for_others.switched.get("test", []),
+            "remarks": for_others.remarks,
+        }
+    )
 
 
 def _show(
-    point: Any,
-    measured: MeasuredContents,
-    rows: list[dict[str, Any]],
-    labels: tuple[str, ...],
-    level: float,
-    suppress_below: int,
+    point: PointContents, measured: MeasuredContents, labels: tuple[str, ...], level: float
 ) -> None:
     """Print who was measured, the inequalities with their verdicts, groups and switched people."""
     from equipoise.cli.result_tables import (
@@ -114,16 +109,10 @@ def _show(
 
     who = f"{measured.people:,} {whose(measured)}"
     say_who(who, point.remarks, measured.overlap)
-    show_rows(rows, measured.people, level)
-    say_labels(labels, [row["text"] for row in rows])
-    if measured.hidden:
-        terminal.say(
-            f"{measured.hidden} inequalities about small groups, or that would tell of them, are "
-            f"suppressed; exceeded among them: {measured.hidden_exceeded}, beyond chance: "
-            f"{measured.hidden_certain}.\n"
-        )
+    show_rows(measured.rows, measured.people, level)
+    say_labels(labels, [row.text for row in measured.rows])
     show_groups(point)
-    note_small(point.groups["test"], suppress_below)
+    note_small(point.groups["test"])
     show_switched(point, labels[1])
 
 
@@ -139,17 +128,19 @@ def _read(opened: ModelFile, data: Path, reader: Reader, drop_missing: bool) -> 
     return people
 
 
-def _outcome(exceeded: int, compared: int, rows: int, level: float) -> str:
-    if exceeded:
+def _outcome(verdict: Verdict, exceeded: int, compared: int, rows: int, level: float) -> str:
+    """Return the verdict on all bounds in a sentence; ``rows`` are those that were asked for."""
+    if verdict.is_exceeded:
+        evidence = verdict.in_words().removeprefix("exceeded")
         return (
             f"EXCEEDED: {exceeded} of {rows} bounds, by more than chance explains at the "
-            f"{level:.0%} level."
+            f"{level:.0%} level{evidence}."
         )
     if not compared:
         return "NOTHING WAS COMPARED: no bound could be looked at on these people."
     if compared < rows:
         return (
             f"No bound of the {compared} looked at is exceeded beyond its {level:.0%} interval; "
-            f"{rows - compared} are suppressed or not known."
+            f"{rows - compared} are not known."
         )
     return f"No bound is exceeded beyond its {level:.0%} interval."

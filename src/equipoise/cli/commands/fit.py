@@ -26,6 +26,7 @@ def fit(
     proof: opt.Proof,
     max_iter: opt.MaxIter = 100,
     output: opt.ModelOutput = Path("model.equipoise"),
+    no_evidence: opt.NoEvidence = False,
     results: opt.Results,
 ) -> None:
     """Fit one classifier within a bound.
@@ -45,11 +46,11 @@ def fit(
     model, contents = done.model, done.contents
     found = getattr(model, "proof_", None)
     if found is not None:
-        terminal.say(f"Proof: {contents.points[0].promise['text']}")
+        terminal.say(f"Proof: {done.whole.points[0].promise['text']}")
     proven = found is None or found.holds
     written = proven or proof.fallback is not None
     if written:
-        done.write(output)
+        done.write(output, evidence=not no_evidence)
     else:
         terminal.say("No model file is written: not proven is not a model (see --fallback).")
     terminal.emit({"file": str(output) if written else None, **prepared.summary(model, contents)})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -73,19 +73,25 @@ def make_contents(
     from equipoise.report.regression import RegressionContents
     from equipoise.report.summary import summarize
 
-    stored, few = opened.metadata.get("report"), results.suppress_below
+    stored, limits = opened.metadata.get("report"), [results.suppress_below]
     if stored is not None and not people:
         return (RegressionContents if opened.columns.numeric else ReportContents).from_dict(stored)
+    if stored is None and "data" not in opened.metadata:
+        raise ValueError(
+            f"{opened.path} was written without evidence (--no-evidence): it decides, and there is "
+            "nothing to report. Report on the file that has the evidence, or fit anew."
+        )
     if opened.columns.numeric:
-        return contents_of(opened, opened.model, people, few, opened.path.name)
+        (numbers,) = contents_of(opened, opened.model, people, limits, opened.path.name)
+        return numbers
     about = stored["data"] if stored is not None else opened.metadata["data"]
     summary = DataContents.from_dict(about)
     if people and data is not None:
         summary = replace(
             summary, source=f"{summary.source}; test: {data.name}", test_rows=len(people["test"])
         )
-    given = results.of_file(opened.path)
-    contents = summarize(opened.model, people, summary, seed=opened.seed, **given)
+    given: dict[str, Any] = {"level": results.level, "limits": limits, "file": opened.path.name}
+    (contents,) = summarize(opened.model, people, summary, seed=opened.seed, **given)
     learner = repr(opened.model.estimator.steps[-1][1])
     contents = contents.in_order(opened.columns.order)
     return replace(contents, learner=learner, command=command_line())

@@ -239,7 +239,7 @@ def _column(values: Any) -> Any:
 
 def _base_rate(
     found: Summary, values: dict[str, dict[Any, Any]], columns: Columns
-) -> float | list[float | None]:
+) -> float | list[float]:
     weights, plain = found.values[columns.label], values[columns.label]
     y = np.array([str(plain[value]) for value in weights], dtype=object)
     return base_rate(y, ("0", "1") if columns.recoded else columns.labels, [*weights.values()])

@@ -96,7 +96,6 @@ def prove(
     """
     check_is_fitted(self)
     check_two_labels(self.classes_, "prove")
-    self._check_all_known()
     read_probability(confidence, "confidence")
     read_fallback(fallback)
     people = People(X, y, sensitive_features, control_features, sample_weight)

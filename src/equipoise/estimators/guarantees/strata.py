@@ -16,10 +16,9 @@ from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.groups import group_name
 from equipoise.constraints.rows import Row
-from equipoise.exceptions import AbsentGroupWarning, EquipoiseWarning, NothingComparedWarning
+from equipoise.exceptions import AbsentGroupWarning, EquipoiseWarning
 from equipoise.guarantees.row_tables import RowTables
 from equipoise.metrics.audit import Tally
-from equipoise.metrics.violations import Meter
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,11 +67,9 @@ class RowStrata:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EquipoiseWarning)  # the fit has warned
             tables = RowTables.compiled(constraint, cells)
-        moments, known, unknown = tables.moments, _Numbers(), _untold(constraint, fit)
+        moments, known = tables.moments, _Numbers()
         kept, c, shift = [], [], []
         for row, coefficients, bound in zip(moments.rows, tables.M, moments.c, strict=True):
-            if str(row) in unknown:
-                continue
             bound = worst_rate if row.bound is None else bound
             parts = list(_parts(coefficients, tables))
             constant = sum(part.constant for part in parts)
@@ -202,22 +199,6 @@ def _in_unit_range(inside: Mask, value: Array) -> _Part:
         falls = value[inside].mean() > (low + high) / 2
     start, a = (high, low - high) if falls else (low, high - low)
     return _Part(inside, np.where(inside[:, None], (value - start) / a, 0.0), a, start)
-
-
-def _untold(constraint: Constraint, fit: Tally) -> set[str]:
-    """Return the rows on small groups that a model file does not tell apart, with a warning."""
-    if fit.cells.together is None:
-        return set()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EquipoiseWarning)  # the fit has warned
-        meter = Meter(fit.cells, constraint, None)
-    warnings.warn(
-        "bounds on small groups are not watched: the model file does not tell these groups apart. "
-        "Save the model with suppress_below=0 where it was fitted to watch them.",
-        NothingComparedWarning,
-        stacklevel=4,
-    )
-    return {str(row) for row in meter.moments.rows} - meter.compared
 
 
 def _all_labels(fit: Tally) -> tuple[CellTable, Array]:

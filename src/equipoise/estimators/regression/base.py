@@ -22,6 +22,7 @@ from equipoise.constraints.fairlearn_words import SaysNewWords
 from equipoise.constraints.regression import ThresholdParity, for_numbers
 from equipoise.engines import engine_for
 from equipoise.estimators.base import read_nu
+from equipoise.estimators.evidence import HasEvidence
 from equipoise.estimators.pools import open_fits
 from equipoise.estimators.regression.problem import RegressionProblem, game_of
 from equipoise.estimators.results import (
@@ -44,7 +45,7 @@ from equipoise.rows.validation import check_features, read_positive
 
 
 @dataclass(eq=False, repr=False)
-class RegressionReduction(SaysNewWords, MetaEstimatorMixin, BaseEstimator):
+class RegressionReduction(SaysNewWords, HasEvidence, MetaEstimatorMixin, BaseEstimator):
     """Base of the estimators of numbers: reads the rows, states the problem, knows features."""
 
     estimator: Any

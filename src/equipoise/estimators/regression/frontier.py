@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
@@ -156,13 +155,6 @@ class RegressionFrontier(RegressionReduction):
         traced = [at for at, point in enumerate(self.points_) if point.eps == eps]
         if traced:
             point, exact = self.points_[traced[0]], float(self.exact_differences_[traced[0]])
-        elif self.cells_.together is not None:
-            raise ValueError(
-                f"eps is {eps:.6g}, which was not traced: this frontier is from a model file that "
-                "does not tell small groups apart, so that it answers to no others. Traced are "
-                f"{', '.join(f'{point.eps:.6g}' for point in self.points_)}. Save it with "
-                "suppress_below=0 (--suppress-below 0) where it was fitted."
-            )
         else:
             (point,) = self._points([eps], self._over_pool([eps]))
         return self._fitted(point, self._constraint_of(eps), exact)
@@ -215,13 +207,6 @@ class RegressionFrontier(RegressionReduction):
         constraint = for_numbers(self.constraint)
         name = "eps" if isinstance(constraint, ThresholdParity) else "bound"
         return type(constraint)(**{**constraint.get_params(), name: eps})
-
-    def without_search(self) -> Self:
-        """Return a copy that keeps the bounds traced, and nothing to search other bounds with."""
-        kept = copy(self)
-        kept._queries = Queries([], [])
-        kept.__dict__.pop("lagrangian_", None)
-        return kept
 
     def _over_pool(self, bounds: list[float]) -> list[Round]:
         """Return the best mixtures of the pool for some bounds; nothing is asked."""

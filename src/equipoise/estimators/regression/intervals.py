@@ -24,6 +24,8 @@ from equipoise.cells.threshold_table import ThresholdCells
 from equipoise.estimators.regression.groups import reached_at_any_threshold
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.metrics.intervals import N_NORMAL, check_level, normal_deviations
+from equipoise.metrics.summaries import FEW
+from equipoise.metrics.verdict import Verdict, verdict_on, worst_verdict
 from equipoise.oracles.cell_probabilities import Rows
 
 #: Thresholds at which errors are drawn, quantiles of the predictions; and of all cells together.
@@ -32,20 +34,15 @@ _THRESHOLDS, _NUMBERS = 101, 4000
 _BLOCK = 4096
 #: Draws, and the most units that are drawn of a cell; of more people, as many batches by lot.
 _DRAWS, _UNITS = 4000, 500
-
-
-class Level(NamedTuple):
-    """How sure limits are to be, and of how many people a cell must be to tell anything."""
-
-    level: float
-    min_people: int
+#: A limit that is above its bound by less, as a share of the value, is not above it.
+_ROUNDING = 1e-12
 
 
 class RowLimits(NamedTuple):
     """What each row of a constraint reaches, at any threshold, with limits for all rows at once.
 
-    Of cells with fewer people than `Level.min_people` nothing is known: their shares may be
-    anything from 0 to 1, their losses of any size. Limits are NaN where none were asked for.
+    Of cells with fewer than 30 people nothing is known: their shares may be anything from 0 to 1,
+    their losses of any size. Limits are NaN where none were asked for.
     """
 
     reached: Array
@@ -71,10 +68,15 @@ class RowLimits(NamedTuple):
         return float(self.low.max(initial=0.0)), float(self.high.max(initial=0.0))
 
     @property
-    def exceeds(self) -> bool | None:
-        """Whether a bound is exceeded by more than chance explains; None without limits."""
-        most = self.bound + 1e-12 * np.abs(self.reached)
-        return None if np.isnan(self.low).any() else bool((self.low > most).any())
+    def verdict(self) -> Verdict | None:
+        """The verdict on all rows, whatever their unit; None without limits."""
+        if np.isnan(self.low).any():
+            return None
+        unit = np.maximum(np.abs(self.reached), 1e-300)
+        ends = np.array([self.reached, self.low, self.high]) - self.bound
+        ends = ends / unit - [[0.0], [_ROUNDING], [0.0]]
+        people = FEW  # of fewer there are no limits
+        return worst_verdict(verdict_on(excess, people) for excess in ends.T.tolist())
 
 
 def parity_limits(
@@ -82,7 +84,7 @@ def parity_limits(
     cells: ThresholdCells,
     predicted: Sequence[Array],
     weights: Array,
-    level: Level | None,
+    level: float | None,
 ) -> RowLimits:
     """Return the limits of differences of shares, from predictions (n,) of each member."""
     rows, reached = reached_at_any_threshold(game, cells, predicted, weights)
@@ -97,13 +99,13 @@ def parity_limits(
             for each, weight in zip(predicted, weights, strict=True)
         )
 
-    spreads = _spreads(cells, shares, level.min_people)
+    spreads = _spreads(cells, shares, FEW)
     unknown = np.abs(rows[:, :-1]) @ np.where([s is None for s in spreads], cells.mass, 0.0)
-    return _limits(rows[:, :-1], reached, rows[:, -1], spreads, unknown, level.level)
+    return _limits(rows[:, :-1], reached, rows[:, -1], spreads, unknown, level)
 
 
 def loss_limits(
-    game: Lagrangian, cells: ThresholdCells, lost: Array, bound: Array, level: Level | None
+    game: Lagrangian, cells: ThresholdCells, lost: Array, bound: Array, level: float | None
 ) -> RowLimits:
     """Return the limits of the losses of groups, from the loss (n,) of each person."""
     slopes = np.asarray(game.gamma_slope)[:, :: cells.n_columns]
@@ -111,9 +113,9 @@ def loss_limits(
     reached: Array = slopes @ by_cell
     if level is None:
         return _without_limits(reached, bound)
-    check_level(level.level)
-    known = mean_losses(cells, lost, level.min_people)
-    below, above = studentised(slopes * cells.mass, known, level.level)
+    check_level(level)
+    known = mean_losses(cells, lost, FEW)
+    below, above = studentised(slopes * cells.mass, known, level)
     unknown = np.where((slopes != 0)[:, [each is None for each in known]].any(axis=1), np.inf, 0.0)
     return RowLimits(reached, bound, reached + below - unknown, reached + above + unknown)
 

@@ -21,7 +21,7 @@ from equipoise.estimators.regression.groups import (
     numbers_by_group,
     worst_at_any_threshold,
 )
-from equipoise.estimators.regression.intervals import Level, loss_limits, parity_limits
+from equipoise.estimators.regression.intervals import loss_limits, parity_limits
 from equipoise.estimators.regression.problem import RegressionProblem, game_of
 from equipoise.estimators.regression.randomized import RandomizedRegressor
 from equipoise.estimators.regression.units import certified, in_units, pool_in_units
@@ -63,6 +63,8 @@ class Measured(NamedTuple):
         The limits of an interval of ``largest``; None where none was asked for.
     exceeds : bool or None
         Whether a bound is exceeded by more than chance explains at that level.
+    verdict : str
+        The same in words, see `equipoise.metrics.verdict`; empty without an interval.
     """
 
     loss: float
@@ -72,6 +74,7 @@ class Measured(NamedTuple):
     low: float | None = None
     high: float | None = None
     exceeds: bool | None = None
+    verdict: str = ""
 
     def _repr_html_(self) -> str:
         return table(columns_of([self]))
@@ -226,7 +229,6 @@ class FairRegressor(RegressorMixin, RegressionReduction):
         control_features: Any = None,
         sample_weight: Any = None,
         level: float | None = None,
-        min_people: int = 30,
     ) -> Measured:
         """Return loss, largest difference (or group loss) and excess for other people.
 
@@ -234,14 +236,13 @@ class FairRegressor(RegressorMixin, RegressionReduction):
         nobody here belongs to are not measured, with a warning. Where no bound is left to look at,
         that is a warning too. With ``level``, such as 0.95, there is an interval of the largest
         value, for people like these and as many of each group: of differences by normal
-        approximation, of losses by the bootstrap-t. Of groups of fewer than ``min_people`` nothing
-        is taken as known.
+        approximation, of losses by the bootstrap-t. Neither can be relied on for groups of fewer
+        than 30 people, so of these nothing is taken as known.
         """
-        asked = None if level is None else Level(level, min_people)
         people = People(self._rows(X), y, sensitive_features, control_features, sample_weight)
-        return self._measure(people, asked)._replace(overlap=overlap_of(self, people))
+        return self._measure(people, level)._replace(overlap=overlap_of(self, people))
 
-    def _measure(self, people: People, level: Level | None = None) -> Measured:
+    def _measure(self, people: People, level: float | None = None) -> Measured:
         """Return what is measured of these people, but for how many of them were learned from."""
         cells = self._cells_of(people)
         warn_of_absent(self.cells_, cells)
@@ -259,7 +260,10 @@ class FairRegressor(RegressorMixin, RegressionReduction):
             bound = game.c if worst is None else game.c + worst[1]
             limits = loss_limits(game, cells, lost, bound, level)
         low, high = limits.interval
-        return Measured(mean, limits.largest, limits.excess, None, low, high, limits.exceeds)
+        verdict = limits.verdict
+        exceeds = None if verdict is None else verdict.is_exceeded
+        words = "" if verdict is None else str(verdict)
+        return Measured(mean, limits.largest, limits.excess, None, low, high, exceeds, words)
 
     def by_group(
         self,

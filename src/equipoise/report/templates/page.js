@@ -219,7 +219,7 @@
     var rows = places.map(function (at) {
       var people = groups.people[at];
       var cells = [make("th", { scope: "row" }, name(page.names[groups.names[at]])),
-        make("td", {}, people === null ? "suppressed" : people.toLocaleString("en-US"))];
+        make("td", {}, people.toLocaleString("en-US"))];
       block.rates.forEach(function (rate) {
         if (groups.base[rate]) {
           cells.push(rateCell(groups.base[rate][at]));
