@@ -20,14 +20,10 @@ from equipoise.report.contents import (
     ReportContents,
     SwitchedContents,
 )
-from equipoise.report.measurement import MeasuredContents, Range, RowContents
+from equipoise.report.measurement import MeasuredContents, Range
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "output.schema.json"
 PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}
-
-
-class Verdicts(RowContents):
-    """A row of certify, which has a verdict too."""
 
 
 def all_of(kind: Any) -> dict[str, Any]:
@@ -35,13 +31,13 @@ def all_of(kind: Any) -> dict[str, Any]:
     return {part.name: get_type_hints(kind)[part.name] for part in fields(kind)}
 
 
-MEASURED = {**all_of(MeasuredContents), "rows": list[Verdicts]}
 #: Command -> field -> type; all have notes.
 COMMANDS: dict[str, dict[str, Any]] = {
     "audit": {
         "page": str | None,
         "rows": int,
         "data": DataContents,
+        "left_out": str,
         "decisions": str,
         "groups": list[GroupContents],
         "disparities": dict[str, Range],
@@ -53,11 +49,12 @@ COMMANDS: dict[str, dict[str, Any]] = {
         "file": str | None,
         "constraint": str,
         "data": DataContents,
+        "left_out": str,
         "unconstrained": PointContents | None,
         **all_of(PointContents),
     },
-    "at": {"file": str, "constraint": str, **all_of(PointContents)},
     "verify": {"file": str, "rows_compared": int, "written_with": dict[str, str]},
+    "at": {"file": str, "constraint": str, "left_out": str, **all_of(PointContents)},
     "predict": {"output": str, "rows": int, "selected": int | dict[str, int]},
     "select": {
         "output": str,
@@ -71,11 +68,13 @@ COMMANDS: dict[str, dict[str, Any]] = {
         "exceeded": bool,
         "exceeded_rows": list[str],
         "compared": bool,
+        "verdict": str,
         "constraint": str,
         "level": float,
         "labels": bool,
+        "left_out": str,
         "learned_from": dict[str, int | bool] | None,
-        "measured": MEASURED,
+        "measured": MeasuredContents | None,
         "groups": list[GroupContents],
         "switched": list[SwitchedContents | MovedContents],
         "remarks": list[str],
@@ -127,8 +126,7 @@ def schema_of(kind: Any, known: dict[str, Any]) -> dict[str, Any]:
     assert is_dataclass(kind), kind
     if kind.__name__ not in known:
         known[kind.__name__] = {}  # it may refer to itself
-        more = {"verdict": str} if kind is Verdicts else {}
-        found = schema_of_fields({**all_of(kind), **more}, known)
+        found = schema_of_fields(all_of(kind), known)
         known[kind.__name__] = {"description": (kind.__doc__ or "").split("\n")[0], **found}
     return {"$ref": f"#/$defs/{kind.__name__}"}
 

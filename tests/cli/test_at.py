@@ -25,12 +25,35 @@ def test_a_bound_that_was_not_traced_says_that_nothing_was_searched(run, data):
     traced = run("at", "frontier.equipoise", "--eps", 0.02, "-o", "b.equipoise")
     assert "nothing was searched" not in traced.err
     columns = make_table()
-    columns["sex"][:5] = ["X"] * 5  # small groups are not told apart: only traced bounds are left
+    columns["sex"][:5] = ["X"] * 5  # few people change nothing about that
     write_table(columns, data)
     assert run(*trace, "--force").code == 0
-    told = run("at", "frontier.equipoise", "--eps", 0.05, "-o", "c.equipoise").err
-    assert "that of the next stricter one, 0.02" in told
-    assert "nothing was searched" not in told
+    assert told in run("at", "frontier.equipoise", "--eps", 0.05, "-o", "c.equipoise").err
+
+
+def test_a_model_without_evidence_decides_and_nothing_else(run, data):
+    columns = make_table()
+    columns["sex"][:5] = ["X"] * 5
+    write_table(columns, data)
+    trace = ("frontier", data, *COLUMNS, "--bounds", "0.2", "--no-page")
+    ran = run(*trace)
+    assert "frontier.equipoise: the evidence in the file counts people in groups of" in ran.err
+    pick = ("at", "frontier.equipoise", "--eps", 0.2)
+    ran = run(*pick)
+    assert "With --no-evidence it has no certificate, counts nobody" in ran.err
+    ran = run(*pick, "--no-evidence", "-o", "bare.equipoise")
+    assert ran.code == 0
+    assert "in groups of fewer" not in ran.err
+    assert run("predict", "bare.equipoise", data, "-o", "bare.csv").code == 0
+    assert run("predict", "model.equipoise", data, "-o", "whole.csv").code == 0
+    folder = data.parent
+    assert (folder / "bare.csv").read_text() == (folder / "whole.csv").read_text()
+    state = ("--state", "s.json")
+    for command in (("certify",), ("report",), ("monitor",)):
+        more = state if command == ("monitor",) else ()
+        ran = run(*command, "bare.equipoise", data, *more)
+        assert ran.code == 2, ran.err
+        assert "without evidence (--no-evidence)" in ran.err
 
 
 def test_groups_of_few_people_get_a_sentence(run, data):

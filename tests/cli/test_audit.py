@@ -97,33 +97,67 @@ def test_a_few_people_make_no_headline(run, data):
     assert f"by the estimate alone: {other}" in text
 
 
-def test_sizes_that_are_suppressed_are_not_told_by_disparities(run, data):
+def test_the_terminal_shows_everybody_and_files_leave_the_few_out(run, data):
     columns = make_table()
     columns["sex"][:3] = ["X"] * 3
     write_table(columns, data)
-    ran = run("audit", data, *COLUMNS, "--json", "--page", "audit.html")
+    shown = run("audit", data, *COLUMNS[:4])
+    for group in "FMX":
+        assert f"sex: {group}" in shown.out
+    assert "X (3) has fewer than 30 people" in shown.err
+    ran = run("audit", data, *COLUMNS[:4], "--json", "--page", "audit.html")
     page = (data.parent / "audit.html").read_text(encoding="utf-8")
-    for text in (json.dumps(ran.json), page, ran.err):
+    left_out = "People in groups of fewer than 10 are left out of every number here"
+    assert ran.json["left_out"].startswith(left_out)
+    assert left_out in page
+    for text in (json.dumps(ran.json), page):
         assert "X (3)" not in text
-    assert "X" not in json.dumps([ran.json["between"], ran.json["by_estimate"]])  # nor its rate
-    columns["sex"] = ["X"] * 3 + ["M"] * 597
-    write_table(columns, data)
-    ran = run("audit", data, *COLUMNS, "--json")
-    assert ran.json["disparities"]["demographic_parity_difference"] == [None, None, None]
-    assert "people are suppressed" in ran.err
+    counts = {row["group"]: row["count"] for row in ran.json["groups"]}
+    sex = columns["sex"]
+    assert counts == {"overall": 597, "F": sex.count("F"), "M": sex.count("M")}
+    hired = [label for label, group in zip(columns["hired"], sex, strict=True) if group != "X"]
+    assert ran.json["data"]["base_rate"] == pytest.approx(hired.count("yes") / 597)
+    assert (ran.json["rows"], ran.json["data"]["rows"]) == (597, 597)
+    # The two large groups are compared as if nobody else were there.
+    difference = ran.json["disparities"]["demographic_parity_difference"][0]
+    rates = {row["group"]: row["rates"]["base_rate"][0] for row in ran.json["groups"]}
+    assert difference == pytest.approx(rates["M"] - rates["F"])
+    everybody = run("audit", data, *COLUMNS[:4], "--json", "--suppress-below", 0).json
+    assert {row["group"] for row in everybody["groups"]} == {"overall", "F", "M", "X"}
+    assert everybody["left_out"] == ""
 
 
-def test_disparities_of_suppressed_groups_would_give_others_away(run, data):
-    columns = make_table()
-    columns["sex"][:3] = ["X"] * 3  # so that another group is suppressed too
+def test_a_larger_disparity_of_few_people_is_said_without_their_name(run, data):
+    columns = make_table(2000)
+    columns["sex"][:9], columns["hired"][:9] = ["X"] * 9, ["yes"] * 9
+    columns["hired"] = ["yes" if at < 9 or at % 50 == 0 else "no" for at in range(2000)]
     write_table(columns, data)
+    assert "X (9)" in run("audit", data, *COLUMNS[:4]).out
     ran = run("audit", data, *COLUMNS[:4], "--json")
-    shown = {row["group"] for row in ran.json["groups"] if row["count"] is not None}
-    assert len(shown & {"F", "M", "X"}) == 1
+    between = ran.json["between"]["demographic_parity_difference"]
+    assert between.endswith("; more for a group of fewer than 10 people")
+    assert "X" not in between
+
+
+def test_a_cell_without_a_number_says_why(run, data):
+    """Nobody of X has the label, and with one other group left nothing can be compared."""
+    columns = make_table()
+    columns["sex"] = ["X"] * 3 + ["M"] * 597
+    columns["hired"][:3] = ["no"] * 3
+    columns["decided"] = columns["hired"]
+    write_table(columns, data)
+    out = run("audit", data, *COLUMNS[:4], "--prediction", "decided").out
+    row = next(line for line in out.splitlines() if "sex: X" in line)
+    assert "nobody" in row
+    ran = run("audit", data, *COLUMNS[:4], "--json")
     assert ran.json["disparities"]["demographic_parity_difference"] == [None, None, None]
-    assert "To see all groups here: --suppress-below 0" in ran.err
-    ran = run("audit", data, *COLUMNS[:4], "--suppress-below", 0, "--json")
-    assert None not in ran.json["disparities"]["demographic_parity_difference"]
+    assert "no two groups could be compared" in json.dumps(ran.json["between"])
+
+
+def test_a_limit_below_zero_is_refused(run, data):
+    ran = run("audit", data, *COLUMNS[:4], "--suppress-below", -1)
+    assert ran.code == 2
+    assert "Invalid value for '--suppress-below'" in ran.err
 
 
 def test_a_month_with_one_label(run, data):

@@ -29,12 +29,7 @@ def test_other_people_fail_beyond_the_interval_only(run, model, data):
     assert below["excess"][0] == pytest.approx(gap - 0.05, abs=1e-9)
     assert below["excess"][1] > 0
     assert below["people"] == women.sum()
-    assert below["verdict"] == "EXCEEDED"
-
-    ran = run("certify", model, "new.csv", "--json", "--min-people", 5000)
-    assert ran.code == 0
-    verdicts = {row["text"]: row["verdict"] for row in ran.json["measured"]["rows"]}
-    assert verdicts[below["text"]] == "exceeded, too few people to tell"
+    assert below["verdict"] == "exceeded"
 
 
 def test_a_frontier_is_certified_at_a_bound(run, frontier, data):
@@ -109,7 +104,7 @@ def test_min_size_leaves_small_groups_out(run, data):
     write_table({name: values[40:] for name, values in columns.items()}, data)
     ran = run("certify", "model.equipoise", data)
     assert "No bound of the 4 looked at is exceeded" in ran.out
-    assert "; 2 are suppressed or not known." in ran.out
+    assert "; 2 are not known." in ran.out
     assert ran.err.count("nobody of the people measured belongs to X") == 1
 
 
@@ -152,34 +147,55 @@ def test_one_group_alone_is_not_a_pass(run, model, data):
     assert {row["verdict"] for row in ran.json["measured"]["rows"]} == {"not known"}
 
 
-def test_small_groups_are_suppressed(run, model, data):
+def test_the_terminal_shows_everybody_and_json_leaves_the_few_out(run, model, data):
     new = make_table(600, seed=1)
     men = [n for n, sex in enumerate(new["sex"]) if sex == "M"]
     few = [n for n in range(600) if n not in men[8:]]  # eight men
     write_table({k: [v[n] for n in few] for k, v in new.items()}, data.parent / "few.csv")
-    ran = run("certify", model, "few.csv", "--json")
-    counts = {group["group"]: group["count"] for group in ran.json["groups"]}
-    assert counts == {"overall": len(few), "F": None, "M": None}
-    shown = run("certify", model, "few.csv", "--json", "--suppress-below", 5)
-    assert {group["group"]: group["count"] for group in shown.json["groups"]}["M"] == 8
+    ran = run("certify", model, "few.csv")
+    assert "sex: M" in ran.out
+    assert "M (8) has fewer than 30 people" in ran.err
+    told = run("certify", model, "few.csv", "--json").json
+    women = len(few) - 8
+    counts = {group["group"]: group["count"] for group in told["groups"]}
+    assert counts == {"overall": women, "F": women}
+    assert told["measured"]["people"] == women
+    assert told["left_out"].startswith("People in groups of fewer than 10 are left out")
+    shown = run("certify", model, "few.csv", "--json", "--suppress-below", 5).json
+    assert {group["group"]: group["count"] for group in shown["groups"]}["M"] == 8
+    assert shown["left_out"] == ""
 
 
-def test_suppressed_groups_count_for_the_exit_code(run, model, data):
-    """Three people hide their group, and with it a group of 32 that is always selected."""
-    known, new = make_table(), make_table(35, seed=1)
-    new["sex"], new["skill"] = ["A"] * 32 + ["X"] * 3, [9.0] * 35
-    write_table({name: 2 * known[name] + new[name] for name in known}, data.parent / "new.csv")
-    ran = run("certify", model, "new.csv", "--json")
-    measured = ran.json["measured"]
-    assert all("A " not in row["text"] for row in measured["rows"])
-    assert {row["verdict"] for row in measured["rows"]} <= {"met", "exceeded, perhaps by chance"}
-    assert (measured["hidden"], measured["hidden_certain"]) == (4, 1)
-    assert ran.json["exceeded"] is True
-    assert ran.code == 1
+def with_always_selected(people):
+    """600 people, and some of group A who are always selected."""
+    known, new = make_table(), make_table(people, seed=1)
+    new["sex"], new["skill"] = ["A"] * people, [9.0] * people
+    return {name: 3 * known[name] + new[name] for name in known}
+
+
+@pytest.mark.parametrize("people", [8, 15, 40])
+def test_terminal_json_card_and_exit_code_give_one_verdict(run, model, data, people):
+    """However few the people: an interval above the bound is exceeded."""
+    write_table(with_always_selected(people), data.parent / "new.csv")
     ran = run("certify", model, "new.csv")
-    assert "beyond chance: 1." in ran.out
-    assert "EXCEEDED: 1 of 8 bounds" in ran.out
-    assert run("certify", model, "new.csv", "--min-people", 100).code == 0
+    told = run("certify", model, "new.csv", "--json")
+    assert run("report", model, "new.csv", "--card", "card.md", "--force").code == 0
+    card = (data.parent / "card.md").read_text()
+    assert (ran.code, told.code, told.json["exceeded"]) == (1, 1, True)
+    line = next(line for line in ran.out.splitlines() if "A above overall" in line)
+    evidence = f"exceeded, on the evidence of {people} people"
+    assert (evidence in line) is (people < 30)
+    assert "EXCEEDED: 1 of 6 bounds" in ran.out
+    if people < 10:
+        assert told.json["exceeded_rows"] == ["a group of fewer than 10 people"]
+        assert told.json["verdict"] == "exceeded, on the evidence of fewer than 10 people"
+        assert not any("A " in row["text"] for row in told.json["measured"]["rows"])
+        assert evidence not in card
+    else:
+        (row,) = told.json["exceeded_rows"]
+        assert row.endswith("A above overall")
+    assert f"The bound is {told.json['verdict']}." in card
+    assert told.json["measured"]["verdict"] == told.json["verdict"]
 
 
 def test_a_table_without_groups_is_told_what_it_has(run, model, data):

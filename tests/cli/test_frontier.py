@@ -77,5 +77,5 @@ def test_a_group_of_three_is_written_and_not_told(run, data):
     assert ran.code == 0, ran.err
     page = (data.parent / "g.html").read_text(encoding="utf-8")
     for text in (ran.out, page):
-        assert not re.search(r"X \(\d\)", text)  # how many they are is suppressed
+        assert not re.search(r"X \(\d\)", text)  # how many they are is for the owner alone
     assert "people of X" in ran.err

@@ -4,10 +4,10 @@ import subprocess
 import sys
 
 import pytest
-from equipoise.metrics.small_groups import SUPPRESS_BELOW
 
 import equipoise
 from equipoise.cli import options
+from equipoise.metrics.few import FEW_LIMIT
 
 HEAVY = ("sklearn", "scipy", "numpy", "pandas", "pyarrow", "rich.progress")
 
@@ -49,4 +49,4 @@ def test_the_package_knows_its_names_without_importing_them():
 
 
 def test_the_default_of_an_option_is_that_of_the_library():
-    assert options.SUPPRESS_BELOW == SUPPRESS_BELOW
+    assert options.SUPPRESS_BELOW == FEW_LIMIT

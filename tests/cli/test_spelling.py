@@ -14,10 +14,7 @@ from equipoise.cli.spelling import in_options, spelled
     ("told", "typed"),
     [
         ("Raise max_iter, or accept a larger nu.", "Raise --max-iter, or accept that gap."),
-        (
-            "Save the model with suppress_below=0 where it was fitted to watch them.",
-            "Fit it anew with --suppress-below 0 to watch them.",
-        ),
+        ("With evidence=False it has no certificate", "With --no-evidence it has no certificate"),
         ("fewer than min_size=30 people of X", "fewer than --min-size 30 people of X"),
         ("min_size=30 of a constraint (--min-size 30) leaves", "--min-size 30 leaves"),
         ("Use oracle='refit', and missing='ignore'.", None),

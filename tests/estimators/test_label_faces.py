@@ -87,23 +87,6 @@ def test_moves_print_as_a_table(fair):
     assert set(frame["before"]) <= set(NAMES)
 
 
-def test_small_groups_of_a_file_are_added_up_decision_by_decision(tmp_path):
-    """Shares are tables of cells and decisions: what is kept of large groups must not change."""
-    group = np.where(np.arange(len(A)) < 4, "few", np.where(np.arange(len(A)) < 12, "some", A))
-    model = FairClassifier(LogisticRegression(), DemographicParity(0.5))
-    model.fit(X, Y, sensitive_features=group)
-    equipoise.save(model, tmp_path / "m.equipoise")
-    kept = equipoise.load(tmp_path / "m.equipoise").tallies_["training"]
-    pmf, cells = model.predict_proba(X), kept.cells
-    for name in ("a", "b"):
-        at = cells.sensitive["group"] == name
-        found = cells.by_decision(kept.s)[at].sum(axis=0) * len(X)
-        np.testing.assert_allclose(found, pmf[group == name].sum(axis=0)[1:], atol=1e-6)
-    together = cells.by_decision(kept.s)[cells.together].sum(axis=0) * len(X)
-    hidden = ~np.isin(group, ["a", "b"])
-    np.testing.assert_allclose(together, pmf[hidden].sum(axis=0)[1:], atol=1e-6)
-
-
 def test_explanations_have_a_probability_for_each_decision(fair):
     found = fair.explain(X)
     pmf = fair.predict_proba(X)

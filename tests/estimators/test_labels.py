@@ -31,7 +31,6 @@ from equipoise.exceptions import (
     InfeasibleWarning,
     RareLabelWarning,
     RepeatedBatchWarning,
-    SmallGroupWarning,
 )
 from equipoise.game import PersonCosts
 from equipoise.guarantees.detector import Detector
@@ -230,24 +229,6 @@ def test_groups_known_by_probability():
     pmf = pmf.predict_proba(X)
     rates = [np.average(pmf, axis=0, weights=own) for own in (chance, 1 - chance)]
     assert np.abs(rates[0] - rates[1]).max() <= 0.04 + 1e-7
-
-
-def test_small_groups_in_a_file_have_the_rates_of_all_together(tmp_path):
-    groups = np.where(np.arange(len(X)) < 8, "tiny", np.where(np.arange(len(X)) < 17, "few", A))
-    bound = DemographicParity(0.1, min_size=20)
-    frontier = Frontier(LogisticRegression(), bound, bounds=[0.1], oracle=Plugin(cv=2))
-    with pytest.warns(SmallGroupWarning):
-        frontier.fit(X, Y, sensitive_features=groups)
-    equipoise.save(frontier, tmp_path / "f.equipoise")
-    loaded = equipoise.load(tmp_path / "f.equipoise")
-    before, after = ((f.cells_, f.pool_.s) for f in (frontier, loaded))
-    for part in ("a", "b"):
-        own, kept = (cells.sensitive["group"] == part for cells, _ in (before, after))
-        for v in range(2):
-            old = before[1].reshape(len(before[1]), -1, 2)[:, own, v]
-            new = after[1].reshape(len(after[1]), -1, 2)[:, kept, v]
-            np.testing.assert_allclose(old, new)
-    np.testing.assert_allclose(before[1].sum(axis=1), after[1].sum(axis=1))
 
 
 @pytest.mark.parametrize("kind", ["fair", "frontier", "grid", "gradient"])

@@ -116,20 +116,6 @@ def test_what_is_easily_overlooked_is_on_page_and_card(rows):
         assert "verybody has the same value of" in text
 
 
-def test_small_groups_are_not_shown(rows):
-    X, y, A = rows
-    A = A.copy()
-    A[:4] = "X"
-    reg = FairRegressor(LinearRegression(), BoundedGroupLoss(5.0)).fit(X, y, sensitive_features=A)
-    contents = report_of(reg, X, y, sensitive_features=A)
-    shown = {told.group: told.people for told in contents.points[0].groups["training"]}
-    assert shown["X"] is None
-    assert sum(people is None for people in shown.values()) == 2
-    assert contents.points[0].largest is None
-    assert "loss of X" not in regression_card(contents) + render_regression(contents).decode()
-    assert report_of(reg, X, y, sensitive_features=A, suppress_below=0).points[0].largest > 0
-
-
 def test_the_first_lines_name_groups(rows, model):
     X, y, A = rows
     other = slice(0, 150)

@@ -33,7 +33,7 @@ from equipoise.report.switches import (
     switched_groups,
     switched_sentence,
 )
-from equipoise.report.text import moves_of, whose
+from equipoise.report.text import moves_of, whose, why_no_rate
 from equipoise.rows.fingerprint import Overlap
 
 #: Columns of a table that are listed; the rest are counted.
@@ -159,7 +159,7 @@ def show_classifier(
             entry.data,
             f"{entry.people:,}",
             _long(entry.error),
-            "" if (row := entry.headline) is None else _long(row.excess, "+"),
+            "nothing compared" if (row := entry.headline) is None else _long(row.excess, "+"),
             "" if row is None else f"{row.text} ({row.people:,})",
         ]
         for entry in point.measured
@@ -286,7 +286,7 @@ def _show_rates(title: str, groups: Sequence[GroupContents], rates: Sequence[str
         [
             _name(row),
             f"{row.count:,}",
-            *(shown(row.rates[rate], ".1%", ".1%") for rate in rates),
+            *(shown(row.rates[rate], ".1%", ".1%") or why_no_rate(row, rate) for rate in rates),
         ]
         for row in groups
     ]

@@ -23,11 +23,7 @@ _SPELLINGS: tuple[tuple[str, str], ...] = (
     (r"Allow more rounds with max_iter, or a larger nu\.", "Allow more rounds with --max-iter."),
     (r"; fit with a smaller nu, or with a checkpoint, to go on\.", "."),
     (r" See certificate_\.| A smaller nu than \S+ decides it\.", ""),
-    (
-        r"Save (?:it|the model) with suppress_below=0(?: \(--suppress-below 0\))? where it was "
-        r"fitted( to watch them)?\.",
-        r"Fit it anew with --suppress-below 0\1.",
-    ),
+    (r"\bevidence=False\b", "--no-evidence"),
     (r"\beps of (?=[A-Z])", "--eps of "),
     (r"\bdecision is None;", "no --decision is given;"),
     (r"; or FairClassifier where there are labels", ""),

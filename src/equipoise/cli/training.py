@@ -44,6 +44,7 @@ from equipoise.engines import engine_for
 from equipoise.estimators.base import NUMBERS
 from equipoise.exceptions import ManyGroupsWarning
 from equipoise.game.lagrangian import NU_SCALE
+from equipoise.metrics.few import left_out
 from equipoise.report.contents import ColumnContents, DataContents, base_rate
 
 #: Learners, by their names on the command line, that are trained where the rows are.
@@ -251,6 +252,7 @@ class Training:
     def summary(self, model: Any, contents: Any) -> dict[str, Any]:
         """Return what a single model is and does, for `--json`."""
         about = {"constraint": repr(model.constraint_), "data": contents.data}
+        about["left_out"] = left_out(contents.suppress_below) if contents.leaves_out else ""
         return {**about, "unconstrained": contents.unconstrained, **vars(contents.points[0])}
 
     def end(self) -> None:

@@ -26,8 +26,8 @@ class _Evidence:
             raise AttributeError(f"{type(model).__name__!r} object has no attribute {self.name!r}")
         raise NoEvidenceError(
             f"{self.name} is not in this model: its file was written without evidence "
-            "(save(..., evidence=False), --no-evidence), so that it decides and tells nothing "
-            "about people. Load the file that has the evidence, or fit anew."
+            "(evidence=False), so that it decides and tells nothing about people. Load the file "
+            "that has the evidence, or fit anew."
         )
 
 

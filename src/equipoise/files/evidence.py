@@ -47,11 +47,13 @@ def few_in_evidence(model: Any) -> str:
     few = cells_of_few(cells, FEW_LIMIT)
     if not few.any():
         return ""
-    return (
+    text = (
         f"the evidence in the file counts people in groups of fewer than {FEW_LIMIT}: whoever gets "
-        "the file can read their numbers. With evidence=False it has no certificate and counts "
-        "nobody, and decides the same."
+        "the file can read their numbers."
     )
+    if isinstance(model, (Frontier, RegressionFrontier)):
+        return f"{text} A model out of it can be saved without them: at(eps), evidence=False."
+    return f"{text} With evidence=False it has no certificate, counts nobody and decides the same."
 
 
 def _cells(model: Any) -> CellTable | None:

@@ -137,7 +137,7 @@ def joint_ends(value: Array, drawn: Array, level: float) -> tuple[Array, Array]:
 def few_of_a_label(labels: Sequence[Hashable], count: NDArray) -> list[str]:
     """Return a sentence about labels that few people have, if there are some of several.
 
-    It tells no numbers: how few they are is suppressed elsewhere.
+    It tells no numbers: how few they are is for the owner of the data.
 
     >>> few_of_a_label(["no", "yes"], np.array([400, 7]))
     []

@@ -34,6 +34,7 @@ from equipoise.report.text import (
     group_name,
     moves_of,
     percent,
+    rate_of,
     shares_of_data,
     stated,
     with_interval,
@@ -231,7 +232,7 @@ def _groups(title: str, groups: Sequence[GroupContents], rates: Sequence[str]) -
         [
             group_name(group),
             f"{group.count:,}",
-            *(with_interval(group.rates.get(rate), share=True) for rate in rates),
+            *(rate_of(group, rate) for rate in rates),
         ]
         for group in groups
     ]

@@ -11,6 +11,7 @@ from equipoise.game.evidence import Scope, Status
 from equipoise.game.switches import number as people
 from equipoise.metrics.few import group_of_few, left_out
 from equipoise.report.contents import (
+    RATES,
     AuditContents,
     GroupContents,
     PointContents,
@@ -108,14 +109,37 @@ def share_interval(value: Sequence[float]) -> str:
     return interval(Range(*value), share=True) if len(value) == 3 else ""
 
 
-def with_interval(value: Range | None, *, share: bool = False, sign: str = "") -> str:
-    """Return an estimate and its interval.
+def with_interval(
+    value: Range | None, *, share: bool = False, sign: str = "", nothing: str = UNKNOWN
+) -> str:
+    """Return an estimate and its interval; ``nothing`` where it is not known.
 
     >>> with_interval(Range(0.2, 0.1, 0.3), share=True)
     '20.0% [10.0, 30.0]'
     """
     text = estimate(value, share=share, sign=sign)
-    return text if text == UNKNOWN else f"{text} {interval(value, share=share, sign=sign)}".rstrip()
+    return (
+        nothing if text == UNKNOWN else f"{text} {interval(value, share=share, sign=sign)}".rstrip()
+    )
+
+
+def rate_of(group: GroupContents, rate: str) -> str:
+    """Return a rate of a group in percent with its interval, or why there is none.
+
+    >>> nothing, known = Range(None, None, None), Range(0.5, 0.4, 0.6)
+    >>> group = GroupContents("sex", "F", 9, {"base_rate": known, "true_positive_rate": nothing})
+    >>> rate_of(group, "base_rate"), rate_of(group, "true_positive_rate")
+    ('50.0% [40.0, 60.0]', 'nobody')
+    """
+    return with_interval(group.rates.get(rate), share=True, nothing=why_no_rate(group, rate))
+
+
+def why_no_rate(group: GroupContents, rate: str) -> str:
+    """Return why a rate of a group is not known, in a word or two."""
+    _, decision = rate_and_decision(rate)
+    base = RATES[0] if decision is None else of_decision(RATES[0], decision)
+    has_labels = base in group.rates and group.rates[base].estimate is not None
+    return "nobody" if has_labels else "no labels"
 
 
 def group_name(group: GroupContents | SwitchedGroup | MovedGroup) -> str:

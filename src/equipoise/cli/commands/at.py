@@ -36,7 +36,8 @@ def at(
     from equipoise.cli.result_tables import note_small_switched, show_classifier
     from equipoise.estimators.frontier import Frontier
     from equipoise.estimators.regression.frontier import RegressionFrontier
-    from equipoise.report.evaluate import model_for_readers
+    from equipoise.metrics.few import cells_of_few, left_out
+    from equipoise.report.evaluate import fitted_cells, model_for_readers
 
     check_outputs(output, force=results.force, reads=[file])
     opened = open_file(file, trust)
@@ -69,4 +70,12 @@ def at(
         metadata["data"] = opened.metadata["report"]["data"]
     metadata["made"] = made(opened.seed)
     write_model(model, output, metadata, results, evidence=not no_evidence)
-    terminal.emit({"file": str(output), "constraint": repr(model.constraint_), **vars(for_others)})
+    few = cells_of_few(fitted_cells(model), results.suppress_below)
+    terminal.emit(
+        {
+            "file": str(output),
+            "constraint": repr(model.constraint_),
+            "left_out": left_out(results.suppress_below) if few.any() else "",
+            **vars(for_others),
+        }
+    )
