@@ -273,6 +273,8 @@ class Certificate(Face):
             self,
             few=few,
             error=error,
+            excess=None,
+            exact_difference=np.nan,
             free_error=-np.inf,
             by_lot=by_lot,
             switched=switched,
