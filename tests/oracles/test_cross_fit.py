@@ -19,6 +19,7 @@ from equipoise.cells import Cells
 from equipoise.exceptions import InfeasibleWarning
 from equipoise.oracles import CrossFittedOracle, RefitOracle
 from equipoise.oracles.cross_fit import make_folds
+from equipoise.oracles.refit import Refitter
 from equipoise.oracles.specs import Refit
 from equipoise.rows.tables import take_rows
 
@@ -246,3 +247,23 @@ def test_one_prediction_is_not_given_to_everybody(people):
     clf = FairClassifier(OneForAll(), DemographicParity(), oracle=Refit(cv=3))
     with pytest.raises(ValueError, match=r"OneForAll\.predict returned 1 predictions for"):
         clf.fit(people.X, people.y, sensitive_features=people.A)
+
+
+@pytest.mark.parametrize("n_labels", [2, 3])
+def test_folds_of_logistic_regression_share_rows_and_learn_nothing_of_those_held_out(n_labels):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(300, 4))
+    y = rng.integers(0, n_labels, 300)
+    groups = {"group": rng.integers(0, 2, 300)}
+    cells = Cells.from_columns(y, groups, decisions=range(n_labels))
+    oracle = CrossFittedOracle(LogisticRegression(tol=1e-10), X, cells, cv=3)
+    costs = rng.normal(size=cells.n_cells * (n_labels - 1))
+    oracle.start_from(oracle.best_response(rng.normal(size=len(costs))).classifier)
+    answer = oracle.best_response(costs)
+    expected = np.zeros(300, dtype=bool if n_labels == 2 else np.intp)
+    examples = cells.relabel_rows(costs)
+    for train, test in oracle.folds:
+        of_fold = Refitter(LogisticRegression(tol=1e-10), X[train], n_labels)
+        model = of_fold.train(examples.among(train)).classifier
+        expected[test] = model.predict(X[test])
+    np.testing.assert_allclose(answer.s, cells.sum(expected), atol=1e-12)

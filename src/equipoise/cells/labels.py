@@ -32,6 +32,12 @@ class WeightedLabels(NamedTuple):
         """Return the labels and weights of some rows."""
         return WeightedLabels(self.label[rows], self.weight[rows])
 
+    def without(self, rows: NDArray[np.intp]) -> WeightedLabels:
+        """Return the labels with weights of zero for some rows."""
+        weight = self.weight.copy()
+        weight[rows] = 0.0
+        return WeightedLabels(self.label, weight)
+
 
 def weighted_labels(costs: Array, mean: float) -> WeightedLabels:
     """Return the weighted classification problem whose weighted error is the cost (section 3.1).
@@ -92,6 +98,12 @@ class SoftLabels(NamedTuple):
     def among(self, rows: NDArray[np.intp]) -> SoftLabels:
         """Return the savings of some rows."""
         return SoftLabels(self.saved[rows])
+
+    def without(self, rows: NDArray[np.intp]) -> SoftLabels:
+        """Return the savings, zero for some rows."""
+        saved = self.saved.copy()
+        saved[rows] = 0.0
+        return SoftLabels(saved)
 
     @property
     def labels(self) -> NDArray[np.intp]:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 
+from equipoise.cells.labels import SoftLabels, WeightedLabels
 from equipoise.cells.layered import AnyCells
 from equipoise.cells.table import Array
 from equipoise.game.rounds import Oracle, Response
@@ -64,15 +65,16 @@ class CrossFittedOracle(Oracle):
         self.folds = make_folds(cells, cv)
         self._deployed = Refitter(estimator, X, cells.n_decisions, threshold)
         self._without: dict[int, Refitter] = {}
+        self._start: Any = None
 
     def best_response(self, costs: Array) -> Response:
         """Train for these costs: on all examples, and without each fold."""
         examples = self.cells.relabel_rows(costs)
-        models = [
-            self._learner_without(fold).train(examples.among(train)).classifier
-            for fold, (train, _) in enumerate(self.folds)
-        ]
+        # Folds start from zero: an earlier answer has seen the people who are held out.
+        self._deployed.start_from(None)
+        models = [self._trained_without(fold, examples) for fold in range(len(self.folds))]
         s = self._measure(models)
+        self._deployed.start_from(self._start)
         deployed = self._deployed.train(examples).classifier
         check_shares([s], [self._measure(models)], models[:1])
         return Response(deployed, s)
@@ -93,7 +95,14 @@ class CrossFittedOracle(Oracle):
 
     def start_from(self, classifier: Any) -> None:
         """Let the learner on all examples start from this classifier, an earlier answer."""
-        self._deployed.start_from(classifier)
+        self._start = classifier
+
+    def _trained_without(self, fold: int, examples: WeightedLabels | SoftLabels) -> Any:
+        """Return the learner trained on the rows outside of a fold."""
+        train, test = self.folds[fold]
+        if self._deployed.skips_weightless:
+            return self._deployed.train(examples.without(test)).classifier
+        return self._learner_without(fold).train(examples.among(train)).classifier
 
     def _learner_without(self, fold: int) -> Refitter:
         """Return the learner on the rows outside of a fold.

@@ -87,6 +87,11 @@ class Refitter:
         """Whether it is worth keeping: later fits use what earlier ones made."""
         return self._trainer.caches
 
+    @property
+    def skips_weightless(self) -> bool:
+        """Whether rows of weight zero change nothing."""
+        return self._trainer.skips_weightless
+
     def train(self, examples: WeightedLabels | SoftLabels) -> Trained:
         """Return the learner trained, its scores cut where the costs are least if asked for."""
         if isinstance(examples, SoftLabels):

@@ -120,6 +120,8 @@ class Trainer(ABC):
     learner: ClassVar[str] = ""
     #: Whether later fits use what earlier ones made.
     caches: ClassVar[bool] = False
+    #: Whether rows of weight zero change nothing, so that one trainer serves all folds.
+    skips_weightless: bool = False
 
     def __init__(self, estimator: Any, X: Any) -> None:
         self.estimator, self.X = estimator, X
@@ -155,7 +157,7 @@ class Trainer(ABC):
         return Trained(classifier, classifier, self.X)
 
     def start_from(self, classifier: Any) -> None:  # noqa: B027
-        """Take note of a classifier trained before; most trainers have no use for it."""
+        """Take note of a classifier trained before, or of none; few trainers have use for it."""
 
 
 def _last_step(estimator: Any) -> str:

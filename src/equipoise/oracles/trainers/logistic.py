@@ -57,6 +57,7 @@ class LogisticTrainer(Trainer):
         is_single = getattr(X, "dtype", None) == np.float32  # which need not be copied
         self._is_compact = estimator.solver == "lbfgs" and not is_single
         self._is_compact &= has_plain_loss(estimator)
+        self.skips_weightless = self._is_compact
         if self._is_compact:
             self._rows = self._read()
 
@@ -72,8 +73,10 @@ class LogisticTrainer(Trainer):
         return type(estimator) is LogisticRegression and estimator.solver in _SOLVERS
 
     def start_from(self, classifier: Any) -> None:
-        """Start all later fits from the solution of this one."""
-        if isinstance(classifier, LogisticRegression):
+        """Start all later fits from the solution of this one, or from zero."""
+        if classifier is None:
+            self._start = None
+        elif isinstance(classifier, LogisticRegression):
             self._start = classifier.coef_, classifier.intercept_
             self._start_labels = classifier.classes_.tolist()
 
@@ -109,7 +112,8 @@ class LogisticTrainer(Trainer):
         rows = self._rows
         classifier = clone(self.estimator)
         validate_data(classifier, self.X, skip_check_array=True)  # notes the features and names
-        start = self._start if self._start_labels == labels.tolist() else None
+        is_alike = self._start is not None and self._start_labels == labels.tolist()
+        start = self._start if is_alike else None
         minimise(classifier, rows, rows.merge(saved), rows.merge(weight), start)
         classifier.classes_ = labels
         return Trained(classifier, classifier, self.X)
