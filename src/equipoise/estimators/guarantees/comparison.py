@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from equipoise.cells.rows import Cells
-from equipoise.cells.table import Array, Mask
+from equipoise.cells.table import Array
 from equipoise.cells.values import is_number
 from equipoise.constraints.base import Constraint
 from equipoise.estimators.base import overlap_of
@@ -33,7 +33,10 @@ _EXPECTED_VARIANCE = 0.1
 
 
 class Claim(NamedTuple):
-    """A statement about B, the number measured, and whether it is proven to be below its bound."""
+    """A statement about B, the number measured, its bound, and whether it is proven.
+
+    ``people`` are those in the test.
+    """
 
     text: str
     measured: float
@@ -233,70 +236,65 @@ class _Compared:
                 f"there is nothing to compare: no decisions can exceed {constraint!r} with the "
                 "groups of these people, such as one group alone."
             )
-        self.order = order
         self.cell = self.strata._known_cells(cells)[cells.code][order]
-        self.decided = [decisions[order] for decisions in decided]
+        self.before, self.after = (decisions[order] for decisions in decided)
+        for k, row in enumerate(self.strata.rows):
+            if not all(map(len, self.outcomes(k, self.after))):
+                raise ValueError(
+                    f"nothing can be proven about {row.sentence()!r}: there is nobody for one of "
+                    "its rates. Pass more people, or leave the group out."
+                )
 
-    def outcomes(self, k: int, place: slice) -> Iterator[tuple[Array, Array]]:
-        """Yield the outcomes under A and B of the people in each stratum of row k."""
-        cell = self.cell[place]
-        for t in self.strata.strata[k, self.used(k)]:
-            inside = self.strata.inside[t, cell]
-            outcome = self.strata.outcome[t, cell]
-            first, second = (
-                outcome[np.arange(len(cell)), decisions[place]][inside]
-                for decisions in self.decided
-            )
-            yield first, second
+    def coefficients(self, k: int) -> Array:
+        """Return the coefficients of row k, one for each of its strata."""
+        return self.strata.a[k, self.strata.a[k] != 0]
 
-    def used(self, k: int) -> Mask:
-        return self.strata.a[k] != 0
+    def outcomes(self, k: int, decisions: NDArray[np.intp]) -> list[Array]:
+        """Return the outcomes of the first people in each stratum of row k, under decisions."""
+        cell = self.cell[: len(decisions)]
+        numbers = self.strata.strata[k, self.strata.a[k] != 0]
+        return [
+            self.strata.outcome[t, cell, decisions][self.strata.inside[t, cell]] for t in numbers
+        ]
 
-    def values(self, place: slice) -> Array:
-        """Return the excess of A over the bound of each row; minus infinity where nobody is."""
+    def highest(self, people: int) -> int:
+        """Return the row that A exceeds most, or comes nearest to, among the first people."""
         excess = np.full(len(self.strata.rows), -np.inf)
         for k in range(len(excess)):
-            pairs = list(self.outcomes(k, place))
-            if all(len(first) for first, _ in pairs):
-                rates = np.array([first.mean() for first, _ in pairs])
-                excess[k] = self.strata.a[k, self.used(k)] @ rates - self.strata.c[k]
-        return excess
+            outcomes = self.outcomes(k, self.before[:people])
+            if all(map(len, outcomes)):
+                rates = [values.mean() for values in outcomes]
+                excess[k] = self.coefficients(k) @ rates - self.strata.c[k]
+        return int(excess.argmax())
 
     def lower(self, delta: float, alpha: float) -> Claim:
-        """Return the claim that B is lower than A by delta in the row that limits A."""
+        """Return the claim that B is lower than A by delta in the row that A exceeds most."""
         first = int(_CHOOSING * len(self.cell))
-        k = int(self.values(slice(first)).argmax())
-        a = self.strata.a[k, self.used(k)]
-        differences = [b - a for a, b in self.outcomes(k, slice(first, None))]
-        self._check_people(k, differences)
+        k = self.highest(first)
+        a = self.coefficients(k)
+        pairs = zip(self.outcomes(k, self.after), self.outcomes(k, self.before), strict=True)
+        differences = [after - before for after, before in pairs]
+        skipped = [len(values) for values in self.outcomes(k, self.before[:first])]
+        tested = [values[n:] for values, n in zip(differences, skipped, strict=True)]
+        (p,) = paired_p([values[None] for values in tested], a, -delta, alpha)
         measured = float(a @ [values.mean() for values in differences])
-        (p,) = paired_p([values[None] for values in differences], a, -delta, alpha)
         text = f"{self.strata.rows[k]} is lower under B than under A by at least {delta:g}"
-        people = sum(map(len, differences))
-        return Claim(text, measured, -delta, people, bool(p <= alpha))
+        return Claim(text, measured, -delta, sum(map(len, tested)), bool(p <= alpha))
 
     def kept(self, alpha: float) -> Iterator[Claim]:
         """Yield the claims that B keeps its bounds."""
         for k, row in enumerate(self.strata.rows):
-            a = self.strata.a[k, self.used(k)]
+            a = self.coefficients(k)
             c = float(self.strata.c[k])
-            outcomes = [b for _, b in self.outcomes(k, slice(None))]
-            self._check_people(k, outcomes)
+            outcomes = self.outcomes(k, self.after)
             n = np.array([len(values) for values in outcomes])
             x = np.array([values.sum() for values in outcomes])
             if len(a) <= 2 and all(np.isin(values, (0, 1)).all() for values in outcomes):
                 p = exact_p(x.round(), n, a, c)
             else:
-                rows = [values[None] for values in outcomes]
-                p = goal_p(rows, a, c, alpha, prior=np.full(len(a), 0.5))[0]
+                people = [values[None] for values in outcomes]
+                p = goal_p(people, a, c, alpha, prior=np.full(len(a), 0.5))[0]
             shift = float(self.strata.shift[k])
             measured = float(a @ (x / n)) + shift
             text = f"under B, {row.sentence()}"
             yield Claim(text, measured, c + shift, int(n.sum()), bool(p <= alpha))
-
-    def _check_people(self, k: int, outcomes: list[Array]) -> None:
-        if not all(map(len, outcomes)):
-            raise ValueError(
-                f"nothing can be proven about {self.strata.rows[k].sentence()!r}: there is nobody "
-                "for one of its rates. Pass more people, or leave the group out."
-            )
