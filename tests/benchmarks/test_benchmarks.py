@@ -108,6 +108,15 @@ def test_coverage_with_weights(script, monkeypatch, capsys):
             assert 0.8 <= float(line[name].split()[0]) <= 1
 
 
+def test_shared_trees(script, monkeypatch, capsys):
+    pytest.importorskip("lightgbm")
+    (lines,) = read_tables(run(script("shared_trees"), monkeypatch, capsys, "--quick"))
+    assert [line["problem"] for line in lines] == ["made up DP", "made up EO"]
+    for line in lines:
+        assert float(line["ratio"]) > 0
+        assert abs(float(line["training error, shared minus whole"])) < 0.1
+
+
 def test_raw_measures_by_hand(script):
     raw = script("_raw")
     y, group = np.array([1, 1, 0, 0]), np.array(["a", "b", "a", "b"])

@@ -53,7 +53,7 @@ class Table:
 @pytest.mark.parametrize(
     ("word", "kind", "params"),
     [
-        ("refit", Refit, {"threshold": "auto", "cv": None}),
+        ("refit", Refit, {"threshold": "auto", "cv": None, "shared_trees": 0.0}),
         ("plugin", Plugin, {"cv": 5, "aware": False}),
     ],
 )
@@ -71,6 +71,7 @@ def test_best_of_is_made_of_two_specs_measured_alike():
         "plugin__aware": False,
         "refit__threshold": "auto",
         "refit__cv": 5,
+        "refit__shared_trees": 0.0,
     }
 
 

@@ -204,6 +204,7 @@ class Reduction(SaysNewWords, HasEvidence, MetaEstimatorMixin, BaseEstimator):
         problem = Problem(
             engine, cells, lagrangian, oracle, pool, opened, at_a_time, nu, constraint, people
         )
+        pool.keep(problem.lagrangian.error_slope)
         pool.keep(problem.label_costs)
         return problem
 

@@ -144,7 +144,8 @@ class PoolReduction(Reduction):
             assert self.switches_ is not None
             known = self.cells_, self.switches_
             switched = Switched.of_mixture(*known, found.mixture, self.classes_)
-        return replace(certificate, switched=switched)
+        share = getattr(self.oracle, "shared_trees", 0.0)
+        return replace(certificate, switched=switched, shared_trees=float(share))
 
     def _classifier(self, point: FrontierPoint, proof: Proof | None = None) -> FairClassifier:
         """Return the fitted classifier of a point, with what is proven of it."""

@@ -120,6 +120,7 @@ def result_of(problem: Problem, outcome: Outcome[Round], salt: int | None) -> Fi
         cells=cells,
         out_of_fold=problem.oracle.out_of_fold,
     )
+    certificate = replace(certificate, shared_trees=problem.oracle.shared_trees)
     certified = Tally.of_shares(cells, last.s)
     moved = switched(problem, certified.cells, last.mixture.indices, last.mixture.weights)
     certificate = replace(certificate, switched=moved)

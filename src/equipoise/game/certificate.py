@@ -107,6 +107,9 @@ class Certificate(Face):
     exact_difference : float
         Of a regressor under parity, the largest difference at any threshold, NaN where that is not
         known.
+    shared_trees : float
+        The part of their trees that members share: the learner that ``lower`` is relative to grows
+        the rest alone.
     """
 
     error: float
@@ -145,6 +148,7 @@ class Certificate(Face):
     excess: float | None = None
     n_thresholds: int = 0
     exact_difference: float = np.nan
+    shared_trees: float = 0.0
 
     @classmethod
     def of_round(
@@ -362,6 +366,7 @@ class Certificate(Face):
             "out_of_fold": self.out_of_fold,
             "excess": self.excess,
             "exact_difference": _finite(self.exact_difference),
+            "shared_trees": self.shared_trees,
             "sampling_slack": self.sampling_slack,
             "weighted": self.weighted,
             "status": self.status.value,

@@ -41,6 +41,8 @@ class Oracle(Protocol):
     #: The probabilities that every answer cuts, `equipoise.oracles.plugin.SharedProbabilities`;
     #: None where each answer has scores of its own, or workers hold the rows.
     shared: Any = None
+    #: Part of their trees that answers share with the answer without constraints.
+    shared_trees: float = 0.0
 
     def best_response(self, costs: Array) -> Response:
         """Return a classifier that makes the costs of those it selects as low as it can."""
@@ -48,6 +50,10 @@ class Oracle(Protocol):
 
     def start_from(self, classifier: Any) -> None:
         """Train the next classifier from this one, where the learner can; else do nothing."""
+        return
+
+    def grow_from(self, classifier: Any) -> None:
+        """Share the first trees of this one, the answer without constraints, where asked to."""
         return
 
 
@@ -106,6 +112,8 @@ class Pool:
         new = {key: c for key, c in zip(keys, costs, strict=True) if key not in self._asked}
         if new and self._asked:
             oracle.start_from(self._nearest(next(iter(new))))
+        if new and (first := next(iter(self._kept.values()), None)) is not None:
+            oracle.grow_from(first)
         answers: Iterable[Response] = (oracle.best_response(c) for c in new.values())
         if self.respond is not None:
             answers = self.respond(oracle, list(new.values()))
@@ -148,7 +156,10 @@ class Pool:
         return pool
 
     def keep(self, costs: Array) -> None:
-        """Keep the answer to these costs; the pool may have another classifier of its shares."""
+        """Keep the answer to these costs; the pool may have another classifier of its shares.
+
+        The first of them are those without constraints, from whose answer others may grow.
+        """
         self._kept.setdefault(key_of(costs), None)
 
     def answer_to(self, costs: Array) -> Any:

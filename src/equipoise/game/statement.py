@@ -43,6 +43,9 @@ def facts_of(certificate: Certificate) -> list[tuple[str, str, str]]:
             f"{closed} at nu = {fine(certificate.nu)}, {scope}; {calls}",
         ),
     ]
+    if certificate.shared_trees > 0:
+        share = f"members share the first {certificate.shared_trees:.4g} of their trees"
+        found.append(("oracle", share, "those of the learner without constraints"))
     if certificate.out_of_fold:
         how = "all of the above: each person is told of by a model that had not seen them"
         found.append(("out of fold", how, ""))

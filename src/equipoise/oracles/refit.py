@@ -46,6 +46,7 @@ class RefitOracle(Oracle):
 
     exact = False
     out_of_fold = False
+    shared_trees = 0.0
 
     def __init__(self, estimator: Any, X: Any, cells: AnyCells, threshold: str = "learner") -> None:
         self.cells = cells
@@ -64,6 +65,15 @@ class RefitOracle(Oracle):
     def start_from(self, classifier: Any) -> None:
         """Let learners that can start from a solution start from this one, an earlier answer."""
         self._learner.start_from(classifier)
+
+    def share_trees(self, share: float) -> None:
+        """Let members share this part of their trees; a TypeError if the learner cannot."""
+        self.shared_trees = share
+        self._learner.share_trees(share)
+
+    def grow_from(self, classifier: Any) -> None:
+        """Let members share the first trees of this one, the answer without constraints."""
+        self._learner.grow_from(classifier)
 
 
 class Refitter:
@@ -114,9 +124,22 @@ class Refitter:
 
     def start_from(self, classifier: Any) -> None:
         """Let later fits start from this solution, where the learner can."""
-        if isinstance(classifier, ThresholdedClassifier):
-            classifier = classifier.classifier
-        self._trainer.start_from(classifier)
+        self._trainer.start_from(_without_threshold(classifier))
+
+    def share_trees(self, share: float) -> None:
+        """Let later fits share this part of their trees."""
+        self._trainer.share_trees(share)
+
+    def grow_from(self, classifier: Any) -> None:
+        """Let later fits share the first trees of this classifier."""
+        self._trainer.grow_from(_without_threshold(classifier))
+
+
+def _without_threshold(classifier: Any) -> Any:
+    """Return the learner behind a threshold of the costs."""
+    if isinstance(classifier, ThresholdedClassifier):
+        return classifier.classifier
+    return classifier
 
 
 def _labels_in_use(label: NDArray, weight: Array, block: int = 4096) -> set[int]:

@@ -159,6 +159,18 @@ class Trainer(ABC):
     def start_from(self, classifier: Any) -> None:  # noqa: B027
         """Take note of a classifier trained before, or of none; few trainers have use for it."""
 
+    def share_trees(self, share: float) -> None:
+        """Let the classifiers to come share this part of their trees; few trainers can."""
+        raise TypeError(
+            f"shared_trees is {share:g}, but the learner is {_last_step(self.estimator)}, or has "
+            "settings under which trees are not shared; expected an LGBMClassifier or "
+            "XGBClassifier with its own objective and without early stopping, callbacks or class "
+            "weights, on a table of numbers in memory. Use shared_trees=0 with this one."
+        )
+
+    def grow_from(self, classifier: Any) -> None:  # noqa: B027
+        """Take note of the classifier without constraints, whose first trees may be shared."""
+
 
 def _last_step(estimator: Any) -> str:
     """Return the name of the class of a learner, behind a pipeline or not."""
@@ -194,6 +206,32 @@ class CachingTrainer(Trainer):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, _cache=None, _lock=Lock())
+
+
+class BoostingTrainer(CachingTrainer):
+    """A trainer of boosted trees, whose classifiers may share their first trees.
+
+    These are the first trees of the classifier without constraints. Each fit goes on from them
+    and grows the rest.
+    """
+
+    def __init__(self, estimator: Any, X: Any) -> None:
+        super().__init__(estimator, X)
+        self._share = 0.0
+        self._first: Any = None
+
+    def share_trees(self, share: float) -> None:
+        """Let the classifiers to come share this part of their trees."""
+        self._share = share
+
+    def grow_from(self, classifier: Any) -> None:
+        """Take note of the classifier without constraints, unless it has no trees."""
+        if self._first is None and type(classifier).__name__ == self.learner:
+            self._first = classifier
+
+    def _n_shared(self, n_trees: int) -> int:
+        """Return the number of trees to share of so many; 0 before there is a first classifier."""
+        return 0 if self._first is None else int(self._share * n_trees)
 
 
 class CachedScores:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from copy import copy
 from inspect import signature
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,8 @@ from equipoise.atomic_files import TemporaryFolder
 from equipoise.cells.labels import SoftLabels
 from equipoise.cells.table import Array
 from equipoise.oracles.trainers.base import (
+    BoostingTrainer,
     CachedScores,
-    CachingTrainer,
     PlainTrainer,
     Trained,
     has_fixed_seed,
@@ -33,11 +33,21 @@ _PROBE_ROWS = 1000
 #: With more features than these, LightGBM may bundle some: training without takes longer than
 #: training and predicting then. A round number, see ``benchmarks/bundles.py``.
 MOST_APART = 512
+#: The line with which a tree begins in the text of a model.
+_TREE = re.compile(r"^Tree=\d+\n", re.M)
 #: Scores of two labels this near to each other, relative to them, may be the same.
 _CLOSE = 1e-9
 
 
-class LightGBMTrainer(CachingTrainer):
+class SharedTrees(NamedTuple):
+    """The first trees of a booster: as text, their number, and their scores of the rows."""
+
+    text: str
+    n_trees: int
+    scores: Array
+
+
+class LightGBMTrainer(BoostingTrainer):
     """Bin the features once; then only swap labels and weights.
 
     Bins depend on the features alone, so the trees are those of a plain fit with
@@ -47,6 +57,10 @@ class LightGBMTrainer(CachingTrainer):
     """
 
     learner = "LGBMClassifier"
+
+    def __init__(self, estimator: Any, X: Any) -> None:
+        super().__init__(estimator, X)
+        self._base: SharedTrees | None = None
 
     @classmethod
     def suits(cls, estimator: Any, X: Any) -> bool:
@@ -64,12 +78,17 @@ class LightGBMTrainer(CachingTrainer):
             # set_weight takes weights of one for none at all, and would leave the last ones.
             bins.set_field("weight", None)
             bins.set_label(label).set_weight(weight)
-            booster = lightgbm.train(
-                dict(bins.params), bins, self.estimator.n_estimators, keep_training_booster=True
-            )
+            n_trees, base = self.estimator.n_estimators, self._shared(self.estimator.n_estimators)
+            if base is not None:
+                n_trees -= base.n_trees
+                bins.set_init_score(base.scores)
+            booster = lightgbm.train(dict(bins.params), bins, n_trees, keep_training_booster=True)
+            text = booster.model_to_string()
             classifier = copy(form)
             # Read back from text, as lightgbm.train itself does: the trees without the data.
-            classifier._Booster = lightgbm.Booster(model_str=booster.model_to_string())
+            classifier._Booster = lightgbm.Booster(
+                model_str=text if base is None else joined(base.text, text)
+            )
             classifier._Booster.params = booster.params
             if bundled:
                 return Trained(classifier, classifier, self.X)
@@ -100,15 +119,25 @@ class LightGBMTrainer(CachingTrainer):
             saved = examples.saved[:, labels]
             start = np.log(saved.sum(axis=0) / saved.sum())
             bins.set_field("weight", None)
-            bins.set_init_score(np.tile(start, (len(saved), 1)))
+            n_trees, base = self.estimator.n_estimators, self._shared(self.estimator.n_estimators)
+            # The first classifier may have met fewer labels than are in use now, or more.
+            if base is None or base.scores.shape != saved.shape:
+                base = None
+                bins.set_init_score(np.tile(start, (len(saved), 1)))
+            else:
+                n_trees, start = n_trees - base.n_trees, np.zeros_like(start)
+                bins.set_init_score(base.scores)
             booster = lightgbm.train(
                 params | {"objective": _soft_objective(saved)},
                 bins,
-                self.estimator.n_estimators,
+                n_trees,
                 keep_training_booster=True,
             )
             scores = _training_scores(booster, raw=True).reshape(saved.shape)
-            classifier._Booster = lightgbm.Booster(model_str=_as_multiclass(booster, start))
+            text = _as_multiclass(booster, start)
+            classifier._Booster = lightgbm.Booster(
+                model_str=text if base is None else joined(base.text, text)
+            )
             classifier._Booster.params = params
         if bundled:
             return Trained(classifier, classifier, self.X)
@@ -118,6 +147,23 @@ class LightGBMTrainer(CachingTrainer):
         if len(close := np.flatnonzero(first - second <= _CLOSE * (1.0 + np.abs(first)))):
             decided[close] = classifier.predict(take_rows(self.X, close))
         return Trained(classifier, classifier, self.X, decided)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | {"_base": None}  # made again in another process
+
+    def _shared(self, n_trees: int) -> SharedTrees | None:
+        """Return the trees that members share, made once; None before there are any.
+
+        To be called with the lock.
+        """
+        number = self._n_shared(n_trees)
+        if not number:
+            return None
+        if self._base is None:
+            booster = self._first.booster_
+            scores = booster.predict(self.X, raw_score=True, num_iteration=number)
+            self._base = SharedTrees(booster.model_to_string(num_iteration=number), number, scores)
+        return self._base
 
     def _prepare(self, label: NDArray) -> tuple[Any, Any, bool]:
         """Return a classifier without its trees, the bins, and whether features share bins."""
@@ -131,6 +177,26 @@ class LightGBMTrainer(CachingTrainer):
         """Return a classifier of these labels without its trees, and its parameters."""
         form, params = form_of(self.estimator, self.X, labels)
         return form, params | ({"enable_bundle": False} if self.X.shape[1] <= MOST_APART else {})
+
+
+def joined(base: str, rest: str) -> str:
+    """Return the model text of the trees of two boosters, one after the other.
+
+    >>> one = "tree\nversion=v4\ntree_sizes=9\n\nTree=0\n\n\nend of trees\n\nparameters:"
+    >>> joined(one, one).splitlines()[2:9]
+    ['tree_sizes=9 9', '', 'Tree=0', '', '', 'Tree=1', '']
+    """
+    header = base[: base.index("tree_sizes=")]
+    trees = [*_trees_of(base), *_trees_of(rest)]
+    numbered = [f"Tree={number}\n{tree}" for number, tree in enumerate(trees)]
+    sizes = " ".join(str(len(tree)) for tree in numbered)
+    ending = rest[rest.index("end of trees") :]
+    return f"{header}tree_sizes={sizes}\n\n{''.join(numbered)}{ending}"
+
+
+def _trees_of(text: str) -> list[str]:
+    """Return the trees of a model text, without the lines of their numbers."""
+    return _TREE.split(text[: text.index("end of trees")])[1:]
 
 
 def is_plain(estimator: Any, X: Any, kind: str, objectives: tuple[str | None, ...]) -> bool:

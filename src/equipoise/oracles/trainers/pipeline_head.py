@@ -42,6 +42,8 @@ class PipelineTrainer(CachingTrainer):
     def __init__(self, estimator: Any, X: Any) -> None:
         super().__init__(estimator, X)
         self._start: Any = None
+        self._first: Any = None
+        self._share = 0.0
 
     @classmethod
     def suits(cls, estimator: Any, X: Any) -> bool:
@@ -70,6 +72,9 @@ class PipelineTrainer(CachingTrainer):
             head, trainer, seen = self._prepared(label)
         if self._start is not None:
             trainer.start_from(self._start)
+        if self._share > 0:
+            trainer.share_trees(self._share)
+            trainer.grow_from(self._first)
         last = fit(trainer)
         steps = [*head.steps, (self.estimator.steps[-1][0], last.classifier)]
         member = Pipeline(steps, verbose=self.estimator.verbose)
@@ -81,6 +86,15 @@ class PipelineTrainer(CachingTrainer):
         """Let the last step start from that of this pipeline, in other processes, too."""
         if isinstance(classifier, Pipeline):
             self._start = classifier[-1]
+
+    def share_trees(self, share: float) -> None:
+        """Let the last step share trees, if it can: that is known once there are rows for it."""
+        self._share = share
+
+    def grow_from(self, classifier: Any) -> None:
+        """Let the last step grow from that of this pipeline, in other processes, too."""
+        if isinstance(classifier, Pipeline):
+            self._first = classifier[-1]
 
     def _prepare(self, label: NDArray) -> tuple[Pipeline, Trainer, Any]:
         """Return the fitted head, the trainer of the last step and, if different, transform(X)."""

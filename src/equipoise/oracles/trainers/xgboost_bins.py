@@ -14,8 +14,8 @@ from equipoise.atomic_files import TemporaryFolder
 from equipoise.cells.labels import SoftLabels
 from equipoise.cells.table import Array
 from equipoise.oracles.trainers.base import (
+    BoostingTrainer,
     CachedScores,
-    CachingTrainer,
     Trained,
     has_fixed_seed,
     is_binnable,
@@ -36,15 +36,19 @@ _KNOWN: dict[str, tuple[Any, ...]] = {
 }
 
 
-class _BinsTrainer(CachingTrainer):
-    """Put the rows into bins once; then only swap labels and weights."""
+class _BinsTrainer(BoostingTrainer):
+    """Put the rows into bins once; then only swap labels and weights.
+
+    Where members share trees, each goes on from those of the classifier without constraints.
+    """
 
     learner = "XGBClassifier"
 
     def fit(self, label: NDArray, weight: Array) -> Trained:
         """Train on the bins, with these labels and weights."""
         with self._lock:
-            classifier, local = train_on_bins(self.estimator, self._prepared(label), label, weight)
+            bins = self._prepared(label)
+            classifier, local = train_on_bins(self.estimator, bins, label, weight, self._shared())
         return Trained(classifier, local, self.X)
 
     def fit_soft(self, examples: SoftLabels) -> Trained:
@@ -53,10 +57,16 @@ class _BinsTrainer(CachingTrainer):
             bins = self._prepared(examples.labels)
             e, total = self.estimator, examples.saved.sum(axis=0)
             params, rounds = e.get_xgb_params(), e.get_num_boosting_rounds()
-            booster = soft_booster(params, rounds, bins, examples.saved, total)
+            base = self._shared()
+            booster = soft_booster(params, rounds, bins, examples.saved, total, base)
             decided = booster.predict(bins).argmax(axis=1)
         classifier = with_trees(clone(e), booster)
         return Trained(classifier, classifier, self.X, decided)
+
+    def _shared(self) -> Any:
+        """Return a booster of the trees that members share; None before there are any."""
+        number = self._n_shared(self.estimator.get_num_boosting_rounds())
+        return self._first.get_booster()[:number] if number else None
 
 
 class XGBoostTrainer(_BinsTrainer):
@@ -110,23 +120,28 @@ def bins_on_disk(estimator: Any, X: Any) -> Any:
 
 
 def train_on_bins(
-    estimator: Any, bins: Any, label: NDArray, weight: Array
+    estimator: Any, bins: Any, label: NDArray, weight: Array, base: Any = None
 ) -> tuple[Any, CachedScores]:
-    """Return a classifier trained on bins, and its scores of the rows that are in these."""
+    """Return a classifier trained on bins, and its scores of the rows that are in these.
+
+    Its first trees are those of the booster ``base``, if there is one.
+    """
     import xgboost
 
     bins.set_label(label)
     bins.set_weight(weight)
     # As xgboost.train does, but that one forgets the scores of the training rows.
-    booster = xgboost.Booster(estimator.get_xgb_params(), [bins])
-    for turn in range(estimator.get_num_boosting_rounds()):
+    booster = xgboost.Booster(estimator.get_xgb_params(), [bins], model_file=base)
+    for turn in range(booster.num_boosted_rounds(), estimator.get_num_boosting_rounds()):
         booster.update(bins, turn)
     probabilities = booster.predict(bins).astype(float)
     local = CachedScores((probabilities > 0.5).astype(np.int64), probabilities=probabilities)
     return with_trees(clone(estimator), booster), local
 
 
-def soft_booster(params: dict[str, Any], rounds: int, bins: Any, saved: Array, total: Array) -> Any:
+def soft_booster(
+    params: dict[str, Any], rounds: int, bins: Any, saved: Array, total: Array, base: Any = None
+) -> Any:
     """Return trees for more than two labels, that each row of some bins has in part.
 
     The loss is XGBoost's own for ``multi:softprob``. Where its trees start from the shares of the
@@ -141,6 +156,8 @@ def soft_booster(params: dict[str, Any], rounds: int, bins: Any, saved: Array, t
         What each label weighs in each row.
     total : array of shape (V,)
         The same for all rows, also those that other workers hold.
+    base : Booster, optional
+        Whose trees are the first ones.
     """
     import xgboost
 
@@ -151,11 +168,11 @@ def soft_booster(params: dict[str, Any], rounds: int, bins: Any, saved: Array, t
         return weight * chance - saved, np.maximum(2.0 * weight * chance * (1.0 - chance), 1e-16)
 
     own: dict[str, Any] = {"objective": "multi:softprob", "num_class": len(total)}
-    if tuple(map(int, xgboost.__version__.split(".")[:2])) >= (3, 1):
+    if base is None and tuple(map(int, xgboost.__version__.split(".")[:2])) >= (3, 1):
         start = np.log(np.maximum(total / total.sum(), 1e-6))
         own["base_score"] = f"[{','.join(map(repr, start.astype(np.float32).tolist()))}]"
-    booster = xgboost.Booster(params | own, [bins])
-    for turn in range(rounds):
+    booster = xgboost.Booster(params | own, [bins], model_file=base)
+    for turn in range(booster.num_boosted_rounds(), rounds):
         booster.update(bins, turn, objective)
     return booster
 
