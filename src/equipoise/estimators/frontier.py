@@ -438,7 +438,7 @@ class Frontier(PoolReduction):
 Frontier.__signature__ = signature(Frontier.__init__.__get__(object()))  # type: ignore[attr-defined]
 
 
-def tested(frontier: Frontier, people: People) -> list[Measured]:
+def points_on(frontier: Frontier, people: People) -> list[Measured]:
     """Return the points of a frontier, the unconstrained one last, measured on test data."""
     check_is_fitted(frontier)
     engine = frontier._open_new(frontier._like_fit(people))

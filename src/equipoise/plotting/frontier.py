@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from equipoise.estimators.frontier import Frontier, tested
+from equipoise.estimators.frontier import Frontier, points_on
 from equipoise.estimators.frontier_point import FrontierPoint
 from equipoise.estimators.regression.frontier import RegressionFrontier
 from equipoise.metrics.measurement import Measured
@@ -179,7 +179,7 @@ class FrontierDisplay:
             curve = Curve.from_points(name, traced[:-1])
             alone = (traced[-1].disparity, traced[-1].error)
         else:
-            *measured, free = tested(frontier, People(X, y, **metadata))
+            *measured, free = points_on(frontier, People(X, y, **metadata))
             curve = Curve.from_measured(name, measured)
             alone = (free.compared_difference.estimate, free.error.estimate)
         shown = {"unconstrained": alone, **(points or {})}

@@ -18,8 +18,8 @@ class MonitorDisplay:
     ----------
     people : sequence of int
         The number of people so far, after each day.
-    present : sequence of (value, low, high)
-        After each day; None three times where nothing is measured.
+    present : array-like of shape (n, 3)
+        The value and its lower and upper limit after each day; None where nothing is measured.
     bound : float
     name : str, optional
         The bound in words.
