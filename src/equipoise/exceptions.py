@@ -15,6 +15,7 @@ UserWarning
     ├── NothingComparedWarning    there is one group only, or bounds that nothing can exceed
     ├── AbsentGroupWarning        a group is in the fit or among the people measured, not in both
     ├── RepeatedBatchWarning      a monitor is given people whom it has counted before
+    ├── SharedDrawWarning    people of equal rows share a draw, which may undo a bound
     ├── LotteryWarning            one rule was asked for, yet some people are decided at random
     ├── NotProvenWarning          the bounds are not proven for people who were not seen
     ├── ReusedPeopleWarning       the people of a proof had served another one
@@ -94,6 +95,10 @@ class AbsentGroupWarning(EquipoiseWarning):
 
 class RepeatedBatchWarning(EquipoiseWarning):
     """A monitor is given people whom it has counted before; they count again."""
+
+
+class SharedDrawWarning(EquipoiseWarning):
+    """People of equal rows share one draw, so that decisions may exceed a bound that is met."""
 
 
 class LotteryWarning(EquipoiseWarning):

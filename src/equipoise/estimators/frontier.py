@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Any, Self
 
@@ -27,6 +27,7 @@ from equipoise.estimators.base import (
 )
 from equipoise.estimators.decisions.one_rule import check_same_people
 from equipoise.estimators.decisions.unconstrained import unconstrained_of
+from equipoise.estimators.draws import SharedDraws, warn_of_draw
 from equipoise.estimators.frontier_point import (
     FrontierPoint,
     games_of,
@@ -199,6 +200,7 @@ class Frontier(PoolReduction):
         self._unconstrained = unconstrained_of(problem)
         self._take_over(problem, problem.pool.detached())
         self._trace(bounds)
+        self._look_at_draws(problem)
         self._verify(problem)
         warn_of(remarks_of_points(self.points_, self.cells_))
         warn_of_frozen(problem)
@@ -233,7 +235,9 @@ class Frontier(PoolReduction):
             people = People(X, y, **metadata).by(self.cells_.rules)
             return self._one_rule(eps, deterministic, people)
         traced = next((point for point in self.points_ if point.eps == eps), None)
-        return self._classifier(traced or self._points([eps])[0])
+        point = traced or self._points([eps])[0]
+        warn_of_draw(point.certificate)
+        return self._classifier(point)
 
     def refine(self, eps: float, X: Any, y: Any, **metadata: Any) -> FairClassifier:
         """Return the classifier for this bound with its search gap closed, training where it must.
@@ -259,6 +263,7 @@ class Frontier(PoolReduction):
         self.nu_, self.n_iter_ = problem.nu, self.n_iter_ + outcome.n_rounds
         self._take_over(problem, problem.pool)
         self._trace(point.eps for point in self.points_)
+        self._look_at_draws(problem)
         self._verify(problem)
         return self.at(eps)
 
@@ -412,6 +417,20 @@ class Frontier(PoolReduction):
         problem.asked_again.update(enumerate(seen))
         apart = problem.oracle.out_of_fold
         self.shares_ = {"training": seen, "out of fold": pool.s} if apart else {"training": pool.s}
+
+    def _look_at_draws(self, problem: Problem) -> None:
+        """Have the certificate of each point say how far its decisions drawn lie from it."""
+        mixed = any(point.members > 1 for point in self.points_)
+        draws = SharedDraws.of(problem) if mixed else None
+        if draws is None:
+            return
+        points = []
+        for point in self.points_:
+            game = self.lagrangian_.with_bound(point.eps)
+            certificate, pool = point.certificate, self.pool_.classifiers
+            draw = draws.deviation(game, point.mixture, pool, certificate.gamma)
+            points.append(replace(point, certificate=replace(certificate, draw=draw)))
+        self.points_ = Records(points)
 
     def _verify(self, problem: Problem) -> None:
         """Raise, and be as if never fitted, unless the whole pool decides as recorded."""

@@ -12,6 +12,7 @@ import numpy as np
 from equipoise.cells.values import Missing
 from equipoise.estimators.base import Problem, read_fallback, read_limits
 from equipoise.estimators.decisions.one_rule import check_one_rule, with_one_rule
+from equipoise.estimators.draws import warn_of_draw
 from equipoise.estimators.guarantees.designs import fit_with_proof
 from equipoise.estimators.guarantees.proofs import warn_of_proof
 from equipoise.estimators.randomized import RandomizedReduction
@@ -239,6 +240,7 @@ class FairClassifier(RandomizedReduction):
             result = result_of(problem, outcome, salt)
         self._finish(result)
         warn(problem, outcome, result.certificate, self.relax)
+        warn_of_draw(result.certificate)
         return self
 
     def _fit_with_proof(self, people: People) -> Self:
@@ -248,6 +250,7 @@ class FairClassifier(RandomizedReduction):
         cells = next(iter(self.tallies_.values())).cells
         warn_of(remarks_of(self.certificate_, cells))
         warn_of_stop(proven.outcome, self.certificate_)
+        warn_of_draw(self.certificate_)
         warn_of_proof(proven.proof)
         return self
 
@@ -334,6 +337,7 @@ class ExponentiatedGradient(RandomizedReduction):
         self._finish(result)
         self.eta_ = eta
         warn(problem, outcome, result.certificate)
+        warn_of_draw(result.certificate)
         return self
 
     def _rounds(self, problem: Problem, eta: float | None) -> Iterator[Round]:

@@ -18,6 +18,7 @@ from equipoise.constraints.slopes import row_blocks
 from equipoise.engines.base import Engine
 from equipoise.estimators.base import NUMBERS, Problem, warn_of_frozen
 from equipoise.estimators.decisions.unconstrained import unconstrained_of
+from equipoise.estimators.draws import SharedDraws
 from equipoise.estimators.frontier_point import FrontierPoint
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
 from equipoise.estimators.regression.problem import RegressionProblem
@@ -123,6 +124,10 @@ def result_of(problem: Problem, outcome: Outcome[Round], salt: int | None) -> Fi
     certificate = replace(certificate, shared_trees=problem.oracle.shared_trees)
     certified = Tally.of_shares(cells, last.s)
     moved = switched(problem, certified.cells, last.mixture.indices, last.mixture.weights)
+    draws = SharedDraws.of(problem) if len(last.mixture.indices) > 1 else None
+    if draws is not None:
+        draw = draws.deviation(game, last.mixture, pool.classifiers, last.gamma)
+        certificate = replace(certificate, draw=draw)
     certificate = replace(certificate, switched=moved)
     people = fingerprint_of(engine, problem.people, engine.classes)
     salt = salt_of(cells, engine.classes) if salt is None else salt

@@ -44,6 +44,7 @@ from equipoise.estimators.regression.regressor import FairRegressor
 from equipoise.exceptions import ModelFileError
 from equipoise.faces import FrozenRecords, Records
 from equipoise.game.certificate import Certificate
+from equipoise.game.draws import DrawDeviation
 from equipoise.game.evidence import Evidence, Scope
 from equipoise.game.known import Queries
 from equipoise.game.lagrangian import Lagrangian
@@ -92,10 +93,22 @@ _OTHERS = (
     *(Certificate, FrontierPoint, Candidate, CellTable, LayeredTable, Pool),
     *(ThresholdedClassifier, PluginClassifier, CellProbabilities, ClassProbabilities, CellGroups),
     *(OneAgainstRest, LabelAdapter, LinearCut, Tally, TransformedClassifier, Pipeline),
-    *(Evidence, Scope, Lottery, Lagrangian, Mixture, Queries, Refit, Plugin, BestOf, Fingerprint),
+    *(
+        Evidence,
+        Scope,
+        Lottery,
+        DrawDeviation,
+        Lagrangian,
+        Mixture,
+        Queries,
+        Refit,
+        Plugin,
+        BestOf,
+        Fingerprint,
+    ),
     *(Proof, Needed, UnconstrainedModel, GroupRules, Switched, Slopes),
     *(ThresholdTable, ThresholdParity, BoundedGroupLoss, MinimaxGroupLoss, ConstantRegressor),
-    *(PluginRegressor, Guess, ExpectedLoss),
+    *(PluginRegressor, Guess, ExpectedLoss, DrawDeviation),
 )
 #: By the names under which files know them. Renaming a class here is a new format version.
 KINDS: dict[str, type[Any]] = {

@@ -11,6 +11,7 @@ import numpy as np
 from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.rows import Row
 from equipoise.faces import Columns, Face, FrozenRecords, Records, facts, folded, paragraph, table
+from equipoise.game.draws import DrawDeviation
 from equipoise.game.evidence import Evidence, Price, Scope, Status
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian, is_met
 from equipoise.game.least_random import Lottery
@@ -87,6 +88,9 @@ class Certificate(Face):
     by_lot : Lottery or None
         The share of the people measured who are decided at random, since the members of Q divide on
         them; None where that is not known. By weight where people are ``weighted``.
+    draw : DrawDeviation or None
+        How far the decisions drawn lie from their expectation. None where nobody is drawn, where it
+        is negligible, and where the rows are not in memory.
     why_by_lot : str
         Where one rule was asked for (``deterministic=True``) and is not the result, the reason.
     switched : Switched or None
@@ -137,6 +141,7 @@ class Certificate(Face):
     n_calls: int = 0
     by_lot: Lottery | None = None
     why_by_lot: str = ""
+    draw: DrawDeviation | None = None
     few: int = 0
     out_of_fold: bool = False
     switched: Switched | None = field(default=None, repr=False)
@@ -281,6 +286,7 @@ class Certificate(Face):
             exact_difference=np.nan,
             free_error=-np.inf,
             by_lot=by_lot,
+            draw=None,
             switched=switched,
             rows=FrozenRecords(self.rows[k] for k in keep),
             gamma=self.gamma[keep],
@@ -361,6 +367,7 @@ class Certificate(Face):
             "by_lot": None if self.by_lot is None else float(self.by_lot.share),
             "by_lot_exact": self.by_lot is not None and self.by_lot.exact,
             "why_by_lot": self.why_by_lot,
+            "draw": None if self.draw is None else self.draw._asdict(),
             "measure": self.measure,
             "scope": self.scope.value,
             "out_of_fold": self.out_of_fold,

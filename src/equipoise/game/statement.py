@@ -54,6 +54,9 @@ def facts_of(certificate: Certificate) -> list[tuple[str, str, str]]:
         drawn = "get a prediction" if certificate.measure == "loss" else "are decided"
         share = f"{most}{certificate.by_lot.share:.2%} of the people measured {drawn} at random"
         found.append(("random", share, "by weight" if certificate.weighted else ""))
+    if certificate.draw is not None and certificate.draw.matters:
+        deviation = f"standard deviation {shown(certificate.draw.shared)} of the decisions drawn"
+        found.append(("draw", deviation, certificate.draw.row))
     if certificate.switched is not None:
         sentence = certificate.switched.sentence()
         found.append(("switched", sentence, "against the unconstrained model"))
