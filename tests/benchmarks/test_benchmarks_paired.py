@@ -23,5 +23,5 @@ def test_size_and_power(monkeypatch, capsys):
     power, size, other_power, other_size = [[float(cell) for cell in line] for line in lines]
     for goal, normal, separate in (power, other_power):
         assert min(goal, normal) > 0.65
-        assert goal > separate + 0.2
+        assert goal > separate + 0.1
     assert max(size[0], other_size[0]) <= 0.12  # 5 % and three standard errors

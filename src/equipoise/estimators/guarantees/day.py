@@ -26,46 +26,47 @@ def label_numbers(values: NDArray, n: int, name: str, classes: NDArray) -> NDArr
     [1, 0]
     """
     check_length(len(values), n, name)
-    found = np.full(n, -1, dtype=np.intp)
+    numbers = np.full(n, -1, dtype=np.intp)
     for number, label in enumerate(classes):
-        found[values == label] = number
-    if np.any(strange := found < 0):
-        *some, last = map(repr, classes.tolist())
+        numbers[values == label] = number
+    strange = values[numbers < 0].tolist()
+    if strange:
+        *names, last = map(repr, classes.tolist())
         raise ValueError(
-            f"{name} has {values[strange].tolist()[0]!r}; expected {', '.join(some)} or {last}, "
-            "the labels that are known."
+            f"{name} has {strange[0]!r}; expected {', '.join(names)} or {last}, the labels that "
+            "are known."
         )
-    return found
+    return numbers
 
 
 def read_like(
-    given: Any,
-    known: Mapping[str, NDArray],
+    values: Any,
+    fitted: Mapping[str, NDArray],
     n: int,
     name: str,
     default: str,
     rules: GroupRules | None = None,
 ) -> dict[str, NDArray]:
     """Return columns by the names that they had in the fit, in its order; groups by its rules."""
-    if given is None and not known:
-        return {}
-    found = {} if given is None else _read(given, n, name, default, rules)
-    if len(found) == len(known) == 1:
-        return dict(zip(known, found.values(), strict=True))
-    if set(found) != set(known):
+    columns: dict[str, NDArray] = {}
+    if values is not None:
+        columns = _read(values, n, name, default, rules)
+    if len(columns) == len(fitted) == 1:
+        return dict(zip(fitted, columns.values(), strict=True))
+    if set(columns) != set(fitted):
         raise ValueError(
-            f"{name} has the columns {', '.join(map(repr, found)) or 'none'}; expected "
-            f"{', '.join(map(repr, known)) or 'none'}, as in the fit."
+            f"{name} has the columns {', '.join(map(repr, columns)) or 'none'}; expected "
+            f"{', '.join(map(repr, fitted)) or 'none'}, as in the fit."
         )
-    return {column: found[column] for column in known}
+    return {column: columns[column] for column in fitted}
 
 
 def _read(
-    given: Any, n: int, name: str, default: str, rules: GroupRules | None
+    values: Any, n: int, name: str, default: str, rules: GroupRules | None
 ) -> dict[str, NDArray]:
     if rules is None:
-        return read_columns(given, n, name, default)
-    return read_groups(given, n, rules.missing, rules.bins)[0]
+        return read_columns(values, n, name, default)
+    return read_groups(values, n, rules.missing, rules.bins)[0]
 
 
 def batch_digest(X: Any, y: Any, classes: NDArray) -> str | None:

@@ -300,8 +300,8 @@ class Monitor(Face):
             pmf = self.model._mixture().predict_proba(self.model._decidable(X))
             return pmf[:, 1] if len(classes) == 2 else pmf
         values = to_array(decisions, "decisions").reshape(-1)
-        found = label_numbers(values, n, "decisions", classes)
-        return found.astype(float) if len(classes) == 2 else found
+        numbers = label_numbers(values, n, "decisions", classes)
+        return numbers.astype(float) if len(classes) == 2 else numbers
 
     def _cells(self, n: int, y: Any, sensitive: Any, control: Any) -> Cells | None:
         """Return the people as cells; None if there is nobody."""
@@ -315,12 +315,10 @@ class Monitor(Face):
         label = np.zeros(n, dtype=np.intp)
         if y is not None and self.needs_labels:
             label = label_numbers(read_target(y, n), n, "y", self.model.classes_)
-        known = self._strata.cells
-        groups = read_like(
-            sensitive, known.sensitive, n, "sensitive_features", "group", known.rules
-        )
-        strata = read_like(control, known.control, n, "control_features", "stratum")
-        return Cells.from_columns(label.astype(np.int8), groups, strata, decisions=known.decisions)
+        fit = self._strata.cells
+        groups = read_like(sensitive, fit.sensitive, n, "sensitive_features", "group", fit.rules)
+        strata = read_like(control, fit.control, n, "control_features", "stratum")
+        return Cells.from_columns(label.astype(np.int8), groups, strata, decisions=fit.decisions)
 
     def _note(self, people: int, digest: str | None) -> None:
         """Add a day to the history, and the alarms that it raised."""

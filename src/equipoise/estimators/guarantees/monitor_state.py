@@ -14,7 +14,7 @@ _FORMAT, _VERSION = "state of an equipoise monitor", 4
 
 
 def write_state(path: Path, state: dict[str, Any]) -> None:
-    """Write a state, whole or not at all; a state of that name is replaced, no other file is."""
+    """Write a state atomically; a state of that name is replaced, no other file is."""
     if path.exists():
         _check_goes_on(path, read_state(path), state)
     checked = {"format": _FORMAT, "version": _VERSION, "check": _digest(state), **state}
@@ -23,27 +23,28 @@ def write_state(path: Path, state: dict[str, Any]) -> None:
 
 
 def read_state(path: Path) -> dict[str, Any]:
-    """Return a state as it was written; raise MonitorStateError unless the file has one whole."""
+    """Return the state in a file; raise MonitorStateError if it is damaged or something else."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        state = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise MonitorStateError(
             f"{path} cannot be read as JSON ({error}): it is damaged, or no state of a monitor. "
             "Name the file that Monitor.save or equipoise monitor has written, or a copy of it."
         ) from None
-    if not isinstance(found, dict) or found.pop("format", None) != _FORMAT:
+    if not isinstance(state, dict) or state.pop("format", None) != _FORMAT:
         raise MonitorStateError(f"{path} is not the state of a monitor; name the file that is.")
-    if (version := found.pop("version", None)) != _VERSION:
+    version = state.pop("version", None)
+    if version != _VERSION:
         raise MonitorStateError(
             f"{path} is the state of a monitor in version {version!r}; expected {_VERSION}. Read "
             "it with the equipoise that has written it, or begin a new state in another file."
         )
-    if found.pop("check", None) != _digest(found):
+    if state.pop("check", None) != _digest(state):
         raise MonitorStateError(
             f"{path} is damaged: its contents are not those that were written. Use a copy, or "
             "start a new monitor."
         )
-    return found
+    return state
 
 
 def _check_goes_on(path: Path, old: dict[str, Any], new: dict[str, Any]) -> None:
