@@ -59,8 +59,8 @@ class DaskEstimatorTrainer:
         rows = [(f, n) for f, n in zip(self.shards.futures, self.shards.sizes, strict=True) if n]
 
         def gathered(take: Callable[[Shard], Any], dtype: Any, *shape: int) -> Any:
-            called = delayed(take)
-            blocks = [da.from_delayed(called(f), (n, *shape), dtype=dtype) for f, n in rows]
+            called = delayed(_taken)
+            blocks = [da.from_delayed(called(take, f), (n, *shape), dtype=dtype) for f, n in rows]
             return da.concatenate(blocks, axis=0)
 
         learner = clone(self.estimator)
@@ -69,6 +69,13 @@ class DaskEstimatorTrainer:
         y = gathered(lambda shard: shard.examples(task)[0], np.int64)
         weight = gathered(lambda shard: shard.examples(task)[1], np.float64)
         return _local(learner.fit(X, y, sample_weight=weight))
+
+
+def _taken(take: Callable[[Shard], Any], shard: Shard) -> Any:
+    """Return a part of a shard, on a worker that can write to disk whatever a fit lets it hold."""
+    from equipoise.engines.dask import spilling  # noqa: F401  (tells Dask how)
+
+    return take(shard)
 
 
 def _local(learner: Any) -> Any:
