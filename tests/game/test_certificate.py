@@ -24,6 +24,8 @@ from equipoise.constraints import (
 )
 from equipoise.exceptions import EquipoiseWarning
 from equipoise.game.certificate import Certificate
+from equipoise.game.evidence import Status
+from equipoise.game.least_random import Lottery
 
 SOLVER = 2e-7
 
@@ -188,3 +190,139 @@ def test_algorithm_1_as_printed_can_be_checked(max_iter: int) -> None:
     certificate.check()
     with pytest.raises(ValueError, match="states gap="):
         replace(certificate, gap=certificate.gap / 2).check()
+
+
+@pytest.fixture(scope="module")
+def stated() -> Certificate:
+    """A certificate of two groups with four rows, to state other numbers in."""
+    crowd = random_crowd(5, n_groups=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EquipoiseWarning)
+        certificate = fitted(crowd, eq.DemographicParity(0.01)).certificate_
+    assert len(certificate.rows) == 4
+    return certificate
+
+
+@pytest.mark.parametrize(
+    ("violation", "least_slack", "proven_slack", "status"),
+    [
+        (0.0, 0.0, 0.0, Status.MET),
+        (0.5, 0.0, 0.0, Status.NOT_YET),
+        (0.5, 0.0, 2.0, Status.IMPOSSIBLE),
+        (0.0, 0.1, 0.0, Status.NOT_YET),  # bounds that were loosened are not those asked for
+        (0.0, 0.1, 0.5, Status.NOT_YET),  # a proof within rounding is none
+        (0.0, 0.1, 1.0, Status.NOT_YET),
+        (0.0, 0.1, 1.1, Status.IMPOSSIBLE),
+    ],
+)
+def test_the_status_follows_from_slack_and_violation(
+    stated, violation, least_slack, proven_slack, status
+) -> None:
+    told = replace(
+        stated,
+        violation=violation * 1e3 * stated.tolerance,
+        least_slack=least_slack,
+        proven_slack=proven_slack * stated.tolerance,
+    )
+    assert told.status is status
+    assert told.feasible == (status is Status.MET)
+    is_relative = told.verdict != told.status.value
+    assert is_relative == (status is Status.IMPOSSIBLE)
+
+
+def test_rows_at_their_bound_are_binding(stated) -> None:
+    below = np.array([0.0, 9.0, 11.0, -5.0]) * stated.tolerance
+    told = replace(stated, gamma=stated.bound - below)
+    assert list(told.binding) == [stated.rows[k] for k in (0, 1, 3)]
+
+
+def test_the_limiting_group_costs_most_over_all_of_its_rows(stated) -> None:
+    groups = [row.group for row in stated.rows]
+    first, other = sorted(set(groups), key=groups.index)
+    prices = np.array([0.3 if group == first else 0.0 for group in groups])
+    prices[groups.index(other)] = 0.5
+    assert groups.count(first) == 2
+    assert replace(stated, multipliers=prices).limiting_group == first
+    prices[groups.index(other)] = 0.7
+    assert replace(stated, multipliers=prices).limiting_group == other
+    assert replace(stated, multipliers=0.0 * prices).limiting_group is None
+
+
+def test_what_is_optimal_has_a_gap_of_no_more_than_was_asked_for(stated) -> None:
+    told = replace(stated, gap=0.01, nu=0.01)
+    assert told.is_optimal()
+    assert not replace(told, gap=0.0101).is_optimal()
+    assert replace(told, gap=0.0101).is_optimal(0.0101)
+    assert not told.is_optimal(0.0)
+
+
+def test_prices_are_sorted_and_save_no_more_than_the_constraints_cost(stated) -> None:
+    prices = np.array([2.0, 0.0, 5.0, 1e-10])
+    told = replace(stated, error=0.3, free_error=0.1, gap=0.02, multipliers=prices)
+    rows = [(stated.rows[2], 0.07), (stated.rows[0], 0.04)]
+    assert [tuple(price) for price in told.shadow_prices()] == [
+        (row, pytest.approx(saved)) for row, saved in rows
+    ]
+    assert [price[1] for price in told.shadow_prices(0.05)] == pytest.approx([0.2, 0.12])
+    assert [price[1] for price in told.shadow_prices(1.0)] == pytest.approx([0.2, 0.2])
+    assert [price[1] for price in replace(told, error=0.05).shadow_prices()] == [0.0, 0.0]
+
+
+def test_the_check_allows_for_rounding_and_for_nothing_else(stated) -> None:
+    for off, is_sound in ((1e-10, True), (-1e-10, True), (3e-9, False), (-3e-9, False)):
+        told = replace(stated, lower=stated.lower + off)
+        if is_sound:
+            assert told.check() == pytest.approx((stated.lower, stated.upper), abs=1e-12)
+            continue
+        with pytest.raises(ValueError, match="states lower="):
+            told.check()
+    with pytest.raises(ValueError, match="no evidence to check"):
+        replace(stated, evidence=None).check()
+
+
+def test_plain_data_have_no_infinity_and_say_what_is_known(stated) -> None:
+    told = replace(stated, B=np.inf, by_lot=None, switched=None, gap=0.5, nu=0.1).to_dict()
+    assert told["B"] is None
+    assert told["error"] == stated.error
+    assert told["by_lot"] is None
+    assert told["by_lot_exact"] is False
+    assert told["switched"] is None
+    assert told["gap_closed"] is False
+    told = replace(stated, B=7.0, by_lot=Lottery(0.25, True), gap=0.1, nu=0.5).to_dict()
+    assert (told["B"], told["by_lot"], told["by_lot_exact"]) == (7.0, 0.25, True)
+    assert told["gap_closed"] is True
+    assert replace(stated, by_lot=Lottery(0.25, False)).to_dict()["by_lot_exact"] is False
+
+
+@pytest.mark.filterwarnings("ignore::equipoise.exceptions.EquipoiseWarning")
+@pytest.mark.parametrize(
+    ("of_second", "constant"), [(40, 0.4), (41, 0.405), (42, None)], ids=["same", "near", "other"]
+)
+def test_the_same_rate_for_everybody_is_called_constant(of_second, constant) -> None:
+    group, label = np.repeat(["a", "b"], 200), np.tile([0, 1], 200)
+    decided = np.zeros(400, dtype=int)
+    for at, selected in ((0, 40), (1, 40), (200, of_second), (201, of_second)):
+        decided[at : at + 2 * selected : 2] = 1
+    clf = FairClassifier([Listed(decided)], eq.DemographicParity(0.5))
+    told = clf.fit(np.arange(400)[:, None], label, sensitive_features=group).certificate_.constant
+    assert told == (constant if constant is None else pytest.approx(constant))
+
+
+@pytest.mark.filterwarnings("ignore::equipoise.exceptions.EquipoiseWarning")
+def test_a_fit_states_weights_slack_and_excess() -> None:
+    group, label = np.repeat(["a", "b"], 10), np.tile([0, 1], 10)
+    rows = {"X": np.arange(20)[:, None], "y": label, "sensitive_features": group}
+    unfair = Listed((group == "a").astype(int))
+    clf = FairClassifier([unfair], eq.DemographicParity(0.1))
+    told = clf.fit(**rows).certificate_
+    assert not told.weighted
+    assert told.sampling_slack == 0.0
+    assert told.excess == pytest.approx(0.4)  # a selects all of its people, and everybody half
+    assert told.least_slack == pytest.approx(0.4)
+    assert told.free_error == pytest.approx(0.5)
+    assert clf.fit(**rows, sample_weight=np.full(20, 3.0)).certificate_.weighted is False
+    assert clf.fit(**rows, sample_weight=np.arange(1.0, 21.0)).certificate_.weighted
+    fair = FairClassifier([Listed(0 * label)], eq.DemographicParity(0.1), sampling_slack=0.5)
+    told = fair.fit(**rows).certificate_
+    assert told.sampling_slack > 0
+    assert told.excess == 0.0
