@@ -6,22 +6,20 @@ import pytest
 
 pytest.importorskip("distributed", reason="needs equipoise[dask]")
 lightgbm_dask = pytest.importorskip("lightgbm.dask", reason="needs LightGBM")
-
-from distributed.protocol.serialize import deserialize_bytes, serialize_bytelist
-
-from equipoise.engines.dask import spilling  # noqa: F401
+pytest.importorskip("equipoise.engines.dask.spilling")
+serialize = pytest.importorskip("distributed.protocol.serialize")
 
 
 def written(value):
     """Return the bytes that a worker would write to disk."""
-    return b"".join(bytes(part) for part in serialize_bytelist(value, on_error="raise"))
+    return b"".join(bytes(part) for part in serialize.serialize_bytelist(value, on_error="raise"))
 
 
 def test_sockets_are_written_as_their_port_and_opened_again():
     held, port = lightgbm_dask._acquire_port()
     data = written(held)
     held.release()  # as Python does once the worker has written it
-    again = deserialize_bytes(data)
+    again = serialize.deserialize_bytes(data)
     assert again.socket.getsockname()[1] == port
     again.release()
 
@@ -29,7 +27,7 @@ def test_sockets_are_written_as_their_port_and_opened_again():
 def test_with_the_port_beside_it_as_workers_hold_it():
     data = written(lightgbm_dask._acquire_port())
     gc.collect()
-    held, port = deserialize_bytes(data)
+    held, port = serialize.deserialize_bytes(data)
     assert held.socket.getsockname()[1] == port
     held.release()
 
@@ -37,4 +35,4 @@ def test_with_the_port_beside_it_as_workers_hold_it():
 def test_a_socket_that_was_released():
     held, _ = lightgbm_dask._acquire_port()
     held.release()
-    deserialize_bytes(written(held)).release()
+    serialize.deserialize_bytes(written(held)).release()
