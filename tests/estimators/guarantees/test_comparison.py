@@ -194,10 +194,20 @@ def test_what_it_takes():
         prove_better(before, after, None, y, sensitive_features=["F"] * 300, constraint=RULE)
     with pytest.raises(ValueError, match="only one class"):
         prove_better(before, after, None, y | True, **named)
+    with pytest.raises(ValueError, match="all 300 rows of X are equal"):
+        prove_better(before, after, np.ones((300, 2)), y, **named)
     with pytest.raises(ValueError, match="b has 7"):
         prove_better(before, [7] * 300, None, y, **named)
     with pytest.raises(ValueError, match="a has 299"):
         prove_better(before[1:], after, None, y, **named)
-    for groups in (np.where(np.arange(300) < 5, None, sex),):
-        with pytest.raises(ValueError, match="missing"):
-            prove_better(before, after, None, y, sensitive_features=groups, constraint=RULE)
+    unknown = np.where(np.arange(300) < 5, None, sex)
+    with pytest.raises(ValueError, match="missing"):
+        prove_better(before, after, None, y, sensitive_features=unknown, constraint=RULE)
+    labels = np.where(sex == "F", False, y)
+    with pytest.raises(
+        ValueError,
+        match=r"nothing can be proven here: .* nobody in the data belongs to F given label 1",
+    ):
+        prove_better(
+            before, after, None, labels, sensitive_features=sex, constraint=EqualizedOdds(0.1)
+        )

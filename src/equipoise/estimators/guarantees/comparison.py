@@ -17,12 +17,13 @@ from equipoise.constraints.base import Constraint
 from equipoise.estimators.base import overlap_of
 from equipoise.estimators.guarantees.day import label_numbers
 from equipoise.estimators.guarantees.strata import RowStrata
-from equipoise.exceptions import SeenPeopleWarning
+from equipoise.exceptions import EmptyCellWarning, SeenPeopleWarning
 from equipoise.faces import Columns, Face, Records, columns_of, paragraph, table
 from equipoise.guarantees.exact_test import exact_p
 from equipoise.guarantees.goal_bet import goal_p
 from equipoise.guarantees.people_needed import read_probability
 from equipoise.metrics.audit import Tally
+from equipoise.rows.hashing import hash_bits
 from equipoise.rows.people import People
 from equipoise.rows.validation import check_length, to_array
 
@@ -140,6 +141,20 @@ def prove_better(
         The statement holds with at least this probability over the draw of the people. All its
         parts are tested at this confidence, and all must pass.
 
+    Returns
+    -------
+    Comparison
+        ``holds`` is whether everything is proven; ``print`` says it in one sentence.
+
+    Notes
+    -----
+    People must be drawn independently: take one of each household, and everybody once. They count
+    without weights. Bounds against "overall" are at the shares of groups among these people.
+    Choose ``tau``, ``delta`` and the constraint before you look.
+
+    The differences between two decisions on one person, -1, 0 or 1, are bet on
+    (`equipoise.guarantees.goal_bet`); B's own bounds get the exact test where it applies.
+
     Examples
     --------
     >>> from equipoise import DemographicParity, prove_better
@@ -164,7 +179,13 @@ def prove_better(
         if not is_number(value) or not -1 < value < 1:
             raise ValueError(f"{name} is {value!r}; expected a number between -1 and 1.")
     n = len(to_array(y, "y"))
-    X = np.zeros((n, 1)) if X is None else X
+    if X is None:
+        X = np.zeros((n, 1))
+    elif _are_equal(X):
+        raise ValueError(
+            f"all {n:,} rows of X are equal; expected people who differ. Pass X=None where a and b "
+            "are decisions."
+        )
     groups = np.zeros(n) if sensitive_features is None else sensitive_features
     people = People(X, y, groups, control_features)
     cells, classes = people.read_plain()
@@ -210,6 +231,15 @@ def _decisions(
     return label_numbers(values, n, name, classes)
 
 
+def _are_equal(X: Any) -> bool:
+    """Return whether there are several rows, and all are equal."""
+    try:
+        hashes = np.atleast_2d(hash_bits(X))[-1]
+    except TypeError:  # rows that cannot be hashed
+        return False
+    return len(hashes) > 1 and len(np.unique(hashes)) == 1
+
+
 def paired_p(outcomes: list[Array], a: Array, c: float, alpha: float) -> Array:
     """Return p-values that ``a . p <= c`` for differences from -1 to 1, mostly zero, (T, n_s)."""
     variance = np.full(len(a), _EXPECTED_VARIANCE)
@@ -227,7 +257,12 @@ class _Compared:
         decided: list[NDArray[np.intp]],
         order: NDArray[np.intp],
     ) -> None:
-        constraint.moments(cells.table())  # it warns of groups that are left out
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", EmptyCellWarning)
+            try:
+                constraint.moments(cells.table())
+            except EmptyCellWarning as warning:
+                raise ValueError(f"nothing can be proven here: {warning}") from None
         table = np.eye(cells.n_decisions)[decided[0]]
         tally = Tally.of_people(cells, table[:, 1] if cells.n_decisions == 2 else table)
         self.strata = RowStrata.of_fit(constraint, tally)
@@ -238,12 +273,6 @@ class _Compared:
             )
         self.cell = self.strata._known_cells(cells)[cells.code][order]
         self.before, self.after = (decisions[order] for decisions in decided)
-        for k, row in enumerate(self.strata.rows):
-            if not all(map(len, self.outcomes(k, self.after))):
-                raise ValueError(
-                    f"nothing can be proven about {row.sentence()!r}: there is nobody for one of "
-                    "its rates. Pass more people, or leave the group out."
-                )
 
     def coefficients(self, k: int) -> Array:
         """Return the coefficients of row k, one for each of its strata."""
