@@ -16,6 +16,7 @@ UserWarning
     ├── AbsentGroupWarning        a group is in the fit or among the people measured, not in both
     ├── RepeatedBatchWarning      a monitor is given people whom it has counted before
     ├── SharedDrawWarning    people of equal rows share a draw, which may undo a bound
+    ├── TiedRowsWarning      of people with equal rows some are selected, by their order
     ├── LotteryWarning            one rule was asked for, yet some people are decided at random
     ├── NotProvenWarning          the bounds are not proven for people who were not seen
     ├── ReusedPeopleWarning       the people of a proof had served another one
@@ -99,6 +100,10 @@ class RepeatedBatchWarning(EquipoiseWarning):
 
 class SharedDrawWarning(EquipoiseWarning):
     """People of equal rows share one draw, so that decisions may exceed a bound that is met."""
+
+
+class TiedRowsWarning(EquipoiseWarning):
+    """Some people with equal rows are selected and others are not, by their order in the table."""
 
 
 class LotteryWarning(EquipoiseWarning):

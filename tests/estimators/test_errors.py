@@ -236,8 +236,8 @@ def test_constraint_that_is_none(reduction, spy):
 def test_objective_that_is_none(spy):
     with pytest.raises(TypeError, match=r"'accuracy'; expected None"):
         fit(FairClassifier, spy(), objective="accuracy")
-    with pytest.raises(ValueError, match=r"losses.*\[0, 1\]"):
-        fit(FairClassifier, spy(), objective=lambda a, y, h: 3.0 * (h != y))
+    with pytest.raises(ValueError, match="expected finite losses >= 0"):
+        fit(FairClassifier, spy(), objective=lambda a, y, h: -3.0 * (h != y))
     with pytest.raises(ValueError, match="expected a finite number >= 0"):
         Costs(false_positive=-1)
     assert spy.seen == []

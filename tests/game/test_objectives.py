@@ -10,6 +10,7 @@ from finite_problems import FiniteProblem, random_problem
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from listed import cells_of, fitted, outcome
+from people import make_people
 from scipy.optimize import linprog
 from sklearn.linear_model import LogisticRegression
 
@@ -79,10 +80,29 @@ def test_costs_must_not_both_be_zero() -> None:
         Costs(0, 0)
 
 
-def test_g_err_must_stay_within_zero_and_one() -> None:
+@pytest.mark.parametrize("unit", [1e-3, 0.2, 5.0, 1e6])
+def test_g_err_may_have_any_unit(unit: float) -> None:
+    """The same classifier, and numbers in the user's unit, as with Costs."""
+    X, y, A = make_people(500)
+    costs = {0: 1.0, 1: 4.0}
+    fits = [
+        FairClassifier(LogisticRegression(), DemographicParity(eps=0.02), objective=objective)
+        for objective in (lambda a, y, h: unit * costs[y] * (h != y), Costs(1.0, 4.0))
+    ]
+    own, known = (fit.fit(X, y, sensitive_features=A) for fit in fits)
+    np.testing.assert_allclose(own.predict_proba(X), known.predict_proba(X), atol=1e-9)
+    for name in ("error", "lower", "gap", "nu", "free_error"):
+        expected = unit * getattr(known.certificate_, name)
+        np.testing.assert_allclose(
+            getattr(own.certificate_, name), expected, rtol=1e-6, atol=1e-9 * unit
+        )
+
+
+@pytest.mark.parametrize("worst", [-1.0, np.inf, np.nan])
+def test_g_err_is_finite_and_not_negative(worst: float) -> None:
     cells = Cells.from_columns([0, 1], {"sex": ["F", "M"]})
-    with pytest.raises(ValueError, match=r"from 0\.0 to 2\.0; expected losses in"):
-        loss_table(lambda a, y, h: 2.0 * (h != y), cells)
+    with pytest.raises(ValueError, match="expected finite losses >= 0"):
+        loss_table(lambda a, y, h: worst * (h != y), cells)
     with pytest.raises(TypeError, match="objective is 'accuracy'"):
         loss_table("accuracy", cells)  # type: ignore[arg-type]
 
@@ -190,7 +210,8 @@ def test_bad_costs(bad, message: str) -> None:
         (Costs({"a": 1}), "false_positive has no cost for the group 'b'"),
         (Costs({"z": 1, "else": 1}), "has a cost for 'z', which is no group here"),
         (BalancedError("people"), "over is 'people'"),
-        (lambda a, y, h: 2.0, r"from 2\.0 to 2\.0; expected losses"),
+        (lambda a, y, h: 1e-6 * (h != y), "largest loss of the objective is 1e-06"),
+        (lambda a, y, h: 2.0, "every classifier is optimal"),
     ],
 )
 def test_objectives_that_do_not_fit_the_data(objective, message: str) -> None:

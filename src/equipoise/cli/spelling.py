@@ -26,6 +26,7 @@ _SPELLINGS: tuple[tuple[str, str], ...] = (
     (r"\bevidence=False\b", "--no-evidence"),
     (r"\beps of (?=[A-Z])", "--eps of "),
     (r"\bdecision is None;", "no --decision is given;"),
+    (r"Pass key=\.\.\., whatever identifies a person\.", "Pass --id, without repeats."),
     (r"; or FairClassifier where there are labels", ""),
     (r"missing='ignore'", "--missing-groups ignore"),
     (r"\b(oracle|by|proof|fallback)='(\w+)'", r"--\1 \2"),

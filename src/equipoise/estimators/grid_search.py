@@ -150,7 +150,6 @@ class GridSearch(DecisionsMixin, Reduction):
         people = People(X, y, *groups, sample_weight, utilities, missing, bins, self.positive)
         problem = self._state(people, n_jobs=self.n_jobs)
         with problem.opened:
-            problem.learn_labels()
             if problem.constraint is not self.constraint:  # it has parameters to be found first
                 problem = self._with_parameters(problem)
             is_game = isinstance(self.grid, str)
@@ -217,9 +216,10 @@ class GridSearch(DecisionsMixin, Reduction):
                 )
             if not (np.isfinite(lams) & (lams >= 0)).all():
                 raise ValueError("grid holds negative or NaN multipliers; expected numbers >= 0.")
-        batch = problem.at_a_time
+        batch, limits = problem.at_a_time, Limits(len(lams), self.callback, self.verbose)
+        problem.learn_labels()
         rounds = grid_rounds(game, problem.oracle, problem.pool, lams, batch=batch)
-        outcome = run(rounds, Limits(len(lams), self.callback, self.verbose))
+        outcome = run(rounds, limits)
         if outcome.reason is Reason.INTERRUPT:
             warnings.warn(
                 f"{outcome.reason.value}: {len(outcome.last)} of the {len(lams)} points of the "
@@ -238,6 +238,7 @@ class GridSearch(DecisionsMixin, Reduction):
                 "None."
             )
         game, oracle, pool = problem.lagrangian, problem.oracle, problem.pool
+        problem.learn_labels()
         rounds = column_generation(game, oracle, pool, nu=problem.nu)
         mixture = run(rounds, Limits(_MOST_ROUNDS, verbose=self.verbose)).last.mixture
         return [(h, mixture.multipliers) for h in mixture.indices.tolist()]

@@ -53,8 +53,8 @@ class FairClassifier(RandomizedReduction):
     objective : Costs, BalancedError, PersonCosts or callable, optional
         What to minimise; the error rate by default. ``Costs(false_positive=..,
         false_negative=..)``, also by group; `BalancedError`; `equipoise.game.PersonCosts`, two
-        columns of ``utilities``; or a function of (sensitive values, label, prediction) with
-        values in [0, 1].
+        columns of ``utilities``; or a function of (sensitive values, label, prediction), finite
+        and >= 0 in a unit of your own, in which errors, gaps and prices are then told.
     oracle : Refit, Plugin, BestOf or str, default="refit"
         Where members come from; a string is shorthand for the class with its defaults. `Refit`
         trains the learner anew for every query, as in the paper. `Plugin` learns probabilities of

@@ -81,7 +81,8 @@ class Lagrangian:
         """Bring the error and M mu(h) - c into the same table of cells."""
         error_offset, error_slope = cells.total(loss_table(loss, cells))
         least, most = cells.limits()
-        scale = round(float(np.abs(error_slope) @ np.where(error_slope, most - least, 0.0)), 9)
+        scale = float(np.abs(error_slope) @ np.where(error_slope, most - least, 0.0))
+        scale = float(f"{scale:.9g}")  # rounding aside, one of the error
         scale = scale if 0 < scale < np.inf else 1.0
         return cls(
             error_offset=error_offset,

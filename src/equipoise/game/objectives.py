@@ -17,7 +17,9 @@ from equipoise.cells.table import Array, CellTable
 from equipoise.constraints.moments import tabulate
 from equipoise.constraints.rates import ERROR, shown
 
-#: g_err(A, Y, h): (sensitive values of a cell, label, prediction) -> loss in [0, 1].
+#: Of objective functions whose losses are all smaller, rounding would decide.
+_LEAST_LARGEST = 1e-3
+#: g_err(A, Y, h): (sensitive values of a cell, label, prediction) -> finite loss >= 0, in any unit.
 Loss = Callable[[dict, Any, Any], float]
 
 
@@ -229,12 +231,22 @@ def loss_table(loss: Objective | Loss | None, cells: CellTable) -> Array | str:
         raise TypeError(
             f"objective is {loss!r}; expected None (the error rate), Costs(...), "
             "BalancedError(...), PersonCosts(...), or a function (sensitive, label, prediction) -> "
-            "loss in [0, 1]."
+            "finite loss >= 0."
         )
     table = tabulate(loss, cells)
-    if not np.all((table >= 0) & (table <= 1)):
+    if not (np.isfinite(table) & (table >= 0)).all():
         raise ValueError(
-            f"the objective returned values from {table.min()} to {table.max()}; expected losses "
-            "in [0, 1]. Divide by the largest loss."
+            f"the objective returned values from {table.min()} to {table.max()}; expected finite "
+            "losses >= 0."
+        )
+    if not np.ptp(table, axis=1).any():
+        raise ValueError(
+            "the objective gives all decisions about a person the same loss: every classifier is "
+            "optimal."
+        )
+    if table.max() < _LEAST_LARGEST:
+        raise ValueError(
+            f"the largest loss of the objective is {table.max():.3g}; expected at least "
+            f"{_LEAST_LARGEST:g}, so that differences are more than rounding. Use a smaller unit."
         )
     return table

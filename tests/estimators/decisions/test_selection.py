@@ -19,6 +19,7 @@ from equipoise.estimators.decisions.selection import (
     select_by_rank,
     systematic,
 )
+from equipoise.exceptions import TiedRowsWarning
 
 X, Y, A = make_people(600, seed=3)
 
@@ -327,3 +328,26 @@ def test_nobody(model):
     nobody = model.select(X, 0, sensitive_features=A)
     assert not nobody.selected.any()
     assert not nobody.probabilities.any()
+
+
+# Equal rows
+
+
+def test_who_of_equal_rows_is_selected_depends_on_the_order_and_is_warned_of(model):
+    twins = np.repeat(X[:40], 5, axis=0)
+    keys, order = np.arange(len(twins)), np.random.default_rng(3).permutation(len(twins))
+    for by in ("rank", "lot"):
+        with pytest.warns(TiedRowsWarning, match=r"depends on the order.* Pass key="):
+            model.select(twins, 23, by=by, u=0.3 if by == "lot" else None)
+        chosen = model.select(twins, 23, by=by, key=keys, u=0.3 if by == "lot" else None)
+        again = model.select(twins[order], 23, by=by, key=keys[order], u=chosen.u)
+        assert set(keys[chosen.selected]) == set(keys[order][again.selected])
+    with pytest.warns(TiedRowsWarning, match="Their key is the same"):
+        model.select(twins, 23, by="rank", key=keys // 5)
+
+
+def test_equal_rows_that_are_not_parted_are_nothing_to_warn_of(model):
+    twins = np.repeat(X[:40], 5, axis=0)
+    assert model.select(twins, 0).selected.sum() == 0
+    assert model.select(twins, len(twins), by="rank").selected.all()
+    assert model.select(X[:60], 23, by="rank").selected.sum() == 23

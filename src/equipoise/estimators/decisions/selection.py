@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -17,6 +18,7 @@ from equipoise.cells.values import GroupRules
 from equipoise.constraints.groups import group_name
 from equipoise.constraints.rates import shown
 from equipoise.engines import engine_for
+from equipoise.exceptions import TiedRowsWarning
 from equipoise.faces import Columns, Face, columns_of, paragraph, table
 from equipoise.rows.hashing import draw_uniform
 from equipoise.rows.people import read_groups
@@ -136,8 +138,33 @@ def select(
         place = _fetched(engine.answer(lambda rows: draw_uniform(rows, salt=salt), X))
     places = [place] if score is None else [place, _fetched(engine.answer(score, X))]
     if by_rank:
-        return select_by_rank(chance, k, columns, places)
-    return select_by(chance, k, columns, places, _read_u(u, random_state, place))
+        selection = select_by_rank(chance, k, columns, places)
+    else:
+        selection = select_by(chance, k, columns, places, _read_u(u, random_state, place))
+    _warn_of_ties(selection.selected, [chance, *places, *columns], key)
+    return selection
+
+
+def _warn_of_ties(selected: NDArray[np.bool_], values: Sequence[NDArray], key: Any) -> None:
+    """Warn where some are selected and others are not of people who are equal in all values."""
+    numbers = [factorize(column)[0] for column in values]
+    order = np.lexsort(numbers)
+    equal = np.logical_and.reduce([number[order][1:] == number[order][:-1] for number in numbers])
+    start = np.flatnonzero(np.append(True, ~equal))
+    people = np.diff(np.append(start, len(order)))
+    among = np.add.reduceat(selected[order].astype(np.intp), start) if len(order) else people
+    parted = (among > 0) & (among < people)
+    if not parted.any():
+        return
+    remedy = "Pass key=..., whatever identifies a person."
+    if key is not None:
+        remedy = "Their key is the same, too: it should identify a person."
+    warnings.warn(
+        f"of {int(people[parted].sum()):,} people with equal rows {int(among[parted].sum()):,} are "
+        f"selected: who of them depends on the order of the table. {remedy}",
+        TiedRowsWarning,
+        stacklevel=4,
+    )
 
 
 def read_decision(decision: Any, classes: NDArray) -> int:
