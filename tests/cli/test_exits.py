@@ -143,6 +143,10 @@ def test_a_table_that_is_damaged(run, data):
     assert "cannot be read as a csv file" in run("audit", "bad.csv", *FIT).err
     (data.parent / "empty.csv").write_text("hired,sex\n")
     assert "has no rows" in run("audit", "empty.csv", *FIT).err
+    (data.parent / "zeros.csv").write_bytes(bytes(1 << 20))  # as of a file with holes
+    ran = run("audit", "zeros.csv", *FIT)
+    assert ran.code == 2
+    assert "zeros.csv holds zero bytes, as no text does" in ran.err
     (data.parent / "nothing.csv").write_text("")
     assert "nothing.csv is empty; expected a table" in run("audit", "nothing.csv", *FIT).err
 
@@ -271,6 +275,7 @@ def test_pipes_and_devices_are_refused_before_they_are_read(run, data, model, fr
         ("at", pipe, "--eps", 0.05),
         ("monitor", model, data, "--state", pipe),
         ("report", pipe),
+        ("verify", pipe),
         ("datasets", "adult", "-o", pipe, "--force"),
     ):
         done = run(*command)

@@ -129,11 +129,14 @@ def test_a_pickle_without_a_checksum_is_not_touched(kept, tmp_path):
     assert not Path(Planted.folder).exists()
 
 
-@pytest.mark.parametrize("how", ["lost", "empty", "text"])
+IDENTITIES = {"empty": "", "text": "[1", "deep": "[" * 100_000}
+
+
+@pytest.mark.parametrize("how", ["lost", *IDENTITIES])
 def test_without_its_identity_answers_of_another_fit_are_left_alone(kept, how):
     folder, _, _ = kept
     path = folder / "identity.json"
-    path.unlink() if how == "lost" else path.write_text("" if how == "empty" else "[1")
+    path.unlink() if how == "lost" else path.write_text(IDENTITIES[how])
     other = 1 - PEOPLE.y
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

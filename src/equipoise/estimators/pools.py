@@ -209,7 +209,7 @@ class Checkpoint:
             text = path.read_bytes()
         try:
             found = dict(json.loads(text))
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, RecursionError):
             _warn(f"{path} is damaged, and replaced. Answers of another fit will be left alone.")
             with new_file(path, overwrite=True) as partial:
                 partial.write_text(json.dumps(identity, indent=1))

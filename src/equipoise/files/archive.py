@@ -15,7 +15,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, NoReturn
 
-from equipoise.atomic_files import naming_target, new_file
+from equipoise.atomic_files import check_kind, naming_target, new_file
 from equipoise.exceptions import ModelFileError, UntrustedTypeError
 
 #: Raised whenever files of the new kind cannot be read by an older version of this package.
@@ -68,6 +68,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
 @contextmanager
 def _opened(path: Path, max_bytes: int) -> Iterator[zipfile.ZipFile]:
     # Read as a whole: to zipfile, a disk that fails looks like a file that is no archive.
+    check_kind(path)
     with naming_target(path):
         data = path.read_bytes()
     with (

@@ -227,6 +227,7 @@ def test_states_are_checked_when_read(parity, odds, tmp_path):
     for damaged, message in [
         (text[: len(text) // 2], "damaged"),
         ("[1, 2]", "not the state"),
+        ("[" * 100_000, "cannot be read as JSON"),
         (json.dumps(contents | {"version": 3}), "version 3; expected 4"),
         (json.dumps(contents | {"run_length": 5}), "damaged"),
     ]:

@@ -52,7 +52,12 @@ class Dialect:
         encoding = self.encoding or _find_encoding(path)
         with pa.input_stream(str(path), compression="detect") as stream:
             sample = stream.read(_SAMPLE_BYTES)
-        lines = sample.decode(encoding, "replace").removeprefix("\ufeff").splitlines(keepends=True)
+        text = sample.decode(encoding, "replace").removeprefix("\ufeff")
+        if "\0" in text:  # a reader may search it for the end of a line for ever
+            raise ValueError(
+                f"{path.name} holds zero bytes, as no text does: it is damaged, or no CSV file."
+            )
+        lines = text.splitlines(keepends=True)
         if len(sample) == _SAMPLE_BYTES and len(lines) > 1:
             del lines[-1]  # cut in the middle
         preferred = "\t" if ".tsv" in path.suffixes else ","

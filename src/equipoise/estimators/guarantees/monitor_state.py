@@ -26,7 +26,7 @@ def read_state(path: Path) -> dict[str, Any]:
     """Return the state in a file; raise MonitorStateError if it is damaged or something else."""
     try:
         state = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise MonitorStateError(
             f"{path} cannot be read as JSON ({error}): it is damaged, or no state of a monitor. "
             "Name the file that Monitor.save or equipoise monitor has written, or a copy of it."
