@@ -88,8 +88,8 @@ class Refit(OracleSpec):
     shared_trees : float, default=0.0
         The part of their trees that members of an ``LGBMClassifier`` or ``XGBClassifier`` share,
         such as 0.75: the first trees of the classifier without constraints. Every query grows the
-        rest. That takes a half to a third of the time; members can be less accurate, see
-        :doc:`/cheaper_calls`. At 0 every member is trained whole.
+        rest, which takes less time; members can be less accurate on other people. At 0 every member
+        is trained whole.
 
     Examples
     --------
