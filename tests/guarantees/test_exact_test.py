@@ -109,6 +109,12 @@ def test_nobody_selected_is_no_proof_among_few():
     assert float(score_p([0, 0], [1000, 1000], [1, -1], 0.05)) < 1e-6
 
 
+def test_a_bound_that_the_larger_group_is_far_below():
+    """Rates at the bound are outside of the limits for the nuisance rate."""
+    assert exact_p([0, 0], [59, 532], [-1, 1], 0.05) <= 1e-4
+    assert exact_p([0, 0], [59, 532], [1, -1], 0.05) == pytest.approx(0.95**59, abs=2e-3)
+
+
 def test_the_exact_test_is_for_two_strata_at_most():
     with pytest.raises(ValueError, match="3 strata"):
         exact_p([1, 1, 1], [5, 5, 5], [1, -1, -1], 0.0)
@@ -135,6 +141,7 @@ def test_two_strata_by_a_cubic_are_those_by_bisection():
         ((38, 350), (40, 400), (-1.0, 1.0), 0.1),
         ((20, 60), (50, 100), (-1.0, 0.8), 0.1),
         ((2, 5), (300, 300), (1.0, -1.0), 0.0091),
+        ((0, 0), (59, 532), (-1.0, 1.0), 0.01),
     ],
 )
 def test_the_grid_of_nuisance_rates_misses_nothing(x, n, a, c):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from equipoise.guarantees.goal_bet import cap_of, counted_units, goal_p, units_p
+from equipoise.guarantees.goal_bet import goal_p, units_p
 
 PAIR = np.array([1.0, -1.0])
 
@@ -83,12 +83,13 @@ def households(n, rng, rate, mixed):
 @pytest.mark.parametrize("mixed", [False, True])
 def test_households_count_once(mixed):
     rng = np.random.default_rng(2)
+    kind = {"is_disjoint": True, "is_single": not mixed}
     broken = found = 0
     for _ in range(300):
         w, u = households(1500, rng, (0.35, 0.3), mixed)
-        broken += units_p(w, u[None], PAIR, 0.05, 0.05, is_disjoint=True)[0] <= 0.05
+        broken += units_p(w, u[None], PAIR, 0.05, 0.05, 3.0, **kind)[0] <= 0.05
         w, u = households(1500, rng, (0.3, 0.3), mixed)
-        found += units_p(w, u[None], PAIR, 0.1, 0.05, is_disjoint=True)[0] <= 0.05
+        found += units_p(w, u[None], PAIR, 0.1, 0.05, 3.0, **kind)[0] <= 0.05
     assert broken / 300 <= allowed(0.05, 300)
     assert found / 300 > 0.4
 
@@ -106,7 +107,7 @@ def test_one_heavy_person_in_fifty():
         rate = 0.05 * (0.98 + 2.0) / 2.0
         u = w * 0.0
         u[0, ::2] = weight[0] * heavy[0] * (rng.random(500) < rate)
-        broken += units_p(w, u[None], PAIR, 0.05, 0.05, is_disjoint=True)[0] <= 0.05
+        broken += units_p(w, u[None], PAIR, 0.05, 0.05, 100.0, is_single=True)[0] <= 0.05
     assert broken / 400 <= allowed(0.05, 400)
 
 
@@ -116,23 +117,12 @@ def test_groups_that_share_people():
     A = rng.random(6000) < 0.3
     x = rng.random(6000) < 0.3
     w = np.stack([A, np.ones(6000)]).astype(float)
-    assert units_p(w, (w * x)[None], PAIR, 0.1, 0.05, is_disjoint=False)[0] <= 0.05
+    assert units_p(w, (w * x)[None], PAIR, 0.1, 0.05, 1.0)[0] <= 0.05
     third = np.vstack([w, ~A])
     a = np.array([1.0, -0.5, -0.5])
-    assert units_p(third, (third * x)[None], a, 0.2, 0.05, is_disjoint=False)[0] <= 0.05
+    assert units_p(third, (third * x)[None], a, 0.25, 0.05, 1.0)[0] <= 0.05
     one = np.ones((1, 500))
-    assert units_p(one, (one * x[:500])[None], [1.0], 0.4, 0.05, is_disjoint=True)[0] <= 0.05
-
-
-def test_units_heavier_than_the_first_are_of_another_population():
-    w = np.ones((1, 1000))
-    w[0, 600] = 3.0
-    assert cap_of(w) == 1.0
-    assert np.flatnonzero(~counted_units(w)).tolist() == [600]
-    selected = np.zeros((1, 1, 1000))
-    assert units_p(w, selected, [1.0], 0.4, 0.05, is_disjoint=True)[0] <= 0.05
-    w[0, 600] = 30.0  # a share of the weight that is not to be passed over
-    assert units_p(w, selected, [1.0], 0.4, 0.05, is_disjoint=True)[0] == 1.0
+    assert units_p(one, (one * x[:500])[None], [1.0], 0.4, 0.05, 1.0, is_single=True)[0] <= 0.05
 
 
 def test_expected_variances_move_power_and_not_validity():

@@ -8,7 +8,7 @@ import pytest
 from equipoise.cells import Cells
 from equipoise.constraints import DemographicParity, rate
 from equipoise.guarantees.people_needed import people_needed
-from equipoise.guarantees.proof import Decided, Proof, walk
+from equipoise.guarantees.proof import Proof, walk
 from equipoise.guarantees.tested_rows import TestedRows
 
 
@@ -36,16 +36,13 @@ def test_a_p_value_that_is_not_a_number_proves_nothing():
     assert walk(2, lambda t: np.array([np.nan]), 0.05).last == -1
 
 
-def proof(**more):
+def proof(regardless=0.0, **more):
     rng = np.random.default_rng(0)
     cells = Cells.from_columns(rng.integers(0, 2, 5000), {"sex": rng.choice(["F", "M"], 5000)})
     rows = TestedRows.of(DemographicParity(0.05, reference="pairwise"), cells.table())
     walked = walk(2, lambda t: np.array([0.01, [0.04, 0.2][t]]), 0.05)
-    reach = np.array([[0.0, 1.0], [0.0, 1.0]])
-    reach[0] = more.pop("reach", (0.0, 1.0))
-    decided = Decided(np.zeros((2, rows.cells.n_cells)), reach)
-    given = {"confidence": 0.95, "design": "apart"} | more
-    return Proof.of_walk(rows, walked, decided, **given)
+    given = {"confidence": 0.95, "design": "apart", "is_exact": True, "people": 5000} | more
+    return Proof.of_walk(rows, walked, [regardless, 0.0], **given)
 
 
 def test_the_sentence_says_what_is_promised_and_about_whom():
@@ -54,18 +51,16 @@ def test_the_sentence_says_what_is_promised_and_about_whom():
     assert found.p_value == 0.04
     assert found.sentence.startswith(
         "With probability 95 % over the draw of the 5,000 people of the proof, both bounds hold at "
-        "0.05 for the population that they come from. Limiting: demographic parity: F below M by "
-        "at most 0.05, "
+        "0.05 for the population that they come from. The test is exact. Limiting: demographic "
+        "parity: F below M by at most 0.05, "
     )
     assert "symptotic" not in found.sentence
     assert found.sentence in found._repr_html_().replace("&#x27;", "'")
 
 
-@pytest.mark.parametrize("design", ["cross_fit", "margin"])
-def test_asymptotic_designs_say_so(design):
-    found = proof(design=design)
-    assert found.method == "asymptotic"
-    assert "Asymptotic: " in found.sentence
+def test_the_test_is_named():
+    assert "valid at any number of people" in proof(is_exact=False).sentence
+    assert "Asymptotic: " in proof(design="forward", is_exact=False).sentence
 
 
 def test_people_used_before_are_told():
@@ -85,20 +80,26 @@ def test_rows_about_few_people_are_left_out():
     assert "Limiting" not in told["text"]
 
 
-def test_decisions_by_lot_are_told_with_the_people_who_would_do_without():
+def test_random_decisions_have_to_be_asked_for():
+    found = proof(0.2)
+    assert not found.holds
+    assert "unless 20 % of decisions are drawn regardless" in str(found)
+    assert "fallback='lottery' accepts that" in str(found)
+    assert found.point == 1  # the fairest that is no lottery
+    assert proof(0.04).holds
     counts = {"F": 2500, "M": 2500}
     few, enough = (
         people_needed(DemographicParity(eps, reference="pairwise"), counts, 0.3)
         for eps in (0.02, 0.1)
     )
     assert few.factor > 1 > enough.factor
-    found = [proof(reach=(0.1, 0.9), needed=needed) for needed in (few, enough)]
-    assert found[0].regardless == pytest.approx(0.2)
-    assert "With so few people that takes 20 % of decisions" in str(found[0])
-    assert f"Without them: {few}" in str(found[0])
-    assert "With these people that takes 20 %" in str(found[1])
-    assert f"Most proofs with as many people do without: {enough}" in str(found[1])
-    kept = found[0].without_few(10_000)  # as a file keeps it that does not tell small groups apart
+    asked = [proof(0.2, needed=needed, most_regardless=0.75) for needed in (few, enough)]
+    assert all(one.holds for one in asked)
+    assert asked[0].regardless == pytest.approx(0.2)
+    assert "With these people that takes 20 % of decisions drawn" in str(asked[0])
+    assert f"Without them: {few}" in str(asked[0])
+    assert "Without them" not in str(asked[1])
+    kept = asked[0].without_few(10_000)  # as a file keeps it that does not tell small groups apart
     assert "With these people that takes 20 %" in str(kept)
     assert "None" not in str(kept)
 
@@ -109,7 +110,7 @@ def test_a_bound_of_minus_nothing_and_one_person():
     cells = Cells.from_columns(rng.integers(0, 2, 1000), {"group": A}).table()
     rows = TestedRows.of(rate("selection", group="F") >= 0.8 * rate("selection", group="M"), cells)
     walked = walk(1, lambda t: np.array([0.01]), 0.05)
-    decided = Decided(np.zeros((1, cells.n_cells)), np.array([[0.0, 1.0]]))
-    found = Proof.of_walk(rows, walked, decided, confidence=0.95, design="apart")
+    more = {"design": "apart", "is_exact": True, "people": 1000}
+    found = Proof.of_walk(rows, walked, [0.0], confidence=0.95, **more)
     assert "the bound holds at 0 for" in str(found)
     assert str(found).partition("Limiting: ")[2].endswith(", 1 person.")

@@ -281,13 +281,17 @@ class Proof:
     proof: Annotated[
         str,
         option(
-            "How: split (half the rows to learn from, half for the proof), cross_fit or margin "
-            "(asymptotic)."
+            "How: split (one part of the rows to learn from, the others for the proof), or forward "
+            "(each of four models proven on the rows after it; asymptotic)."
         ),
     ] = "split"
+    proof_share: Annotated[float, option("The share of rows that are for the proof.")] = 0.7
     fallback: Annotated[
         str | None,
-        option("fairest: write the fairest model found even where nothing is proven."),
+        option(
+            "fairest: write the fairest model found even where nothing is proven. lottery: accept "
+            "a proof with more than 5 % of decisions drawn regardless of who it is."
+        ),
     ] = None
 
 

@@ -65,8 +65,9 @@ class Engine(Protocol):
         """Return a table with the columns of X, of any rows or none, to check features by."""
 
     @staticmethod
-    def halves(people: People) -> tuple[People, People]:
-        """Return people in two halves, dealt by lot with a fixed seed."""
+    def between(people: People, low: float, high: float) -> People:
+        """Return the people with a place in [low, high), of 0 to 1, drawn with a fixed seed."""
+        ...
 
     @staticmethod
     def hashed(people: People, classes: NDArray) -> Hashed:

@@ -18,13 +18,13 @@ from equipoise.engines.numbers import DiskNumbers, LocalNumbers, NumberRows
 from equipoise.game.rounds import Oracle
 from equipoise.metrics.audit import Tally
 from equipoise.oracles.agreement import Agreement, agreement
-from equipoise.oracles.cross_fit import CrossFittedOracle, make_folds
+from equipoise.oracles.cross_fit import CrossFittedOracle
 from equipoise.oracles.decisions import decisions
 from equipoise.oracles.plugin import PluginOracle
 from equipoise.oracles.refit import RefitOracle
 from equipoise.rows.fingerprint import LocalHashes
 from equipoise.rows.hashing import hash_people, hash_uniform, parts_of
-from equipoise.rows.people import People
+from equipoise.rows.people import People, places
 from equipoise.rows.tables import batches, describe_columns, take_rows
 
 
@@ -59,23 +59,22 @@ class MemoryEngine:
         return X
 
     @staticmethod
-    def halves(people: People) -> tuple[People, People]:
-        """Return people in two halves, dealt evenly from every cell."""
+    def between(people: People, low: float, high: float) -> People:
+        """Return the people whose places are in [low, high), see `equipoise.rows.people.places`."""
         cells, classes = people.read_plain()
-        (_, first), (_, second) = make_folds(cells, 2)
-
-        def half(rows: NDArray[np.intp]) -> People:
-            code = cells.code[rows]
-            return People(
-                take_rows(people.X, rows),
-                classes[cells.label[code]],
-                {name: values[code] for name, values in cells.sensitive.items()},
-                {name: values[code] for name, values in cells.control.items()} or None,
-                None if cells.weight is None else cells.weight[rows],
-                positive=people.positive,
-            ).by(cells.rules)
-
-        return half(first), half(second)
+        clusters = people.read_clusters()
+        place = places(cells.code, clusters)
+        rows = np.flatnonzero((place >= low) & (place < high))
+        code = cells.code[rows]
+        return People(
+            take_rows(people.X, rows),
+            classes[cells.label[code]],
+            {name: values[code] for name, values in cells.sensitive.items()},
+            {name: values[code] for name, values in cells.control.items()} or None,
+            None if cells.weight is None else cells.weight[rows],
+            positive=people.positive,
+            clusters=None if clusters is None else clusters[rows],
+        ).by(cells.rules)
 
     @staticmethod
     def hashed(people: People, classes: NDArray) -> LocalHashes:

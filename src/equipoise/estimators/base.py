@@ -16,7 +16,7 @@ from sklearn.utils import ClassifierTags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from equipoise.cells.table import Array, CellTable
-from equipoise.cells.values import GroupRules
+from equipoise.cells.values import GroupRules, Missing
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.fairlearn_words import SaysNewWords
 from equipoise.constraints.groups import group_name
@@ -228,9 +228,13 @@ class Reduction(SaysNewWords, HasEvidence, MetaEstimatorMixin, BaseEstimator):
                 check_two_labels(engine.classes, f"{name}={asked!r}")
         return engine
 
-    def _open_new(self, people: People) -> Engine:
-        """Return the engine of other rows than those of the fit, with the same classes."""
-        engine = self._open(self._like_fit(people))
+    def _open_new(self, people: People, missing: Missing | None = None) -> Engine:
+        """Return the engine of other rows than those of the fit, with the same classes.
+
+        ``missing`` takes the place of what the fit did with people of unknown groups.
+        """
+        people = self._like_fit(people)
+        engine = self._open(people if missing is None else replace(people, missing=missing))
         if engine.classes.tolist() != self.classes_.tolist():
             raise ValueError(
                 f"y has the classes {engine.classes.tolist()}; expected {self.classes_.tolist()}, "
@@ -441,8 +445,8 @@ def read_jobs(n_jobs: Any) -> int | None:
 
 def read_fallback(fallback: str | None) -> str | None:
     """Return the parameter that says what decides where nothing is proven; raise if unknown."""
-    if fallback not in (None, "fairest"):
-        raise ValueError(f"fallback is {fallback!r}; expected None or 'fairest'.")
+    if fallback not in (None, "fairest", "lottery"):
+        raise ValueError(f"fallback is {fallback!r}; expected None, 'fairest' or 'lottery'.")
     return fallback
 
 

@@ -156,9 +156,12 @@ class PoolReduction(Reduction):
         }
         violations = self._excess(point, tallies)
         members = point.mixture.members(self.pool_.classifiers)
+        certificate = point.certificate
+        if proof is not None:
+            certificate = replace(certificate, proof=proof.sentence)
         result = FitResult(
             RandomizedClassifier(members, point.mixture.weights, self.classes_, self._salt),
-            point.certificate,
+            certificate,
             constraint,
             tallies,
             violations,

@@ -104,13 +104,16 @@ class FairClassifier(RandomizedReduction):
         Prove that the bounds hold for people who were not seen, with this probability, such as
         0.95. The fit then looks for the most accurate classifier that is proven, see ``proof_``;
         ``callback`` is called with a list, as by `Frontier`. By default nothing is proven.
-    proof : {"split", "cross_fit", "margin"}, default="split"
-        How: "split" learns from one half and tests on the other. "cross_fit" tests the fit to each
-        half on the other, and deploys the average of both; "margin" learns from everybody and keeps
-        a distance from the bounds, for linear learners. The last two are asymptotic.
-    fallback : {None, "fairest"}, default=None
+    proof : {"split", "forward"}, default="split"
+        How: "split" learns from one part of the people and tests on the others. "forward" tests
+        each of four models on the people after those it was learned from, and deploys all four in
+        equal parts: it proves more with few people, fits four times, and is asymptotic.
+    proof_share : float, default=0.7
+        The share of people who are of the proof.
+    fallback : {None, "fairest", "lottery"}, default=None
         What decides where nothing is proven: nothing, so that ``predict`` raises an error, or the
-        fairest classifier found.
+        fairest classifier found. With "lottery", a proof may have up to three quarters of decisions
+        drawn regardless of who it is; otherwise no more than one in twenty.
 
     Attributes
     ----------
@@ -167,6 +170,7 @@ class FairClassifier(RandomizedReduction):
     random_state: int | None = None
     confidence: float | None = None
     proof: str = "split"
+    proof_share: float = 0.7
     fallback: str | None = None
 
     def fit(
@@ -178,8 +182,9 @@ class FairClassifier(RandomizedReduction):
         control_features: Any = None,
         sample_weight: Any = None,
         utilities: Any = None,
-        missing: Missing = "error",
+        missing: str = "error",
         bins: Any = None,
+        clusters: Any = None,
     ) -> Self:
         """Find the randomized classifier of least error within the constraints.
 
@@ -204,14 +209,18 @@ class FairClassifier(RandomizedReduction):
             utility or as costs to minimise: two columns, the values under prediction 0 and 1, or
             as many as there are labels, in sorted order. In a frame with columns ``profit_0`` and
             ``profit_1`` the utility is called "profit"; in an array, "utility".
-        missing : {"error", "ignore"}, default="error"
+        missing : {"error", "ignore", "worst"}, default="error"
             Whether there may be people whose group is unknown: values of a sensitive feature that
             are None, NaN, NaT or NA. With "ignore" they count in the error and in no group that
-            this feature makes, and "overall" is everybody whose group is known.
+            this feature makes, and "overall" is everybody whose group is known. With "worst" the
+            proof that ``confidence`` asks for counts each of them where it hurts a bound most.
         bins : int, sequence of numbers, or mapping from column name to these, optional
             Put a numeric sensitive feature into so many groups of about equal size, or between
             edges: ``bins={"age": 4}``, ``bins={"age": [25, 40, 60]}``, or without the name if it
             is the only column. Edges are kept, and other people are put into the same groups.
+        clusters : array-like of shape (n,), optional
+            With ``confidence``: whose row it is, where people come in households or have several
+            rows. A cluster is learned from or is of the proof, and counts there once.
         """
         if self.relax not in ("uniform", "total"):
             raise ValueError(f"relax is {self.relax!r}; expected 'uniform' or 'total'.")
@@ -219,11 +228,18 @@ class FairClassifier(RandomizedReduction):
         limits, salt = read_limits(self)
         read_fallback(self.fallback)
         groups = sensitive_features, control_features
-        people = People(X, y, *groups, sample_weight, utilities, missing, bins, self.positive)
+        worst = missing == "worst"
+        if self.confidence is None and (worst or clusters is not None):
+            given = "missing='worst'" if worst else "clusters"
+            raise ValueError(f"{given} is for a proof; got confidence=None. Pass confidence=0.95.")
+        known: Any = "ignore" if worst else missing
+        people = People(
+            X, y, *groups, sample_weight, utilities, known, bins, self.positive, clusters
+        )
         if self.deterministic is not False:
             check_one_rule(self.deterministic, people, self._oracle_spec)
         if self.confidence is not None:
-            return self._fit_with_proof(people)
+            return self._fit_with_proof(people, worst)
         problem = self._state(people, B=B, finds_worst_rate=True)
         with problem.opened:
             problem.learn_labels()
@@ -243,10 +259,11 @@ class FairClassifier(RandomizedReduction):
         warn_of_draw(result.certificate)
         return self
 
-    def _fit_with_proof(self, people: People) -> Self:
+    def _fit_with_proof(self, people: People, worst: bool) -> Self:
         """Find the most accurate classifier whose bounds are proven for people not seen."""
-        proven = fit_with_proof(self, people)
-        self._finish(replace(proven.result, proof=proven.proof))
+        proven = fit_with_proof(self, people, worst)
+        certificate = replace(proven.result.certificate, proof=proven.proof.sentence)
+        self._finish(replace(proven.result, proof=proven.proof, certificate=certificate))
         cells = next(iter(self.tallies_.values())).cells
         warn_of(remarks_of(self.certificate_, cells))
         warn_of_stop(proven.outcome, self.certificate_)

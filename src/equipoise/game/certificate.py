@@ -91,6 +91,8 @@ class Certificate(Face):
     draw : DrawDeviation or None
         How far the decisions drawn lie from their expectation. None where nobody is drawn, where it
         is negligible, and where the rows are not in memory.
+    proof : str
+        What is proven about people who were not seen, or not, where a proof was asked for.
     why_by_lot : str
         Where one rule was asked for (``deterministic=True``) and is not the result, the reason.
     switched : Switched or None
@@ -154,6 +156,7 @@ class Certificate(Face):
     n_thresholds: int = 0
     exact_difference: float = np.nan
     shared_trees: float = 0.0
+    proof: str = ""
 
     @classmethod
     def of_round(

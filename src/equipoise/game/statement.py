@@ -81,9 +81,14 @@ def facts_of(certificate: Certificate) -> list[tuple[str, str, str]]:
 
 def sentences_of(certificate: Certificate) -> list[str]:
     """Return sentences on what is easily overlooked, and on the worth of loosening a bound."""
-    remarks = (certificate.why_by_lot, _unmet(certificate), _is_trivial(certificate))
+    remarks = [
+        certificate.proof,
+        certificate.why_by_lot,
+        _unmet(certificate),
+        _is_trivial(certificate),
+    ]
     if certificate.few:
-        remarks = ("", "" if certificate.feasible else f"{certificate.verdict}.", "")
+        remarks = ["" if certificate.feasible else f"{certificate.verdict}."]
     prices = _prices(certificate)
     more = "further, by 0.01," if certificate.least_slack > 0 else "by 0.01"
     sentences = [text for text in remarks if text] + [

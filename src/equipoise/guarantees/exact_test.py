@@ -180,6 +180,11 @@ def share_limits(count: float, people: float, error: float) -> tuple[float, floa
 
 def _two_strata(x: Array, n: Array, a: Array, c: float) -> float:
     low, high = share_limits(x[1], n[1], _OUTSIDE)
+    ends = np.sort([(c - a[0]) / a[1], c / a[1]])  # the first rate is one, too
+    low = max(low, ends[0])
+    high = min(high, ends[1])
+    if low > high:
+        return _OUTSIDE
     grid, curvature = _nuisance_rates(low, high, n, a, c)
     if not len(grid):
         return 1.0
@@ -208,10 +213,12 @@ def _nuisance_rates(low: float, high: float, n: Array, a: Array, c: float) -> tu
     slope = np.array([-a[1] / a[0], 1.0])  # of both rates
     edge = np.abs(slope) * _EDGE / (n @ np.abs(slope))
     ends = np.sort([(c - a[0] * edge[0]) / a[1], (c - a[0] * (1 - edge[0])) / a[1]])
-    low = max(low, ends[0], edge[1])
-    high = min(high, ends[1], 1 - edge[1])
-    if low > high:
+    least = max(ends[0], edge[1])
+    most = min(ends[1], 1 - edge[1])
+    if least > most:
         return np.empty(0), 0.0
+    low = min(max(low, least), most)
+    high = min(max(high, least), most)
     angle = np.linspace(np.arcsin(np.sqrt(low)), np.arcsin(np.sqrt(high)), 400)
     u = np.clip(np.sin(angle) ** 2, low, high)
     p = np.stack([np.clip((c - a[1] * u) / a[0], edge[0], 1 - edge[0]), u])

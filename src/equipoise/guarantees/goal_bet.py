@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
-from equipoise.cells.table import Array, Mask
+from equipoise.cells.table import Array
 
 #: The capital to reach is so many times 1 / alpha, since blocks overshoot or fall short.
 _GOAL = 1.08
@@ -31,10 +31,8 @@ _GOAL = 1.08
 _PRIOR_PEOPLE = 100.0
 #: Blocks at most; no outcome of one person leaves less than this share of the capital.
 _BLOCKS, _LEAST_FACTOR = 300, 0.02
-#: Of units, this share is not bet on: it tells how much a unit weighs, and what to expect.
-_FIRST = 0.1
-#: Where units that are unlike the first hold more than this share of all weight, nothing is proven.
-_LEFT_OUT = 0.01
+#: Tuples of units that the variance known before the first of them is worth.
+_PRIOR_TUPLES = 20.0
 
 
 def goal_p(
@@ -107,12 +105,20 @@ def goal_p(
 
 
 def units_p(
-    w: ArrayLike, u: ArrayLike, a: ArrayLike, c: float, alpha: float, *, is_disjoint: bool
+    w: ArrayLike,
+    u: ArrayLike,
+    a: ArrayLike,
+    c: float,
+    alpha: float,
+    cap: float,
+    *,
+    is_disjoint: bool = False,
+    is_single: bool = False,
 ) -> Array:
     """Return p-values that ``a . p <= c`` for rates p of independent units, valid at any n.
 
     Units are persons with weights, households, or ids with several rows: ``p_k = E u_k / E w_k``
-    over the population of units that `counted_units` describes. For K different units
+    over a population of units that weigh no more than ``cap``. For K different units
 
         Z = c w_1 ... w_K - sum over k of a_k u_k (product of the other w)
 
@@ -128,17 +134,19 @@ def units_p(
     a : array of shape (K,)
     c, alpha : float
         As for `goal_p`.
-    is_disjoint : bool
-        Whether nobody counts in two of the rates.
+    cap : float
+        The most that a unit weighs, fixed before these units were looked at.
+    is_disjoint, is_single : bool
+        Whether nobody counts in two of the rates, and whether no unit does.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> size = rng.integers(1, 4, 4000)
-    >>> is_of_women = rng.random(4000) < 0.5
-    >>> w = np.stack([size * is_of_women, size * ~is_of_women])
+    >>> women = rng.binomial(size, 0.5)
+    >>> w = np.stack([women, size - women])
     >>> u = w * (rng.random(4000) < 0.3)  # all of a household are decided alike
-    >>> bool(units_p(w, u[None], [1.0, -1.0], 0.1, 0.05, is_disjoint=True)[0] <= 0.05)
+    >>> bool(units_p(w, u[None], [1.0, -1.0], 0.1, 0.05, cap=3, is_disjoint=True)[0] <= 0.05)
     True
     """
     weights = np.asarray(w, dtype=float)
@@ -147,54 +155,21 @@ def units_p(
     top = np.maximum(factors, 0).sum() - c
     if top <= 0:
         return np.zeros(len(selected))
-    first = np.arange(first_units(weights.shape[1]))
-    counted = counted_units(weights)
-    if weights[:, ~counted].sum() > _LEFT_OUT * weights.sum():
-        return np.ones(len(selected))
-    later = np.flatnonzero(counted)[np.count_nonzero(counted[first]) :]
-    kind = factors, c, is_disjoint, is_single(weights)
-    before, _ = _kernel(weights[:, first], selected[:, :, first], *kind)
-    Z, most = _kernel(weights[:, later], selected[:, :, later], *kind)
+    Z = (_of_strata if is_single else _of_tuples)(weights, selected, factors, c)
     n = Z.shape[1]
-    if n == 0 or before.shape[1] == 0:
-        return np.ones(len(selected))
-    squares = np.square(before).sum(axis=1)
-    worst = np.full(len(Z), top * most * cap_of(weights) ** len(factors))
+    most = 1 / len(factors) if is_disjoint and not is_single else 1.0
+    worst = np.full(len(Z), top * most * cap ** len(factors))
+    # Before the first tuple, outcomes are taken to be as good as coins.
+    usual = float(np.prod(np.square(weights).mean(axis=1)) * np.square(factors).sum() / 4)
+    squares = np.full(len(Z), _PRIOR_TUPLES * usual)
     wealth = _Wealth(len(Z), alpha)
-    edges = np.unique(np.arange(_BLOCKS + 1) * n // _BLOCKS)
-    for start, end in pairwise(edges):
+    for start, end in pairwise(np.unique(np.arange(_BLOCKS + 1) * n // _BLOCKS)):
         block = Z[:, start:end]
-        variance = squares / (before.shape[1] + start)
+        variance = squares / (_PRIOR_TUPLES + start)
         stake = wealth.stake(variance * (n - start), worst)
         wealth.bet(stake[:, None] * block)
         squares += np.square(block).sum(axis=1)
     return wealth.p_values
-
-
-def first_units(n: int) -> int:
-    """Return how many of n units come first and are not bet on."""
-    return int(np.ceil(_FIRST * n))
-
-
-def cap_of(w: Array) -> float:
-    """Return the most that any of the first units weighs in all rates."""
-    return float(w[:, : first_units(w.shape[1])].sum(axis=0).max(initial=0.0))
-
-
-def is_single(w: Array) -> bool:
-    """Return whether each of the first units counts in one rate at most."""
-    return bool(((w[:, : first_units(w.shape[1])] > 0).sum(axis=0) <= 1).all())
-
-
-def counted_units(w: Array) -> Mask:
-    """Return which units are of the population that a row is proven for: shape (N,).
-
-    Those that are no heavier than any of the first, and count in one rate if all of these do.
-    """
-    counted = w.sum(axis=0) <= cap_of(w)
-    if is_single(w):
-        counted &= (w > 0).sum(axis=0) <= 1
-    return counted
 
 
 class _Wealth:
@@ -254,18 +229,8 @@ def _on_line(p: Array, a: Array, variance: Array, c: float, low: float, high: fl
     return q
 
 
-def _kernel(
-    w: Array, u: Array, a: Array, c: float, is_disjoint: bool, single: bool
-) -> tuple[Array, float]:
-    """Return Z of tuples of units, (T, tuples), and the most that the weights in it come to.
-
-    The latter where no unit weighs more than one in all rates. Where each unit counts in one rate
-    only, a tuple has units of every rate; otherwise units are taken as they come, and each is tried
-    in every place.
-    """
-    if single:
-        means, chosen = _by_rate(w, u)
-        return _combined(means, chosen, a, c), 1.0
+def _of_tuples(w: Array, u: Array, a: Array, c: float) -> Array:
+    """Return Z of K units each, as they come, the mean over their places: shape (T, tuples)."""
     K = len(w)
     size = w.shape[1] // K
     turns = []
@@ -274,22 +239,22 @@ def _kernel(
         means = [w[k, part] for k, part in enumerate(parts)]
         chosen = [u[:, k, part] for k, part in enumerate(parts)]
         turns.append(_combined(means, chosen, a, c))
-    return np.mean(turns, axis=0), 1.0 / K if is_disjoint else 1.0
+    return np.mean(turns, axis=0)
 
 
-def _by_rate(w: Array, u: Array) -> tuple[list[Array], list[Array]]:
-    """Return means of w and u over the units of each rate, as many means of each."""
+def _of_strata(w: Array, u: Array, a: Array, c: float) -> Array:
+    """Return Z of units that count in one rate only, as many means of each: shape (T, tuples)."""
     members = [np.flatnonzero(row > 0) for row in w]
     tuples = min(len(at) for at in members)
     if tuples == 0:
-        return [np.empty(0) for _ in w], [np.empty((len(u), 0)) for _ in w]
+        return np.empty((len(u), 0))
     means, chosen = [], []
     for k, at in enumerate(members):
         edges = np.arange(tuples) * len(at) // tuples
         size = np.diff(edges, append=len(at))
         means.append(np.add.reduceat(w[k, at], edges) / size)
         chosen.append(np.add.reduceat(u[:, k, at], edges, axis=1) / size)
-    return means, chosen
+    return _combined(means, chosen, a, c)
 
 
 def _combined(w: Sequence[Array], u: Sequence[Array], a: Array, c: float) -> Array:

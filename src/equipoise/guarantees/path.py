@@ -45,7 +45,7 @@ _STRICTEST = 50.0
 #: Rounds in which a learner is asked for something stricter.
 _ROUNDS = 12
 #: The largest share of decisions that may be made regardless of who it is, for the sake of a proof.
-_MOST_CONSTANT = 0.75
+MOST_CONSTANT = 0.75
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,10 +118,10 @@ class Path:
         (found,) = over_pool([tight], pool, None, unconstrained=self.free, nu=0.0)
         return found.mixture.shares(pool.s)
 
-    def again(self, pool: Pool, nu: float, most: float = np.inf) -> Self:
-        """Return the path over a pool that has grown, no stricter than ``most``."""
+    def again(self, pool: Pool, nu: float) -> Self:
+        """Return the path over a pool that has grown."""
         error = self.game.error(pool.s)
-        taus = path_taus(min(most, self._most(pool)))
+        taus = path_taus(self._most(pool))
         excesses = [self._excess(pool, tau) for tau in taus]
         mixtures = solve(
             [Program(error, excess, np.zeros_like(excess[0]), np.inf) for excess in excesses]
@@ -131,13 +131,9 @@ class Path:
             if dearer <= nu and excess[self.free].max(initial=0.0) <= 0:
                 # There is nothing to be gained by mixing others in.
                 mixtures[t] = Mixture.of_weights(np.eye(len(pool))[self.free], mixture.multipliers)
-        few = [1 - np.ptp(self.reach(mixture)) <= _MOST_CONSTANT for mixture in mixtures]
-        first = int(np.argmax(few))
-        return replace(self, mixtures=mixtures[first:], taus=taus[first:])
-
-    def last(self, n_points: int) -> Self:
-        """Return the path without all but the loosest ``n_points``."""
-        return replace(self, mixtures=self.mixtures[-n_points:], taus=self.taus[-n_points:])
+        few = [t for t, m in enumerate(mixtures) if self.regardless(m) <= MOST_CONSTANT]
+        few = few or [len(mixtures) - 1]
+        return replace(self, mixtures=[mixtures[t] for t in few], taus=[taus[t] for t in few])
 
     def reach(self, mixture: Mixture) -> tuple[float, float]:
         """Return the least and the largest chance to be selected that the constants leave."""
@@ -146,6 +142,11 @@ class Path:
             float(mixture.weights[[label == sure for label in labels]].sum()) for sure in (1, 0)
         )
         return low, 1.0 - rest
+
+    def regardless(self, mixture: Mixture) -> float:
+        """Return the share of decisions drawn regardless of who it is; one constant draws none."""
+        low, high = self.reach(mixture)
+        return 0.0 if low >= 1.0 or high <= 0.0 else 1.0 - (high - low)
 
     def _most(self, pool: Pool) -> float:
         """Return the most standard errors by which some mixture of the pool meets all bounds."""

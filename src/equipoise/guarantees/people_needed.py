@@ -7,16 +7,24 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import norm
 
 from equipoise.cells.table import Array, CellTable
 from equipoise.cells.values import is_number
 from equipoise.constraints.base import Constraint
 from equipoise.faces import paragraph
-from equipoise.guarantees.tested_rows import TestedRows
+from equipoise.guarantees.exact_test import most_likely_rates
+from equipoise.guarantees.tested_rows import Strata, TestedRows
 
-#: Draws from the normal distribution that give the share of proofs that succeed.
-_DRAWS = 20_000
+#: The share of people who are of the proof, by default; the others are learned from.
+PROOF_SHARE = 0.7
+#: Simulated proofs for one number of people, and numbers of people that are tried at most.
+_DRAWS, _TRIES = 300, 9
+#: Rows that take less than this share of the people that the hardest one takes are not simulated.
+_EASY = 0.4
+#: Standard errors that the goal bet takes more than a test with known variances.
+_BET = 0.11
 
 Rates = float | Mapping[Hashable, float | Sequence[float]]
 
@@ -63,12 +71,14 @@ class Needed:
             )
         # Of shares it is not known how many there are.
         there = self.people / self.factor if self.factor > 0 else 0.0
+        succeeds = f"succeeds in {100 * self.power:.6g} % of cases"
+        if there >= 2 and self.factor <= 1:
+            return f"By these rates, a proof {succeeds} with as many people."
         factor = f"{self.factor:,.0f}" if self.factor >= 10 else f"{self.factor:.2g}"
-        more = f", {rounded(self.people - there)} more" if self.factor > 1 else ""
-        times = f" ({factor} times as many as there are{more})" if there >= 2 else ""
+        more = f" ({factor} times as many as there are, {rounded(self.people - there)} more)"
         return (
-            f"A proof at {100 * self.confidence:.6g} % succeeds in {100 * self.power:.6g} % of "
-            f"cases with about {rounded(self.people)} people{times}, "
+            f"A proof at {100 * self.confidence:.6g} % {succeeds} with about "
+            f"{rounded(self.people)} people{more if there >= 2 else ''}, "
             f"{rounded(self.proof_people)} of them in the proof and the others to "
             f"learn from; {rounded(self.limiting_people)} {self.fewest} in the proof, for "
             f"{self.limiting!r}."
@@ -103,10 +113,12 @@ def people_needed(
     *,
     confidence: float = 0.95,
     power: float = 0.8,
+    proof_share: float = PROOF_SHARE,
 ) -> Needed:
     """Return how many people a proof of a constraint takes, before any are collected.
 
-    Half of them are learned from and half are the people of the proof, as ``proof="split"`` has it.
+    The number is that of a closed form with the standard errors at the bound, and then of the test
+    itself on simulated counts.
 
     Parameters
     ----------
@@ -116,33 +128,40 @@ def people_needed(
         People of each group, or of each group with label 0 and 1, as a pair. Shares of the
         population do as well.
     rates : float or mapping
-        The selection rate that is expected of each group, or of its people with label 0 and 1, as
-        a pair; a number is that of all. Rates of the fairest classifier that would do: what they
-        leave below the bounds is the room for the proof.
+        The selection rate that is expected of each group in the population, or of its people with
+        label 0 and 1, as a pair; a number is that of all. Rates of the fairest classifier that
+        would do: what they leave below the bounds is the room for the proof.
     confidence, power : float
         Of the proof, and the share of proofs that are to succeed.
+    proof_share : float, default=0.7
+        The share of people who are of the proof; see `FairClassifier`.
 
     Examples
     --------
     >>> from equipoise import DemographicParity
     >>> rule = DemographicParity(0.05, reference="pairwise")
     >>> found = people_needed(rule, {"F": 0.5, "M": 0.5}, 0.35)
-    >>> rounded(found.people), rounded(found.limiting_people)
-    ('8,700', '2,200')
+    >>> rounded(found.people), rounded(found.proof_people)
+    ('4,500', '3,200')
     """
     read_probability(confidence, "confidence")
     read_probability(power, "power")
+    read_probability(proof_share, "proof_share")
     cells, selected = _table(counts, rates)
     rows = TestedRows.of(constraint, cells)
-    total = float(cells.count.sum())
-    found = needed_for(rows, selected, ratio=1.0, confidence=confidence, power=power)
+    found = needed_for(rows, selected, confidence=confidence, power=power)
     given = sum(float(np.sum(count)) for count in counts.values())
-    people = 2 * total * found.factor
-    return replace(found, people=people, proof_people=people / 2, factor=people / given)
+    people = found.proof_people / proof_share
+    return replace(found, people=people, factor=people / given)
 
 
 def needed_for(
-    rows: TestedRows, s: Array, *, ratio: float, confidence: float, power: float = 0.8
+    rows: TestedRows,
+    s: Array,
+    *,
+    confidence: float,
+    power: float = 0.8,
+    ratio: float = 0.0,
 ) -> Needed:
     """Return how many people it takes to prove the rows for a classifier with shares s (C,).
 
@@ -151,34 +170,112 @@ def needed_for(
     rows : TestedRows
         Over as many people as the proof had.
     s : array of shape (C,)
-        Measured on the people learned from; never on those of a proof that failed, which is an
-        unlucky number.
-    ratio : float
-        People of the proof for each that was learned from: both samples vary.
+        Known, or measured on the people learned from; never on those of a proof that failed, which
+        is an unlucky number.
+    ratio : float, default=0
+        People of the proof for each that ``s`` was measured on; 0 where it is known. What was
+        measured varies, too.
     """
-    moved, room = rows.moved(s), rows.moments.c - rows.gamma(s)
-    error = np.sqrt(np.square(moved).sum(axis=1))
-    z = float(norm.ppf(confidence))
-    noise = np.random.default_rng(0).standard_normal((_DRAWS, moved.shape[1])) @ moved.T
-    with np.errstate(divide="ignore", invalid="ignore"):
-        each = (z * error + np.sqrt(1 + ratio) * noise) / np.maximum(room, 0.0)
-        hardest = int(((z + norm.ppf(power) * np.sqrt(1 + ratio)) * error / room).argmax())
-    if (room <= 0).any():
-        hardest, root = int(room.argmin()), np.inf
-    else:
-        root = max(float(np.quantile(each.max(axis=1), power)), 0.0)
-    factor, people = root**2, float(rows.cells.count.sum())
+    share = rows.cells.mass
+    rates = np.clip(s / share, 0.0, 1.0)
+    counts = share[:, None] * np.stack([1 - rates, rates], axis=1)
+    room = rows.moments.c - rows.gamma(s)
+    error = rows.standard_errors(s) * np.sqrt(rows.cells.n_examples)
+    each = np.zeros(rows.n_rows)
+    for k, strata in enumerate(rows.strata):
+        at_bound = error[k]
+        if strata is not None:
+            at_bound = _error_at_bound(strata, counts)
+            error[k] = _error(strata, counts)
+        z = norm.ppf(confidence) + (0.0 if rows.is_exact[k] else _BET)
+        spread = z * at_bound + norm.ppf(power) * np.sqrt(1 + ratio) * error[k]
+        each[k] = (spread / room[k]) ** 2 if room[k] > 0 else np.inf
+    hardest = int((each if np.isfinite(each).all() else -room).argmax())
+    people = float(each.max(initial=0.0))
+    if np.isfinite(people) and rows.is_exact.all():
+        near = np.flatnonzero(each >= _EASY * people)
+        people = _simulated(rows, near, counts, people, confidence, power, ratio)
+    there = float(rows.cells.count.sum())
     return Needed(
-        people=people * (1 + 1 / ratio) * factor,
-        proof_people=people * factor,
-        factor=factor,
+        people=people * (1 + (1 / ratio if ratio else 0.0)),
+        proof_people=people,
+        factor=people / there,
         limiting=rows.moments.rows[hardest].sentence(),
-        limiting_people=float(rows.smallest[hardest]) * factor,
+        limiting_people=float(rows.smallest[hardest]) / there * people,
         fewest=rows.fewest(hardest),
         room=float(room[hardest]),
         confidence=confidence,
         power=power,
     )
+
+
+def _at(strata: Strata, counts: Array) -> tuple[Array, Array, Array]:
+    """Return rates, shares of all people and coefficients of the strata of a row."""
+    x, n = strata.sums(counts)
+    first = n[0] / n.sum()
+    return x / np.maximum(n, 1e-300), n, strata.a + first * strata.slope
+
+
+def _error(strata: Strata, counts: Array) -> float:
+    """Return the standard error of a row, times the root of the number of people."""
+    p, n, a = _at(strata, counts)
+    return float(np.sqrt((a**2 * p * (1 - p) / n).sum()))
+
+
+def _error_at_bound(strata: Strata, counts: Array) -> float:
+    """Return the same at the most likely rates that are at the bound."""
+    p, n, a = _at(strata, counts)
+    at_bound = most_likely_rates(p * n * 1e6, n * 1e6, a, strata.c)
+    return float(np.sqrt((a**2 * at_bound * (1 - at_bound) / n).sum()))
+
+
+def _simulated(
+    rows: TestedRows,
+    near: NDArray[np.intp],
+    counts: Array,
+    people: float,
+    confidence: float,
+    power: float,
+    ratio: float,
+) -> float:
+    """Return the least number of people with whom enough simulated proofs succeed, to 5 %."""
+    strata = [rows.strata[k] for k in near]
+    fewest = min(float(_at(one, counts)[1].min()) for one in strata if one is not None)
+    people = max(people, 2 / fewest)
+    low, high = 0.0, np.inf
+    for _ in range(_TRIES):
+        if _succeeding(strata, counts, people, confidence, ratio) >= power:
+            high = people
+            people = people / 1.15 if low == 0.0 else np.sqrt(low * people)
+        else:
+            low = people
+            people = people * 1.25 if high == np.inf else np.sqrt(high * people)
+        if high <= 1.05 * low:
+            break
+    return high if np.isfinite(high) else people
+
+
+def _succeeding(
+    strata: Sequence[Strata | None], counts: Array, people: float, confidence: float, ratio: float
+) -> float:
+    """Return the share of simulated proofs in which all of some rows are proven."""
+    rng = np.random.default_rng(0)
+    level = 1 - confidence
+    share = counts.sum(axis=1)
+    n = np.maximum(np.round(people * share), 0).astype(int)
+    rate = np.where(share > 0, counts[:, 1] / np.maximum(share, 1e-300), 0.0)
+    noise = np.sqrt(ratio * rate * (1 - rate) / np.maximum(n, 1))
+    rates = np.clip(rate + noise * rng.standard_normal((_DRAWS, len(n))), 0.0, 1.0)
+    selected = rng.binomial(n, rates)
+    tables = np.stack([n - selected, selected], axis=-1).astype(float)
+    passed = np.ones(_DRAWS, dtype=bool)
+    for one in strata:
+        if one is not None:
+            sums = np.array([np.stack(one.sums(table)) for table in tables[passed]])
+            distinct, number = np.unique(sums, axis=0, return_inverse=True)
+            proven = np.array([one.is_likely_proven(x, m, level) for x, m in distinct])
+            passed[passed] = proven[number.ravel()]
+    return float(passed.mean())
 
 
 def read_probability(value: Any, name: str) -> float:

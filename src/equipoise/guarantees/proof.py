@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -14,11 +14,8 @@ from equipoise.faces import facts, paragraph
 from equipoise.guarantees.people_needed import Needed
 from equipoise.guarantees.tested_rows import TestedRows
 
-#: Why a proof is asymptotic, in words, by the way that it was made.
-_DESIGNS = {
-    "cross_fit": "two halves, each proven on the other, and their average deployed",
-    "margin": "measured on the people learned from, which speaks for stiff learners only",
-}
+#: The share of decisions that may be drawn regardless of who it is without being asked for.
+MOST_REGARDLESS = 0.05
 
 
 class Walk(NamedTuple):
@@ -67,51 +64,6 @@ def walk(n_points: int, test: Callable[[int], Array], delta: float) -> Walk:
     return Walk(n_points - 1, np.array(seen))
 
 
-@dataclass(frozen=True, eq=False)
-class Decided:
-    """What the candidates of a path decide about the people of a proof.
-
-    Attributes
-    ----------
-    shares : array of shape (T, C)
-        Selected shares.
-    reach : array of shape (T, 2)
-        The least and the largest chance to be selected that constants leave to anybody.
-    """
-
-    shares: Array
-    reach: Array
-
-    @property
-    def regardless(self) -> Array:
-        """The share of decisions that are made by lot, regardless of who it is: shape (T,).
-
-        One constant alone draws nobody.
-        """
-        low, high = self.reach.T
-        return np.where((low >= 1.0) | (high <= 0.0), 0.0, 1.0 - (high - low))
-
-    def tests(self, rows: TestedRows, joint: bool = False) -> Callable[[int], Array]:
-        """Return the tests that give a candidate's p-values; see `TestedRows` for ``joint``."""
-        p: dict[int, Array] = {}
-
-        def test(t: int) -> Array:
-            if t not in p:  # all that leave the same to the others, at once
-                same = np.flatnonzero((self.reach == self.reach[t]).all(axis=1))
-                among, others = self.among(rows, same)
-                found = among.joint_p_values(others) if joint else among.p_values(others)
-                p.update(zip(same.tolist(), found, strict=True))
-            return p[t]
-
-        return test
-
-    def among(self, rows: TestedRows, same: Any) -> tuple[TestedRows, Array]:
-        """Return rows and shares of the members that are not constant, of candidates alike."""
-        low, high = self.reach[same[0]]
-        others = (self.shares[same] - low * rows.cells.mass) / max(high - low, 1e-9)
-        return rows.among(low, high), others
-
-
 @dataclass(frozen=True)
 class Proof:
     """What was proven about people who were not seen, with which probability.
@@ -125,13 +77,13 @@ class Proof:
         is called proven.
     p_value : float
         The largest of all rows: of the classifier returned, or of the fairest one where nothing is
-        proven.
-    method : "exact", "score" or "asymptotic"
-        The weakest of the tests used. "asymptotic" where groups overlap, where people have weights,
-        and for ``design`` "cross_fit" and "margin".
-    design : "apart", "split", "cross_fit" or "margin"
+        proven. One that is far above the level is that of the score test.
+    design : "apart", "split" or "forward"
         Whose decisions were tested: those of people apart from the fit, of a part that the fit set
-        aside, of both halves, or of the people learned from.
+        aside, or of the people after those that each of several models was learned from.
+    is_exact : bool
+        Whether all tests are exact; otherwise they are valid at any number of people, but for
+        ``design`` "forward", which is asymptotic.
     bound : float or None
         Of all rows, where they have the same.
     n_rows, people : int
@@ -139,17 +91,21 @@ class Proof:
     limiting : str
         The inequality with the largest p-value, in words.
     limiting_people : int
-        People of its smallest stratum.
+        People of its smallest group.
     point, n_points : int
         Number of the point of the path returned, from 0 for the strictest, and their number.
+    population : str
+        Whom the proof is about, in words.
     regardless : float
-        The share of decisions that are made regardless of who it is, since these people are too
-        few to prove the bounds otherwise; 0 as a rule.
-    weighted, overlapping, reused : bool
-        Whether people weigh differently (their numbers are then effective ones), whether groups of
-        a row share people, and whether the same people had served another proof before.
+        The share of decisions that are drawn regardless of who it is, since these people are too
+        few to prove the bounds otherwise; 0 as a rule. A share above 0.05 has to be asked for with
+        ``fallback="lottery"``.
+    reused : bool
+        Whether the same people had served another proof before.
     seen : str
         How many of the people were learned from, in words; empty where none are known to be.
+    copies : float
+        The share of people who equal somebody else in every value and in the label.
     needed : Needed or None
         Where nothing is proven, or only with decisions ``regardless``: how many people it takes.
     fingerprint : str
@@ -159,8 +115,8 @@ class Proof:
     holds: bool
     confidence: float
     p_value: float
-    method: str
     design: str
+    is_exact: bool
     bound: float | None
     n_rows: int
     people: int
@@ -168,38 +124,43 @@ class Proof:
     limiting_people: int
     point: int
     n_points: int
+    population: str = "the population that they come from"
     regardless: float = 0.0
-    weighted: bool = False
-    overlapping: bool = False
     reused: bool = False
     seen: str = ""
+    copies: float = 0.0
     needed: Needed | None = None
     fingerprint: str = field(default="", repr=False)
 
     @classmethod
     def of_walk(
-        cls, rows: TestedRows, walked: Walk, decided: Decided, *, confidence: float, **more: Any
+        cls,
+        rows: TestedRows,
+        walked: Walk,
+        regardless: Sequence[float],
+        *,
+        confidence: float,
+        most_regardless: float = MOST_REGARDLESS,
+        **more: Any,
     ) -> Proof:
-        """Return the proof of a walk along a path."""
+        """Return the proof of a walk along a path with these shares of random decisions."""
         p, c = walked.reported, rows.moments.c
         worst = int(p.argmax()) if len(p) else 0
-        design = more.pop("design")
+        holds = walked.last >= 0 and regardless[walked.last] <= most_regardless
+        fewest = [t for t, share in enumerate(regardless) if share <= most_regardless]
+        point = walked.last if holds else min(fewest, default=0)
+        at = max(walked.last, 0)
         return cls(
-            holds=walked.last >= 0,
+            holds=holds,
             confidence=confidence,
             p_value=float(p.max(initial=0.0)),
-            method="asymptotic" if design in _DESIGNS else rows.method,
-            design=design,
             bound=float(c[0]) + 0.0 if len(c) and np.ptp(c) == 0 else None,  # no -0
             n_rows=rows.n_rows,
-            people=rows.cells.n_examples,
             limiting=rows.moments.rows[worst].sentence() if len(p) else "nothing",
             limiting_people=round(float(rows.smallest[worst])) if len(p) else 0,
-            point=max(walked.last, 0),
-            n_points=len(decided.shares),
-            regardless=round(float(decided.regardless[max(walked.last, 0)]), 6),
-            weighted=rows.is_weighted,
-            overlapping=bool(rows.overlapping.any()),
+            point=point,
+            n_points=len(regardless),
+            regardless=round(float(regardless[at]), 6) if walked.last >= 0 else 0.0,
             **more,
         )
 
@@ -208,12 +169,12 @@ class Proof:
 
     @property
     def sentence(self) -> str:
-        """What is promised, about whom, or that nothing is."""
-        whose = "learned from" if self.design == "margin" else "of the proof"
+        """The proof as one paragraph: the promise, or that there is none."""
         at = "" if self.bound is None else f" at {self.bound:.6g}"
         which = {1: "the bound", 2: "both bounds"}
         bounds = which.get(self.n_rows, f"all {self.n_rows:,} bounds")
-        people, sure = f"the {self.people:,} people {whose}", f"{100 * self.confidence:.6g} %"
+        sure = f"{100 * self.confidence:.6g} %"
+        people = f"the {self.people:,} people of the proof"
         about = ""
         if self.limiting:
             word = "person" if self.limiting_people == 1 else "people"
@@ -221,10 +182,18 @@ class Proof:
         if self.holds:
             parts = [
                 f"With probability {sure} over the draw of {people}, {bounds} "
-                f"hold{'s' if self.n_rows == 1 else ''}{at} for the population that they come "
-                "from.",
+                f"hold{'s' if self.n_rows == 1 else ''}{at} for {self.population}.",
+                self._test(),
                 about,
                 self._price(),
+            ]
+        elif self.regardless:
+            parts = [
+                f"Not proven with probability {sure} unless {100 * self.regardless:.3g} % of "
+                f"decisions are drawn regardless of who it is: {bounds}{at}, on {people}. "
+                "fallback='lottery' accepts that.",
+                about,
+                "" if self.needed is None else str(self.needed),
             ]
         else:
             parts = [
@@ -234,30 +203,37 @@ class Proof:
             ]
         return " ".join(part for part in (*parts, self._reservations()) if part)
 
+    def _test(self) -> str:
+        if self.design == "forward":
+            return (
+                "Asymptotic: each of several models was tested on the people after those that it "
+                "was learned from, and the models decide in equal parts; the sum of the tests is "
+                "taken to be normal, and decisions count on average over their draw."
+            )
+        return f"The test is {'exact' if self.is_exact else 'valid at any number of people'}."
+
     def _price(self) -> str:
-        """What had to be given up for the proof."""
+        """The share of random decisions that the proof takes, in words."""
         if not self.regardless:
             return ""
-        few = self.needed is not None and self.needed.factor > 1
         text = (
-            f"With {'so few' if few else 'these'} people that takes {100 * self.regardless:.3g} % "
-            "of decisions made by lot, regardless of who it is; the error counts them."
+            f"With these people that takes {100 * self.regardless:.3g} % of decisions drawn "
+            "regardless of who it is, which count on average over their draw; the error counts "
+            "them."
         )
-        if self.needed is None:  # a file does not tell what is about few people
+        if self.needed is None or self.needed.factor <= 1:
             return text
-        # Where there are enough people, others may have more luck.
-        without = "Without them" if few else "Most proofs with as many people do without"
-        return f"{text} {without}: {self.needed}"
+        return f"{text} Without them: {self.needed}"
 
     def _reservations(self) -> str:
-        reasons = [_DESIGNS[self.design]] if self.design in _DESIGNS else []
-        reasons += ["groups that share people"] if self.overlapping else []
-        reasons += ["weights, by effective numbers of people"] if self.weighted else []
-        if self.method == "asymptotic" and not reasons:
-            reasons = ["few people in a row that has no exact test"]
-        parts = [f"Asymptotic: {'; '.join(reasons)}."] if reasons else []
+        parts = []
         if self.seen:
             parts.append(f"Of these people, {self.seen}; as far as they were, nothing is promised.")
+        if self.copies:
+            parts.append(
+                f"{100 * self.copies:.3g} % of these people equal another one in every value and "
+                "in the label; if they are copies of people, nothing is promised."
+            )
         if self.reused:
             parts.append(
                 "The same people had served another proof before: the probability is that of each "
@@ -282,8 +258,7 @@ class Proof:
         verdict = "Proven." if self.holds else "Not proven."
         numbers = [
             ("largest p-value", f"{self.p_value:.3g}", f"of {self.n_rows:,} bounds"),
-            ("test", self.method, self.design.replace("_", "-")),
-            ("people of the proof", f"{self.people:,}", "effective" if self.weighted else ""),
+            ("people of the proof", f"{self.people:,}", self.design),
         ]
         return paragraph(self.sentence, strong=verdict) + facts(numbers)
 

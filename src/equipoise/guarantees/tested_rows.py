@@ -1,4 +1,10 @@
-"""The rows of a constraint over the cells of some people, as inequalities that can be tested."""
+"""The rows of a constraint over the cells of some people, as inequalities that can be tested.
+
+Which test a row gets depends on what kind of row it is, never on the data. One or two strata of
+people who count the same, with outcomes of 0 or 1: the exact test. A group against "overall" is of
+this kind, too: the group, and the others. Other disjoint strata: the goal bet. Weights, clusters
+and events that overlap otherwise: the goal bet over independent units.
+"""
 
 from __future__ import annotations
 
@@ -7,30 +13,179 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
 
+from equipoise.cells.codes import add_up
 from equipoise.cells.table import Array, CellTable, Mask
+from equipoise.cells.values import UNKNOWN
 from equipoise.constraints.base import Constraint
 from equipoise.constraints.groups import people_of
-from equipoise.guarantees.exact_test import exact_p, most_likely_rates, p_of, reach_of, score_p
+from equipoise.guarantees.exact_test import exact_p, score_p, share_limits
+from equipoise.guarantees.goal_bet import goal_p, units_p
 from equipoise.guarantees.row_tables import RowTables
 
-#: Draws from the normal distribution for the chance that any row breaks.
-_DRAWS = 10_000
-#: Chances below this need not be told apart.
-_SURE = 1e-3
-#: Rows with a stratum of fewer people are tested exactly.
-FEW_PEOPLE = 200
+#: The limits of a share that rows on "overall" depend on are wrong with this probability at most.
+_SHARE_ERROR = 5e-4
+#: A row whose score test is so many times above the level fails without another test.
+_FAR = 1.5
+#: With so many people in a stratum the score test is close to the exact one.
+_MANY = 500
+
+
+@dataclass(frozen=True, eq=False)
+class Decided:
+    """Decisions about the people of a proof: how many of each cell are selected.
+
+    Attributes
+    ----------
+    counts : array of shape (C, 2)
+        People of each cell who are not selected, and who are.
+    code, selected : arrays of shape (n,), or None
+        The cell of every person, and the decision. Without them, people are those counted.
+    """
+
+    counts: Array
+    code: NDArray[np.integer] | None = None
+    selected: NDArray[np.integer] | None = None
+
+    def people(self) -> tuple[NDArray[np.integer], NDArray[np.integer]]:
+        """Return the cell and the decision of every person."""
+        if self.code is not None and self.selected is not None:
+            return self.code, self.selected
+        number = self.counts.round().astype(int).ravel()
+        cell = np.repeat(np.arange(len(number)), number)
+        return cell // 2, cell % 2
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Whom a proof counts once: persons with weights, or clusters.
+
+    Attributes
+    ----------
+    weight : array of shape (n,)
+        What each person weighs.
+    unit : array of shape (n,)
+        The number of each person's unit; -1 where it is not counted.
+    cap : float
+        The most that a unit weighs; larger ones are not counted.
+    left_out : float
+        The share of all weight that is not counted.
+    are_clusters : bool
+    """
+
+    weight: Array
+    unit: NDArray[np.intp]
+    cap: float
+    left_out: float
+    are_clusters: bool
+
+    #: So many units come first, in an order by a seed: none that is larger is counted.
+    FIRST = 0.1
+    #: Where units that are not counted hold a larger share of the weight, nothing is proven.
+    MOST_LEFT_OUT = 0.01
+
+    @classmethod
+    def of(cls, weight: Array | None, clusters: NDArray | None, n: int) -> Units | None:
+        """Return the units of n people; None where everybody counts the same."""
+        if weight is None and clusters is None:
+            return None
+        own = np.ones(n) if weight is None else weight
+        number = np.arange(n) if clusters is None else np.unique(clusters, return_inverse=True)[1]
+        size = add_up(number, number.max() + 1, own)
+        order = np.random.default_rng(0).permutation(len(size))
+        first = order[: int(np.ceil(cls.FIRST * len(size)))]
+        cap = float(size[first].max())
+        is_counted = size <= cap
+        is_counted[first] = False
+        place = np.empty(len(size), dtype=np.intp)
+        place[order] = np.cumsum(is_counted[order]) - 1
+        place[~is_counted] = -1
+        left_out = float(size[size > cap].sum() / size.sum())
+        return cls(own, place[number], cap, left_out, clusters is not None)
+
+    @property
+    def population(self) -> str:
+        """Whom the proof is about, in words."""
+        if not self.are_clusters:
+            return f"people who weigh at most {self.cap:.6g}"
+        if self.is_weighted:
+            return f"clusters that weigh at most {self.cap:.6g}"
+        return f"clusters of at most {self.cap:.6g} people"
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether people weigh differently."""
+        return bool(np.ptp(self.weight) > 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Strata:
+    """One row over disjoint strata of people: ``a . p <= c``.
+
+    Attributes
+    ----------
+    inside : mask of shape (S, C)
+    outcome : array of shape (S, C, 2)
+        From 0 to 1: what is averaged, for either decision.
+    a : array of shape (S,)
+    slope : array of shape (S,)
+        How ``a`` grows with the share of the first of two strata; zero but for "overall".
+    c : float
+    """
+
+    inside: Mask
+    outcome: Array
+    a: Array
+    slope: Array
+    c: float
+
+    def sums(self, counts: Array, unknown: Mask | None = None) -> tuple[Array, Array]:
+        """Return the sums of outcomes, and people, of each stratum.
+
+        ``unknown``, of shape (S, C), are cells of people who may be of a stratum or not. They are
+        counted where it hurts: with their outcome where that adds to the row, without it where that
+        takes off. In the population no other groups of theirs give the row a larger value.
+        """
+        x = (self.inside[:, :, None] * self.outcome * counts).sum(axis=(1, 2))
+        n = (self.inside[:, :, None] * counts).sum(axis=(1, 2))
+        if unknown is not None:
+            adds = (self.a + self.slope / 2 > 0)[:, None, None]
+            hurts = unknown[:, :, None] & (self.outcome == adds)
+            people = (hurts * counts).sum(axis=(1, 2))
+            n = n + people
+            x = x + people * adds[:, 0, 0]
+        return x, n
+
+    def p_value(self, x: Array, n: Array, level: float) -> float:
+        """Return the exact p-value of one or two strata; that of the score test if it is far off.
+
+        The coefficients of a group and the others depend on the share of the group. The value of
+        the row is linear in that share, so that a row that fails does so at one of its limits.
+        """
+        if not n.all():
+            return 1.0
+        if not self.slope.any():
+            return self._p_value(x, n, self.a, level)
+        limits = share_limits(n[0], n.sum(), _SHARE_ERROR)
+        ends = [self._p_value(x, n, self.a + share * self.slope, level) for share in limits]
+        return min(max(ends) + _SHARE_ERROR, 1.0)
+
+    def is_likely_proven(self, x: Array, n: Array, level: float) -> bool:
+        """Return whether the row is proven, by the score test where that is clear."""
+        if n.min() >= _MANY:
+            score = float(score_p(x, n, self.a + n[0] / n.sum() * self.slope, self.c))
+            if n.min() >= 20 * _MANY or not 0.7 * level < score < 1.2 * level:
+                return score <= level
+        return self.p_value(x, n, level) <= level
+
+    def _p_value(self, x: Array, n: Array, a: Array, level: float) -> float:
+        score = float(score_p(x, n, a, self.c))
+        return score if score > _FAR * level else exact_p(x, n, a, self.c)
 
 
 @dataclass(frozen=True, eq=False)
 class TestedRows(RowTables):
-    """The inequalities M mu(h) <= c over the cells of some people, ready to be tested.
-
-    Every moment is a rate of people in its event, after scaling to [0, 1]. Where the events of a
-    row have nobody in common, it is an inequality between rates of disjoint strata. Where they have
-    (a group against everybody), its variance is that of its linearisation: asymptotic.
-    """
+    """The inequalities M mu(h) <= c over the cells of some people, ready to be tested."""
 
     __test__ = False  # no test of pytest's
 
@@ -72,32 +227,13 @@ class TestedRows(RowTables):
         return len(self.moments.c)
 
     @cached_property
-    def is_weighted(self) -> bool:
-        """Whether people weigh differently."""
-        even = self.cells.mass / self.cells.count.sum()
-        return not np.allclose(self.cells.square, even, rtol=1e-6)
-
-    @cached_property
     def people(self) -> Array:
-        """Kish's effective number of people behind each moment; their number without weights."""
-        return (self.event @ self.cells.mass) ** 2 / (self.event @ self.cells.square)
-
-    @cached_property
-    def _range(self) -> tuple[Array, Array]:
-        """The least value of each moment and its range, over all decisions."""
-        inside = self.event[:, :, None] > 0
-        least = np.where(inside, self.g, np.inf).min(axis=(1, 2), initial=np.inf)
-        most = np.where(inside, self.g, -np.inf).max(axis=(1, 2), initial=-np.inf)
-        return least, most - least
-
-    @cached_property
-    def overlapping(self) -> Mask:
-        """Rows with people who are in several of its events: shape (K,)."""
-        return ((self.M != 0).astype(float) @ self.event).max(axis=1, initial=0.0) > 1
+        """The number of people behind each moment."""
+        return self.event @ self.cells.count
 
     @cached_property
     def smallest(self) -> Array:
-        """People of the smallest stratum of each row: shape (K,)."""
+        """People of the smallest event of each row: shape (K,)."""
         return self._behind.min(axis=1, initial=np.inf)
 
     @cached_property
@@ -105,24 +241,63 @@ class TestedRows(RowTables):
         return np.where(self.M != 0, self.people, np.inf)
 
     def fewest(self, row: int) -> str:
-        """Return who the people of the smallest stratum of a row are, in words."""
+        """Return who the people of the smallest event of a row are, in words."""
         return people_of(self.cells, self.event[self._behind[row].argmin()] > 0)
 
     @cached_property
-    def exact(self) -> Mask:
-        """Rows that are tested exactly: one or two disjoint strata, one of them small."""
-        strata = (self.coefficients != 0).sum(axis=1)
-        few = self.smallest < FEW_PEOPLE
-        return few & ~self.overlapping & (strata <= 2) & (not self.is_weighted) & self._is_binary
+    def _range(self) -> tuple[Array, Array]:
+        """The least value of each moment and its range, over all decisions."""
+        inside = self.event[:, :, None] > 0
+        least = np.where(inside, self.g, np.inf).min(axis=(1, 2), initial=np.inf)
+        most = np.where(inside, self.g, -np.inf).max(axis=(1, 2), initial=-np.inf)
+        return np.nan_to_num(least, posinf=0.0), np.nan_to_num(most - least, neginf=0.0)
 
     @cached_property
-    def _is_binary(self) -> Mask:
-        """Rows whose moments count people, so that drawn decisions give whole counts."""
-        least, scale = self._range
-        with np.errstate(invalid="ignore", divide="ignore"):
-            rate = (self.g - least[:, None, None]) / scale[:, None, None]
-        whole = (rate == 0) | (rate == 1) | (self.event[:, :, None] == 0)
-        return ~((self.M != 0) & ~whole.all(axis=(1, 2))).any(axis=1)
+    def overlapping(self) -> Mask:
+        """Rows with people who are in several of its events: shape (K,)."""
+        return ((self.M != 0).astype(float) @ self.event).max(axis=1, initial=0.0) > 1
+
+    @cached_property
+    def strata(self) -> list[Strata | None]:
+        """Each row over disjoint strata; None where its events overlap otherwise."""
+        return [self._strata(k) for k in range(self.n_rows)]
+
+    def _strata(self, k: int) -> Strata | None:
+        used = np.flatnonzero(self.M[k])
+        least, scale = (values[used] for values in self._range)
+        outcome = (self.g[used] - least[:, None, None]) / np.maximum(scale, 1e-300)[:, None, None]
+        inside = self.event[used] > 0
+        a = self.M[k, used] * scale
+        c = float(self.moments.c[k] - self.M[k, used] @ least)
+        if not self.overlapping[k]:
+            return Strata(inside, outcome, a, np.zeros(len(a)), c)
+        if len(used) != 2:
+            return None
+        order = np.argsort(inside.sum(axis=1))
+        part, everybody = inside[order]
+        same = np.allclose(outcome[0][part], outcome[1][part]) and np.isclose(*scale)
+        if (part & ~everybody).any() or not same:
+            return None
+        own, overall = a[order]
+        return Strata(
+            np.array([part, everybody & ~part]),
+            outcome[order[[1, 1]]],
+            np.array([own, overall]),
+            np.array([overall, -overall]),
+            c,
+        )
+
+    @cached_property
+    def is_exact(self) -> Mask:
+        """Rows of one or two strata with outcomes of 0 and 1, as long as everybody counts once."""
+        return np.array(
+            [
+                strata is not None
+                and len(strata.a) <= 2
+                and bool(np.isin(strata.outcome[strata.inside], (0.0, 1.0)).all())
+                for strata in self.strata
+            ]
+        )
 
     @cached_property
     def sure(self) -> Mask:
@@ -139,8 +314,10 @@ class TestedRows(RowTables):
         """Return the rows as inequalities on the decisions that are not the same for everybody.
 
         A mixture selects everybody with probability ``low``, nobody with 1 - ``high``, and leaves
-        the others to its other members; shares are to be those of the latter alone.
+        the others to its other members; decisions are to be those of the latter alone.
         """
+        if (low, high) == (0.0, 1.0):
+            return self
         g0, g1 = np.moveaxis(self.g, -1, 0)
         moments, mass = self.moments, self.cells.mass
         offset = moments.offset + moments.U @ (low * mass)
@@ -148,152 +325,115 @@ class TestedRows(RowTables):
         g = np.stack([g0 + low * (g1 - g0), g0 + high * (g1 - g0)], axis=-1)
         return replace(self, moments=moments, g=g)
 
-    @property
-    def method(self) -> str:
-        """The weakest of the tests used: "asymptotic", "score" or "exact"."""
-        if self.is_weighted or self.overlapping.any():
-            return "asymptotic"
-        if (self.smallest[~self.exact] < FEW_PEOPLE).any():
-            return "asymptotic"
-        return "exact" if self.exact.all() else "score"
-
-    @cached_property
-    def coefficients(self) -> Array:
-        """The coefficient of each stratum's rate in each row: shape (K, J)."""
-        return self.M * np.nan_to_num(self._range[1], posinf=0.0, neginf=0.0)
-
-    @cached_property
-    def bounds(self) -> Array:
-        """The bound of each row on the sum of coefficients times rates: shape (K,)."""
-        least = np.nan_to_num(self._range[0], posinf=0.0, neginf=0.0)
-        return self.moments.c - self.M @ least
-
-    def rates(self, s: Array) -> Array:
-        """Return the moments on a scale from 0 to 1, for shares (..., C): shape (..., J)."""
-        least, scale = self._range
-        with np.errstate(invalid="ignore", divide="ignore"):
-            rate = (self.moments.mu(s) - least) / scale
-        return np.clip(np.nan_to_num(rate), 0.0, 1.0)
-
     def gamma(self, s: Array) -> Array:
         """Return M mu(h), for shares (..., C): shape (..., K)."""
         return self.moments.mu(s) @ self.M.T
 
-    def moved(self, s: Array) -> Array:
-        """Return how far rows are moved by people of each cell and decision: shape (K, 2 C).
+    def standard_errors(self, s: Array) -> Array:
+        """Return the standard error of each row's value, at shares of shape (C,): shape (K,).
 
-        Linearised and scaled, so that the sum of squares is the variance of a row's value at these
-        shares (C,). Rates are drawn towards one half by one person on either side, so that none is
-        known for sure.
+        Rates are drawn towards one half by one person on either side, so that none is known for
+        sure.
         """
-        n = self._cell_people
+        with np.errstate(invalid="ignore", divide="ignore"):
+            n = np.nan_to_num(self.cells.mass**2 / self.cells.square)
         r = (np.clip(s / self.cells.mass, 0.0, 1.0) * n + 1) / (n + 2)
         mu = self.moments.mu(r * self.cells.mass)
         share = self.event / (self.event @ self.cells.mass)[:, None]
-        each = share[:, :, None] * (self.g - mu[:, None, None])
-        each *= np.sqrt(np.stack([1 - r, r], axis=-1) * self.cells.square[:, None])
-        return self.M @ each.reshape(len(each), -1)
+        moved = share[:, :, None] * (self.g - mu[:, None, None])
+        moved *= np.sqrt(np.stack([1 - r, r], axis=-1) * self.cells.square[:, None])
+        return np.sqrt(np.square(self.M @ moved.reshape(len(moved), -1)).sum(axis=1))
 
-    def standard_errors(self, s: Array) -> Array:
-        """Return the standard error of each row's value, at shares of shape (C,): shape (K,)."""
-        return np.sqrt(np.square(self.moved(s)).sum(axis=1))
+    def check_unknown(self) -> None:
+        """Raise where people of unknown groups cannot be counted at their worst."""
+        for row, strata, exact in zip(self.moments.rows, self.strata, self.is_exact, strict=True):
+            signs = () if strata is None else np.sign(strata.a + strata.slope / 2)
+            if not exact or len(set(signs)) < len(signs):
+                raise ValueError(
+                    f"missing='worst' is for rows that compare two groups or bound one, by counts; "
+                    f"{row.sentence()!r} is another. Use missing='ignore'."
+                )
 
-    def p_values(self, s: Array, drawn: Array | None = None) -> Array:
-        """Return the p-value of each row at each point of a path: shape (T, K).
+    @cached_property
+    def _unknown(self) -> Mask:
+        """Cells (C, C) of unknown groups that may be each cell: what is known of both is equal."""
+        cells = self.cells
+        may_be = np.repeat(cells.unknown[:, None], cells.n_cells, axis=1)
+        for values in (cells.label, *cells.control.values(), *cells.sensitive.values()):
+            column = np.asarray(values, dtype=object)
+            is_missing = np.array([value is UNKNOWN for value in column])
+            may_be &= is_missing[:, None] | (column[:, None] == column[None, :])
+        return may_be & ~cells.unknown[None, :]
+
+    def p_values(
+        self, decided: Decided, level: float, units: Units | None = None, worst: bool = False
+    ) -> Array:
+        """Return the p-value of each row, made for this level: shape (K,).
 
         Parameters
         ----------
-        s : array of shape (T, C)
-            Selected shares: expected decisions.
-        drawn : array of shape (T, C), optional
-            Those of drawn decisions, which exact tests need. Without them such rows get the p-value
-            of the score test.
+        decided : Decided
+        level : float
+            The probability with which a row that does not hold may be called proven.
+        units : Units, optional
+            Whom to count once, if not every person.
+        worst : bool, default=False
+            Whether people whose group is not known are counted where it hurts a row most.
         """
-        p = np.ones((len(s), self.n_rows))
-        rates, plain = self.rates(s), np.flatnonzero(~self.overlapping)
-        if len(plain):
-            at, a = _packed(self.coefficients[plain])
-            n = np.where(a != 0, self.people[at], 1.0)
-            p[:, plain] = score_p(rates[:, at] * n, n, a, self.bounds[plain])
-        if self.overlapping.any():
-            p[:, self.overlapping] = self._overlapping_p(s)
-        if drawn is not None:
-            self._test_exactly(p, self.rates(drawn))
-        return p
-
-    def joint_p_values(self, s: Array) -> Array:
-        """Return the chance that any row is as far below its bound by luck: shape (T, K).
-
-        For decisions about the people whom the path was tuned on, or cross-fitted ones: where
-        several rows lie at the same distance from their bounds, any of them may break. The rows of
-        a point get the chance that the one nearest to its bound, or one as near, breaks.
-        """
-        p = self.p_values(s)
-        for t in range(len(s)):
-            if p[t].max(initial=0.0) > 0.5 or p[t].sum() < _SURE:  # at most the sum of all chances
-                continue
-            moved = self.moved(s[t])
-            error = np.sqrt(np.square(moved).sum(axis=1))
-            drawn = self._normal @ (moved / np.maximum(error, 1e-300)[:, None]).T
-            any_breaks = float((drawn > norm.isf(p[t])).any(axis=1).mean())
-            p[t] = np.maximum(p[t], np.where(p[t] == p[t].max(initial=0.0), any_breaks, 0.0))
-        return p
-
-    @cached_property
-    def _normal(self) -> Array:
-        rng = np.random.default_rng(0)  # fixed: a proof must not differ between calls
-        return rng.standard_normal((_DRAWS, 2 * self.cells.n_cells))
-
-    def _test_exactly(self, p: Array, rates: Array) -> None:
-        """Replace p-values of the score test where there are few people.
-
-        One that is well above every usual level is kept, since it proves nothing.
-        """
-        for k in np.flatnonzero(self.exact):
-            at = np.flatnonzero(self.coefficients[k])
-            n = self.people[at].round()
-            for t in range(len(p)):
-                x = np.round(rates[t, at] * n)
-                score = float(score_p(x, n, self.coefficients[k, at], self.bounds[k]))
-                p[t, k] = score
-                if score <= 0.5:
-                    p[t, k] = exact_p(x, n, self.coefficients[k, at], float(self.bounds[k]))
-
-    @cached_property
-    def _cell_people(self) -> Array:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.nan_to_num(self.cells.mass**2 / self.cells.square)
-
-    def _overlapping_p(self, s: Array) -> Array:
-        """Return the p-values of rows whose events share people, cell by cell as a stratum."""
-        rows, n = np.flatnonzero(self.overlapping), self._cell_people
-        a = (self.M[rows] @ self.moments.U) * self.cells.mass
-        c = self.moments.c[rows] - self.M[rows] @ self.moments.offset
-        r = np.clip(s / self.cells.mass, 0.0, 1.0)
-        likely = most_likely_rates((r * n)[:, None, :], n, a, c)
-        variance = [self._linearised(k, likely[:, i]) for i, k in enumerate(rows.tolist())]
-        return p_of(c - r @ a.T, np.stack(variance, axis=1), *reach_of(a), c)
-
-    def _linearised(self, k: int, r: Array) -> Array:
-        """Return the variance of a row's value where cells are selected at rates r (T, C).
-
-        A person of weight w who gets g moves the mean of an event of mass Q by w (g - mean) / Q.
-        """
-        mu = self.moments.mu(r * self.cells.mass)
-        used = np.flatnonzero(self.M[k])
-        share = self.event[used] / (self.event[used] @ self.cells.mass)[:, None]
-        moved = np.einsum(
-            "j,jc,tjch->tch",
-            self.M[k, used],
-            share,
-            self.g[used][None] - mu[:, used][:, :, None, None],
+        if units is not None and units.left_out > Units.MOST_LEFT_OUT:
+            return np.ones(self.n_rows)
+        return np.array(
+            [self._p_value(k, decided, level, units, worst) for k in range(self.n_rows)]
         )
-        mean_square = (1 - r) * moved[..., 0] ** 2 + r * moved[..., 1] ** 2
-        return mean_square @ self.cells.square
+
+    def _p_value(
+        self, k: int, decided: Decided, level: float, units: Units | None, worst: bool
+    ) -> float:
+        strata = self.strata[k]
+        if units is not None or strata is None:
+            n = len(decided.people()[0])
+            return self._of_units(k, decided, level, units or _singles(n))
+        if self.is_exact[k]:
+            unknown = (self._unknown @ strata.inside.T).T if worst else None
+            return strata.p_value(*strata.sums(decided.counts, unknown), level)
+        rng = np.random.default_rng(0)
+        outcomes = []
+        for inside, outcome in zip(strata.inside, strata.outcome, strict=True):
+            number = decided.counts[inside].round().astype(int)
+            values = np.repeat(outcome[inside].ravel(), number.ravel())
+            outcomes.append(rng.permutation(values)[None])
+        middle = np.full(len(outcomes), 0.5)
+        return float(goal_p(outcomes, strata.a, strata.c, level, prior=middle)[0])
+
+    def _of_units(self, k: int, decided: Decided, level: float, units: Units) -> float:
+        used = np.flatnonzero(self.M[k])
+        least, scale = (values[used] for values in self._range)
+        code, selected = decided.people()
+        counted = units.unit >= 0
+        unit = units.unit[counted]
+        n = int(unit.max(initial=-1)) + 1
+        w, u = np.zeros((2, len(used), n))
+        for i, j in enumerate(used):
+            inside = self.event[j, code[counted]] * units.weight[counted]
+            value = (self.g[j, code, selected][counted] - least[i]) / max(scale[i], 1e-300)
+            w[i] = add_up(unit, n, inside)
+            u[i] = add_up(unit, n, inside * np.clip(value, 0.0, 1.0))
+        a = self.M[k, used] * scale
+        c = float(self.moments.c[k] - self.M[k, used] @ least)
+        disjoint = not self.overlapping[k]
+        p = units_p(
+            w,
+            u[None],
+            a,
+            c,
+            level,
+            units.cap,
+            is_disjoint=disjoint,
+            is_single=disjoint and not units.are_clusters,
+        )
+        return float(p[0])
 
 
-def _packed(a: Array) -> tuple[NDArray[np.intp], Array]:
-    """Return the columns and values of the entries that are not zero, padded with zeros."""
-    width = max(int((a != 0).sum(axis=1).max(initial=0)), 1)
-    at = np.argsort(a == 0, axis=1, kind="stable")[:, :width]
-    return at, np.take_along_axis(a, at, axis=1)
+def _singles(n: int) -> Units:
+    """Return n people who count the same, in an order by a seed."""
+    return Units(np.ones(n), np.random.default_rng(0).permutation(n), 1.0, 0.0, False)

@@ -23,9 +23,11 @@ from equipoise.rows.validation import (
     check_index,
     check_length,
     check_table,
+    missing_in,
     read_columns,
     read_labels,
     read_weights,
+    to_array,
 )
 
 _ROUTING_HELP = (
@@ -45,7 +47,7 @@ class People:
 
     Parameters
     ----------
-    X, y, sensitive_features, control_features, sample_weight, utilities, missing, bins
+    X, y, sensitive_features, control_features, sample_weight, utilities, missing, bins, clusters
         As for `equipoise.FairClassifier.fit`.
     positive : label, optional
         The favourable one of two labels, as for `equipoise.FairClassifier`.
@@ -67,6 +69,7 @@ class People:
     missing: Missing = "error"
     bins: Any = None
     positive: Any = None
+    clusters: Any = None
 
     def by(self, rules: GroupRules) -> Self:
         """Return the same people, whose groups are made by these rules."""
@@ -148,6 +151,25 @@ class People:
             )
         return rows, classes
 
+    def read_clusters(self) -> NDArray[np.intp] | None:
+        """Return the number of the cluster that each person is of; None where there are none."""
+        if self.clusters is None:
+            return None
+        values = to_array(self.clusters, "clusters")
+        check_length(len(values), _num_samples(self.X), "clusters")
+        if values.ndim != 1 or missing_in(values, "clusters").any():
+            raise ValueError(
+                "clusters has missing values or several columns; expected one value for each "
+                "person, such as the number of the household."
+            )
+        number = np.unique(values, return_inverse=True)[1].ravel()
+        if number.max(initial=0) == 0:
+            raise ValueError(
+                "clusters has one value for everybody: people of one cluster count once. Pass what "
+                "tells clusters apart, such as the number of the household."
+            )
+        return number
+
     def read_numbers(self) -> tuple[Cells, Array]:
         """Check everything; return the cells, which are groups and strata, and numbers y."""
         self.check()
@@ -183,6 +205,28 @@ class People:
             raise ValueError(
                 f"sensitive_features is missing: there is nothing to be fair about. {_ROUTING_HELP}"
             )
+
+
+def places(code: NDArray[np.integer], clusters: NDArray[np.intp] | None = None) -> Array:
+    """Return a place between 0 and 1 for each person, drawn with a fixed seed, even in each cell.
+
+    People of a cluster have the same place, among the clusters whose first person is of a cell.
+
+    >>> places(np.array([0, 0, 1, 1])).tolist(), places(np.zeros(3, int), np.array([4, 4, 4]))
+    ([0.75, 0.25, 0.25, 0.75], array([0.5, 0.5, 0.5]))
+    """
+    if clusters is None:
+        unit = np.arange(len(code))
+        cell = code
+    else:
+        _, first, unit = np.unique(clusters, return_index=True, return_inverse=True)
+        cell = code[first]
+    order = np.lexsort((np.random.default_rng(0).random(len(cell)), cell))
+    count = np.bincount(cell)
+    rank = np.arange(len(cell)) - (np.cumsum(count) - count)[cell[order]]
+    place = np.empty(len(cell))
+    place[order] = (rank + 0.5) / count[cell[order]]
+    return place[unit.ravel()]
 
 
 def read_groups(

@@ -240,8 +240,8 @@ def test_a_learner_without_scores_is_left_to_the_lot(people):
         ({"deterministic": True, "oracle": Refit(cv=3)}, "models that are not kept"),
         ({"deterministic": True, "oracle": BestOf()}, "models that are not kept"),
         (
-            {"deterministic": True, "confidence": 0.95, "proof": "margin"},
-            "one rule is proven on people apart",
+            {"deterministic": True, "confidence": 0.95, "proof": "forward"},
+            "got deterministic=True",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""FairClassifier(confidence=...): one call, three designs, and a finite population as the truth."""
+"""FairClassifier(confidence=...): one call, two designs, and a finite population as the truth."""
 
 import warnings
 
@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from people import make_people
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 
 from equipoise import BoundedGroupError, DemographicParity, FairClassifier, MinimaxGroupError
 from equipoise.constraints import TreatmentEquality
+from equipoise.engines.memory import MemoryEngine
 from equipoise.estimators.guarantees.proofs import _PROVEN
 from equipoise.exceptions import (
     ConstantDecisionWarning,
@@ -20,8 +20,12 @@ from equipoise.exceptions import (
     NotProvenWarning,
     RegardlessWarning,
     ReusedPeopleWarning,
+    SeenPeopleWarning,
 )
+from equipoise.guarantees.tested_rows import Decided, TestedRows
 from equipoise.oracles import Refit
+from equipoise.oracles.decisions import learner_of
+from equipoise.rows.people import People
 
 PAIRS = DemographicParity(0.15, reference="pairwise")
 
@@ -33,7 +37,7 @@ def no_proofs_before():
     _PROVEN.clear()
 
 
-@pytest.mark.parametrize("design", ["split", "cross_fit", "margin"])
+@pytest.mark.parametrize("design", ["split", "forward"])
 def test_a_fit_with_proof(design):
     X, y, A = make_people(3000)
     model = FairClassifier(LogisticRegression(), PAIRS, confidence=0.95, proof=design)
@@ -41,12 +45,111 @@ def test_a_fit_with_proof(design):
     proof = model.proof_
     assert proof.holds
     assert proof.design == design
-    assert proof.people == (1500 if design == "split" else 3000)
-    assert proof.method == ("score" if design == "split" else "asymptotic")
+    assert proof.is_exact == (design == "split")
+    assert abs(proof.people - 2100) <= 2
     selected = model.predict_proba(X)[:, 1]
     assert abs(selected[A == 0].mean() - selected[A == 1].mean()) < 0.15
     model.certificate_.check()
-    assert model.people_.rows == (1500 if design == "split" else 3000)
+    assert proof.sentence in str(model.certificate_)
+    assert "random" in str(model.certificate_)
+    assert 0 <= model.certificate_.by_lot.share < 1
+    assert model.people_.rows == (3000 - proof.people if design == "split" else 3000)
+
+
+def test_the_decisions_that_are_tested_are_those_of_the_model():
+    """Four distinct rows share four draws: the counts of the proof are those of predict."""
+    rng = np.random.default_rng(0)
+    A = rng.integers(0, 2, 4000)
+    X = (rng.random((4000, 2)) < np.where(A, 0.6, 0.4)[:, None]).astype(float)
+    y = (rng.random(4000) < 0.2 + 0.3 * X.sum(axis=1)).astype(int)
+    people = People(X, y, A)
+    rule = DemographicParity(0.35, reference="pairwise")
+    model = FairClassifier(LogisticRegression(), rule, confidence=0.9, random_state=3)
+    apart = MemoryEngine.between(people, 0.3, 1.0)
+    model.fit(X, y, sensitive_features=A)
+    assert model.proof_.holds
+    cells, _ = apart.read()
+    rows = TestedRows.of(rule, cells.table())
+    h = model.predict(apart.X).astype(int)
+    counts = np.bincount(2 * cells.code + h, minlength=2 * cells.n_cells).reshape(-1, 2)
+    assert rows.p_values(Decided(counts), 0.1).max() == model.proof_.p_value
+
+
+def test_a_forward_proof_deploys_all_models_in_equal_parts():
+    X, y, A = make_people(3000)
+    model = FairClassifier(LogisticRegression(), PAIRS, confidence=0.9, proof="forward")
+    model.fit(X, y, sensitive_features=A)
+    fitted = {id(learner_of(member)) for member in model.classifier_.members}
+    assert len(fitted) >= 4
+    quarters = np.cumsum(model.classifier_.weights)
+    assert all(np.isclose(quarters, k / 4).any() for k in (1, 2, 3, 4))
+
+
+@pytest.mark.parametrize(
+    "more", [{"sample_weight": np.linspace(1, 2, 900)}, {"clusters": np.arange(900) // 2}]
+)
+def test_weights_and_clusters_take_a_split(more):
+    X, y, A = make_people(900)
+    model = FairClassifier(LogisticRegression(), PAIRS, confidence=0.9, proof="forward")
+    with pytest.raises(ValueError, match="Use proof='split'"):
+        model.fit(X, y, sensitive_features=A, **more)
+
+
+def test_clusters_are_on_one_side_and_count_once():
+    X, y, A = make_people(3000)
+    household = np.random.default_rng(1).permutation(3000) // 2
+    people = People(X, y, A, clusters=household)
+    learned, apart = (MemoryEngine.between(people, *ends) for ends in ((0, 0.3), (0.3, 1)))
+    assert not set(learned.clusters.tolist()) & set(apart.clusters.tolist())
+    assert len(learned.y) + len(apart.y) == 3000
+    rule = DemographicParity(0.35, reference="pairwise")
+    model = FairClassifier(LogisticRegression(), rule, confidence=0.9)
+    proof = model.fit(X, y, sensitive_features=A, clusters=household).proof_
+    assert proof.holds
+    assert not proof.is_exact
+    assert "for the clusters of at most" in proof.sentence
+
+
+def test_copies_of_people_are_seen():
+    X, y, A = (np.repeat(values, 10, axis=0) for values in make_people(300))
+    model = FairClassifier(LogisticRegression(), PAIRS, confidence=0.9, fallback="fairest")
+    with pytest.warns(SeenPeopleWarning, match="pass clusters="):
+        proof = model.fit(X, y, sensitive_features=A).proof_
+    assert proof.copies == 1.0
+    assert "if they are copies of people, nothing is promised" in proof.sentence
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotProvenWarning)
+        model.fit(X, y, sensitive_features=A, clusters=np.repeat(np.arange(300), 10))
+    assert model.proof_.copies == 0.0
+
+
+def test_people_who_are_equal_by_chance_are_no_copies():
+    rng = np.random.default_rng(0)
+    A, X = rng.integers(0, 2, 2000), rng.integers(0, 5, (2000, 2)).astype(float)
+    y = (rng.random(2000) < 0.2 + 0.1 * X[:, 0]).astype(int)
+    model = FairClassifier(LogisticRegression(), PAIRS, confidence=0.9)
+    assert model.fit(X, y, sensitive_features=A).proof_.copies == 0.0
+
+
+def test_the_population_is_that_of_people_whose_group_is_known():
+    X, y, A = make_people(3000)
+    group = A.astype(object)
+    group[::50] = None
+    model = FairClassifier(LogisticRegression(), PAIRS, confidence=0.9)
+    proof = model.fit(X, y, sensitive_features=group, missing="ignore").proof_
+    assert "of people whose group is known (98 % of these)" in proof.sentence
+    assert proof.people < 2100
+    proof = model.fit(X, y, sensitive_features=group, missing="worst").proof_
+    assert "whatever groups the 2 % are of who do not tell" in proof.sentence
+    assert proof.people == 2100
+
+
+def test_a_group_of_one_person_is_an_error_before_any_fit():
+    X, y, A = make_people(2000)
+    group = A.astype(str)
+    group[0] = "c"
+    with pytest.raises(ValueError, match="nothing can be proven about 'demographic parity: 0 abo"):
+        FairClassifier(NoFit(), PAIRS, confidence=0.9).fit(X, y, sensitive_features=group)
 
 
 @pytest.mark.simulation
@@ -94,11 +197,9 @@ def test_group_errors_are_proven_without_a_frontier():
 @pytest.mark.filterwarnings("ignore::equipoise.exceptions.NotProvenWarning")
 def test_parameters_of_the_constraint_are_found_first():
     X, y, A = make_people(600)
-    ratio = TreatmentEquality(0.05)
-    plain = FairClassifier(LogisticRegression(), ratio).fit(X, y, sensitive_features=A)
-    model = FairClassifier(LogisticRegression(), ratio, confidence=0.9, proof="margin")
+    model = FairClassifier(LogisticRegression(), TreatmentEquality(0.05), confidence=0.9)
     model.fit(X, y, sensitive_features=A)
-    assert model.constraint_.tau == plain.constraint_.tau != 1.0
+    assert model.constraint_.tau != 1.0
 
 
 def test_nothing_proven():
@@ -112,16 +213,20 @@ def test_nothing_proven():
     assert 2 < model.proof_.needed.factor < 10_000
 
 
-@pytest.mark.parametrize("design", ["split", "cross_fit", "margin"])
-def test_with_too_few_people_some_are_decided_by_lot(design):
-    X, y, A = make_people(700)
+def test_with_too_few_people_a_lottery_has_to_be_asked_for():
+    X, y, A = make_people(500)
     rule = DemographicParity(0.06, reference="pairwise")
-    model = FairClassifier(LogisticRegression(), rule, confidence=0.95, proof=design)
+    model = FairClassifier(LogisticRegression(), rule, confidence=0.95)
+    with pytest.warns(NotProvenWarning, match="fallback='lottery' accepts that"):
+        model.fit(X, y, sensitive_features=A)
+    with pytest.raises(NotProvenError):
+        model.predict(X)
+    model.fallback = "lottery"
     with pytest.warns(RegardlessWarning, match="regardless of who it is"):
         model.fit(X, y, sensitive_features=A)
     proof = model.proof_
     assert proof.holds
-    assert 0 < proof.regardless <= 0.75
+    assert 0.05 < proof.regardless <= 0.75
     assert proof.needed.factor > 1
     X, _, A = make_people(20_000, seed=2)
     selected = model.predict_proba(X)[:, 1]
@@ -149,6 +254,36 @@ def test_one_rule_is_proven():
     assert set(model.predict_proba(X)[:, 1]) == {0.0, 1.0}
     selected = model.predict(X)
     assert abs(selected[A == 0].mean() - selected[A == 1].mean()) < 0.15
+
+
+class NoFit(LogisticRegression):
+    def fit(self, X, y, sample_weight=None):
+        raise AssertionError("nothing is to be fitted")
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"clusters": np.ones(100)}, "one value for everybody"),
+        ({"clusters": np.arange(99)}, "clusters has 99"),
+        ({"clusters": [None] * 100}, "missing values"),
+        ({"sensitive_features": np.ones(100)}, "Are they all of one group"),
+        ({"X": np.ones((100, 2))}, "all rows of X are equal"),
+        ({"missing": "worst", "sample_weight": np.linspace(1, 2, 100)}, "each once"),
+    ],
+)
+def test_what_cannot_be_proven_is_refused_before_any_fit(more, words):
+    X, y, A = make_people(100)
+    given = {"X": X, "y": y, "sensitive_features": A} | more
+    with pytest.raises(ValueError, match=words):
+        FairClassifier(NoFit(), PAIRS, confidence=0.9).fit(**given)
+
+
+def test_clusters_and_the_worst_case_are_for_proofs():
+    X, y, A = make_people(100)
+    for more in ({"clusters": np.arange(100)}, {"missing": "worst"}):
+        with pytest.raises(ValueError, match="is for a proof"):
+            FairClassifier(LogisticRegression(), PAIRS).fit(X, y, sensitive_features=A, **more)
 
 
 class DecideOnly(ClassifierMixin, BaseEstimator):
@@ -184,17 +319,6 @@ def test_another_learner_on_the_same_people_is_another_test():
         )
 
 
-def test_the_margin_is_for_linear_learners():
-    X, y, A = make_people(400)
-    for learner, oracle in (
-        (RandomForestClassifier(5, random_state=0), "refit"),
-        (LogisticRegression(), Refit(cv=2)),
-    ):
-        model = FairClassifier(learner, PAIRS, oracle=oracle, confidence=0.9, proof="margin")
-        with pytest.raises(ValueError, match="linear learners"):
-            model.fit(X, y, sensitive_features=A)
-
-
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
@@ -202,7 +326,8 @@ def test_the_margin_is_for_linear_learners():
         ({"proof": "half"}, "proof is 'half'"),
         ({"fallback": "best"}, "fallback is 'best'"),
         ({"B": 3.0}, "Leave B out"),
-        ({"proof": "margin", "deterministic": True}, "Use proof='split'"),
+        ({"proof": "forward", "deterministic": True}, "got deterministic=True. Use 'split'"),
+        ({"proof_share": 1.0}, "proof_share is 1.0"),
         ({"constraint": MinimaxGroupError()}, "no bound"),
         ({"constraint_weights": False}, "more than one way"),
     ],

@@ -48,7 +48,7 @@ def fit(
     if found is not None:
         terminal.say(f"Proof: {done.whole.points[0].promise['text']}")
     proven = found is None or found.holds
-    written = proven or proof.fallback is not None
+    written = proven or proof.fallback == "fairest"
     if written:
         done.write(output, evidence=not no_evidence)
     else:

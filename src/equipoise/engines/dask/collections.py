@@ -105,26 +105,24 @@ def _same_number(other: Any, X: Any, name: str, remedy: str) -> Any:
     return other
 
 
-def halves(*collections: Any, names: tuple[str, ...]) -> list[list[Any]]:
-    """Return collections whose rows belong together in two halves, as collections of their kinds.
+def between(*collections: Any, low: float, high: float, names: tuple[str, ...]) -> list[Any]:
+    """Return the rows with a place in [low, high) of collections whose rows belong together.
 
-    Every partition is dealt by lot, with its number as the seed. Not by a hash of the row: people
-    whose rows are equal would be in one half, and halves would not be alike.
+    Places are drawn within each partition, with its number as the seed. They are not a hash of the
+    row: people whose rows are equal would be in one part, and parts would not be alike.
     """
     from dask import delayed
 
     parts, called = split(*collections, names=names), delayed(_dealt, pure=True)
-    found = []
-    for half in (0, 1):
-        dealt = [[called(part, half, i) for part in row] for i, row in enumerate(parts)]
-        columns = zip(collections, zip(*dealt, strict=True), strict=True)
-        found.append([_collection_like(given, list(column)) for given, column in columns])
-    return found
+    dealt = [[called(part, low, high, i) for part in row] for i, row in enumerate(parts)]
+    columns = zip(collections, zip(*dealt, strict=True), strict=True)
+    return [_collection_like(given, list(column)) for given, column in columns]
 
 
-def _dealt(part: Any, half: int, number: int) -> Any:
-    order = np.random.default_rng(number).permutation(part.shape[0])
-    return part[(order + number) % 2 == half]
+def _dealt(part: Any, low: float, high: float, number: int) -> Any:
+    n = part.shape[0]
+    place = (np.random.default_rng(number).permutation(n) + 0.5) / max(n, 1)
+    return part[(place >= low) & (place < high)]
 
 
 def _collection_like(given: Any, parts: list[Any]) -> Any:

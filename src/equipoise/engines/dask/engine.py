@@ -15,10 +15,10 @@ from equipoise.cells.table import Array, CellTable
 from equipoise.cells.threshold_table import LossFunction
 from equipoise.engines.dask.collections import (
     NAMES,
+    between,
     check_number_columns,
     computed,
     example_of,
-    halves,
     lazily,
     split,
 )
@@ -94,16 +94,13 @@ class DaskEngine:
         return example_of(X)
 
     @staticmethod
-    def halves(people: People) -> tuple[People, People]:
-        """Return people in two halves, dealt by lot within each partition; nothing is computed."""
+    def between(people: People, low: float, high: float) -> People:
+        """Return the people with a place in [low, high), drawn within each partition."""
         people.check()
         given = {name: getattr(people, name) for name in NAMES}
         given = {name: rows for name, rows in given.items() if rows is not None}
-        first, second = (
-            replace(people, **dict(zip(given, half, strict=True)))
-            for half in halves(*given.values(), names=tuple(given))
-        )
-        return first, second
+        part = between(*given.values(), low=low, high=high, names=tuple(given))
+        return replace(people, **dict(zip(given, part, strict=True)))
 
     @staticmethod
     def hashed(people: People, classes: NDArray) -> DaskHashes:

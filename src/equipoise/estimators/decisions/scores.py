@@ -23,7 +23,7 @@ from equipoise.oracles.scores import LEAST, mean_margin
 from equipoise.rows.people import People
 
 if TYPE_CHECKING:
-    from equipoise.cells.values import GroupRules
+    from equipoise.cells.values import GroupRules, Missing
     from equipoise.engines.base import Engine
 
 
@@ -51,7 +51,7 @@ class DecisionsMixin(ClassifierMixin):
     if TYPE_CHECKING:  # of `Reduction`, beside which this is inherited
 
         def _with_features(self, X: Any) -> Any: ...
-        def _open_new(self, people: People) -> Engine: ...
+        def _open_new(self, people: People, missing: Missing | None = None) -> Engine: ...
         @property
         def _group_rules(self) -> GroupRules: ...
 

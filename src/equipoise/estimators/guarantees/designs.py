@@ -5,48 +5,52 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.stats import norm
 
+from equipoise.cells.table import Array
+from equipoise.constraints.base import Constraint
 from equipoise.engines.base import Engine, engine_for
 from equipoise.estimators.base import Problem, read_limits
 from equipoise.estimators.decisions.one_rule import with_one_rule
 from equipoise.estimators.decisions.unconstrained import unconstrained_of
+from equipoise.estimators.guarantees.proofs import (
+    Tested,
+    copies_of,
+    note_people,
+    rows_of_proof,
+    sure_constants,
+)
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
-from equipoise.estimators.results import fingerprint_of, result_of
+from equipoise.estimators.results import fingerprint_of, measured, result_of
 from equipoise.exceptions import LotteryWarning
 from equipoise.game.certificate import Certificate
+from equipoise.game.column_generation import over_pool
 from equipoise.game.evidence import Scope
 from equipoise.game.known import Queries
+from equipoise.game.least_random import Lottery
 from equipoise.game.mixture import Mixture, best_mixture
 from equipoise.game.rounds import Outcome, Pool, Round
 from equipoise.game.switches import Switched
-from equipoise.guarantees.path import Path
-from equipoise.guarantees.people_needed import read_probability
-from equipoise.guarantees.proof import Decided, Proof, Walk, walk
+from equipoise.guarantees.exact_test import score_p
+from equipoise.guarantees.path import MOST_CONSTANT, Path
+from equipoise.guarantees.people_needed import needed_for, read_probability
+from equipoise.guarantees.proof import MOST_REGARDLESS, Proof, Walk
 from equipoise.guarantees.tested_rows import TestedRows
 from equipoise.metrics.audit import Tally
-from equipoise.oracles.cross_fit import make_folds
-from equipoise.oracles.decisions import decisions, learner_of
-from equipoise.oracles.thresholds import is_linear
 from equipoise.rows.hashing import salt_of
 from equipoise.rows.people import People
-from equipoise.rows.tables import take_rows
 
 if TYPE_CHECKING:
     from equipoise.estimators.reductions import FairClassifier
 
-from equipoise.estimators.guarantees.proofs import (
-    note_people,
-    people_for_proof,
-    rows_of_proof,
-    sure_constants,
-    walk_people,
-)
-
 #: Candidates that one rule is searched for, in standard errors; each search may take seconds.
 _RULES = (3.0, 2.5, 2.0, 1.6, 1.2, 0.8, 0.4, 0.0)
+#: Models of a forward proof, and the standard errors of room that each is given.
+_MODELS, _ROOM = 4, 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,38 +62,54 @@ class Proven:
     outcome: Outcome[Round]
 
 
-def fit_with_proof(model: FairClassifier, people: People) -> Proven:
+def fit_with_proof(model: FairClassifier, people: People, worst: bool) -> Proven:
     """Return a fit whose bounds are proven at the confidence that the model asks for."""
     read_probability(model.confidence, "confidence")
-    designs = {"split": _split, "cross_fit": _cross_fit, "margin": _margin}
+    read_probability(model.proof_share, "proof_share")
+    designs = {"split": _split, "forward": _forward}
     if model.proof not in designs:
-        raise ValueError(f"proof is {model.proof!r}; expected 'split', 'cross_fit' or 'margin'.")
+        raise ValueError(f"proof is {model.proof!r}; expected 'split' or 'forward'.")
     if model.B not in (None, np.inf):
         raise ValueError(
             f"B is {model.B!r}; with confidence= the constraints are hard. Leave B out."
         )
-    if model.deterministic and model.proof != "split":
-        raise ValueError(
-            f"proof={model.proof!r} and deterministic=True: one rule is proven on people apart "
-            "from those it was searched on. Use proof='split'."
-        )
-    return designs[model.proof](model, people)
+    return designs[model.proof](model, people, worst)
 
 
-def _split(model: FairClassifier, people: People) -> Proven:
-    """Learn from one half and prove on the other."""
-    learned, apart = engine_for(people.X).halves(people)
-    trained = _Trained.of(model, learned, 1.0)
+def _split(model: FairClassifier, people: People, worst: bool) -> Proven:
+    """Learn from one part of the people and prove on the others."""
+    kind = engine_for(people.X)
+    edge = 1 - model.proof_share
+    learned = kind.between(people, 0.0, edge)
+    apart = kind.between(people, edge, 1.0)
+    copies = 0.0
+    if kind.is_local:
+        _check_before_work(model, learned, apart, worst)
+        copies = copies_of(model._open(people), people)
+    trained = _Trained.of(model, learned, np.sqrt((1 - model.proof_share) / model.proof_share))
     if model.deterministic:
         trained = trained.with_rules()
-    problem, path = trained.problem, trained.path
+    problem = trained.problem
     apart = apart.by(problem.cells.rules)
     engine = model._open(apart)
     rows = rows_of_proof(problem.constraint, engine.cells.table(), problem.cells.table())
-    salt, delta = _salt(model, problem.engine), 1 - _confidence(model)
-    decided, walked = walk_people(path, problem.pool, rows, engine, salt, delta)
-    ratio = engine.cells.n_effective / problem.cells.n_effective
-    proof = _proof(model, rows, (decided, walked), trained, (engine, apart), ratio)
+    tested = Tested.of(engine, apart, rows, worst)
+    salt = _salt(model, problem.engine)
+    walked = tested.walked(trained.path, problem.pool, salt, 1 - _confidence(model))
+    digest, reused = note_people(engine, apart, _statement(model))
+    proof = tested.proof(
+        trained.path,
+        walked,
+        problem.pool,
+        confidence=_confidence(model),
+        fallback=model.fallback,
+        design="split",
+        known=trained.rows,
+        ratio=engine.cells.n_effective / problem.cells.n_effective,
+        fingerprint=digest,
+        reused=reused,
+        copies=copies,
+    )
     found = trained.finish(proof, model)
     if (seen := found.result.people) is not None:
         marked = seen.with_held_out(engine.hashed(apart, engine.classes))
@@ -97,128 +117,184 @@ def _split(model: FairClassifier, people: People) -> Proven:
     return found
 
 
-def _margin(model: FairClassifier, people: People) -> Proven:
-    """Learn from everybody, and test on the same people: for stiff learners."""
-    trained = _Trained.of(model, people, 1.0)
-    problem, path = trained.problem, trained.path
-    answers = [learner_of(h) for h in problem.pool.classifiers[2:]]
-    if problem.oracle.out_of_fold or not answers or not all(map(is_linear, answers)):
-        raise ValueError(
-            "proof='margin' tests on the people learned from, which speaks for linear learners "
-            f"with oracle='refit' only; got {type(model.estimator).__name__} with "
-            f"oracle={model.oracle!r}. Use proof='cross_fit' or 'split'."
-        )
-    decided = Decided(
-        np.array([mixture.shares(problem.pool.s) for mixture in path.mixtures]),
-        np.array([path.reach(mixture) for mixture in path.mixtures]),
-    )
-    test = decided.tests(trained.rows, joint=True)
-    walked = walk(len(path.mixtures), test, 1 - _confidence(model))
-    tested = problem.engine, people
-    return trained.finish(
-        _proof(model, trained.rows, (decided, walked), trained, tested, 1.0), model
-    )
+def _check_before_work(model: FairClassifier, learned: People, apart: People, worst: bool) -> None:
+    """Raise where people are too few, or count in a way, that no proof is possible for."""
+    constraint = model.constraint
+    if constraint.n_open:
+        constraint = constraint.closed(np.ones(constraint.n_open))
+    engines = [model._open(part) for part in (learned, apart)]
+    cells, known = (engine.cells.table() for engine in engines[::-1])
+    Tested.of(engines[1], apart, rows_of_proof(constraint, cells, known), worst)
 
 
-def _cross_fit(model: FairClassifier, people: People) -> Proven:
-    """Learn from both halves, test each fit on the other half, and deploy the average of both."""
-    if model.constraint.n_open:
-        raise ValueError(
-            f"proof='cross_fit' fits twice, but {model.constraint!r} has a parameter that a fit "
-            "finds. Give it a value, or use proof='split'."
-        )
-    if not engine_for(people.X).is_local:
-        raise ValueError(
-            f"proof='cross_fit' adds up decisions about single rows, but X is a "
-            f"{type(people.X).__name__}, whose rows are on other machines. Use proof='split'."
-        )
+def _forward(model: FairClassifier, people: People, worst: bool) -> Proven:
+    """Test each of several models on the people after it, and deploy all in equal parts.
+
+    The difference between what a model does to those people and to the population is, summed over
+    the models, a martingale for any learner. So each may be given the room that is still missing.
+    """
+    _check_forward(model, people, worst)
+    kind = engine_for(people.X)
     engine = model._open(people)
-    both = [_Trained.of(model, part, np.sqrt(0.5)) for part in engine_for(people.X).halves(people)]
-    most = min(each.path.taus[0] for each in both)
-    both = [each.no_stricter(most) for each in both]
-    n_points = min(len(each.path.mixtures) for each in both)  # both end at the same, the loosest
-    both = [replace(each, path=each.path.last(n_points)) for each in both]
+    copies = copies_of(engine, people)
     rows = TestedRows.of(model.constraint, engine.cells.table())
-    decided = _crosswise(both, people, engine.cells)
-    walked = walk(n_points, decided.tests(rows, joint=True), 1 - _confidence(model))
-    proof = _proof(model, rows, (decided, walked), both[0], (engine, people), 1.0)
-    return _average(model, people, engine, both, proof)
-
-
-def _crosswise(both: Sequence[_Trained], people: People, cells: Any) -> Decided:
-    """Return the decisions of two fits, each about the half that it has not seen."""
-    (_, first), (_, second) = make_folds(cells, 2)
-    shares: Any = 0.0
-    for each, other in zip(both, (second, first), strict=True):
-        pool, mixtures = each.problem.pool, each.path.mixtures
-        used = sorted({int(h) for mixture in mixtures for h in mixture.indices})
-        s = np.zeros((len(pool), cells.n_cells))
-        selected = decisions([pool.classifiers[h] for h in used], take_rows(people.X, other))
-        for number, decided in zip(used, selected, strict=True):
-            h = np.zeros(len(cells.code))
-            h[other] = decided
-            s[number] = cells.sum(h)
-        shares = shares + np.array([mixture.shares(s) for mixture in mixtures])
-    reach = [[each.path.reach(mixture) for mixture in each.path.mixtures] for each in both]
-    return Decided(shares, np.mean(reach, axis=0))
-
-
-def _proof(
-    model: FairClassifier,
-    rows: TestedRows,
-    found: tuple[Decided, Walk],
-    trained: _Trained,
-    tested: tuple[Engine, People],
-    ratio: float,
-) -> Proof:
-    """Return the proof on people of whom there are ``ratio`` for each learned from."""
-    digest, reused = note_people(*tested, _statement(model))
-    decided, walked = found
-    path, pool, confidence = trained.path, trained.problem.pool, _confidence(model)
-    return Proof.of_walk(
+    tested = Tested.of(engine, people, rows, worst)
+    if tested.units is not None or None in rows.strata:
+        raise ValueError(
+            "proof='forward' is for people who count the same, and rows between separate groups or "
+            "a group and all; got weights, clusters or other rows. Use proof='split'."
+        )
+    level = 1 - _confidence(model)
+    edges = np.linspace(1 - model.proof_share, 1.0, _MODELS + 1)
+    models: list[_Trained] = []
+    mixtures: list[Mixture] = []
+    blocks: list[_Block] = []
+    for start, end in pairwise(edges.tolist()):
+        learned = kind.between(people, 0.0, start)
+        block = model._open(kind.between(people, start, end))
+        if not models:
+            rows_of_proof(model.constraint, block.cells.table(), learned.read_plain()[0].table())
+        trained = _Trained.of(model, learned, np.sqrt(start / model.proof_share))
+        gained = sum((one.room for one in blocks), np.zeros(rows.n_rows)) / _MODELS
+        left = (1 - start) / model.proof_share
+        mixture = trained.steered(gained, left, model.proof_share / start, level)
+        models.append(trained)
+        mixtures.append(mixture)
+        blocks.append(_Block.of(model.constraint, block, trained, mixture))
+    p = _p_values_of(blocks)
+    shares = [one.path.regardless(mixture) for one, mixture in zip(models, mixtures, strict=True)]
+    digest, reused = note_people(engine, people, _statement(model))
+    n_people = round(rows.cells.n_examples * model.proof_share)
+    last = models[-1]
+    cells = last.rows.cells
+    sized = replace(cells, count=cells.count * (n_people / cells.n_examples))
+    lottery = model.fallback == "lottery"
+    proof = Proof.of_walk(
         rows,
-        walked,
-        decided,
-        confidence=confidence,
-        design=model.proof,
+        Walk(0 if (p <= level).all() else -1, p[None]),
+        [float(np.mean(shares))],
+        confidence=_confidence(model),
+        most_regardless=MOST_CONSTANT if lottery else MOST_REGARDLESS,
+        design="forward",
+        is_exact=False,
+        people=n_people,
+        population=tested.population,
         fingerprint=digest,
         reused=reused,
-        needed=people_for_proof(walked, decided, trained.rows, path, pool, ratio, confidence),
+        copies=copies,
     )
+    proof = replace(proof, limiting_people=round(proof.limiting_people * model.proof_share))
+    if not proof.holds or proof.regardless:
+        needed = needed_for(
+            replace(last.rows, cells=sized),
+            last.path.plain_strictest(last.problem.pool),
+            confidence=_confidence(model),
+            ratio=model.proof_share / (1 - model.proof_share),
+        )
+        proof = replace(proof, needed=needed)
+    return _average(model, people, engine, models, mixtures, proof)
+
+
+def _check_forward(model: FairClassifier, people: People, worst: bool) -> None:
+    reasons = {
+        "deterministic=True": bool(model.deterministic),
+        "missing='worst'": worst,
+        f"{model.constraint!r}, which has a parameter that a fit finds": model.constraint.n_open,
+        f"X of type {type(people.X).__name__}, whose rows are on other machines": not engine_for(
+            people.X
+        ).is_local,
+    }
+    for reason, is_given in reasons.items():
+        if is_given:
+            raise ValueError(f"proof='forward' fits several times; got {reason}. Use 'split'.")
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """What one model does to the people after it: rates of each row's strata.
+
+    Attributes
+    ----------
+    rows : TestedRows
+    rates, people : list of arrays of shape (S,)
+        A pair for each row.
+    room : array of shape (K,)
+        What rows are below their bounds.
+    """
+
+    rows: TestedRows
+    rates: list[Array]
+    people: list[Array]
+    room: Array
+
+    @classmethod
+    def of(
+        cls, constraint: Constraint, engine: Engine, trained: _Trained, mixture: Mixture
+    ) -> _Block:
+        """Ask the members of a mixture about these people; decisions count in expectation."""
+        rows = rows_of_proof(constraint, engine.cells.table(), trained.problem.cells)
+        members = mixture.members(trained.problem.pool.classifiers)
+        s = mixture.weights @ engine.shares(members)
+        cells = rows.cells
+        selected = s / cells.mass * cells.count
+        counts = np.stack([cells.count - selected, selected], axis=1)
+        sums = [one.sums(counts) for one in rows.strata if one is not None]
+        rates = [x / np.maximum(n, 1) for x, n in sums]
+        return cls(rows, rates, [n for _, n in sums], rows.moments.c - rows.gamma(s))
+
+
+def _p_values_of(blocks: Sequence[_Block]) -> Array:
+    """Return the p-value of each row: the score test of its mean over the blocks, all alike."""
+    p = []
+    for k, strata in enumerate(blocks[0].rows.strata):
+        assert strata is not None
+        people = np.array([block.people[k] for block in blocks])
+        if not people.all():
+            p.append(1.0)
+            continue
+        rate = np.mean([block.rates[k] for block in blocks], axis=0)
+        n = len(blocks) ** 2 / (1 / people).sum(axis=0)
+        share = people[:, 0].sum() / people.sum()
+        p.append(float(score_p(rate * n, n, strata.a + share * strata.slope, strata.c)))
+    return np.array(p)
 
 
 def _average(
     model: FairClassifier,
     people: People,
     engine: Engine,
-    both: Sequence[_Trained],
+    models: Sequence[_Trained],
+    mixtures: Sequence[Mixture],
     proof: Proof,
 ) -> Proven:
-    """Return the average of two mixtures as the fit to all people."""
-    pairs = [(each.problem.pool, each.path.mixtures[proof.point]) for each in both]
-    members = [h for pool, mixture in pairs for h in mixture.members(pool.classifiers)]
-    weights = np.concatenate([mixture.weights / 2 for _, mixture in pairs])
-    table, unconstrained = engine.cells.table(), unconstrained_of(both[0].problem)
-    s, _, _, switches = engine.compare(members, unconstrained.classifier)
+    """Return the average of mixtures as the fit to all people."""
+    members = [
+        h
+        for one, mixture in zip(models, mixtures, strict=True)
+        for h in mixture.members(one.problem.pool.classifiers)
+    ]
+    weights = np.concatenate([mixture.weights / len(mixtures) for mixture in mixtures])
+    first = models[0]
+    table, unconstrained = engine.cells.table(), unconstrained_of(first.problem)
+    s, _, divided, switches = engine.compare(members, unconstrained.classifier)
     pool = Pool.of(members, s)
-    pool.n_calls = sum(each.problem.pool.n_calls for each in both)
+    pool.n_calls = sum(one.problem.pool.n_calls for one in models)
     game = model._game(model.constraint, table).as_given()
     mixture = Mixture.of_weights(weights, np.zeros(game.n_constraints))
-    n_rounds = sum(each.path.n_rounds for each in both)
+    n_rounds = sum(one.path.n_rounds for one in models)
     proving = best_mixture(replace(game, B=64.0), s).multipliers
     found = Round.of_mixture(game, pool, mixture, n_rounds, [proving])
-    nu = both[0].problem.nu
+    found = replace(found, by_lot=Lottery(divided, True))
+    nu = first.problem.nu
     certificate = Certificate.of_round(found, game, s, nu=nu, scope=Scope.POOL, cells=table)
-    tallies = {"training": Tally.of_shares(table, mixture.shares(s))}
-    mixed = RandomizedClassifier(members, weights, engine.classes, _salt(model, engine))
     if switches is not None:
         switched = Switched.of_mixture(table, switches, mixture, engine.classes)
         certificate = replace(certificate, switched=switched)
     result = FitResult(
-        mixed,
+        RandomizedClassifier(members, weights, engine.classes, _salt(model, engine)),
         certificate,
         model.constraint,
-        tallies,
+        {"training": Tally.of_shares(table, mixture.shares(s))},
         {"train": certificate.violation},
         nu,
         np.inf,
@@ -228,7 +304,7 @@ def _average(
         engine.example(people.X),
         unconstrained,
     )
-    return Proven(result, proof, Outcome(found, n_rounds, both[0].path.reason))
+    return Proven(result, proof, Outcome(found, n_rounds, first.path.reason))
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,10 +341,30 @@ class _Trained:
             )
         return cls(replace(problem, lagrangian=game), path, rows, queries)
 
-    def no_stricter(self, most: float) -> _Trained:
-        """Return the same with candidates no stricter than ``most``."""
-        again = self.path.again(self.problem.pool, self.problem.nu, most)
-        return replace(self, path=again)
+    def steered(self, gained: Array, left: float, ratio: float, level: float) -> Mixture:
+        """Return the mixture whose rows have the room that a forward proof still needs.
+
+        Parameters
+        ----------
+        gained : array of shape (K,)
+            The part of the mean room that the blocks before have.
+        left : float
+            The share of people of the proof in this block and those to come.
+        ratio : float
+            People of the proof for each learned from.
+        level : float
+        """
+        path = self.path
+        noise = _ROOM * np.sqrt(left + left**2 * ratio)
+        tighter = (path.errors * (norm.isf(level) + noise) - gained) / left
+        (found,) = over_pool(
+            [path.game.relaxed(-tighter)],
+            self.problem.pool,
+            None,
+            unconstrained=path.free,
+            nu=self.problem.nu,
+        )
+        return found.mixture
 
     def with_rules(self) -> _Trained:
         """Return the same with one rule in place of each of some candidates, where one is found.
@@ -299,7 +395,9 @@ class _Trained:
         problem, path, game = self.problem, self.path, self.problem.lagrangian
         mixture = path.mixtures[proof.point]
         asked = self.queries.optimality
-        found = Round.of_mixture(game, problem.pool, mixture, path.n_rounds, asked)
+        found = measured(
+            problem, Round.of_mixture(game, problem.pool, mixture, path.n_rounds, asked)
+        )
         outcome = Outcome(found, path.n_rounds, path.reason)
         result = result_of(problem, outcome, read_limits(model)[1])
         return Proven(result, proof, outcome)
