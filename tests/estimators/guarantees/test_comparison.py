@@ -58,6 +58,15 @@ def test_numbers_are_those_of_raw_arrays():
     assert "Proven." in result._repr_html_()
 
 
+def test_the_bound_that_a_exceeds_most_is_compared():
+    """Errors of one half are far below their bound; a difference of 0.2 is above its own."""
+    sex, y, before, after = people(0)
+    rule = BoundedGroupError(0.9) & RULE
+    result = prove_better(before, after, None, y, sensitive_features=sex, constraint=rule)
+    assert result.claims[1].text.startswith("demographic parity: F below M is lower")
+    assert len(result.claims) == 6
+
+
 def test_what_is_not_proven_is_said():
     sex, y, before, after = people(0, taken=0.0, flipped=0.05)
     result = prove_better(before, after, None, y, sensitive_features=sex, constraint=RULE)
