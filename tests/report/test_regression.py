@@ -178,3 +178,16 @@ def test_one_model_for_everybody_is_not_called_drawn(rows):
     page = render_regression(contents).decode()
     assert "Bounded group loss of income" in page
     assert "Certificate and 1 member<" in page
+
+
+def test_a_bound_that_is_met_is_met_at_the_thresholds(rows):
+    """Between thresholds groups may differ by more, which stands beside it."""
+    X, y, A = rows
+    reg = FairRegressor(LinearRegression(), DemographicParity(0.05), thresholds=4)
+    contents = report_of(reg.fit(X, y, sensitive_features=A), X, y, sensitive_features=A)
+    assert contents.points[0].exact > 0.05
+    assert "<td>met at the thresholds</td>" in render_regression(contents).decode()
+    assert "| met at the thresholds |" in regression_card(contents)
+    bounded = FairRegressor(LinearRegression(), BoundedGroupLoss(50.0))
+    losses = report_of(bounded.fit(X, y, sensitive_features=A), X, y, sensitive_features=A)
+    assert "<td>met</td>" in render_regression(losses).decode()

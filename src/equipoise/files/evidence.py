@@ -57,7 +57,7 @@ def few_in_evidence(model: Any) -> str:
 
 
 def _cells(model: Any) -> CellTable | None:
-    """Return the cells of the people of the fit, None where the model keeps none."""
+    """Return the cells of the people learned from, None where the model keeps none."""
     if isinstance(model, GridSearch):
         candidates = vars(model).get("candidates_")
         return candidates[0].tally.cells if candidates else None

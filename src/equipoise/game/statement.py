@@ -101,7 +101,7 @@ def sentences_of(certificate: Certificate) -> list[str]:
 
 
 def _excess(certificate: Certificate) -> float:
-    """Return by how much the bounds that were asked for are exceeded, 0 where it is rounding."""
+    """Return by how much the bounds, as asked for, are exceeded, 0 where it is rounding."""
     excess = certificate.excess
     if excess is None:
         excess = certificate.violation + certificate.least_slack

@@ -223,7 +223,7 @@ class _View:
 
     @property
     def hides_in_fit(self) -> bool:
-        """Whether people of the fit are left out."""
+        """Whether people learned from are left out."""
         return not self.part(self.cells)[0].all()
 
     def part(self, cells: CellTable) -> tuple[Mask, CellTable | None]:
@@ -426,7 +426,7 @@ def measured_contents(
 
 
 def fitted_cells(model: Any) -> CellTable:
-    """Return the cells of the people of a fit."""
+    """Return the cells of the people learned from."""
     if not hasattr(model, "tallies_"):
         return model.cells_
     return model.tallies_["training" if "training" in model.tallies_ else "recertified"].cells

@@ -129,7 +129,7 @@ def _read(opened: ModelFile, data: Path, reader: Reader, drop_missing: bool) -> 
 
 
 def _outcome(verdict: Verdict, exceeded: int, compared: int, rows: int, level: float) -> str:
-    """Return the verdict on all bounds in a sentence; ``rows`` are those that were asked for."""
+    """Return the verdict on all bounds in a sentence; ``rows`` are those of the model."""
     if verdict.is_exceeded:
         evidence = verdict.in_words().removeprefix("exceeded")
         return (
