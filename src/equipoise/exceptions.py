@@ -15,6 +15,7 @@ UserWarning
     ├── NothingComparedWarning    there is one group only, or bounds that nothing can exceed
     ├── AbsentGroupWarning        a group is in the fit or among the people measured, not in both
     ├── RepeatedBatchWarning      a monitor is given people whom it has counted before
+    ├── LargePriceWarning    bounds cost much, and a way is known by which they would cost less
     ├── SharedDrawWarning    people of equal rows share a draw, which may undo a bound
     ├── TiedRowsWarning      of people with equal rows some are selected, by their order
     ├── LotteryWarning            one rule was asked for, yet some people are decided at random
@@ -96,6 +97,10 @@ class AbsentGroupWarning(EquipoiseWarning):
 
 class RepeatedBatchWarning(EquipoiseWarning):
     """A monitor is given people whom it has counted before; they count again."""
+
+
+class LargePriceWarning(EquipoiseWarning):
+    """The bounds cost much error, and decisions that see the group would pay much less."""
 
 
 class SharedDrawWarning(EquipoiseWarning):

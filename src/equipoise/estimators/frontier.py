@@ -48,6 +48,7 @@ from equipoise.estimators.results import (
     verify,
     warn_of,
 )
+from equipoise.estimators.seen_groups import errors_if_seen, is_large, warn_of_price
 from equipoise.exceptions import DeploymentError
 from equipoise.faces import Records
 from equipoise.game.column_generation import many_bounds
@@ -201,6 +202,7 @@ class Frontier(PoolReduction):
         self._take_over(problem, problem.pool.detached())
         self._trace(bounds)
         self._look_at_draws(problem)
+        self._look_at_prices(problem)
         self._verify(problem)
         warn_of(remarks_of_points(self.points_, self.cells_))
         warn_of_frozen(problem)
@@ -237,6 +239,7 @@ class Frontier(PoolReduction):
         traced = next((point for point in self.points_ if point.eps == eps), None)
         point = traced or self._points([eps])[0]
         warn_of_draw(point.certificate)
+        warn_of_price(point.certificate)
         return self._classifier(point)
 
     def refine(self, eps: float, X: Any, y: Any, **metadata: Any) -> FairClassifier:
@@ -430,6 +433,21 @@ class Frontier(PoolReduction):
             certificate, pool = point.certificate, self.pool_.classifiers
             draw = draws.deviation(game, point.mixture, pool, certificate.gamma)
             points.append(replace(point, certificate=replace(certificate, draw=draw)))
+        self.points_ = Records(points)
+
+    def _look_at_prices(self, problem: Problem) -> None:
+        """Have the certificates of dear points say what decisions that see the group would err."""
+        game, dear = self.lagrangian_, []
+        for number, point in enumerate(self.points_):
+            free = point.certificate.free_error
+            if is_large(point.error - free, free, game):
+                dear.append(number)
+        points = list(self.points_)
+        games = [game.with_bound(points[number].eps) for number in dear]
+        found = errors_if_seen(problem, games) if dear else []
+        for number, seen in zip(dear, found, strict=True):
+            certificate = replace(points[number].certificate, seen=seen)
+            points[number] = replace(points[number], certificate=certificate)
         self.points_ = Records(points)
 
     def _verify(self, problem: Problem) -> None:

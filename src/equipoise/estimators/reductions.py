@@ -26,6 +26,7 @@ from equipoise.estimators.results import (
     with_least_random,
     with_reason,
 )
+from equipoise.estimators.seen_groups import warn_of_price
 from equipoise.game import theory
 from equipoise.game.column_generation import column_generation
 from equipoise.game.exponentiated_gradient import exponentiated_gradient, polished
@@ -257,6 +258,7 @@ class FairClassifier(RandomizedReduction):
         self._finish(result)
         warn(problem, outcome, result.certificate, self.relax)
         warn_of_draw(result.certificate)
+        warn_of_price(result.certificate)
         return self
 
     def _fit_with_proof(self, people: People, worst: bool) -> Self:
@@ -268,6 +270,7 @@ class FairClassifier(RandomizedReduction):
         warn_of(remarks_of(self.certificate_, cells))
         warn_of_stop(proven.outcome, self.certificate_)
         warn_of_draw(self.certificate_)
+        warn_of_price(self.certificate_)
         warn_of_proof(proven.proof)
         return self
 
@@ -355,6 +358,7 @@ class ExponentiatedGradient(RandomizedReduction):
         self.eta_ = eta
         warn(problem, outcome, result.certificate)
         warn_of_draw(result.certificate)
+        warn_of_price(result.certificate)
         return self
 
     def _rounds(self, problem: Problem, eta: float | None) -> Iterator[Round]:

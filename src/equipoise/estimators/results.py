@@ -22,6 +22,7 @@ from equipoise.estimators.draws import SharedDraws
 from equipoise.estimators.frontier_point import FrontierPoint
 from equipoise.estimators.randomized import FitResult, RandomizedClassifier
 from equipoise.estimators.regression.problem import RegressionProblem
+from equipoise.estimators.seen_groups import errors_if_seen, is_large
 from equipoise.exceptions import (
     ConstantDecisionWarning,
     EquipoiseWarning,
@@ -128,6 +129,8 @@ def result_of(problem: Problem, outcome: Outcome[Round], salt: int | None) -> Fi
     if draws is not None:
         draw = draws.deviation(game, last.mixture, pool.classifiers, last.gamma)
         certificate = replace(certificate, draw=draw)
+    if is_large(last.error - certificate.free_error, certificate.free_error, game):
+        certificate = replace(certificate, seen=errors_if_seen(problem, [game])[0])
     certificate = replace(certificate, switched=moved)
     people = fingerprint_of(engine, problem.people, engine.classes)
     salt = salt_of(cells, engine.classes) if salt is None else salt

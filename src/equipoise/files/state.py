@@ -45,7 +45,7 @@ from equipoise.exceptions import ModelFileError
 from equipoise.faces import FrozenRecords, Records
 from equipoise.game.certificate import Certificate
 from equipoise.game.draws import DrawDeviation
-from equipoise.game.evidence import Evidence, Scope
+from equipoise.game.evidence import Evidence, Scope, SeenGroups
 from equipoise.game.known import Queries
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.least_random import Lottery
@@ -108,7 +108,7 @@ _OTHERS = (
     ),
     *(Proof, Needed, UnconstrainedModel, GroupRules, Switched, Slopes),
     *(ThresholdTable, ThresholdParity, BoundedGroupLoss, MinimaxGroupLoss, ConstantRegressor),
-    *(PluginRegressor, Guess, ExpectedLoss, DrawDeviation),
+    *(PluginRegressor, Guess, ExpectedLoss, DrawDeviation, SeenGroups),
 )
 #: By the names under which files know them. Renaming a class here is a new format version.
 KINDS: dict[str, type[Any]] = {

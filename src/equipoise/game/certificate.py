@@ -12,7 +12,7 @@ from equipoise.cells.table import Array, CellTable, Mask
 from equipoise.constraints.rows import Row
 from equipoise.faces import Columns, Face, FrozenRecords, Records, facts, folded, paragraph, table
 from equipoise.game.draws import DrawDeviation
-from equipoise.game.evidence import Evidence, Price, Scope, Status
+from equipoise.game.evidence import Evidence, Price, Scope, SeenGroups, Status
 from equipoise.game.lagrangian import TOLERANCE, Lagrangian, is_met
 from equipoise.game.least_random import Lottery
 from equipoise.game.rounds import Round
@@ -93,6 +93,8 @@ class Certificate(Face):
         is negligible, and where the rows are not in memory.
     proof : str
         What is proven about people who were not seen, or not, where a proof was asked for.
+    seen : SeenGroups or None
+        Where the price is large: what decisions that see the groups would err within the bounds.
     why_by_lot : str
         Where one rule was asked for (``deterministic=True``) and is not the result, the reason.
     switched : Switched or None
@@ -144,6 +146,7 @@ class Certificate(Face):
     by_lot: Lottery | None = None
     why_by_lot: str = ""
     draw: DrawDeviation | None = None
+    seen: SeenGroups | None = None
     few: int = 0
     out_of_fold: bool = False
     switched: Switched | None = field(default=None, repr=False)
@@ -290,6 +293,7 @@ class Certificate(Face):
             free_error=-np.inf,
             by_lot=by_lot,
             draw=None,
+            seen=None,
             switched=switched,
             rows=FrozenRecords(self.rows[k] for k in keep),
             gamma=self.gamma[keep],
@@ -339,6 +343,13 @@ class Certificate(Face):
         return best if best is not None and prices[best] > self.least_price else None
 
     @property
+    def saves_if_seen(self) -> bool:
+        """Whether decisions that see the groups are known to cost half as much more, or less."""
+        if self.seen is None or not self.feasible:
+            return False
+        return self.seen.error - self.free_error <= (self.error - self.free_error) / 2
+
+    @property
     def least_price(self) -> float:
         """Multipliers below this are rounding."""
         return TOLERANCE * self.unit * (TOLERANCE / self.tolerance)
@@ -371,6 +382,7 @@ class Certificate(Face):
             "by_lot_exact": self.by_lot is not None and self.by_lot.exact,
             "why_by_lot": self.why_by_lot,
             "draw": None if self.draw is None else self.draw._asdict(),
+            "seen": None if self.seen is None else self.seen._asdict(),
             "measure": self.measure,
             "scope": self.scope.value,
             "out_of_fold": self.out_of_fold,

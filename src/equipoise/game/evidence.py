@@ -30,6 +30,21 @@ class Scope(Enum):
     POOL = "over mixtures of the classifiers known"
 
 
+class SeenGroups(NamedTuple):
+    """What decisions that see the groups would err within the bounds.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The sensitive and control features.
+    error : float
+        Of thresholds by group on the scores of the unconstrained model, an estimate.
+    """
+
+    names: tuple[str, ...]
+    error: float
+
+
 class Price(NamedTuple):
     """A constraint, and the most error that loosening it could save."""
 

@@ -86,6 +86,7 @@ def sentences_of(certificate: Certificate) -> list[str]:
         certificate.why_by_lot,
         _unmet(certificate),
         _is_trivial(certificate),
+        _if_seen(certificate),
     ]
     if certificate.few:
         remarks = ["" if certificate.feasible else f"{certificate.verdict}."]
@@ -176,6 +177,18 @@ def _unmet(certificate: Certificate) -> str:
     return (
         f"impossible {certificate.scope.value}: the bounds were loosened. Every bound by "
         f"{shown(least)} suffices{in_all}; less than {shown(proven)} does not. {conflict}{reason}"
+    )
+
+
+def _if_seen(certificate: Certificate) -> str:
+    """Return what decisions that see the group would pay, where that is half as much or less."""
+    if not certificate.saves_if_seen or certificate.seen is None:
+        return ""
+    shown, names = _format(certificate), ", ".join(map(repr, certificate.seen.names))
+    price = shown(max(certificate.seen.error - certificate.free_error, 0.0))
+    return (
+        f"decisions that see {names} too would pay a price of about {price}, with thresholds by "
+        "group on the learner's scores; whether they may is a question for a lawyer"
     )
 
 
