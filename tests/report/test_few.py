@@ -12,7 +12,7 @@ from equipoise import DemographicParity, EqualizedOdds, FairClassifier, FairRegr
 from equipoise.metrics.few import left_out
 from equipoise.oracles import Plugin
 from equipoise.report.card import model_card
-from equipoise.report.evaluate import frontier_points, model_points
+from equipoise.report.evaluate import frontier_points, model_for_readers, model_points
 from equipoise.report.page import render
 from equipoise.report.regression import regression_card, render_regression
 from equipoise.report.summary import report_of
@@ -244,3 +244,15 @@ def test_a_limit_below_zero_is_refused():
     model.fit(X, y, sensitive_features=A)
     with pytest.raises(ValueError, match="suppress_below is -1; expected a number of people"):
         report_of(model, X, y, sensitive_features=A, suppress_below=-1)
+
+
+def test_nothing_is_measured_twice_where_nobody_is_left_out():
+    X, y, A, _ = draw(few=0)
+    model = FairClassifier(LogisticRegression(), DemographicParity(eps=0.1))
+    model.fit(X, y, sensitive_features=A)
+    people = {"training": People(X, y, {"sex": A})}
+    (whole, others), _ = model_for_readers(model, people, 0.95, "m", [0, 10])
+    assert others[0] is whole[0]
+    (whole, others), _ = model_for_readers(model, people, 0.95, "m", [0, N])
+    assert others[0].groups == {}
+    assert whole[0].groups["training"]

@@ -220,12 +220,13 @@ class DataContents:
         few = {name: int(people[name].count[~mask].sum()) for name, mask in inside.items()}
         if not any(few.values()):
             return self
-        rate = self.base_rate
-        if sum(cells.n_examples for cells in people.values()) == self.rows:
+        rate, rows = self.base_rate, self.rows
+        if sum(cells.n_examples for cells in people.values()) == rows:
             rate = _base_rate([cells.part(inside[name]) for name, cells in people.items()])
+            rows -= sum(few.values())
         return replace(
             self,
-            rows=self.rows - sum(few.values()),
+            rows=rows,
             train_rows=self.train_rows - few.get("training", 0),
             test_rows=self.test_rows - few.get("test", 0),
             base_rate=rate,

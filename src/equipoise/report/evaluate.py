@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import ROUND_FLOOR, Context
 from typing import Any
@@ -86,6 +86,9 @@ def points_for_readers(
         found = {data: next(some) for data, some in evaluated.items()}
         tables = {data: some.tally.cells for data, some in found.items()}
         for view, shown in zip(views, points, strict=True):
+            if view is not views[0] and view.shows_as(views[0], tables.values()):
+                shown.append(points[0][-1])
+                continue
             contents = view.point(
                 point.certificate,
                 [frontier.pool_.classifiers[at] for at in mixture.indices],
@@ -132,7 +135,11 @@ def model_for_readers(
     views = _views(model, model.constraint_, people, cells, level, limits)
     found = {data: list(on_model(model, some)) for data, some in people.items()}
     tables = {data: some[0].tally.cells for data, some in found.items()}
-    return [_of_model(model, view, found, file) for view in views], tables
+    shown = [_of_model(model, views[0], found, file)]
+    for view in views[1:]:
+        alike = view.shows_as(views[0], tables.values())
+        shown.append(shown[0] if alike else _of_model(model, view, found, file))
+    return shown, tables
 
 
 def _of_model(
@@ -235,6 +242,13 @@ class _View:
                 table = cells.part(inside) if inside.any() and cells.is_plain else None
             self._parts[id(cells)] = cells, inside, table
         return self._parts[id(cells)][1:]
+
+    def shows_as(self, other: _View, tables: Iterable[CellTable]) -> bool:
+        """Whether people of these cells are left out as in another view, as a rule nobody."""
+        return all(
+            bool((self.part(cells)[0] == other.part(cells)[0]).all())
+            for cells in (self.cells, *tables)
+        )
 
     def meter(self, cells: CellTable, *, quiet: bool = False) -> Meter:
         """Return the meter of a table of cells, compiled once."""
@@ -400,9 +414,10 @@ def measured_contents(
     for (row, interval), count in zip(shown.rows, people, strict=True):
         number = int(min(count, shown.people))
         verdict = judged.get(str(row)) or verdict_on(interval, number)
-        excess = Range.of(*interval)
-        rows.append(RowContents(str(row), excess, number, verdict.in_words(limit)))
+        rows.append(RowContents(str(row), Range.of(*interval), number, str(verdict)))
     names = [row.text for row in rows]
+    worst = worst_verdict(judged.values())
+    told = worst_verdict(judged[name] for name in names if name in judged)
     headlines = [found.headline for found in (everybody, shown) if found.headline is not None]
     texts = [text for found in headlines if (text := str(found.row)) in names]
     stated = everybody.largest if traced else everybody.headline
@@ -419,7 +434,7 @@ def measured_contents(
         hidden=len(set(judged) - set(names)),
         headline=rows[names.index(texts[0])] if texts else None,
         bound=shown.bound,
-        verdict=worst_verdict(judged.values()).in_words(limit),
+        verdict=str(told) if told.answer is worst.answer else worst.in_words(limit),
         traced=traced,
         larger_for_few=stated is not None and str(stated.row) not in names,
     )

@@ -79,7 +79,7 @@ def certify(
             "exceeded": verdict.is_exceeded,
             "exceeded_rows": [text if text in named else few for text in exceeded],
             "compared": verdict.is_known,
-            "verdict": verdict.in_words(suppress_below),
+            "verdict": verdict.in_words(suppress_below) if entry is None else entry.verdict,
             "constraint": repr(opened.model.constraint_),
             "level": level,
             "labels": people.y is not None,
