@@ -13,6 +13,7 @@ from equipoise import (
     EqualizedOdds,
     FairClassifier,
     prove_better,
+    rate,
 )
 from equipoise.estimators.guarantees.comparison import paired_p
 from equipoise.exceptions import SeenPeopleWarning
@@ -184,6 +185,26 @@ def test_rows_of_every_kind(rule):
         for text, value in values.items():
             if text in claim.text and "label" not in claim.text:
                 assert claim.measured == pytest.approx(value(after))
+
+
+def test_rows_of_three_strata_and_fractional_outcomes():
+    """A bound on the mean of two groups' rates, and one that counts selection and errors."""
+    rng = np.random.default_rng(0)
+    A = rng.choice(["a", "b", "c"], 6000)
+    y = rng.integers(0, 2, 6000)
+    before, after = rng.random(6000) < 0.6, rng.random(6000) < 0.3
+    selected = {group: rate("selection", group=group) for group in "abc"}
+    three = selected["a"] - 0.5 * selected["b"] - 0.5 * selected["c"] <= 0.1
+    both = selected["a"] + 0.5 * rate("error", group="a") <= 0.65
+    less = selected["a"] + 0.5 * rate("error", group="a") <= 0.5
+    for rule, proven in ((three, True), (both, True), (less, False)):
+        result = prove_better(
+            before, after, None, y, sensitive_features={"group": A}, constraint=rule, tau=0.1
+        )
+        assert result.claims[-1].proven == proven
+    one = A == "a"
+    expected = after[one].mean() + 0.5 * np.mean(after[one] != y[one])
+    assert result.claims[-1].measured == pytest.approx(expected)
 
 
 def test_what_it_takes():
