@@ -163,6 +163,37 @@ def test_excel(run, data):
     assert run("predict", "model.equipoise", "people.xlsx").code == 0
 
 
+def test_texts_of_excel_are_read_as_in_a_csv_file(run, data):
+    openpyxl = pytest.importorskip("openpyxl", reason="needs equipoise[excel]")
+    columns = make_table()
+    columns["since"] = [f"{1 + at % 28}.01.2020" for at in range(600)]
+    columns["pay"] = [f"{at % 7}.{100 + at},50" for at in range(600)]
+    columns["skill"] = [f"{skill:.3f}".replace(".", ",") for skill in columns["skill"]]
+    del columns["importance"]
+    columns["sex"] = ["01" if sex == "F" else "1" for sex in columns["sex"]]
+    book = openpyxl.Workbook()
+    book.active.append(list(columns))
+    for row in zip(*columns.values(), strict=True):
+        book.active.append(row)
+    book.save(data.parent / "people.xlsx")
+    lines = [";".join(columns)]
+    for row in zip(*columns.values(), strict=True):
+        lines.append(";".join("" if value is None else str(value) for value in row))
+    (data.parent / "same.csv").write_text("\n".join(lines))
+    read = {}
+    for name in ("people.xlsx", "same.csv"):
+        ran = run("fit", name, *COLUMNS, "--json", "--force")
+        assert ran.code == 0, ran.err
+        kinds = {entry["name"]: entry["kind"] for entry in ran.json["data"]["columns"]}
+        assert kinds["since"] == "date, as days since 1970"
+        assert kinds["pay"].startswith("number")
+        assert kinds["skill"].startswith("number")
+        assert kinds["sex"] == "category"
+        read[name] = ran.json["measured"]
+    assert read["people.xlsx"] == read["same.csv"]
+    assert run("predict", "model.equipoise", "people.xlsx").code == 0
+
+
 def test_excel_without_openpyxl_and_what_is_none(run, data, monkeypatch):
     (data.parent / "people.xlsx").write_text("no workbook")
     pytest.importorskip("openpyxl")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,12 +12,13 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from equipoise.cli.tables.columns import Kind, is_temporal, read_as
-from equipoise.cli.tables.dialect import Dialect, without_thousands
+from equipoise.cli.tables.dialect import Dialect, find_decimal, without_thousands
 
 _BLOCK_BYTES = 1 << 22
 #: Text that a spreadsheet would run as a formula is written with an apostrophe before it, and read
 #: without: rows that were held out are read again.
 _STARTS = ("=", "+", "-", "@", "\t", "\r")
+_DAY_FIRST = r"^[0-9]{1,2}\.[0-9]{1,2}\.[0-9]{4}$"
 #: A whole number as it is printed.
 _WHOLE = "^(0|-?[1-9][0-9]*)$"
 _QUOTED = "^'([=+\\-@\t\r])"
@@ -88,6 +89,31 @@ def plain_numbers(table: Any, dialect: Dialect, names: Sequence[str] | None = No
                 words = "" if _casts(column) else "without marks of thousands"
                 table = table.set_column(at, read_as(name, words), plain)
     return table
+
+
+def typed_texts(table: Any, codes: Collection[str] = ()) -> Any:
+    """Return a table with texts as the numbers or dates that they are in a CSV file, but `codes`.
+
+    >>> pay = ["2.091,57", "5"]
+    >>> sheet = pa.table({"day": ["22.11.2016", None], "pay": pay, "code": ["01", "1"]})
+    >>> typed_texts(sheet, ["code"]).schema.types
+    [DataType(date32[day]), DataType(double), DataType(string)]
+    """
+    for at, name in enumerate(table.column_names):
+        if pa.types.is_string(table.column(at).type) and name not in codes:
+            table = table.set_column(at, name, _typed(table.column(at)))
+    return table
+
+
+def _typed(column: Any) -> Any:
+    texts = column.unique().drop_null()
+    if not len(texts):
+        return column
+    if pc.all(pc.match_substring_regex(texts, _DAY_FIRST)).as_py():
+        days = pc.strptime(column, format="%d.%m.%Y", unit="s", error_is_null=True)
+        return days.cast(pa.date32()) if days.null_count == column.null_count else column
+    numbers = without_thousands(column, find_decimal([texts.to_pylist()], ";"))
+    return _as_read(column) if numbers is column else numbers
 
 
 def csv_schema(path: str | Path, missing: Sequence[str], dialect: Dialect) -> Any:

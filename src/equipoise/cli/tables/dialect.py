@@ -62,7 +62,7 @@ class Dialect:
             del lines[-1]  # cut in the middle
         preferred = "\t" if ".tsv" in path.suffixes else ","
         separator = self.separator or _find_separator(lines, preferred)
-        decimal = self.decimal or _find_decimal(_rows(lines, separator), separator)
+        decimal = self.decimal or find_decimal(_rows(lines, separator), separator)
         return replace(self, separator=separator, decimal=decimal, encoding=encoding)
 
     def __str__(self) -> str:
@@ -113,7 +113,7 @@ def _find_separator(lines: list[str], preferred: str) -> str:
     return best
 
 
-def _find_decimal(rows: list[list[str]], separator: str) -> str:
+def find_decimal(rows: list[list[str]], separator: str) -> str:
     """Return the decimal mark of the fields that are numbers with a mark."""
     counts = {mark: _count_decimals(rows, mark) for mark in ".,"}
     sure, perhaps = counts[","]

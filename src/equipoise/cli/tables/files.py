@@ -27,6 +27,7 @@ from equipoise.cli.tables.csv_tables import (
     plain_name,
     plain_numbers,
     trimmed,
+    typed_texts,
 )
 from equipoise.cli.tables.dialect import Dialect
 from equipoise.exceptions import needing
@@ -105,7 +106,7 @@ def read_table(
         elif format_of(path) == "parquet":
             table = _open_parquet(path).read()
         elif format_of(path) == "excel":
-            table = _read_excel(path)
+            table = typed_texts(_read_excel(path), codes)
         else:
             table = _open_arrow(stack.enter_context(pa.memory_map(str(path)))).read_all()
         _check_names(table.schema.names, path)
@@ -156,7 +157,8 @@ def _batches(
                 table = trimmed(pa.Table.from_batches([batch]), options)
                 yield plain_numbers(table, found, numbers), min(file.tell() / size, 1.0)
     elif format_of(path) == "excel":
-        yield _read_excel(path).select(names), 1.0
+        texts = [name for name, kind in kinds.items() if kind == "category"]
+        yield typed_texts(_read_excel(path).select(names), texts), 1.0
     elif format_of(path) == "parquet":
         file = _open_parquet(path)
         done = 0
