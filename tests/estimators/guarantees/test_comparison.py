@@ -160,8 +160,9 @@ def test_classifiers_decide_as_they_predict():
         tau=0.1,
     )
     assert result.claims == raw.claims
-    with pytest.warns(SeenPeopleWarning, match="all of them were learned from by b"):
+    with pytest.warns(SeenPeopleWarning, match="all of them were learned from by b") as said:
         prove_better(plain, fair, X, y, sensitive_features=sex)
+    assert said[0].filename == __file__
 
 
 @pytest.mark.parametrize(

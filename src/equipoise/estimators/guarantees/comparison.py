@@ -189,12 +189,11 @@ def prove_better(
     groups = np.zeros(n) if sensitive_features is None else sensitive_features
     people = People(X, y, groups, control_features)
     cells, classes = people.read_plain()
-    decided = [
-        _decisions(model, name, people, classes, cells) for model, name in ((a, "a"), (b, "b"))
-    ]
+    before = _decisions(a, "a", people, classes, cells)
+    after = _decisions(b, "b", people, classes, cells)
     order = np.random.default_rng(0).permutation(len(cells.code))
-    wrong = [(decisions != cells.label[cells.code])[order].astype(float) for decisions in decided]
-    difference = wrong[1] - wrong[0]
+    labels = cells.label[cells.code]
+    difference = (after != labels)[order].astype(float) - (before != labels)[order]
     (p,) = paired_p([difference[None]], np.ones(1), float(tau), alpha)
     text = f"B's error rate exceeds A's by at most {tau:g}"
     error = Claim(text, float(difference.mean()), float(tau), len(order), bool(p <= alpha))
@@ -206,7 +205,7 @@ def prove_better(
                 "constraint is missing, and b has none; pass what is compared between groups, "
                 "such as constraint=DemographicParity(0.05)."
             )
-        compared = _Compared(rule, cells, decided, order)
+        compared = _Compared(rule, cells, before, after, order)
         claims += [compared.lower(float(delta), alpha), *compared.kept(alpha)]
     return Comparison(claims, float(confidence), len(order))
 
@@ -254,7 +253,8 @@ class _Compared:
         self,
         constraint: Constraint,
         cells: Cells,
-        decided: list[NDArray[np.intp]],
+        before: NDArray[np.intp],
+        after: NDArray[np.intp],
         order: NDArray[np.intp],
     ) -> None:
         with warnings.catch_warnings():
@@ -263,7 +263,7 @@ class _Compared:
                 constraint.moments(cells.table())
             except EmptyCellWarning as warning:
                 raise ValueError(f"nothing can be proven here: {warning}") from None
-        table = np.eye(cells.n_decisions)[decided[0]]
+        table = np.eye(cells.n_decisions)[before]
         tally = Tally.of_people(cells, table[:, 1] if cells.n_decisions == 2 else table)
         self.strata = RowStrata.of_fit(constraint, tally)
         if not self.strata.rows:
@@ -272,7 +272,8 @@ class _Compared:
                 "groups of these people, such as one group alone."
             )
         self.cell = self.strata._known_cells(cells)[cells.code][order]
-        self.before, self.after = (decisions[order] for decisions in decided)
+        self.before = before[order]
+        self.after = after[order]
 
     def coefficients(self, k: int) -> Array:
         """Return the coefficients of row k, one for each of its strata."""
