@@ -188,6 +188,50 @@ def test_rows_of_every_kind(rule):
                 assert claim.measured == pytest.approx(value(after))
 
 
+def test_rows_of_a_cluster_count_once():
+    """Everybody ten times, at the bound of the errors: rows that count alone break in a third."""
+    false = np.zeros(2)
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        who = np.repeat(np.arange(200), 10)
+        y = rng.random(200) < 0.5
+        before = rng.random(200) < 0.5
+        after = np.where((rng.random(200) < 0.2) & (before == y), ~y, before)  # 0.1 err more
+        a, b, labels = before[who], after[who], y[who]
+        for number, clusters in enumerate((None, who)):
+            result = prove_better(a, b, None, labels, tau=0.1, clusters=clusters)
+            false[number] += result.holds
+    assert false[0] / 60 > 0.2
+    assert false[1] / 60 <= allowed(0.05, 60)
+
+
+def test_clusters_are_compared_in_all_claims():
+    sex, y, before, after = people(0, n=8000, taken=0.3)
+    household = np.arange(8000) // 2
+    result = prove_better(
+        before,
+        after,
+        None,
+        y,
+        sensitive_features=sex,
+        constraint=RULE,
+        tau=0.05,
+        delta=0.05,
+        clusters=household,
+    )
+    assert result.holds
+    assert "for clusters of at most 2 people: B's error rate" in str(result)
+    plain = prove_better(
+        before, after, None, y, sensitive_features=sex, constraint=RULE, tau=0.05, delta=0.05
+    )
+    measured = [[claim.measured for claim in one.claims] for one in (result, plain)]
+    assert measured[0] == pytest.approx(measured[1])
+    household = household.copy()
+    household[:400] = 10_000  # a cluster that is larger than those that were looked at first
+    large = prove_better(before, after, None, y, tau=0.5, clusters=household)
+    assert not large.holds
+
+
 def test_rows_of_three_strata_and_fractional_outcomes():
     """A bound on the mean of two groups' rates, and one that counts selection and errors."""
     rng = np.random.default_rng(0)
@@ -234,6 +278,8 @@ def test_what_it_takes():
     unknown = np.where(np.arange(300) < 5, None, sex)
     with pytest.raises(ValueError, match="missing"):
         prove_better(before, after, None, y, sensitive_features=unknown, constraint=RULE)
+    with pytest.raises(ValueError, match="clusters has one value for everybody"):
+        prove_better(before, after, None, y, clusters=["home"] * 300)
     labels = np.where(sex == "F", False, y)
     with pytest.raises(
         ValueError,

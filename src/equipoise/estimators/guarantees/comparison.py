@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from equipoise.cells.codes import add_up
 from equipoise.cells.rows import Cells
-from equipoise.cells.table import Array
+from equipoise.cells.table import Array, Mask
 from equipoise.cells.values import is_number
 from equipoise.constraints.base import Constraint
 from equipoise.estimators.base import overlap_of
@@ -20,8 +21,9 @@ from equipoise.estimators.guarantees.strata import RowStrata
 from equipoise.exceptions import EmptyCellWarning, SeenPeopleWarning
 from equipoise.faces import Columns, Face, Records, columns_of, paragraph, table
 from equipoise.guarantees.exact_test import exact_p
-from equipoise.guarantees.goal_bet import goal_p
+from equipoise.guarantees.goal_bet import goal_p, units_p
 from equipoise.guarantees.people_needed import read_probability
+from equipoise.guarantees.tested_rows import Units
 from equipoise.metrics.audit import Tally
 from equipoise.rows.hashing import hash_bits
 from equipoise.rows.people import People
@@ -57,11 +59,14 @@ class Comparison(Face):
         several that were picked because they are proven are not.
     confidence : float
     people : int
+    population : str
+        Whom the statement is about, if not the whole population.
     """
 
     claims: Records[Claim]
     confidence: float
     people: int
+    population: str = ""
 
     @property
     def holds(self) -> bool:
@@ -78,8 +83,8 @@ class Comparison(Face):
                 texts.append("B keeps its bound" if bounds == 1 else f"B keeps all {bounds} bounds")
             said = "; ".join(texts)
             return (
-                f"With probability {100 * self.confidence:g} % over the draw of {people}, for the "
-                f"population that they come from: {said}."
+                f"With probability {100 * self.confidence:g} % over the draw of {people}, for "
+                f"{self.population or 'the population that they come from'}: {said}."
             )
         said = "; ".join(
             f"{claim.text} (measured {claim.measured:+.4f}, to be below {claim.bound:+.4f})"
@@ -112,6 +117,7 @@ def prove_better(
     constraint: Constraint | None = None,
     tau: float = 0.01,
     delta: float = 0.0,
+    clusters: Any = None,
     confidence: float = 0.95,
 ) -> Comparison:
     """Return whether B is proven to err no more than A by ``tau``, and to be fairer by ``delta``.
@@ -137,6 +143,9 @@ def prove_better(
         B's error rate is at most A's and tau.
     delta : float, default=0.0
         The value of that bound under B is at most that under A less delta.
+    clusters : array-like of shape (n,), optional
+        Households, or ids of persons with several rows. The statement is then about clusters that
+        are no larger than those of a tenth of them, who are not in the tests.
     confidence : float, default=0.95
         The statement holds with at least this probability over the draw of the people. All its
         parts are tested at this confidence, and all must pass.
@@ -148,8 +157,8 @@ def prove_better(
 
     Notes
     -----
-    People must be drawn independently: take one of each household, and everybody once. They count
-    without weights. Bounds against "overall" are at the shares of groups among these people.
+    People, or clusters, must be drawn independently, and everybody once. They count without
+    weights. Bounds against "overall" are at the shares of groups among these people.
     Choose ``tau``, ``delta`` and the constraint before you look.
 
     The differences between two decisions on one person, -1, 0 or 1, are bet on
@@ -187,16 +196,17 @@ def prove_better(
             "are decisions."
         )
     groups = np.zeros(n) if sensitive_features is None else sensitive_features
-    people = People(X, y, groups, control_features)
+    people = People(X, y, groups, control_features, clusters=clusters)
     cells, classes = people.read_plain()
     before = _decisions(a, "a", people, classes, cells)
     after = _decisions(b, "b", people, classes, cells)
-    order = np.random.default_rng(0).permutation(len(cells.code))
+    test = _Test.of(people, len(cells.code), alpha)
     labels = cells.label[cells.code]
-    difference = (after != labels)[order].astype(float) - (before != labels)[order]
-    (p,) = paired_p([difference[None]], np.ones(1), float(tau), alpha)
+    difference = (after != labels).astype(float) - (before != labels)
+    parts = [(np.ones(n, dtype=bool), difference)]
+    proven = test.proves(parts, np.ones(1), float(tau), low=-1.0)
     text = f"B's error rate exceeds A's by at most {tau:g}"
-    error = Claim(text, float(difference.mean()), float(tau), len(order), bool(p <= alpha))
+    error = Claim(text, float(difference.mean()), float(tau), n, proven)
     claims = Records([error])
     if sensitive_features is not None:
         rule = getattr(b, "constraint_", None) if constraint is None else constraint
@@ -205,9 +215,9 @@ def prove_better(
                 "constraint is missing, and b has none; pass what is compared between groups, "
                 "such as constraint=DemographicParity(0.05)."
             )
-        compared = _Compared(rule, cells, before, after, order)
-        claims += [compared.lower(float(delta), alpha), *compared.kept(alpha)]
-    return Comparison(claims, float(confidence), len(order))
+        compared = _Compared(rule, cells, before, after, test)
+        claims += [compared.lower(float(delta)), *compared.kept()]
+    return Comparison(claims, float(confidence), n, test.population)
 
 
 def _decisions(
@@ -246,8 +256,67 @@ def paired_p(outcomes: list[Array], a: Array, c: float, alpha: float) -> Array:
     return goal_p(outcomes, a, c, alpha, prior=prior, variance=variance, low=-1.0)
 
 
+#: The people of each stratum of a row, and what is averaged over them.
+Parts = list[tuple[Mask, Array]]
+
+
+@dataclass(frozen=True)
+class _Test:
+    """Tests at a level, of people in a random order or of clusters.
+
+    ``is_first`` are those who choose what is compared, and are not in that test.
+    """
+
+    order: NDArray[np.intp]
+    is_first: Mask
+    units: Units | None
+    alpha: float
+
+    @classmethod
+    def of(cls, people: People, n: int, alpha: float) -> _Test:
+        order = np.random.default_rng(0).permutation(n)
+        units = Units.of(None, people.read_clusters(), n)
+        if units is not None:
+            return cls(order, units.unit < 0, units, alpha)
+        is_first = np.zeros(n, dtype=bool)
+        is_first[order[: int(_CHOOSING * n)]] = True
+        return cls(order, is_first, None, alpha)
+
+    @property
+    def population(self) -> str:
+        """Whom the tests are about, if not everybody."""
+        return "" if self.units is None else self.units.population
+
+    def proves(self, parts: Parts, a: Array, c: float, low: float = 0.0) -> bool:
+        """Return whether ``a . p <= c`` is proven for outcomes from ``low`` to 1."""
+        if self.units is not None:
+            return self._units_p(self.units, parts, a, c, low) <= self.alpha
+        outcomes = [values[self.order][inside[self.order]] for inside, values in parts]
+        people = [values[None] for values in outcomes]
+        if low < 0:
+            return bool(paired_p(people, a, c, self.alpha)[0] <= self.alpha)
+        if len(a) <= 2 and all(np.isin(values, (0, 1)).all() for values in outcomes):
+            x = np.array([values.sum() for values in outcomes])
+            return exact_p(x.round(), [len(values) for values in outcomes], a, c) <= self.alpha
+        prior = np.full(len(a), 0.5)
+        return bool(goal_p(people, a, c, self.alpha, prior=prior)[0] <= self.alpha)
+
+    def _units_p(self, units: Units, parts: Parts, a: Array, c: float, low: float) -> float:
+        if units.left_out > Units.MOST_LEFT_OUT:
+            return 1.0
+        n = int(units.unit.max(initial=-1)) + 1
+        w, u = np.zeros((2, len(parts), n))
+        for s, (inside, values) in enumerate(parts):
+            counted = inside & (units.unit >= 0)
+            w[s] = add_up(units.unit[counted], n)
+            u[s] = add_up(units.unit[counted], n, (values[counted] - low) / (1 - low))
+        bound = (c - low * a.sum()) / (1 - low)
+        p = units_p(w, u[None], a, bound, self.alpha, units.cap, is_disjoint=True)
+        return float(p[0])
+
+
 class _Compared:
-    """The rows of a constraint under two classifiers on the same people, in a random order."""
+    """The rows of a constraint under two classifiers on the same people."""
 
     def __init__(
         self,
@@ -255,7 +324,7 @@ class _Compared:
         cells: Cells,
         before: NDArray[np.intp],
         after: NDArray[np.intp],
-        order: NDArray[np.intp],
+        test: _Test,
     ) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("error", EmptyCellWarning)
@@ -271,60 +340,55 @@ class _Compared:
                 f"there is nothing to compare: no decisions can exceed {constraint!r} with the "
                 "groups of these people, such as one group alone."
             )
-        self.cell = self.strata._known_cells(cells)[cells.code][order]
-        self.before = before[order]
-        self.after = after[order]
+        self.cell = self.strata._known_cells(cells)[cells.code]
+        self.before = before
+        self.after = after
+        self.test = test
 
     def coefficients(self, k: int) -> Array:
         """Return the coefficients of row k, one for each of its strata."""
         return self.strata.a[k, self.strata.a[k] != 0]
 
-    def outcomes(self, k: int, decisions: NDArray[np.intp]) -> list[Array]:
-        """Return the outcomes of the first people in each stratum of row k, under decisions."""
-        cell = self.cell[: len(decisions)]
+    def parts(self, k: int, decisions: NDArray[np.intp]) -> Parts:
+        """Return the people in each stratum of row k, and their outcomes under decisions."""
         numbers = self.strata.strata[k, self.strata.a[k] != 0]
         return [
-            self.strata.outcome[t, cell, decisions][self.strata.inside[t, cell]] for t in numbers
+            (self.strata.inside[t, self.cell], self.strata.outcome[t, self.cell, decisions])
+            for t in numbers
         ]
 
-    def highest(self, people: int) -> int:
-        """Return the row that A exceeds most, or comes nearest to, among the first people."""
+    def highest(self) -> int:
+        """Return the row that A exceeds most, or comes nearest to, among those who choose."""
         excess = np.full(len(self.strata.rows), -np.inf)
         for k in range(len(excess)):
-            outcomes = self.outcomes(k, self.before[:people])
+            parts = self.parts(k, self.before)
+            outcomes = [values[inside & self.test.is_first] for inside, values in parts]
             if all(map(len, outcomes)):
                 rates = [values.mean() for values in outcomes]
                 excess[k] = self.coefficients(k) @ rates - self.strata.c[k]
         return int(excess.argmax())
 
-    def lower(self, delta: float, alpha: float) -> Claim:
+    def lower(self, delta: float) -> Claim:
         """Return the claim that B is lower than A by delta in the row that A exceeds most."""
-        first = int(_CHOOSING * len(self.cell))
-        k = self.highest(first)
+        k = self.highest()
         a = self.coefficients(k)
-        pairs = zip(self.outcomes(k, self.after), self.outcomes(k, self.before), strict=True)
-        differences = [after - before for after, before in pairs]
-        skipped = [len(values) for values in self.outcomes(k, self.before[:first])]
-        tested = [values[n:] for values, n in zip(differences, skipped, strict=True)]
-        (p,) = paired_p([values[None] for values in tested], a, -delta, alpha)
-        measured = float(a @ [values.mean() for values in differences])
+        pairs = zip(self.parts(k, self.before), self.parts(k, self.after), strict=True)
+        parts = [(inside, after - before) for (inside, before), (_, after) in pairs]
+        tested = [(inside & ~self.test.is_first, values) for inside, values in parts]
+        proven = self.test.proves(tested, a, -delta, low=-1.0)
+        measured = float(a @ [values[inside].mean() for inside, values in parts])
         text = f"{self.strata.rows[k]} is lower under B than under A by at least {delta:g}"
-        return Claim(text, measured, -delta, sum(map(len, tested)), bool(p <= alpha))
+        people = sum(int(inside.sum()) for inside, _ in tested)
+        return Claim(text, measured, -delta, people, proven)
 
-    def kept(self, alpha: float) -> Iterator[Claim]:
+    def kept(self) -> Iterator[Claim]:
         """Yield the claims that B keeps its bounds."""
         for k, row in enumerate(self.strata.rows):
             a = self.coefficients(k)
             c = float(self.strata.c[k])
-            outcomes = self.outcomes(k, self.after)
-            n = np.array([len(values) for values in outcomes])
-            x = np.array([values.sum() for values in outcomes])
-            if len(a) <= 2 and all(np.isin(values, (0, 1)).all() for values in outcomes):
-                p = exact_p(x.round(), n, a, c)
-            else:
-                people = [values[None] for values in outcomes]
-                p = goal_p(people, a, c, alpha, prior=np.full(len(a), 0.5))[0]
+            parts = self.parts(k, self.after)
             shift = float(self.strata.shift[k])
-            measured = float(a @ (x / n)) + shift
-            text = f"under B, {row.sentence()}"
-            yield Claim(text, measured, c + shift, int(n.sum()), bool(p <= alpha))
+            measured = float(a @ [values[inside].mean() for inside, values in parts]) + shift
+            people = sum(int(inside.sum()) for inside, _ in parts)
+            proven = self.test.proves(parts, a, c)
+            yield Claim(f"under B, {row.sentence()}", measured, c + shift, people, proven)
