@@ -274,8 +274,7 @@ class Means:
         inside = (masks & rate.event(audit.cells)).astype(float)
         low, high = rate.table(audit.cells).T
         value = audit.rate(rate, masks)
-        sums = audit.mass, audit.selected
-        means = cls.of_cells(inside, low, high, *sums, value, audit.squares)
+        means = cls.of_cells(inside, low, high, audit.mass, audit.selected, value, audit.squares)
         return replace(means, least=0.0, most=1.0, log=log)
 
     @cached_property

@@ -161,8 +161,9 @@ def _means(tally: Tally, events: Array, g: Array, value: Array) -> Means:
     cells, squares = tally.cells, tally.squares
     assert squares is not None
     if cells.n_decisions == 2:
-        sums = cells.mass, tally.s
-        return Means.of_cells(events, g[:, :, 0], g[:, :, 1], *sums, value, squares)
+        low = g[:, :, 0]
+        high = g[:, :, 1]
+        return Means.of_cells(events, low, high, cells.mass, tally.s, value, squares)
 
     # Decisions count as drawn: those of a cell who get the same one are a cell of their own.
     def by_decision(every: Array, others: Array) -> Array:

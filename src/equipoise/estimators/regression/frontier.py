@@ -135,7 +135,7 @@ class RegressionFrontier(RegressionReduction):
         self._trace(bounds.tolist(), last)
         mixed = [(point.certificate, point.mixture) for point in self.points_]
         deployed = on_rows(problem, mixed)
-        self.exact_differences_ = np.array([each.largest for each in deployed])
+        self.exact_differences_ = np.array([mixture.largest for mixture in deployed])
         self._state_on_rows(deployed)
         self.people_ = fingerprint_of(engine_for(people.X), people)
         used = sorted({int(h) for point in self.points_ for h in point.mixture.indices})
@@ -224,8 +224,8 @@ class RegressionFrontier(RegressionReduction):
     def _state_on_rows(self, deployed: list[OnRows]) -> None:
         """Add to the certificate of each point how it is on the predictions of the fit."""
         self.points_ = Records(
-            replace(point, certificate=each.stated_by(point.certificate))
-            for point, each in zip(self.points_, deployed, strict=True)
+            replace(point, certificate=mixture.stated_by(point.certificate))
+            for point, mixture in zip(self.points_, deployed, strict=True)
         )
 
     def _points(self, bounds: list[float], rounds: list[Round]) -> Records[FrontierPoint]:

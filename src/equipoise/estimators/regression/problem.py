@@ -118,10 +118,12 @@ class RegressionProblem:
 
     def _search_parity(self, games: list[Lagrangian], queries: Queries) -> Iterator[list[Round]]:
         """Return the rounds of the solver under parity."""
-        game, nu = (self.oracle, self.pool), self.nu
+        oracle = self.oracle
+        pool = self.pool
         if self.follows_path:
-            return one_after_another(games, *game, nu=nu, queries=queries.optimality)
-        return many_bounds(games, *game, nu=nu, batch=len(games), queries=queries)
+            asked = queries.optimality
+            return one_after_another(games, oracle, pool, nu=self.nu, queries=asked)
+        return many_bounds(games, oracle, pool, nu=self.nu, batch=len(games), queries=queries)
 
 
 def game_of(

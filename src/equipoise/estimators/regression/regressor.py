@@ -355,7 +355,7 @@ def on_rows(
     results = []
     for certificate, mixture in mixed:
         members = [predicted[int(h)] for h in mixture.indices]
-        differ = np.any([one != members[0] for one in members], axis=0)
+        differ = np.ptp(members, axis=0) > 0
         by_lot = Lottery(float(rows.row_weights() @ differ), True)
         largest, excess = np.nan, certificate.violation
         if problem.is_parity:

@@ -78,7 +78,8 @@ class LightGBMTrainer(BoostingTrainer):
             # set_weight takes weights of one for none at all, and would leave the last ones.
             bins.set_field("weight", None)
             bins.set_label(label).set_weight(weight)
-            n_trees, base = self.estimator.n_estimators, self._shared(self.estimator.n_estimators)
+            n_trees = self.estimator.n_estimators
+            base = self._shared(n_trees)
             if base is not None:
                 n_trees -= base.n_trees
                 bins.set_init_score(base.scores)
@@ -119,13 +120,15 @@ class LightGBMTrainer(BoostingTrainer):
             saved = examples.saved[:, labels]
             start = np.log(saved.sum(axis=0) / saved.sum())
             bins.set_field("weight", None)
-            n_trees, base = self.estimator.n_estimators, self._shared(self.estimator.n_estimators)
+            n_trees = self.estimator.n_estimators
+            base = self._shared(n_trees)
             # The first classifier may have met fewer labels than are in use now, or more.
             if base is None or base.scores.shape != saved.shape:
                 base = None
                 bins.set_init_score(np.tile(start, (len(saved), 1)))
             else:
-                n_trees, start = n_trees - base.n_trees, np.zeros_like(start)
+                n_trees -= base.n_trees
+                start = np.zeros_like(start)
                 bins.set_init_score(base.scores)
             booster = lightgbm.train(
                 params | {"objective": _soft_objective(saved)},
