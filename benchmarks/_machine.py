@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -21,6 +22,21 @@ def machine() -> str:
     parts.append(f"{platform.system()}, Python {platform.python_version()}")
     parts += [f"{name} {found}" for name in _PACKAGES if (found := _version(name))]
     return "; ".join(parts) + "."
+
+
+def parse(parser: ArgumentParser, **small: object) -> Namespace:
+    """Return the options of a command line; ``--quick`` takes these ones instead, for some seconds.
+
+    >>> import sys
+    >>> sys.argv = ["bundles.py", "--quick"]
+    >>> parse(ArgumentParser(), rows=2000)
+    Namespace(quick=True, rows=2000)
+    """
+    parser.add_argument("--quick", action="store_true", help="a small version of the same")
+    options = parser.parse_args()
+    if options.quick:
+        vars(options).update(small)
+    return options
 
 
 def _processor() -> str:

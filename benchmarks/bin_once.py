@@ -73,10 +73,8 @@ def compare(learner: Any, table: Any, n: int, features: int, calls: int) -> list
     """Time both ways in turns; return a row of the table."""
     X, questions = asked(n, features, calls)
     X = table(X)
-    once, plain = (
-        choose_trainer(learner, X),
-        PlainTrainer(learner, X, "sample_weight"),
-    )
+    once = choose_trainer(learner, X)
+    plain = PlainTrainer(learner, X)
     assert type(once) is not PlainTrainer
     seconds, excess, same = [], [], []
     for label, weight in questions:

@@ -15,7 +15,7 @@ from typing import Any
 
 import lightgbm
 import numpy as np
-from _machine import machine, markdown_table
+from _machine import machine, markdown_table, parse
 
 
 def encoded(rng: np.random.Generator, rows: int, columns: int, values: int) -> tuple[Any, ...]:
@@ -47,7 +47,8 @@ def seconds_of(X: np.ndarray, y: np.ndarray, bundled: bool) -> tuple[float, floa
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=50_000)
-    rows, table = parser.parse_args().rows, []
+    rows = parse(parser, rows=2000).rows
+    table = []
     for columns, values in ((5, 20), (5, 60), (10, 60), (10, 100)):
         X, y = encoded(np.random.default_rng(0), rows, columns, values)
         (bundled, predicting), (apart, _) = (seconds_of(X, y, how) for how in (True, False))

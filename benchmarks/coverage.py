@@ -1,7 +1,7 @@
 """Do 95 % intervals of disparities contain the truth in 95 % of all samples?
 
     python benchmarks/coverage.py            2,000 samples a setting; about 25 minutes on one core
-    python benchmarks/coverage.py --quick    200 samples of 200 people; about half a minute
+    python benchmarks/coverage.py --quick    20 samples of 200 people; some seconds
     python benchmarks/coverage.py --people 200 --rates "rare, apart" --groups 5
     python benchmarks/coverage.py --weights  400 samples a setting; some minutes on one core
     python benchmarks/coverage.py --losses   400 samples a setting; some minutes on one core
@@ -198,7 +198,7 @@ def main() -> None:
     parser.add_argument("--rates", nargs="+", choices=list(RATES))
     chosen = parser.parse_args()
     few = chosen.losses or chosen.weights
-    samples = chosen.samples or (200 if chosen.quick else 400 if few else 2000)
+    samples = chosen.samples or (20 if chosen.quick else 400 if few else 2000)
     people = chosen.people or ([200] if chosen.quick else [200, 1000])
     rates = chosen.rates or (["equal"] if chosen.quick else list(RATES))
     settings = product(people, chosen.groups, ("even", "unequal"), rates)

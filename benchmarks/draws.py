@@ -20,7 +20,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from _machine import machine
+from _machine import machine, parse
 from fairlearn.reductions import ExponentiatedGradient
 from frontier import (
     NOTIONS,
@@ -109,7 +109,9 @@ def one_split(parts: list[Rows], notion: str, learner: str, bounds: np.ndarray) 
 
 def compare(problem: str, notion: str, asked: argparse.Namespace) -> list[list[str]]:
     """Return the rows of the table for a problem."""
-    rows, bounds, splits = read(problem), np.geomspace(0.001, 0.1, asked.bounds), []
+    rows = [part[: asked.rows] for part in read(problem)]
+    bounds = np.geomspace(0.001, 0.1, asked.bounds)
+    splits = []
     for seed in range(asked.seeds):
         halves = train_test_split(*rows, test_size=0.25, random_state=seed, stratify=rows[1])
         splits.append(one_split([halves[::2], halves[1::2]], notion, asked.learner, bounds))
@@ -134,7 +136,9 @@ def main() -> None:
     parser.add_argument("--problems", nargs="*", default=["compas", "law"], choices=list(PROBLEMS))
     parser.add_argument("--bounds", type=int, default=5)
     parser.add_argument("--seeds", type=int, default=5)
-    asked = parser.parse_args()
+    parser.add_argument("--rows", type=int, help="the first rows of a problem; all by default")
+    small = {"problems": ["adult"], "learner": "logistic", "bounds": 2, "seeds": 2, "rows": 2000}
+    asked = parse(parser, **small)
     warnings.simplefilter("ignore")
     print(f"{machine()}\n\n{asked.learner}, {asked.seeds} splits, {asked.bounds} bounds\n")
     print(f"| {' | '.join(HEADER)} |\n|{' --- |' * len(HEADER)}", flush=True)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _machine import machine
+from _machine import machine, parse
 from fairlearn.reductions import BoundedGroupLoss as TheirBound
 from fairlearn.reductions import ExponentiatedGradient, SquareLoss
 from regression_tradeoff import communities, law
@@ -129,7 +129,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=0)
     parser.add_argument("--groups", type=int, default=20)
     parser.add_argument("--folder", type=Path, default=Path(os.environ.get("EQUIPOISE_DATA", ".")))
-    given = parser.parse_args()
+    given = parse(parser, rows=3000, groups=3)
     print(machine(), flush=True)
     warnings.simplefilter("ignore")
     if given.data:

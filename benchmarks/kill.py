@@ -58,7 +58,8 @@ def fit(folder: Path, quick: bool) -> None:
     seconds = time.perf_counter() - start
     digest = blake2b(digest_size=16)
     for point in frontier.points_:
-        numbers = [point.eps, point.error, point.disparity, point.lower, point.gap, *point.weights]
+        numbers = [point.eps, point.error, point.disparity, point.lower, point.gap]
+        numbers += point.mixture.weights.tolist()
         digest.update(np.array(numbers).tobytes())
         digest.update(frontier.at(point.eps).predict(X).tobytes())
     errors = [frontier.points_[0].error, frontier.points_[-1].error]

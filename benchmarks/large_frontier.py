@@ -32,7 +32,7 @@ from pathlib import Path
 import _raw
 import numpy as np
 from _clock import Clock
-from _machine import machine, markdown_table
+from _machine import machine, markdown_table, parse
 from numpy.typing import NDArray
 
 PARTS = (
@@ -117,7 +117,7 @@ def main() -> None:
     parser.add_argument("--trees", type=int, default=100)
     parser.add_argument("--bounds", type=int, default=20)
     parser.add_argument("--nu", type=float, default=0.1, help="the gap, times sqrt(rows)")
-    asked = parser.parse_args()
+    asked = parse(parser, copies=0.005, trees=5, bounds=2)
     warnings.simplefilter("ignore")
     people = read_people()
     if people is None:

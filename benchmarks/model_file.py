@@ -23,7 +23,7 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
-from _machine import machine
+from _machine import machine, parse
 
 import equipoise
 
@@ -80,7 +80,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--default-only", action="store_true", help="without --keep-text")
-    given = parser.parse_args()
+    given = parse(parser, rows=3000, default_only=True)
     print(machine(), end="\n\n")
     print("| options | file, bytes | expanded, bytes | CPU s to open | MiB to open | names in it |")
     print("| --- | --- | --- | --- | --- | --- |")

@@ -41,7 +41,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from _linearpost import LinearPost, notebook_learner, notebook_split, read_notebook
-from _machine import machine, markdown_table
+from _machine import machine, markdown_table, parse
 from lightgbm import LGBMClassifier
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.linear_model import LogisticRegression
@@ -77,7 +77,7 @@ def main() -> None:
     parser.add_argument("--peer", help="a Python that has holisticai")
     parser.add_argument("--peer-bounds", type=float, nargs="*", default=[0.001, 0.1])
     parser.add_argument("--folder", type=Path, default=Path(os.environ.get("EQUIPOISE_DATA", ".")))
-    options = parser.parse_args()
+    options = parse(parser, problems=10, calls=500)
     if options.splits == "linearpost" and (options.data != "communities" or options.race):
         parser.error("--splits linearpost is for --data communities, without --race")
     print(machine(), flush=True)

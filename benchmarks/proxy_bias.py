@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from _machine import markdown_table
+from _machine import markdown_table, parse
 
 from equipoise import DemographicParity, Probabilities
 from equipoise.metrics.audit import Tally
@@ -47,7 +47,7 @@ def simulate(certainty: float, effect: float, n: int, seed: int = 0) -> tuple[fl
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--people", type=int, default=1_000_000)
-    people = parser.parse_args().people
+    people = parse(parser, people=10_000).people
     rows = []
     for certainty in CERTAINTIES:
         for effect in EFFECTS:

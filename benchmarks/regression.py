@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from _machine import machine
+from _machine import machine, parse
 
 from equipoise import BoundedGroupLoss, DemographicParity, MinimaxGroupLoss
 
@@ -63,7 +63,8 @@ def main() -> None:
     """Print the worst deviation."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--problems", type=int, default=1000)
-    problems, start = parser.parse_args().problems, time.process_time()
+    problems = parse(parser, problems=5).problems
+    start = time.process_time()
     print(machine(), flush=True)
     found = [each for seed in range(problems) for each in deviations(seed)]
     sizes, impossible = [each.size for each in found], sum(not each.is_possible for each in found)

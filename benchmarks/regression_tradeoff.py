@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from _machine import machine
+from _machine import machine, parse
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import train_test_split
 
@@ -144,7 +144,7 @@ def main() -> None:
     parser.add_argument("--thresholds", type=int, default=40)
     parser.add_argument("--nu", type=float, default=0.005, help="the gap, of the variance")
     parser.add_argument("--folder", type=Path, default=Path(os.environ.get("EQUIPOISE_DATA", ".")))
-    given = parser.parse_args()
+    given = parse(parser, splits=2, thresholds=8, nu=0.05)
     print(machine(), flush=True)
     rows = {"communities": communities, "law": law, "adult": adult}[given.data](given.folder)
     found = [

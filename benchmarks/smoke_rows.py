@@ -25,7 +25,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-from _machine import machine, markdown_table
+from _machine import machine, markdown_table, parse
 from _raw import expected_predictions, members
 from numpy.typing import NDArray
 
@@ -208,7 +208,7 @@ def scaled() -> tuple[list[list[object]], str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.parse_args()
+    parse(parser)
     print(f"{machine()}\n")
     rows, said = smoke()
     header = ["problem", "error", "fairlearn's", "reached", "over a bound", "calls", "fairlearn's"]

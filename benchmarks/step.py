@@ -23,7 +23,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from _machine import machine, markdown_table
+from _machine import machine, markdown_table, parse
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
@@ -90,7 +90,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=8000, help="the most rows of a problem")
     parser.add_argument("--steps", type=float, nargs="+", default=[0.3, 0.4, 0.5, 0.6, 0.7])
     parser.add_argument("--many", action="store_true", help="the step of many multipliers")
-    asked = parser.parse_args()
+    asked = parse(parser, rows=300, steps=[0.7], many=True)
     warnings.simplefilter("ignore")
     if asked.many:
         print(f"{machine()}\n")

@@ -28,7 +28,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from _machine import machine, markdown_table
+from _machine import machine, markdown_table, parse
 from _number_problems import NUMBERS
 from _problems import DEGENERATE, KINDS
 from _truth import check
@@ -59,7 +59,9 @@ def main() -> None:
     parser.add_argument("--problems", type=int, default=100, help="of each kind")
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--only", help="a part of the names of kinds")
-    asked, start, table = parser.parse_args(), time.process_time(), []
+    asked = parse(parser, problems=1)
+    start = time.process_time()
+    table = []
     print(machine(), flush=True)
     all_counts: Counter[str] = Counter()
     for number, (name, checked) in enumerate(CHECKS.items()):

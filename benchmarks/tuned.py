@@ -16,7 +16,7 @@ import argparse
 import warnings
 
 import numpy as np
-from _machine import machine, markdown_table
+from _machine import machine, markdown_table, parse
 from frontier import NOTIONS, Rows, at_equal_violation, jackknife, make_learner, measure
 from sklearn.model_selection import train_test_split
 from step import problems
@@ -69,7 +69,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=16_000, help="the most rows of a problem")
     parser.add_argument("--seeds", type=int, default=6)
     parser.add_argument("--bounds", type=int, default=8)
-    asked = parser.parse_args()
+    asked = parse(parser, rows=1000, seeds=2, bounds=2)
     warnings.simplefilter("ignore")
     table = [
         compare(name, rows, notion, asked)

@@ -22,7 +22,7 @@ import warnings
 from typing import Any
 
 import numpy as np
-from _machine import markdown_table
+from _machine import markdown_table, parse
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -59,7 +59,7 @@ def main() -> None:
     parser.add_argument("--share", type=float, default=0.3)
     parser.add_argument("--eps", type=float, default=0.01)
     parser.add_argument("--people", type=int, default=30_000)
-    options = parser.parse_args()
+    options = parse(parser, people=3000)
     warnings.simplefilter("ignore")
     adult = load_adult()
     others = [not name.startswith("sex") for name in adult.feature_names]

@@ -68,16 +68,3 @@ def test_a_data_set_beside_a_peer(multiclass, monkeypatch, capsys, data, splits,
     assert accuracy > 0.4
     assert "holisticai, asked 0.1: " in text
     assert " at 0.000 ± 0.000; drawn" in text
-
-
-def test_two_labels_fit_the_same_twice(monkeypatch, capsys, tmp_path):
-    monkeypatch.syspath_prepend(BENCHMARKS)
-    module = pytest.importorskip("two_labels")
-    few = list(module.models())[:2]
-    monkeypatch.setattr(module, "models", lambda: iter(few))
-    file = tmp_path / "before.json"
-    for option in ("--write", "--compare"):
-        said = run(module, monkeypatch, capsys, "--rows", 300, option, file)
-        assert "2 of 2 the same" in said
-    file.write_text(file.read_text().replace('", ', '0", '))
-    assert "0 of 2 the same" in run(module, monkeypatch, capsys, "--rows", 300, "--compare", file)

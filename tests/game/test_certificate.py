@@ -248,6 +248,12 @@ def test_the_limiting_group_costs_most_over_all_of_its_rows(stated) -> None:
     assert replace(stated, multipliers=0.0 * prices).limiting_group is None
 
 
+def test_the_least_price_follows_the_unit_and_the_rounding(stated) -> None:
+    assert replace(stated, unit=10.0).least_price == pytest.approx(10 * stated.least_price)
+    coarse = replace(stated, tolerance=2 * stated.tolerance)
+    assert coarse.least_price == pytest.approx(stated.least_price / 2)
+
+
 def test_what_is_optimal_has_a_gap_of_no_more_than_was_asked_for(stated) -> None:
     told = replace(stated, gap=0.01, nu=0.01)
     assert told.is_optimal()
@@ -326,3 +332,12 @@ def test_a_fit_states_weights_slack_and_excess() -> None:
     told = fair.fit(**rows).certificate_
     assert told.sampling_slack > 0
     assert told.excess == 0.0
+
+
+def test_rows_whose_bound_is_made_least_exceed_none() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EquipoiseWarning)
+        certificate = fitted(random_crowd(5, n_groups=2), eq.MinimaxGroupError()).certificate_
+    assert certificate.worst_rate is not None
+    assert certificate.gamma.max() > 0.01
+    assert certificate.excess == 0.0
