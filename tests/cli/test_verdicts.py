@@ -70,7 +70,7 @@ def once(monkeypatch):
     monkeypatch.setattr(FairClassifier, "fit", fit_once)
 
 
-PROVE = ("--confidence", "0.99", "--eps", "0.001", "--proof", "margin", "--force")
+PROVE = ("--confidence", "0.99", "--eps", "0.001", "--force")
 VERDICTS = {
     "exceeded": (1, "certify", "fair.equipoise", "new.csv"),
     "exceeded, JSON": (1, "certify", "fair.equipoise", "new.csv", "--json"),
