@@ -113,8 +113,8 @@ def number_of(decision: Hashable, cells: CellTable, called: str) -> int:
     if cells.decisions == (0, 1) and decision not in ((1,) if called == "positive" else (0, 1)):
         raise ValueError(
             f"{called} is {decision!r}, but there are two labels, of which the favourable one is "
-            "called 1 here. The estimator knows which it is: FairClassifier(..., "
-            f"positive={decision!r}). Leave it out of the constraint."
+            "called 1 here. Name it to the estimator, FairClassifier(..., positive=label), and "
+            "leave it out of the constraint."
         )
     if decision not in cells.decisions:
         raise ValueError(
