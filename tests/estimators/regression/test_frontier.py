@@ -105,7 +105,7 @@ def test_points_are_measured_on_other_people(people, frontier):
 def test_a_picture_says_loss(frontier):
     pytest.importorskip("matplotlib").use("Agg")
     display = FrontierDisplay.from_estimator(frontier)
-    assert display.ax_.get_ylabel() == "loss"
+    assert display.ax_.get_ylabel() == "loss, training data"
     assert display.lines_[0].get_ydata().tolist() == pytest.approx(
         [point.error for point in sorted(frontier.points_, key=lambda point: point.disparity)]
     )
