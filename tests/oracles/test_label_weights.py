@@ -89,7 +89,7 @@ def test_where_the_parameter_is(learner, name, objective):
         Net(is_unbalance=False, auto_class_weights="None", module__weight=3),
         object(),
     ],
-    ids=str,
+    ids=lambda learner: type(learner).__name__,
 )
 def test_learners_that_leave_labels_as_they_are(learner):
     assert label_weights(learner) == []
