@@ -172,9 +172,10 @@ class Strata:
 
     def is_likely_proven(self, x: Array, n: Array, level: float) -> bool:
         """Return whether the row is proven, by the score test where that is clear."""
-        if n.min() >= _MANY:
+        if n.all():
             score = float(score_p(x, n, self.a + n[0] / n.sum() * self.slope, self.c))
-            if n.min() >= 20 * _MANY or not 0.7 * level < score < 1.2 * level:
+            near = 0.7 if n.min() >= _MANY else 0.4
+            if n.min() >= 20 * _MANY or not near * level < score < _FAR * level:
                 return score <= level
         return self.p_value(x, n, level) <= level
 
@@ -266,6 +267,7 @@ class TestedRows(RowTables):
         used = np.flatnonzero(self.M[k])
         least, scale = (values[used] for values in self._range)
         outcome = (self.g[used] - least[:, None, None]) / np.maximum(scale, 1e-300)[:, None, None]
+        outcome = outcome.round(12)  # 0 and 1 are these numbers, whatever was subtracted
         inside = self.event[used] > 0
         a = self.M[k, used] * scale
         c = float(self.moments.c[k] - self.M[k, used] @ least)

@@ -213,7 +213,7 @@ def places(code: NDArray[np.integer], clusters: NDArray[np.intp] | None = None) 
     People of a cluster have the same place, among the clusters whose first person is of a cell.
 
     >>> places(np.array([0, 0, 1, 1])).tolist(), places(np.zeros(3, int), np.array([4, 4, 4]))
-    ([0.75, 0.25, 0.25, 0.75], array([0.5, 0.5, 0.5]))
+    ([0.75, 0.25, 0.75, 0.25], array([0.5, 0.5, 0.5]))
     """
     if clusters is None:
         unit = np.arange(len(code))

@@ -197,6 +197,8 @@ class Tested:
         Whether people whose group is not known are counted where it hurts a row most.
     """
 
+    __test__ = False  # no test of pytest's
+
     engine: Engine
     rows: TestedRows
     units: Units | None
