@@ -230,6 +230,18 @@ def test_the_radius_follows_from_the_sums():
     assert found.present(0.99)[1] > radius
 
 
+def test_the_sum_of_squares_is_that_of_all_people():
+    found = after([((12, 5), (20, 19))], rates=(0.4, 0.35))
+    weight = 1 / (1 / 20 + 1 / 19)
+    first = 12 * 0.6**2 + 8 * 0.4**2
+    second = 5 * 0.65**2 + 14 * 0.35**2
+    expected = weight**2 * (first / 20**2 + second / 19**2)
+    assert found.state["square"] == pytest.approx(expected)
+    # Scaled so that nobody changes the sum by more than one, whatever the coefficients.
+    scaled = after([((12, 5), (20, 19))], rates=(0.4, 0.35), a=[0.5, -0.5])
+    assert scaled.state["square"] == pytest.approx(expected)
+
+
 def test_many_detectors_at_once_are_those_alone():
     rng = np.random.default_rng(0)
     n = rng.integers(0, 30, (4, 7, 1, 2))  # days, runs, rows, strata
