@@ -183,7 +183,7 @@ class LightGBMTrainer(BoostingTrainer):
 
 
 def joined(base: str, rest: str) -> str:
-    """Return the model text of the trees of two boosters, one after the other.
+    r"""Return the model text of the trees of two boosters, one after the other.
 
     >>> one = "tree\nversion=v4\ntree_sizes=9\n\nTree=0\n\n\nend of trees\n\nparameters:"
     >>> joined(one, one).splitlines()[2:9]
