@@ -169,7 +169,11 @@ def main() -> None:
         file, kind, trees, limit = asked.fit
         print(json.dumps(fit(Path(file), kind, int(trees), int(limit))))
         return
-    rows, limit = (20_000, 300) if asked.quick else (asked.rows, asked.limit)
+    rows, limit = asked.rows, asked.limit
+    if asked.quick:
+        rows = 10_000
+        limit = 300
+        asked.features = 64
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "people.parquet"
         size = write_table(file, rows, asked.features)
