@@ -188,6 +188,7 @@ def test_algorithm_1_as_printed_can_be_checked(max_iter: int) -> None:
         warnings.simplefilter("ignore")
         certificate = fit(printed, problem).certificate_
     certificate.check()
+    assert certificate.B == printed.B_ > 0
     with pytest.raises(ValueError, match="states gap="):
         replace(certificate, gap=certificate.gap / 2).check()
 
@@ -325,6 +326,7 @@ def test_a_fit_states_weights_slack_and_excess() -> None:
     assert told.sampling_slack == 0.0
     assert told.excess == pytest.approx(0.4)  # a selects all of its people, and everybody half
     assert told.least_slack == pytest.approx(0.4)
+    assert told.total_slack == pytest.approx(0.8)  # b selects nobody
     assert told.free_error == pytest.approx(0.5)
     assert clf.fit(**rows, sample_weight=np.full(20, 3.0)).certificate_.weighted is False
     assert clf.fit(**rows, sample_weight=np.arange(1.0, 21.0)).certificate_.weighted
