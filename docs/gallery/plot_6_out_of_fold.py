@@ -7,12 +7,17 @@ about other people. With ``Refit(cv=)`` the bound is met out of fold: on people 
 has not seen.
 """
 
+import warnings
+
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
 from equipoise import DemographicParity, FairClassifier
+from equipoise.exceptions import LargePriceWarning
 from equipoise.oracles.specs import Refit
+
+warnings.simplefilter("ignore", LargePriceWarning)  # another page is about the price
 
 
 def people(n, seed):

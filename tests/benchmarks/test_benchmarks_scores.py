@@ -14,6 +14,9 @@ def rows_of(text):
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
+@pytest.mark.filterwarnings(
+    "ignore::equipoise.exceptions.TiedRowsWarning"
+)  # rows of few categories
 def test_exactly_k(monkeypatch, capsys):
     monkeypatch.syspath_prepend(BENCHMARKS)
     import exactly_k

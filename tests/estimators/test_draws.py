@@ -8,6 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 import equipoise
 from equipoise import DemographicParity, ExponentiatedGradient, FairClassifier, Frontier
+from equipoise.estimators import draws
 from equipoise.exceptions import SharedDrawWarning
 from equipoise.rows.hashing import draw_uniform
 
@@ -23,11 +24,11 @@ def few_rows(n=4000, seed=0, labels=2):
     return X, y + (labels == 3) * (rng.random(n) < 0.3), A
 
 
-def simulated(model, X, A, weight=None, keys=None, draws=400):
+def simulated(model, X, A, weight=None, keys=None, salts=400):
     """Return the standard deviation of the difference of selection rates, over salts."""
     classes, values = model.classes_, []
     mixture = model.classifier_
-    for salt in range(draws):
+    for salt in range(salts):
         mixture.random_state = salt
         selected = model.predict(X, key=keys) == classes[-1]
         rates = [np.average(selected[a == A], weights=weight[a == A]) for a in (0, 1)]
@@ -107,3 +108,21 @@ def test_a_key_keeps_the_bound():
     assert apart <= 0.05 + 5 * model.certificate_.draw.keyed
     uniform = draw_uniform(X, salt=model.classifier_.random_state)
     assert len(np.unique(uniform)) == 4
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_of_many_people_a_sample_tells_whether_they_share_draws(weighted, monkeypatch):
+    X, y, A = few_rows()
+    weight = np.random.default_rng(1).choice([0.5, 2.0], len(y)) if weighted else None
+
+    def draw_of(X):
+        model = FairClassifier(LogisticRegression(), RULE, random_state=0)
+        return model.fit(X, y, sensitive_features=A, sample_weight=weight).certificate_.draw
+
+    with pytest.warns(SharedDrawWarning):
+        of_all = draw_of(X)
+    monkeypatch.setattr(draws, "_SAMPLE", 1000)
+    with pytest.warns(SharedDrawWarning):
+        assert draw_of(X) == of_all
+    apart = X + 1e-3 * np.random.default_rng(2).normal(size=X.shape)
+    assert draw_of(apart) is None

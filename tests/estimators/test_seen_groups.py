@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -18,6 +19,7 @@ from equipoise import (
 )
 from equipoise.baselines import ThresholdOptimizer
 from equipoise.cells import Cells
+from equipoise.estimators import seen_groups
 from equipoise.estimators.seen_groups import GroupThresholds
 from equipoise.exceptions import LargePriceWarning
 
@@ -134,3 +136,31 @@ def test_best_responses_of_thresholds_by_group():
             for first, second in product(cuts, cuts)
         ]
         assert costs @ answer == pytest.approx(min(all_costs))
+
+
+@pytest.mark.parametrize("oracle", ["refit", "plugin"])
+def test_of_many_people_a_sample_tells_the_figure(oracle, monkeypatch):
+    X, y, groups = loans(6000)
+
+    def figure():
+        model = FairClassifier(LogisticRegression(), RULE, oracle=oracle)
+        with pytest.warns(LargePriceWarning):
+            model.fit(X, y, sensitive_features=groups)
+        return model.certificate_.seen.error
+
+    of_all = figure()
+    monkeypatch.setattr(seen_groups, "_MOST_PEOPLE", 3000)
+    of_sample = figure()
+    assert of_sample != of_all
+    assert of_sample == pytest.approx(of_all, abs=0.02)
+
+
+def test_a_search_that_was_stopped_has_no_price():
+    X, y, groups = loans()
+    with pytest.warns(LargePriceWarning):
+        model = FairClassifier(LogisticRegression(), RULE).fit(X, y, sensitive_features=groups)
+    found = model.certificate_
+    assert found.saves_if_seen
+    nothing_proven = replace(found, lower=found.free_error)
+    assert not nothing_proven.saves_if_seen
+    assert "pay a price" not in str(nothing_proven)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from equipoise.cells.codes import add_up
 from equipoise.cells.rows import Cells
@@ -24,13 +26,13 @@ from equipoise.game.evidence import SeenGroups
 from equipoise.game.lagrangian import Lagrangian
 from equipoise.game.rounds import Limits, Oracle, Pool, Response, Round, run
 from equipoise.oracles.cell_probabilities import CellGroups
-from equipoise.rows.tables import Batched
+from equipoise.rows.tables import Batched, take_rows
 
 #: A price is large from this share of the largest possible error on, and from this multiple of the
 #: error without the constraints.
 _LARGE, _OF_FREE = 0.03, 0.2
-#: The most rounds of the search.
-_MOST_ROUNDS = 50
+#: The most rounds of the search, and the most people that it looks at.
+_MOST_ROUNDS, _MOST_PEOPLE = 50, 50_000
 
 
 class GroupThresholds(Oracle):
@@ -96,8 +98,11 @@ def errors_if_seen(problem: Problem, games: Sequence[Lagrangian]) -> list[SeenGr
     cells, X = problem.cells.plain_rows(), problem.people.X
     if cells is None or cells.n_decisions > 2 or isinstance(X, Batched) or problem.oracle.exact:
         return unknown
-    if (scores := _scores(problem, cells)) is None:
+    rows = _sample(cells)
+    if (scores := _scores(problem, cells, rows)) is None:
         return unknown
+    if rows is not None:
+        cells = _of_sample(cells, rows)
     oracle, pool = GroupThresholds(scores, cells), Pool()
     for share in (np.zeros(cells.n_cells), cells.mass):
         pool.add(None, share)
@@ -107,11 +112,34 @@ def errors_if_seen(problem: Problem, games: Sequence[Lagrangian]) -> list[SeenGr
     return [_seen(names, each, game) for each, game in zip(found, games, strict=True)]
 
 
-def _scores(problem: Problem, cells: Cells) -> Array | None:
+def _scores(problem: Problem, cells: Cells, rows: NDArray[np.intp] | None) -> Array | None:
     if problem.oracle.shared is not None:
-        return problem.oracle.shared.measured[:, cells.label == 1].sum(axis=1)
+        measured = problem.oracle.shared.measured
+        measured = measured if rows is None else measured[rows]
+        return measured[:, cells.label == 1].sum(axis=1)
     model = unconstrained_of(problem)
-    return None if model.why_no_order() else model.order(problem.people.X)
+    if model.why_no_order():
+        return None
+    X = problem.people.X
+    return model.order(X if rows is None else take_rows(X, rows))
+
+
+def _sample(cells: Cells) -> NDArray[np.intp] | None:
+    """Return some of many people, by a fixed seed; None stands for all."""
+    n = cells.n_examples
+    if n <= _MOST_PEOPLE:
+        return None
+    return np.unique(np.random.default_rng(0).integers(0, n, _MOST_PEOPLE))
+
+
+def _of_sample(cells: Cells, rows: NDArray[np.intp]) -> Cells:
+    """Return the cells with some of their rows, which weigh as much as all of them."""
+    code = cells.code[rows]
+    weight = np.ones(len(rows)) if cells.weight is None else cells.weight[rows]
+    sampled = add_up(code, cells.n_cells, weight)
+    return replace(
+        cells, code=code, weight=weight * (cells.mass / np.maximum(sampled, 1e-300))[code]
+    )
 
 
 def _seen(names: tuple[str, ...], found: Round, game: Lagrangian) -> SeenGroups | None:

@@ -347,7 +347,9 @@ class Certificate(Face):
         """Whether decisions that see the groups are known to cost half as much more, or less."""
         if self.seen is None or not self.feasible:
             return False
-        return self.seen.error - self.free_error <= (self.error - self.free_error) / 2
+        # The lower value: what a search that was stopped has not found yet is no price.
+        most = (self.lower - self.free_error) / 2
+        return max(self.seen.error - self.free_error, 0.0) < most
 
     @property
     def least_price(self) -> float:
