@@ -97,8 +97,8 @@ def test_random_decisions_have_to_be_asked_for():
     assert all(one.holds for one in asked)
     assert asked[0].regardless == pytest.approx(0.2)
     assert "With these people that takes 20 % of decisions drawn" in str(asked[0])
-    assert f"Without them: {few}" in str(asked[0])
-    assert "Without them" not in str(asked[1])
+    assert f"more people are needed. {few}" in str(asked[0])
+    assert "more people are needed" not in str(asked[1])
     kept = asked[0].without_few(10_000)  # as a file keeps it that does not tell small groups apart
     assert "With these people that takes 20 %" in str(kept)
     assert "None" not in str(kept)

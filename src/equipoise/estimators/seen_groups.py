@@ -152,12 +152,12 @@ def warn_of_price(certificate: Certificate) -> None:
     """Warn of a large price, most of which decisions that see the group would save."""
     if not certificate.saves_if_seen or certificate.seen is None:
         return
-    price = certificate.error - certificate.free_error
+    price = certificate.lower - certificate.free_error
     less = certificate.seen.error - certificate.free_error
     names = shown(certificate.seen.names)
     warnings.warn(
-        f"the bounds cost {price:.4f} of error. Decisions that see {names} too would pay about "
-        f"{max(less, 0.0):.4f}, with thresholds by group on the learner's scores: "
+        f"the bounds cost at least {price:.4f} of error. Decisions that see {names} too would pay "
+        f"about {max(less, 0.0):.4f}, with thresholds by group on the learner's scores: "
         "baselines.ThresholdOptimizer, Plugin(aware=True), or the group among the features. "
         "Whether they may is a question for a lawyer.",
         LargePriceWarning,

@@ -223,7 +223,7 @@ class Proof:
         )
         if self.needed is None or self.needed.factor <= 1:
             return text
-        return f"{text} Without them: {self.needed}"
+        return f"{text} To do without random decisions, more people are needed. {self.needed}"
 
     def _reservations(self) -> str:
         parts = []
