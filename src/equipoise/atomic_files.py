@@ -155,7 +155,7 @@ class TemporaryFolder:
         self._finalizer()
 
     def keep(self) -> None:
-        """Leave the folder, and what is in it, to whoever has been told of it."""
+        """Keep the folder and its files after the end of this process."""
         self._finalizer.detach()
         self._held.close()
         (self.path / _LOCK).unlink(missing_ok=True)

@@ -99,7 +99,7 @@ def run(arguments: list[str] | None = None) -> int:
 
 
 def _run(arguments: list[str] | None) -> int:
-    """Return the exit code of a command line; 1 is that of a bound exceeded alone."""
+    """Return the exit code of a command line; 1 is used for an exceeded bound alone."""
     try:
         app(arguments)
     except SystemExit as end:

@@ -84,7 +84,7 @@ def audit_of(
 
 
 def rows_without_few(people: Examples, limit: int) -> NDArray[np.intp]:
-    """Return the rows of people who are in no group of fewer than the limit."""
+    """Return the row numbers of all people outside groups below the limit."""
     columns = [values.tolist() for values in people.sensitive_features.values()]
     groups = list(zip(*columns, strict=True))
     count = Counter(groups)

@@ -41,7 +41,7 @@ _EXPLAINED = (ValueError, TypeError, OSError, ImportError, MemoryError, RuntimeE
 
 
 def decide(code: int) -> None:
-    """Fix the exit code of the command, before it prints what the code stands for."""
+    """Fix the exit code of the command, before its verdict is printed."""
     terminal.running().code = code
 
 

@@ -154,7 +154,7 @@ def at_numbers(
 def contents_of(
     opened: ModelFile, model: Any, people: dict[str, Any], limits: Sequence[int], file: str
 ) -> list[RegressionContents]:
-    """Return what a page shows of a regressor out of a model file, for each limit of few people."""
+    """Return the page contents of a saved regressor, for each limit of few people."""
     stored = opened.metadata["report"]
     about = {name: stored[name] for name in ("source", "label", "seed")}
     return [
@@ -218,7 +218,7 @@ def certify_numbers(
 def _numbers_for_others(
     model: Any, people: Any, measured: Measured, limit: int, level: float
 ) -> dict[str, Any]:
-    """Return what was measured of the people who are in no group of few."""
+    """Return the measurement without people in groups of few."""
     shown = people_without_few(model, people, limit)
     if shown is None:
         measured = Measured(np.nan, np.nan, np.nan)

@@ -60,7 +60,7 @@ class Output:
         return len(text)
 
     def flush(self) -> None:
-        """Write what is held back, as long as that works."""
+        """Write the buffered output, until a write fails."""
         self._try(self._stream.flush)
 
     def _try(self, action: Callable[..., object], *arguments: str) -> None:
@@ -94,7 +94,7 @@ def outputs() -> Iterator[Output]:
 
 
 def _discard(output: Output) -> None:
-    """Let the descriptor lead nowhere: Python complains of what it cannot write when it ends."""
+    """Redirect the descriptor to the null device, so that Python's last flush cannot fail."""
     with suppress(OSError):  # a stream without a descriptor
         nowhere = os.open(os.devnull, os.O_WRONLY)
         try:

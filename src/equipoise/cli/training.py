@@ -267,7 +267,7 @@ class Training:
 
 
 class Trained(NamedTuple):
-    """A fitted model, what is shown of it to its owner and to others, and how files are written."""
+    """A fitted model, its results for the owner and for others, and its output files."""
 
     model: Any
     whole: Any

@@ -143,7 +143,7 @@ class SharedDraws:
     def _decisions(
         self, members: dict[int, float], classifiers: Sequence[Any]
     ) -> dict[int, NDArray[np.intp]]:
-        """Return what members of a pool decide on the distinct rows, each asked once."""
+        """Return the decisions of pool members on the distinct rows, computed once each."""
         new = [h for h in members if h not in self._decided]
         with config_context(assume_finite=True):  # they have seen these rows before
             asked = [classifiers[h] for h in new]

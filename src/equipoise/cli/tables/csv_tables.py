@@ -123,7 +123,7 @@ def csv_schema(path: str | Path, missing: Sequence[str], dialect: Dialect) -> An
 
 
 def _as_codes(column: Any, decimal: str) -> Any:
-    """Return texts as numbers if each prints as it is written and no two are one number.
+    """Return texts as numbers if that is reversible: each number prints as its text.
 
     >>> _as_codes(pa.chunked_array([["1", "20", None]]), ".").type
     DataType(int64)

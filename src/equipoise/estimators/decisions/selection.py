@@ -146,7 +146,7 @@ def select(
 
 
 def _warn_of_ties(selected: NDArray[np.bool_], values: Sequence[NDArray], key: Any) -> None:
-    """Warn where some are selected and others are not of people who are equal in all values."""
+    """Warn where equal rows are decided differently."""
     numbers = [factorize(column)[0] for column in values]
     order = np.lexsort(numbers)
     equal = np.logical_and.reduce([number[order][1:] == number[order][:-1] for number in numbers])
